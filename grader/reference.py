@@ -12,8 +12,9 @@ from typing import Any, get_args
 from pydantic import BaseModel
 
 from grader.config import PREFIX, Options
+from grader.records import Task
 from grader.report import rows
-from grader.tasks import builtin_tasks
+from grader.tasks.kinds import by_kind, types_of
 
 
 def write(folder: Path) -> None:
@@ -81,13 +82,21 @@ def _tasks() -> str:
     lines = [
         "# Built-in tasks\n",
         "`nominal` sizes decide; the others are reported apart.\n",
-        "| name | what | nominal inputs |",
-        "|---|---|---|",
     ]
-    for name, task in sorted(builtin_tasks().items()):
-        nominal = [each.name for each in task.workloads if each.role == "nominal"]
-        lines.append(f"| `{name}` | {_cell(task.title)} | {_cell(', '.join(nominal))} |")
-    return "\n".join(lines) + "\n"
+    for kind, some in by_kind().items():
+        lines += [
+            f"## {kind.capitalize()}\n",
+            "| name | what | types | nominal inputs |",
+            "|---|---|---|---|",
+        ]
+        lines += [_task(entry.task) for entry in some]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _task(task: Task) -> str:
+    nominal = ", ".join(each.name for each in task.workloads if each.role == "nominal")
+    return f"| `{task.name}` | {_cell(task.title)} | {types_of(task)} | {_cell(nominal)} |"
 
 
 def _docstrings(model: type[BaseModel]) -> dict[str, str]:

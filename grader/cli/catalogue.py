@@ -54,7 +54,7 @@ def tasks(
     verify: bool = False,
     unsafe_no_sandbox: bool = False,
 ) -> int:
-    """List the built-in tasks, or say something of each problem below a folder.
+    """List the built-in tasks by kind, with the types of their inputs, or say something of each problem below a folder.
 
     Parameters
     ----------
@@ -74,12 +74,15 @@ def tasks(
     """
     if coverage is not None:
         return _coverage(coverage, verify=verify)
-    from grader.tasks import builtin_tasks
-
     if audit is not None:
         return _audit(audit, unsafe=unsafe_no_sandbox)
-    for name, task in sorted(builtin_tasks().items()):
-        out.print(f"{name:24} {plain(task.title)}", highlight=False)
+    from grader.tasks.kinds import by_kind, types_of
+
+    for kind, some in by_kind().items():
+        out.print(f"\n{kind}", highlight=False, style="bold")
+        for task in (entry.task for entry in some):
+            told = f"  {task.name:26} {types_of(task):22} {plain(task.title)}"
+            out.print(told, highlight=False, soft_wrap=True)
     return GRADED
 
 

@@ -41,6 +41,19 @@ def call_once(jobs: Sequence[GuestJob], kept: Path, converse: Call) -> list[Gues
     return replies
 
 
+def keeping(job: GuestJob, converse: Call) -> GuestReply:
+    """Run a job that sees no inputs, and keep what it compiles beside what its build has made."""
+    kept = job.artifact
+    if kept is None or not has_files(kept):
+        return converse(job)
+    with tempfile.TemporaryDirectory(prefix=DRAFT, dir=kept.parent.parent) as scratch:
+        made = Path(scratch) / "made"
+        reply = converse(replace(job, keep_artifact=made))
+        with contextlib.suppress(OSError):  # another process was quicker
+            _add(made, kept)
+        return reply
+
+
 def has_files(folder: Path) -> bool:
     """Whether a folder holds anything."""
     return folder.is_dir() and any(path.is_file() for path in folder.rglob("*"))

@@ -17,6 +17,7 @@ from grader.repair.compose import UncoveredError, compose, read_graph
 from grader.repair.compose.write import Composed
 from grader.repair.families import Names, families
 from grader.repair.plain_triton import triton_code
+from grader.tasks.problem import with_makers
 
 UNFINISHED = {"timeout", "hung", "not_run", "build_timeout", "grader_error"}
 """Verdicts that say nothing against a program."""
@@ -102,9 +103,10 @@ def composed(task: Task, form: sandbox.Form) -> Composed:
 
     Raises UncoveredError, with the reason, where no family covers an operation of it.
     """
-    graph = read_graph(execution.trace(task.reference, form, sandbox.Limits()))
+    text = with_makers(task)
+    graph = read_graph(execution.trace(text, form, sandbox.Limits()))
     extension = _names(task).extension
-    return compose(task.reference, graph, f"{task.title}: reference-fixed kernel", extension)
+    return compose(text, graph, f"{task.title}: reference-fixed kernel", extension)
 
 
 def _names(task: Task) -> Names:

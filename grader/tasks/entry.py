@@ -21,6 +21,8 @@ class Entry:
     task: Task
     words: tuple[str, ...]
     """Names of the operation, the most specific first."""
+    kind: str = ""
+    """Under what it is listed where the family of its kernels doesn't say it."""
     formulas: tuple[str, ...] = ()
     """How the reference may be written in Python."""
     against: tuple[str, ...] = ()

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from grader.errors import UsageError
-from grader.records import Task, digest
+from grader.records import JsonValue, Task, TensorSpec, digest
 
 NEEDED = ("Model", "get_inputs")
 MAX_BYTES = 1_000_000
@@ -49,6 +49,27 @@ def from_reference(text: str) -> Task | None:
         return None
     draft = _draft(f"prompt-{digest('reference', text)[:8]}", "embedded", text)
     return draft.model_copy(update={"title": "The prompt's reference"})
+
+
+def with_makers(task: Task) -> str:
+    """Return the text of the reference with `get_inputs` and `get_init_inputs`, where it has none: of its first workload.
+
+    Shapes and dtypes are the workload's; the values are zeros, since only the graders' own inputs judge anything.
+    """
+    if not missing_names(task.reference):
+        return task.reference
+    first = task.workloads[0]
+    inputs = "".join(f"        {_maker(item)},\n" for item in first.inputs)
+    return (
+        f"{task.reference}\n\ndef get_inputs():\n    return [\n{inputs}    ]\n\n\n"
+        f"def get_init_inputs():\n    return {list(first.init)!r}\n"
+    )
+
+
+def _maker(item: TensorSpec | JsonValue) -> str:
+    if not isinstance(item, TensorSpec):
+        return repr(item)
+    return f"torch.zeros({item.shape!r}, dtype=torch.{item.dtype})"
 
 
 def missing_names(text: str) -> tuple[str, ...]:

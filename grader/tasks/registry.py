@@ -1,10 +1,10 @@
-"""The built-in tasks: every module of `grader.tasks.builtin` that has an `ENTRY`."""
+"""The built-in tasks: the `ENTRY`, or the `ENTRIES` that are alike, of every module of `grader.tasks.builtin`."""
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from types import MappingProxyType
 
@@ -17,13 +17,18 @@ from grader.tasks.entry import Entry
 def entries() -> Mapping[str, Entry]:
     """Return every built-in entry by the name of its task, in alphabetical order."""
     found: dict[str, Entry] = {}
-    for module in sorted(pkgutil.iter_modules(builtin.__path__), key=lambda item: item.name):
-        entry: Entry = importlib.import_module(f"{builtin.__name__}.{module.name}").ENTRY
+    for entry in _written():
         if entry.task.name in found:
             msg = f"two built-in tasks are called {entry.task.name!r}"
             raise ValueError(msg)
         found[entry.task.name] = entry
     return MappingProxyType(dict(sorted(found.items())))
+
+
+def _written() -> Iterator[Entry]:
+    for module in pkgutil.iter_modules(builtin.__path__):
+        read = importlib.import_module(f"{builtin.__name__}.{module.name}")
+        yield from getattr(read, "ENTRIES", None) or (read.ENTRY,)
 
 
 @cache

@@ -31,17 +31,18 @@ class Outputs:
 
 @dataclass(frozen=True)
 class BuildWorkspace:
-    """One workload with its inputs, a way to run the reference, and its result."""
+    """One workload with its inputs, a way to run the reference, and its results."""
 
     task: Task
     workload: Workload
     inputs: tuple[Any, ...]
-    run: Callable[[Sequence[Any], bool], np.ndarray]
-    native: np.ndarray
-    exact: np.ndarray
+    run: Callable[[Sequence[Any], bool], tuple[np.ndarray, ...]]
+    natives: tuple[np.ndarray, ...]
+    exacts: tuple[np.ndarray, ...]
 
-    def judge(self, array: np.ndarray) -> Comparison:
-        expected = Expected(self.workload.name, (self.exact,), (self.native,))
+    def judge(self, arrays: Sequence[np.ndarray]) -> Comparison:
+        structure = "tensor" if len(self.natives) == 1 else "tuple"
+        expected = Expected(self.workload.name, self.exacts, self.natives, structure)
         references = References(
             self.task.name,
             SEED,
@@ -49,28 +50,37 @@ class BuildWorkspace:
             {},
             {self.workload.name: self.inputs},
         )
-        result = Outputs((Output(np.asarray(array, self.native.dtype)),))
-        return compare(self.task, self.workload, references, result)
+        given = zip(arrays, self.natives, strict=True)
+        found = tuple(Output(np.asarray(array, native.dtype)) for array, native in given)
+        return compare(self.task, self.workload, references, Outputs(found, structure))
 
 
 def bench(task: Task, workload: Workload, seed: int = SEED) -> BuildWorkspace:
     inputs = make_inputs(task, workload, seed)
     model = construct(task, workload, seed)
 
-    def run(arguments: Sequence[Any], double: bool) -> np.ndarray:
-        tensors = [
-            torch.from_numpy(np.array(value)) if isinstance(value, np.ndarray) else value
-            for value in arguments
-        ]
-        if double:
-            tensors = [
-                t.double() if isinstance(t, torch.Tensor) and t.is_floating_point() else t
-                for t in tensors
-            ]
+    def run(arguments: Sequence[Any], double: bool) -> tuple[np.ndarray, ...]:
         with torch.no_grad():
-            return (model.double() if double else model.float())(*tensors).numpy()
+            return results_of((model.double() if double else model.float()), arguments, double)
 
     return BuildWorkspace(task, workload, inputs, run, run(inputs, False), run(inputs, True))
+
+
+def results_of(
+    program: Callable[..., Any], arguments: Sequence[Any], double: bool = False
+) -> tuple[np.ndarray, ...]:
+    """Return what a program of tensors gives, as arrays: one, or several."""
+    tensors = [
+        torch.from_numpy(np.array(value)) if isinstance(value, np.ndarray) else value
+        for value in arguments
+    ]
+    if double:
+        tensors = [
+            t.double() if isinstance(t, torch.Tensor) and t.is_floating_point() else t
+            for t in tensors
+        ]
+    found = program(*tensors)
+    return tuple(t.numpy() for t in (found if isinstance(found, tuple) else (found,)))
 
 
 def construct(task: Task, workload: Workload, seed: int) -> torch.nn.Module:

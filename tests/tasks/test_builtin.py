@@ -24,27 +24,32 @@ def deciding(task):
 
 
 def wrong_programs(b: BuildWorkspace):
-    """Yield what cheats return: each must be told from the reference."""
-    if b.native.dtype.kind == "f":
-        yield "zeros", np.zeros_like(b.native)
-        other = bench(b.task, b.workload, SEED + 1)
-        yield "a constant", np.full_like(b.native, other.exact.mean())
-        yield "a constant multiple", b.native * np.float32(1.001)
-        with np.errstate(over="ignore"):
-            yield "half precision", b.native.astype(np.float16).astype(np.float32)
-    else:
-        yield "zeros", np.zeros_like(b.native)
-        yield "off by one", b.native + 1
-    for number, array in enumerate(b.inputs):
-        if isinstance(array, np.ndarray) and array.shape == b.native.shape:
-            yield f"input {number}", array.astype(b.native.dtype)
+    """Yield what cheats return: each must be told from the reference, in one result alone as well."""
+    other = bench(b.task, b.workload, SEED + 1)
+    for place, native in enumerate(b.natives):
+        for label, array in wrong_results(native, other.exacts[place], b.inputs):
+            yield label, (*b.natives[:place], array, *b.natives[place + 1 :])
     yield "a skipped part", b.run([skipped(a) for a in b.inputs], False)
     yield "every tenth skipped", b.run([tenth_skipped(a) for a in b.inputs], False)
 
 
+def wrong_results(native, other, inputs):
+    yield "zeros", np.zeros_like(native)
+    if native.dtype.kind == "f":
+        yield "a constant", np.full_like(native, other.mean())
+        yield "a constant multiple", native * np.float32(1.001)
+        with np.errstate(over="ignore"):
+            yield "half precision", native.astype(np.float16).astype(np.float32)
+    else:
+        yield "off by one", native + 1
+    for number, array in enumerate(inputs):
+        if isinstance(array, np.ndarray) and array.shape == native.shape:
+            yield f"input {number}", array.astype(native.dtype)
+
+
 def skipped(array):
     """The second half along the last dim as if it were not there (a copy of the first)."""
-    if not isinstance(array, np.ndarray) or array.dtype.kind != "f":
+    if not isinstance(array, np.ndarray) or array.dtype.kind not in "fi":
         return array
     made = array.copy()
     n = array.shape[-1] // 2
@@ -57,7 +62,7 @@ def skipped(array):
 
 
 def tenth_skipped(array):
-    if not isinstance(array, np.ndarray) or array.dtype.kind != "f":
+    if not isinstance(array, np.ndarray) or array.dtype.kind not in "fi":
         return array
     made = array.copy()
     made.reshape(-1)[::10] = 0
@@ -73,21 +78,21 @@ def test_wrong_programs_fail_and_the_reference_passes(name):
     for workload in deciding(task):
         b = bench(task, workload)
         if workload.reference_may_be_nonfinite:
-            assert not b.judge(b.native).decides
+            assert not b.judge(b.natives).decides
             continue
-        own = b.judge(b.native)
+        own = b.judge(b.natives)
         assert own.equal
         assert own.decides
         assert own.kernelbench_equal
         tried += 1
-        for label, array in wrong_programs(b):
-            if b.judge(array).equal:
+        for label, arrays in wrong_programs(b):
+            if b.judge(arrays).equal:
                 passed[label] = passed.get(label, 0) + 1
                 if workload.role == "nominal":
                     nominal_passed.add(label)
     assert all(count < tried for count in passed.values()), passed
     # One number rounds well by luck now and then; anything else must fail at nominal size at once.
-    assert nominal_passed <= ({"half precision"} if not b.native.shape else set()), passed
+    assert nominal_passed <= ({"half precision"} if not b.natives[0].shape else set()), passed
 
 
 @pytest.mark.parametrize("name", TASKS)
@@ -97,8 +102,8 @@ def test_other_sizes_run_and_torch_passes_its_own_tolerance(name):
         if workload.role != "general":
             continue
         b = bench(task, workload)
-        assert np.isfinite(b.exact).all(), workload.name
-        assert b.judge(b.native).equal, workload.name
+        assert all(np.isfinite(exact).all() for exact in b.exacts), workload.name
+        assert b.judge(b.natives).equal, workload.name
 
 
 @pytest.mark.parametrize("name", TASKS)
@@ -154,5 +159,5 @@ def test_an_honest_kernel_with_one_running_sum_passes(name):
     for workload in deciding(task):
         if not workload.reference_may_be_nonfinite:
             b = bench(task, workload)
-            found = b.judge(HONEST[name](*b.inputs))
+            found = b.judge((HONEST[name](*b.inputs),))
             assert found.equal, (workload.name, found.mismatch)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from grader.tasks import Entry, entries
 
 NAMES: dict[str, tuple[str, ...]] = {
+    "adam-step": ("adam_step_kernel", "fused_adamw_kernel", "adam_update_cuda"),
     "argmax-dim": ("argmax_kernel", "argmax_reduce_dim1", "cuda_argmax"),
     "argmin-dim": ("argmin_kernel", "argmin_over_dim"),
     "attention": ("scaled_dot_product_attention_kernel", "sdpa_forward", "flash_attention_fwd"),
@@ -80,6 +81,36 @@ NAMES: dict[str, tuple[str, ...]] = {
     "swish": ("swish_kernel", "silu_kernel", "swish_forward_cuda"),
     "tanh": ("tanh_kernel", "tanh_forward"),
     "triplet-loss": ("triplet_margin_loss_kernel", "triplet_loss_cuda"),
+    "causal-attention": (
+        "causal_gqa_attention_kernel",
+        "flash_attn_causal_fwd",
+        "grouped_query_attention_kernel",
+    ),
+    "sliding-window-attention": (
+        "sliding_window_attention_kernel",
+        "local_attention_fwd",
+        "swa_attention_kernel",
+    ),
+    "softmax-masked": ("masked_softmax_kernel", "scaled_masked_softmax_forward"),
+    "rope": ("rope_kernel", "rotary_embedding_kernel", "apply_rotary_pos_emb_cuda"),
+    "rms-norm-residual": (
+        "fused_add_rms_norm_kernel",
+        "rmsnorm_residual_kernel",
+        "add_rmsnorm_cuda",
+    ),
+    "swiglu": ("swiglu_kernel", "silu_and_mul_kernel", "SwiGLUForward"),
+    "short-convolution": ("causal_conv1d_kernel", "short_conv_forward", "causal_depthwise_conv1d"),
+    "selective-scan": ("selective_scan_kernel", "mamba_selective_scan_fwd", "ssm_scan_kernel"),
+    "topk-gating": ("topk_gating_kernel", "topk_softmax_kernel", "moe_router_kernel"),
+    "embedding-bag": ("embedding_bag_kernel", "embeddingbag_forward_cuda"),
+    "histogram": ("histogram_kernel", "bincount_kernel", "histogram_shared_kernel"),
+    "linear-cross-entropy": (
+        "linear_cross_entropy_kernel",
+        "fused_linear_cross_entropy",
+        "fused_linear_ce_kernel",
+    ),
+    "matmul-w8a8": ("w8a8_gemm_kernel", "int8_matmul_kernel", "scaled_mm_int8"),
+    "dequantise": ("dequantize_kernel", "dequantize_int8_rows", "dequant_rowwise_kernel"),
 }
 """Names that authors give to a kernel, by task."""
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from grader.build.workspace import ARTIFACT
+from grader.devices.built_when_called import keeping
 from grader.devices.guests import GuestDevice
 from grader.judge import Group, References
 from grader.judge.honesty import computing
+from grader.languages import compiles_when_launched
 from grader.records import Build, Evidence, Run, Submission, Task, TensorSpec, Workload
 from grader.sandbox import GuestWorkload
 from grader.source import parse
@@ -60,7 +63,14 @@ def _dry_run_of(
     simulator: Any = job.options["simulator"]
     options = {**job.options, "dry_run": True, "simulator": {**simulator, **SETTINGS}}
     job = replace(job, options=options, workloads=(GuestWorkload(full.name, _described(full)),))
-    reply = device.converse(job, device.limits(min(SECONDS, device.options.run_seconds)))
+    limits = device.limits(min(SECONDS, device.options.run_seconds))
+    if compiles_when_launched(
+        parse(submission.code)
+    ):  # the looks at that size need the same kernels
+        limits = replace(limits, output=ARTIFACT)
+        reply = keeping(job, lambda job: device.converse(job, limits))
+    else:
+        reply = device.converse(job, limits)
     if not reply.results or reply.results[0].status not in {"ran", "raised"}:
         return None
     return device.record(full, reply.results[0], reply, parse(submission.code))

@@ -1,0 +1,191 @@
+"""What follows indices: routing to experts, bags of embeddings, histograms."""
+
+from grader.records import Role, Workload
+from grader.tasks.entry import Entry, builtin
+from grader.tasks.shapes import HEAVY, NEGATIVE, NORMAL, UNIFORM, Shape, Values, tensor, workload
+
+GATING = '''\
+import torch
+import torch.nn as nn
+
+
+class Model(nn.Module):
+    """The `k` likeliest experts of each token, the likeliest first; their probabilities sum to 1."""
+
+    def __init__(self, k: int):
+        super().__init__()
+        self.k = k
+
+    def forward(self, logits: torch.Tensor):
+        largest, experts = torch.topk(logits, self.k, dim=-1)
+        return torch.softmax(largest, dim=-1), experts
+'''
+
+BAG = '''\
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+class Model(nn.Module):
+    """The weighted sum of the table's rows that each bag of indices names."""
+
+    def forward(self, indices: torch.Tensor, table: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
+        return F.embedding_bag(indices, table, mode="sum", per_sample_weights=weights)
+'''
+
+HISTOGRAM = '''\
+import torch
+import torch.nn as nn
+
+
+class Model(nn.Module):
+    """How often each number below `bins` comes in a tensor."""
+
+    def __init__(self, bins: int):
+        super().__init__()
+        self.bins = bins
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.bincount(x.flatten(), minlength=self.bins)
+'''
+
+
+def gating(role: Role, shape: Shape, k: int, values: Values = NORMAL, label: str = "") -> Workload:
+    """Return a workload of logits: tokens by experts."""
+    return workload(role, tensor(shape, values), label=label, init=(k,))
+
+
+def bag(
+    role: Role, shape: Shape, table: Shape, values: Values = NORMAL, label: str = ""
+) -> Workload:
+    """Return a workload of bags by indices, into a table of rows by features."""
+    indices = tensor(shape, ("randint", 0.0, float(table[0])), "int64")
+    return workload(role, indices, tensor(table, values), tensor(shape), label=label)
+
+
+def counted(
+    role: Role, length: int, bins: int, most: int | None = None, label: str = ""
+) -> Workload:
+    """Return a workload of numbers below `most`, or below the number of bins."""
+    values: Values = ("randint", 0.0, float(most or bins))
+    return workload(role, tensor((length,), values, "int32"), label=label, init=(bins,))
+
+
+ENTRIES = (
+    Entry(
+        task=builtin(
+            "topk-gating",
+            "Top-k gating of experts (MoE)",
+            GATING,
+            workloads=(
+                gating("nominal", (512, 64), 8),
+                gating("nominal", (300, 8), 2),
+                gating("stress", (200, 64), 4, UNIFORM, "uniform"),
+                gating("stress", (200, 64), 4, NEGATIVE, "negative"),
+                gating("stress", (200, 64), 4, ("normal", 0.0, 5.0), "wide"),
+                gating("general", (1, 2), 1),
+                gating("general", (33, 60), 6),
+                gating("general", (5, 257), 8),
+                gating("general", (200, 64), 4, ("normal", 200.0, 3.0), "offset"),
+                gating("full", (65536, 128), 8),
+            ),
+            family="",
+            reduction_length="d1",
+            prompt="Return the probabilities, scaled to sum to 1, and the indices of each token's k likeliest experts.",
+        ),
+        kind="irregular",
+        words=(
+            r"top ?k (softmax |expert )?(gating|routing|router)",
+            r"(moe|expert) (gating|routing|router)",
+            r"top ?k softmax",
+            r"softmax top ?k",
+        ),
+        usual=(r"gating", r"router"),
+        formulas=(
+            r"torch\.topk\(torch\.softmax\(\w+,dim=-1\),",
+            r"torch\.topk\(logits,",
+        ),
+        against=(r"gemm", r"sampling", r"nucleus"),
+        vocabulary=frozenset(
+            {
+                "topk",
+                "top",
+                "k",
+                "gating",
+                "gate",
+                "router",
+                "routing",
+                "moe",
+                "expert",
+                "softmax",
+                "max",
+                "sum",
+                "exp",
+            }
+        ),
+    ),
+    Entry(
+        task=builtin(
+            "embedding-bag",
+            "Weighted sums of bags of embeddings",
+            BAG,
+            workloads=(
+                bag("nominal", (128, 20), (1000, 64)),
+                bag("nominal", (77, 7), (500, 100)),
+                bag("stress", (64, 16), (300, 64), UNIFORM, "uniform"),
+                bag("stress", (64, 16), (300, 64), HEAVY, "heavy tails"),
+                bag("stress", (64, 16), (3, 64), NORMAL, "rows again and again"),
+                bag("general", (1, 1), (1, 1)),
+                bag("general", (3, 33), (50, 31)),
+                bag("general", (5, 100), (1000, 130)),
+                bag("full", (65536, 32), (1000000, 128)),
+            ),
+            family="",
+            reduction_length="d1",
+            prompt="Return for each bag of indices the weighted sum of the rows that they name in a table.",
+        ),
+        kind="irregular",
+        words=(r"embedding ?bag", r"(bag|pooled?) (of )?embedding\w*"),
+        formulas=(r"F\.embedding_bag\(", r"nn\.EmbeddingBag\("),
+        against=(r"rotary", r"position\w*"),
+        vocabulary=frozenset(
+            {
+                "embedding",
+                "bag",
+                "embeddingbag",
+                "pooled",
+                "lookup",
+                "gather",
+                "sum",
+                "weighted",
+                "forward",
+            }
+        ),
+    ),
+    Entry(
+        task=builtin(
+            "histogram",
+            "Histogram of whole numbers",
+            HISTOGRAM,
+            workloads=(
+                counted("nominal", 100000, 256),
+                counted("nominal", 77777, 1000),
+                counted("stress", 50000, 256, 8, "few numbers"),
+                counted("stress", 50000, 256, 1, "one number"),
+                counted("general", 1, 1),
+                counted("general", 31, 33),
+                counted("general", 1023, 10),
+                counted("general", 10000, 5000),
+                counted("full", 2**27, 256),
+            ),
+            family="",
+            prompt="Count how often each number below `bins` comes in a tensor of whole numbers.",
+        ),
+        kind="irregular",
+        words=(r"histogram( kernel)?", r"bin ?count"),
+        formulas=(r"torch\.bincount\(", r"torch\.histc\("),
+        against=(r"equal\w*", r"observer"),
+        vocabulary=frozenset({"histogram", "hist", "bincount", "bin", "count", "bins"}),
+    ),
+)

@@ -1,0 +1,51 @@
+"""The built-in tasks as a list shows them: by kind, with the types that they work on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from grader.records import Task, TensorSpec
+from grader.tasks.entry import Entry
+from grader.tasks.registry import entries
+
+OF_FAMILY: Mapping[str, str] = {
+    "arg-reduce": "reduction",
+    "attention": "attention",
+    "batch-norm": "norm",
+    "channel-norm": "norm",
+    "conv": "convolution",
+    "diag-matmul": "matmul",
+    "elementwise": "elementwise",
+    "full-norm": "norm",
+    "group-norm": "norm",
+    "instance-norm": "norm",
+    "layer-norm": "norm",
+    "loss": "loss",
+    "matmul": "matmul",
+    "matvec": "matmul",
+    "pool": "pooling",
+    "reduce": "reduction",
+    "row-norm": "norm",
+    "scan": "scan",
+    "softmax": "softmax",
+}
+"""Kind by family of reference-fixed kernels."""
+
+
+def by_kind() -> dict[str, tuple[Entry, ...]]:
+    """Return the built-in entries of each kind, both in alphabetical order."""
+    found: dict[str, list[Entry]] = {}
+    for entry in entries().values():
+        found.setdefault(kind_of(entry), []).append(entry)
+    return {kind: tuple(found[kind]) for kind in sorted(found)}
+
+
+def kind_of(entry: Entry) -> str:
+    """Return what an entry is listed under: its own word, or that of the family of its kernels."""
+    return entry.kind or OF_FAMILY[entry.task.family]
+
+
+def types_of(task: Task) -> str:
+    """Return the types of the tensors that go in, each once, in the order of the arguments."""
+    first = task.workloads[0].inputs
+    return ", ".join(dict.fromkeys(item.dtype for item in first if isinstance(item, TensorSpec)))
