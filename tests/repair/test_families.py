@@ -37,7 +37,11 @@ def written(name: str, form: Form = "fast") -> tuple[Task, str]:
 @pytest.mark.parametrize("form", ["plain", "fast"])
 @pytest.mark.parametrize("name", chosen())
 def test_a_whole_program_without_findings(name: str, form: Form) -> None:
-    task, code = written(name, form)
+    task = builtin_tasks()[name]
+    code = reference_code(task, form)
+    if code is None and form == "fast":
+        pytest.skip("this family has a plain form alone")
+    assert code is not None
     classes = [node.name for node in ast.parse(code).body if isinstance(node, ast.ClassDef)]
     assert classes == ["ModelNew"]
     assert "{{ " not in code

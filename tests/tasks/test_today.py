@@ -251,5 +251,5 @@ def test_a_mistake_is_found(name: str, mistake: str) -> None:
     assert not all(right_on(name, body, {"nominal", "stress"}).values())
 
 
-def test_every_task_without_a_family_of_kernels_is_here() -> None:
+def test_every_task_whose_kernel_comes_from_a_trace_is_here() -> None:
     assert {name for name, task in builtin_tasks().items() if not task.family} <= set(CASES)

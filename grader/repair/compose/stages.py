@@ -240,6 +240,8 @@ def attention(node: Node, to: Writer) -> Call:
     mask, dropout = node.argument(3, "attn_mask"), node.argument(4, "dropout_p", 0.0)
     if mask is not None or dropout or node.kwargs.get("scale") is not None:
         raise UncoveredError("attention with a mask, dropout or a scale of its own")
+    if node.kwargs.get("enable_gqa"):
+        raise UncoveredError("attention whose heads share keys")
     causal = bool(node.argument(5, "is_causal", False))
     given = ", ".join(
         to.value(node.argument(k, name)) for k, name in enumerate(("query", "key", "value"))

@@ -25,4 +25,24 @@ def _attention(_task: Task) -> Draft:
     )
 
 
-FAMILIES = (Family("attention", _attention),)
+BACK_IDEA = "One block for each query: scores, softmax and the weighted mean of the keys up to its own, or of the last ones."
+WINDOW_BODY = """\
+def __init__(self, window: int):
+    super().__init__()
+    self.window = window
+
+def forward(self, Q: torch.Tensor, K: torch.Tensor, V: torch.Tensor) -> torch.Tensor:
+    return EXTENSION.FUNCTION(Q, K, V, self.window)
+"""
+CAUSAL_BODY = """\
+def forward(self, Q: torch.Tensor, K: torch.Tensor, V: torch.Tensor) -> torch.Tensor:
+    return EXTENSION.FUNCTION(Q, K, V, Q.shape[2])  # a window of all keys
+"""
+
+
+def _attention_back(task: Task) -> Draft:
+    body = WINDOW_BODY if task.parameters.get("window") else CAUSAL_BODY
+    return Draft(None, Text("plain/attention_back.cu.jinja", BACK_IDEA, body))
+
+
+FAMILIES = (Family("attention", _attention), Family("attention-back", _attention_back))

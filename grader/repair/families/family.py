@@ -41,9 +41,10 @@ class Text:
 
 @dataclass(frozen=True)
 class Draft:
-    """A task's kernel in both forms."""
+    """A task's kernel in both forms, or in one."""
 
-    fast: Text
+    fast: Text | None
+    """None where no form is written that is worth more than the plain one."""
     plain: Text | None = None
     """What a textbook shows; None where there is no such form."""
 

@@ -1,4 +1,4 @@
-"""Cumulative sums and products along one dim."""
+"""Cumulative sums and products along one dim, and the selective scan."""
 
 from __future__ import annotations
 
@@ -46,4 +46,19 @@ def _scan(task: Task) -> Draft:
     )
 
 
-FAMILIES = (Family("scan", _scan),)
+SELECTIVE_IDEA = (
+    "A warp for each channel: its lanes hold the states, which go along the sequence step by step."
+)
+SELECTIVE_BODY = """\
+def forward(
+    self, x: torch.Tensor, delta: torch.Tensor, A: torch.Tensor, B: torch.Tensor, C: torch.Tensor, D: torch.Tensor
+) -> torch.Tensor:
+    return EXTENSION.FUNCTION(x, delta, A, B, C, D)
+"""
+
+
+def _selective_scan(_task: Task) -> Draft:
+    return Draft(None, Text("plain/selective_scan.cu.jinja", SELECTIVE_IDEA, SELECTIVE_BODY))
+
+
+FAMILIES = (Family("scan", _scan), Family("selective-scan", _selective_scan))

@@ -154,7 +154,7 @@ ENTRIES = (
                 scan("general", (1, 7, 200), 4),
                 scan("full", (8, 2048, 2048)),
             ),
-            family="",
+            family="selective-scan",
             reduction_length="d2*16",
             prompt="Run the selective scan of a state space model: softplus of delta, decay exp(delta * A), skip D * x.",
         ),
