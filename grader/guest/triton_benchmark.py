@@ -82,7 +82,11 @@ def _changes_what_it_reads(tuner: Any) -> bool:
     """Whether a run of the kernel changes what the next one reads, as far as its text and its arguments show."""
     try:
         text = ast.parse(textwrap.dedent(inspect.getsource(tuner.base_fn)))
-    except (OSError, TypeError, SyntaxError):  # made without a file, or not to be read apart from it
+    except (
+        OSError,
+        TypeError,
+        SyntaxError,
+    ):  # made without a file, or not to be read apart from it
         return False
     read, written = _touched(text, ("load", "atomic_")), _touched(text, ("store", "atomic_"))
     memory = {name: getattr(value, "data_ptr", int)() for name, value in tuner.nargs.items()}
