@@ -1,4 +1,4 @@
-"""Grades and reviews CUDA kernels that language models wrote: `from grader import grade`."""
+"""Grades and reviews CUDA and Triton kernels that language models wrote: `from grader import grade`."""
 
 TYPE_CHECKING = False  # as type checkers read it; `import grader` itself loads nothing
 if TYPE_CHECKING:

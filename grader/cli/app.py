@@ -17,7 +17,7 @@ GRADED, GATE, USAGE, FAILED, INTERRUPTED = 0, 1, 2, 3, 130
 STDIN = "/dev/stdin"
 """What `-` becomes before the options are parsed: cyclopts takes a bare dash for one of them."""
 
-HELP = """Grade and review CUDA kernels that language models wrote, with or without a GPU.
+HELP = """Grade and review CUDA and Triton kernels that language models wrote, with or without a GPU.
 
 First steps
 

@@ -72,6 +72,9 @@ def drafts(
 def _read_line(line: bytes, fallback: str, name: str, origin: str) -> Iterator[Draft | Skipped]:
     try:
         value = json.loads(decode(line).text)
+    except json.JSONDecodeError as error:
+        yield Skipped(origin, f"not a JSON record: {error.msg}, column {error.colno}")
+        return
     except (ValueError, RecursionError) as error:
         yield Skipped(origin, f"not a JSON record: {error}")
         return

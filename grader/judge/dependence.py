@@ -216,7 +216,7 @@ def _difference(
     told: Told, asked: Asked, given: tuple[Reads, ...], origin: Origin | None, tensor: Tensor
 ) -> _Difference | None:
     needs = asked.needs.get(tensor.role)
-    if needs is None:
+    if needs is None or (len(needs) and needs[-1] >= tensor.size):  # told otherwise than it is
         return None
     reads = tuple(one for one in given if told.tensors.index(tensor) in one.access.boxes)
     parts = [told.elements_of(one, tensor) for one in reads]

@@ -228,6 +228,11 @@ class Review(Record):
         return next(others, None)
 
     @property
+    def settled(self) -> frozenset[str]:
+        """The rules whose findings a verified repair settles: the repair says how."""
+        return frozenset(rule for one in self.repairs for rule, _ in one.settles)
+
+    @property
     def verdict(self) -> Verdict:
         """The submission's own verdict."""
         return self.evaluation.verdict

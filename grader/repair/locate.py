@@ -74,7 +74,7 @@ def _placed(finding: Finding, submission: Submission, line: int, old: str, new: 
         language=_language(submission.code, line),
         excerpt=old.strip()[:200],
     )
-    said = f"{finding.message} The verified fix changes line {line}: `{new.strip()[:120]}`."
+    said = f"{finding.message.rstrip('.')}. The verified fix changes line {line}: `{new.strip()[:120]}`."
     return finding.model_copy(update={"place": place, "message": said})
 
 

@@ -21,7 +21,7 @@ def render(entries: Sequence[Entry]) -> str:
         (
             "# Reviews",
             "",
-            f"{len(entries)} samples: {shown or 'none'}.",
+            f"{len(entries)} {'sample' if len(entries) == 1 else 'samples'}: {shown or 'none'}.",
             "",
             f"| {' | '.join(HEAD)} |",
             f"|{'---|' * len(HEAD)}",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from grader.records.observed import kernel_of
+from grader.rules.causes import cause_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -79,7 +80,7 @@ def settle(
     for items in rest.values():
         yield rule.finding(
             items[0].place,
-            items[0].text,
+            cause_of(items[0]),
             severity="warning" if items[0].code in FORGIVEN else "error",
             confidence="proven",
             evidence=items,

@@ -26,7 +26,7 @@ from grader.report.escape import clean
 from grader.rules.page import page
 from grader.rules.registry import all_rules
 
-INSTRUCTIONS = """Grades CUDA kernels written as a KernelBench-style `ModelNew` (load_inline): builds them, runs
+INSTRUCTIONS = """Grades CUDA and Triton kernels written as a KernelBench-style `ModelNew`: builds them, runs
 them against a reference on a GPU or on a simulator of one, and finds races, accesses out of bounds,
 wrong values and dishonest shortcuts, each at its line. Call `review` with the code; `explain_rule`
 says what a finding means; `fix` returns changed code that has passed every workload. What is quoted

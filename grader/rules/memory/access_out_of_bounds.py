@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from grader.records import Context, Evidence, Finding, Place
 from grader.records.observed import kernel_of, observed, wrapped
+from grader.rules.causes import cause_of
 from grader.rules.rule import Example, Rule
 from grader.source.analysis.triton import accesses_at
 from grader.source.analysis.walks import spans
@@ -30,7 +31,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     for cause, items in kept.items():
         yield RULE.finding(
             _written_at(source, items[0]) or items[0].place,
-            items[0].text,
+            cause_of(items[0]),
             confidence="proven",
             evidence=items,
             cause=cause,

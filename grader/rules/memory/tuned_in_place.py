@@ -102,6 +102,6 @@ RULE = Rule(
     guards="One configuration alone (no trial is made), and kernels with `restore_value`, `reset_to_zero` or hooks.",
     fix='Adds `restore_value=["..."]`.',
     check=check,
-    predicts="nothing",
+    predicts="wrong-values",
     languages=("triton",),
 )

@@ -106,7 +106,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         return
     yield RULE.finding(
         made.place if made else place,
-        f"{_say(first)}{cause.words if cause else ''} ({first.text}){f'; {made.words}' if made else ''}",
+        f"{_say(first)}{cause.words if cause else ''}: {first.text}{f'; {made.words}' if made else ''}",
         severity="error" if deciding else "warning",
         confidence="proven" if first.code in KNOWN else "likely",
         evidence=(*probes, *same),
@@ -187,7 +187,7 @@ def _say(item: Evidence) -> str:
         text = KNOWN[item.code].format(**values_of(item).model_dump())
     except (KeyError, ValueError, TypeError):
         return "the kernel computes something else than the task asks for"
-    return f"the kernel computes something else than the task asks for: {text}"
+    return text
 
 
 def _forward(source: Source) -> Place | None:

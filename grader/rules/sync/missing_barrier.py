@@ -61,15 +61,16 @@ def _evidence(source: Source, context: Context) -> tuple[Evidence, ...]:
 def _finding(case: Case, event: Event) -> Finding:
     name = event.region.name if event.region is not None else "shared memory"
     here, there = case.line(event.node), case.line(event.other)
+    where = "on the same line" if here == there else f"on line {there}"
     if event.kind == "race-raw":
         message = (
-            f"thread {event.thread} reads `{name}` on line {here} while another thread may not have stored it yet (line {there}): no "
-            "`__syncthreads()` lies between"
+            f"threads read `{name}` before others are sure to have written it {where}: a "
+            "`__syncthreads()` is missing between"
         )
     elif event.kind == "race-war":
         message = (
-            f"line {here} overwrites `{name}` while other threads may still be reading it on line {there}: no `__syncthreads()` lies "
-            "between"
+            f"threads overwrite `{name}` while others may still be reading it {where}: a "
+            "`__syncthreads()` is missing between"
         )
     else:
         message = (

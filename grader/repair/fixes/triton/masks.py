@@ -38,7 +38,9 @@ def _bounded(source: Source, kernel: Kernel, access: Access) -> Iterator[Fix]:
         dict.fromkeys((*_neighbours(source, kernel, access), *_lengths(source, kernel, access)))
     )
     for mask in masks[:MOST]:
-        yield from fix(f"mask with {mask}", [_with_mask(source, kernel, access, mask)])
+        yield from fix(
+            f"give the access the mask `{mask}`", [_with_mask(source, kernel, access, mask)]
+        )
 
 
 def _is_block(kernel: Kernel, access: Access) -> bool:

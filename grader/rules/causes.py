@@ -1,0 +1,57 @@
+"""What a run's observation means, in a sentence for people; its threads, bytes and counts stay with the evidence."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from grader.records import MemoryAccess, Race
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from grader.records import Evidence, MemoryUse
+
+_ACTS: Mapping[str, tuple[str, str]] = {
+    "write-read": ("reads", "writes"),
+    "read-write": ("overwrites", "reads"),
+    "write-write": ("overwrites", "writes"),
+    "atomic-plain": ("accesses without an atomic", "updates with one"),
+    "plain-atomic": ("updates with an atomic", "accesses without one"),
+}
+"""What the later access of a race does, and what the earlier one does."""
+_USES: Mapping[MemoryUse, str] = {"read": "reads", "write": "writes", "atomic": "updates"}
+
+
+def cause_of(item: Evidence) -> str:
+    """Return the cause that an observation shows; its own sentence where there is nothing plainer to say."""
+    said = ""
+    if isinstance(item.details, Race):
+        said = _race(item, item.details)
+    elif isinstance(item.details, MemoryAccess):
+        said = _outside(item, item.details)
+    return said or item.text
+
+
+def _race(item: Evidence, race: Race) -> str:
+    acts = _ACTS.get(race.conflict)
+    if acts is None or item.place is None or not item.related:
+        return ""
+    line = item.related[0].line
+    where = "on the same line" if line == item.place.line else f"on line {line}"
+    who = _who(item)
+    return f"a {who} {acts[0]} what another {who} {acts[1]} {where}, and nothing makes one wait for the other"
+
+
+def _outside(item: Evidence, access: MemoryAccess) -> str:
+    verb = _USES.get(access.access)
+    if verb is None or not access.region or access.offset is None:
+        return ""
+    if 0 <= access.offset <= access.size - access.width:
+        return ""
+    side = "before the start" if access.offset < 0 else "past the end"
+    return f"a {_who(item)} {verb} {side} of `{access.region}`"
+
+
+def _who(item: Evidence) -> str:
+    """Return what runs beside its like: a thread of CUDA, a program of Triton."""
+    return "program" if item.place is not None and item.place.language == "python" else "thread"

@@ -1,0 +1,59 @@
+"""What a run's observation means in a sentence: who does what to whom, without threads and bytes."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader.records import Evidence, MemoryAccess, Place, Race
+from grader.rules.causes import cause_of
+
+
+def _seen(details: MemoryAccess | Race, *lines: int, language: str = "cuda") -> Evidence:
+    places = tuple(
+        Place.model_validate({"line": line, "end_line": line, "language": language})
+        for line in lines
+    )
+    return Evidence(
+        kind="simulator",
+        code="any",
+        text="thread 0 ...",
+        details=details,
+        place=places[0],
+        related=places[1:],
+    )
+
+
+@pytest.mark.parametrize(
+    ("conflict", "lines", "language", "said"),
+    [
+        ("write-read", (9, 4), "cuda", "a thread reads what another thread writes on line 4"),
+        ("write-write", (16, 16), "python", "a program overwrites what another program writes on the same line"),
+    ],
+)  # fmt: skip
+def test_a_race_names_both_accesses(
+    conflict: str, lines: tuple[int, int], language: str, said: str
+) -> None:
+    """The tool's own sentence names threads; the cause names who it is that conflicts, and where."""
+    item = _seen(Race(conflict=conflict), *lines, language=language)
+    assert cause_of(item) == f"{said}, and nothing makes one wait for the other"
+
+
+@pytest.mark.parametrize(
+    ("offset", "said"),
+    [
+        (400, "a thread reads past the end of `input 1`"),
+        (398, "a thread reads past the end of `input 1`"),
+        (-4, "a thread reads before the start of `input 1`"),
+        (396, "thread 0 ..."),
+    ],
+)
+def test_an_access_out_of_bounds_names_the_side(offset: int, said: str) -> None:
+    """An access that lies inside is none of these: its own sentence stays."""
+    access = MemoryAccess(access="read", offset=offset, size=400, width=4, region="input 1")
+    assert cause_of(_seen(access, 5)) == said
+
+
+def test_what_is_not_known_is_not_said() -> None:
+    """A tool that names neither tensor nor kind of access keeps its own words."""
+    assert cause_of(_seen(MemoryAccess(width=4), 5)) == "thread 0 ..."
+    assert cause_of(_seen(Race(), 5, 6)) == "thread 0 ..."
