@@ -97,3 +97,25 @@ class Candidate:
         edits = [piece.edit() for piece in self.pieces]
         known = tuple(edit for edit in edits if edit is not None)
         return Fix(label=self.label, edits=known) if len(known) == len(edits) else None
+
+
+@dataclass(frozen=True, eq=False)
+class Change(Candidate):
+    """A change of a submission's Python."""
+
+    change: Fix
+    first_line: int
+
+    @property
+    def line(self) -> int:
+        """Line of the submission where it begins."""
+        return self.first_line
+
+    @property
+    def label(self) -> str:
+        """Return what it does, in the imperative."""
+        return self.change.label
+
+    def fix(self) -> Fix | None:
+        """Return the change as a fix."""
+        return self.change

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from grader.records import Fix
-from grader.repair.candidates.candidate import Candidate
+from grader.repair.candidates.candidate import Change
 from grader.repair.candidates.forward_slips import rewritten
 from grader.repair.candidates.methods import forward_of
 from grader.repair.candidates.reference_steps import finished, skipped
@@ -22,27 +22,11 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Forward(Candidate):
+class Forward(Change):
     """A change of ModelNew's `forward`, which a woven program calls in its place."""
 
-    change: Fix
-    first_line: int
     definition: ast.FunctionDef
     """The method as it then is."""
-
-    @property
-    def line(self) -> int:
-        """Line of the submission where it begins."""
-        return self.first_line
-
-    @property
-    def label(self) -> str:
-        """Return what it does, in the imperative."""
-        return self.change.label
-
-    def fix(self) -> Fix | None:
-        """Return the change as a fix."""
-        return self.change
 
     def function(self, name: str) -> str:
         """Return the method as a function of that name."""

@@ -20,6 +20,7 @@ from grader.repair.candidates.scope import Scope, is_target, parts, scopes
 from grader.repair.candidates.sites import makes_tensor
 from grader.repair.candidates.statements import statements
 from grader.repair.candidates.transposed import transposed
+from grader.repair.candidates.triton import triton_changes
 from grader.source.cuda_code import around, read_call, text
 from grader.source.statements import statement
 
@@ -62,6 +63,7 @@ def candidates(
         if not _changes_shape(one) or clues.wrong_shape:
             cost = one.cost * clues.likelihood(_touched(scope, one), one.line, before)
             found.append(replace(one, cost=cost * (HOST if scope.on_host else 1.0)))
+    found += [one for one in triton_changes(source, clues) if _is_authors(program, one.line)]
     found += [one for one in forwards(source, reference) if _is_authors(program, one.line)]
     ordered = sorted(found, key=lambda one: one.cost)
     return list(islice((one for one in ordered if one.fix() is not None), most))

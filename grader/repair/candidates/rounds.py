@@ -7,7 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from grader.diagnose import Program
+from grader.languages import names_in
 from grader.records import Build, Evaluation, Fix, Submission, Workload
+from grader.repair.candidates import triton
 from grader.repair.candidates.candidate import Candidate
 from grader.repair.candidates.order import candidates
 from grader.repair.candidates.screen import Allowance, Outcome, Screen
@@ -67,7 +69,8 @@ def guess(program: Program, screen: Screen, seconds: float = SECONDS) -> Guesses
     """
     wrong = screen.suspects(program.evaluation)
     source = parse(program.submission.code)
-    asked = (wrong[0].name if wrong else "", screen.reference, FIRST + MOST)
+    most = triton.MOST if names_in(source) == {"triton"} else FIRST + MOST
+    asked = (wrong[0].name if wrong else "", screen.reference, most)
     every = candidates(source, program, *asked) if wrong else []
     allowance = Allowance(time.monotonic() + seconds * crowding())
     nearest = Guesses()
@@ -93,7 +96,8 @@ def _in_one_build(
     woven, build, numbered = _built(program.submission, numbered, screen)
     if woven is None or build is None:
         return Guesses()
-    return _Rounds(program.evaluation, screen, woven, build, numbered, allowance).play()
+    size = triton.ROUND if names_in(parse(program.submission.code)) == {"triton"} else ROUND
+    return _Rounds(program.evaluation, screen, woven, build, numbered, allowance, size).play()
 
 
 def _built(
@@ -143,6 +147,8 @@ class _Rounds:
     numbered: Mapping[int, Candidate]
     allowance: Allowance
     """Once it is spent no further round begins."""
+    size: int = ROUND
+    """Candidates in one round."""
 
     def play(self) -> Guesses:
         """Run the candidates in rounds, until one holds on every workload.
@@ -152,7 +158,7 @@ class _Rounds:
         suspects = self.screen.suspects(self.evaluation)
         seen: dict[int, Outcome] = {}
         kept: list[int] = []
-        for numbers in _rounds(self.numbered):
+        for numbers in _rounds(self.numbered, self.size):
             seen.update(self._on((suspects[0],), numbers)[suspects[0].name])
             right = [n for n in numbers if n in seen and seen[n].right]
             deciding, everywhere = self._hold(right) if right else ([], [])
@@ -222,7 +228,7 @@ def _shares(workloads: Sequence[Workload], count: int) -> Iterator[Sequence[Work
     yield from (workloads[k : k + some] for k in range(0, len(workloads), max(some, 1)))
 
 
-def _rounds(numbered: Mapping[int, Candidate]) -> Iterator[list[int]]:
+def _rounds(numbered: Mapping[int, Candidate], size: int) -> Iterator[list[int]]:
     ordered = sorted(numbered, key=lambda n: numbered[n].cost)
-    for start in range(0, len(ordered), ROUND):
-        yield ordered[start : start + ROUND]
+    for start in range(0, len(ordered), size):
+        yield ordered[start : start + size]

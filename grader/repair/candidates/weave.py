@@ -7,10 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from grader.languages import names_in
 from grader.records import Edit, Submission
 from grader.repair.candidates.candidate import Candidate, Piece
 from grader.repair.candidates.forwards import Forward
 from grader.repair.candidates.scope import works
+from grader.repair.candidates.triton import weave_texts
 from grader.source import edits, parse
 
 if TYPE_CHECKING:
@@ -81,6 +83,8 @@ def weave(submission: Submission, numbered: Mapping[int, Candidate]) -> Submissi
     Raises ValueError where the texts can't be edited, as in strings with escapes that hide positions.
     """
     source = parse(submission.code)
+    if names_in(source) == {"triton"}:
+        return weave_texts(submission, numbered)
     changes: list[Edit] = []
     touched = _by_unit(numbered)
     for unit in source.cuda:
