@@ -68,6 +68,7 @@ def find_repair(
         if better is None:
             aside = _aside(best, examiner, budget)
             better = _guessed(aside, examiner, budget, screen, ASIDE) if aside else None
+        better = better or _afresh(states[-1], examiner, budget, screen)
         if better is None:
             return None, how_far(states[0], best, budget.used, budget.said)
         together = together or doubtful(better.fixes[len(best.fixes) :])
@@ -123,7 +124,9 @@ def _guessed(
     budget.said.append(guesses.said)
     best: Program | None = None
     for fix in guesses.fixes[:GUESSED]:
-        if not budget.take():
+        if (
+            not budget.take() and not guesses.decides
+        ):  # what held in the screening is always evaluated
             break
         tried = try_fixes(program, ((_cause(program), fix),), examiner)
         if tried is not None and tried.rank > (best or program).rank:
@@ -131,6 +134,14 @@ def _guessed(
         if tried is not None and tried.status == "correct":
             break
     return best
+
+
+def _afresh(
+    first: Program, examiner: Examiner, budget: Budget, screen: Screen | None
+) -> Program | None:
+    """Return the program that the search began with, right after a small change: fixes that come nearer may lead astray."""
+    found = _guessed(first, examiner, budget, screen, ASIDE)
+    return found if found is not None and found.status == "correct" else None
 
 
 def _cause(program: Program) -> Finding:

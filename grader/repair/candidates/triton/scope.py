@@ -34,6 +34,40 @@ class Scope:
         """Names by kind, in the order in which they are bound."""
         return self._of_kernel(self.kernel) if self.kernel else self._of_host()
 
+    @cached_property
+    def idle(self) -> frozenset[str]:
+        """Names that nothing uses but what assigns them anew."""
+        known = {name for names in self.known.values() for name in names}
+        return frozenset(known.difference(self._used()))
+
+    @cached_property
+    def bounds(self) -> tuple[str, ...]:
+        """The comparisons of places with sizes, as they are written."""
+        found = (one for one in nodes_under(self.node) if isinstance(one, ast.Compare))
+        places = set(self.known.get("INDEX", ()))
+        return tuple(dict.fromkeys(self.source.text(o) for o in found if _names(o) & places))
+
+    def _used(self) -> Iterator[str]:
+        for node in nodes_under(self.node):
+            if isinstance(node, ast.Assign | ast.AugAssign):
+                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+                yield from _names(node.value) - {n for one in targets for n in _names(one)}
+                yield from (n for t in targets if not isinstance(t, ast.Name) for n in _names(t))
+            elif isinstance(node, ast.stmt):
+                parts = (one for one in ast.iter_child_nodes(node) if isinstance(one, ast.expr))
+                yield from (name for one in parts for name in _names(one))
+
+    @cached_property
+    def meta(self) -> frozenset[ast.expr]:
+        """What launches are given by keyword: sizes of blocks and numbers of warps."""
+        own = (one for one in launches(self.source) if one.host is self.node)
+        return frozenset(word.value for one in own for word in one.call.keywords)
+
+    def computes(self, node: ast.expr) -> bool:
+        """Whether an expression computes with real numbers, and with no place in memory."""
+        kinds = {self.kind_of(one) for one in ast.walk(node) if isinstance(one, ast.Name)}
+        return "REAL" in kinds or (self.kernel is None and isinstance(node, ast.BinOp))
+
     def kind_of(self, node: ast.expr) -> str:
         """Return the kind of a name; empty where it has none."""
         words = self.source.text(node)
@@ -42,7 +76,8 @@ class Scope:
     def _of_kernel(self, kernel: Kernel) -> Mapping[str, tuple[str, ...]]:
         found: dict[str, list[str]] = {kind: [] for kind in ("POINTER", "SIZE", "INDEX", "REAL")}
         for name in kernel.assigned:
-            found[self._kind_of_local(kernel, name)].append(name)
+            if not all(_is_condition(one) for one in kernel.assigned[name]):
+                found[self._kind_of_local(kernel, name)].append(name)
         counted = _counted(self.node)
         for name in kernel.parameters:
             if name not in kernel.pointers and name not in kernel.assigned:
@@ -62,7 +97,9 @@ class Scope:
             return "REAL"
         if _calls(kernel, values) & REALS:
             return "REAL"
-        behind = [v for n in kernel.names_behind(ast.Name(name)) for v in kernel.assigned.get(n, ())]
+        behind = [
+            v for n in kernel.names_behind(ast.Name(name)) for v in kernel.assigned.get(n, ())
+        ]
         return "INDEX" if _calls(kernel, behind) & INDICES else "SIZE"
 
     def _of_host(self) -> Mapping[str, tuple[str, ...]]:
@@ -108,6 +145,11 @@ def scopes(source: Source) -> Iterator[Scope]:
             yield Scope(source, node, known.get(node))
 
 
+def _is_condition(node: ast.expr) -> bool:
+    joined = isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitAnd | ast.BitOr)
+    return joined or isinstance(node, ast.Compare)
+
+
 def _is_number(node: ast.expr) -> bool:
     """Whether an expression is a number, `float("inf")` or the negative of one."""
     if isinstance(node, ast.UnaryOp):
@@ -125,7 +167,7 @@ def _counted(function: ast.FunctionDef) -> set[str]:
         ranges = named and ast.unparse(node.func).rpartition(".")[2] in {"range", "static_range", "arange"}  # type: ignore[attr-defined] # fmt: skip
         counts = isinstance(node, ast.BinOp) and isinstance(node.op, COUNTS)
         if ranges or counts or isinstance(node, ast.Compare):
-            found |= _names(node)  # type: ignore[arg-type]
+            found |= _names(node)
     pointers = [n for n in ast.walk(function) if isinstance(n, ast.AugAssign)]
     accesses = [n for n in ast.walk(function) if isinstance(n, ast.Call) and ast.unparse(n.func).endswith((".load", ".store"))]  # fmt: skip
     found |= {name for call in accesses for name in _names(call.args[0])} if accesses else set()

@@ -11,7 +11,7 @@ from grader.records import Submission
 from grader.repair.candidates.candidate import Candidate
 from grader.source import edits
 
-EPILOGUE = '''
+EPILOGUE = """
 
 
 def kg_choice_class(number):
@@ -41,7 +41,7 @@ def kg_choice_forward(self, *arguments):
 
 
 ModelNew.forward = kg_choice_forward
-'''
+"""
 """`forward` takes the candidate's number after its own arguments; the weights are those of the program itself."""
 
 
