@@ -17,6 +17,8 @@ from grader.source import Source
 from grader.source import parse as parse_source
 
 LOG_LIMIT = 200_000
+NOTE_BYTES = 100_000
+"""Of a note on what a compiler in Python refused: more than a guest of ours writes (grader/guest/triton_refusals.py)."""
 
 
 def extensions(files: Path) -> list[Path]:
@@ -105,8 +107,14 @@ def after_call(
 def _hidden(files: Path, log: str) -> list[CompilerException]:
     """Return what a compiler in Python refused, as guests noted it: a handler of the submission's may have gone on."""
     notes = sorted(files.glob("triton/refused/*.txt"))[:20]
-    texts = (path.read_text("utf-8", "replace").partition("\0") for path in notes)
+    texts = (_beginning(path).partition("\0") for path in notes)
     return [CompilerException(reason, traced, None, log) for reason, _, traced in texts]
+
+
+def _beginning(path: Path) -> str:
+    """Return as much of a note as a guest of ours writes: the file is the submission's to fill."""
+    with path.open("rb") as file:
+        return file.read(NOTE_BYTES).decode("utf-8", "replace")
 
 
 def _log(reply: GuestReply, files: Path) -> str:

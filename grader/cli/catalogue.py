@@ -81,7 +81,7 @@ def tasks(
     for kind, some in by_kind().items():
         out.print(f"\n{kind}", highlight=False, style="bold")
         for task in (entry.task for entry in some):
-            told = f"  {task.name:26} {types_of(task):22} {plain(task.title)}"
+            told = f"  {task.name:26} {types_of(task):30} {plain(task.title)}"
             out.print(told, highlight=False, soft_wrap=True)
     return GRADED
 

@@ -81,20 +81,24 @@ def _tuner_of(fn: Callable[[], Any]) -> dict[str, Any] | None:
 def _changes_what_it_reads(tuner: Any) -> bool:
     """Whether a run of the kernel changes what the next one reads, as far as its text and its arguments show."""
     try:
-        source = inspect.getsource(tuner.base_fn)
-    except (OSError, TypeError):  # made without a file
+        text = ast.parse(textwrap.dedent(inspect.getsource(tuner.base_fn)))
+    except (
+        OSError,
+        TypeError,
+        SyntaxError,
+    ):  # made without a file, or not to be read apart from it
         return False
-    read, written = _touched(source, ("load", "atomic_")), _touched(source, ("store", "atomic_"))
+    read, written = _touched(text, ("load", "atomic_")), _touched(text, ("store", "atomic_"))
     memory = {name: getattr(value, "data_ptr", int)() for name, value in tuner.nargs.items()}
     lies = {memory[name] for name in read if memory.get(name)}
     return any(name in read or memory.get(name) in lies for name in written if memory.get(name))
 
 
-def _touched(source: str, functions: tuple[str, ...]) -> set[str]:
+def _touched(text: ast.AST, functions: tuple[str, ...]) -> set[str]:
     """Return the names in the first arguments of some of `tl`'s functions."""
     return {
         name.id
-        for call in ast.walk(ast.parse(textwrap.dedent(source)))
+        for call in ast.walk(text)
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.args
         if call.func.attr.startswith(functions)
         for name in ast.walk(call.args[0])

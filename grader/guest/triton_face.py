@@ -26,6 +26,7 @@ from grader.guest.triton_benchmark import Benchmark
 
 CAPABILITY = 89
 """What Triton compiles for: the last one whose matrix instructions and copies the simulator has."""
+TELLS_MOST_THREADS = tuple(map(int, triton.__version__.split(".")[:2])) >= (3, 4)
 MOST_PARAMETERS = 1024
 _MAX_DYNAMIC_SHARED = 8
 """cudaFuncAttributeMaxDynamicSharedMemorySize."""
@@ -117,10 +118,8 @@ class Utilities:
             "mem_bus_width": gpu["memory_bus"],
         }
 
-    def load_binary(
-        self, name: str, image: bytes, shared: int, device: int
-    ) -> tuple[Any, Any, int, int, int]:
-        """Return module, function, registers, spills and the most threads of a block."""
+    def load_binary(self, name: str, image: bytes, shared: int, device: int) -> tuple[Any, ...]:
+        """Return module, function, registers, spills and, from Triton 3.4 on, the most threads of a block."""
         sizes, count = (ctypes.c_uint32 * MOST_PARAMETERS)(), ctypes.c_int()
         runtime = _state["runtime"]
         stub = runtime.kgsim_kernel(
@@ -133,7 +132,8 @@ class Utilities:
         if shared:
             runtime.cudaFuncSetAttribute(stub, _MAX_DYNAMIC_SHARED, shared)
         function = Function(stub, tuple(sizes[: count.value]))
-        return function, function, registers, spills, _state["gpu"]["threads_per_block"]
+        most = (_state["gpu"]["threads_per_block"],) if TELLS_MOST_THREADS else ()
+        return function, function, registers, spills, *most
 
     def unload_module(self, module: Any) -> None: ...
 
@@ -199,4 +199,8 @@ class Launcher:
             size = getattr(metadata, f"{kind}_scratch_size", 0) or 0
             align = getattr(metadata, f"{kind}_scratch_align", 1)
             allocator = getattr(_allocation, name, None)
-            yield allocator.get()(programs * size, align, stream) if size and allocator else None
+            if size and allocator:
+                made = allocator.get() if hasattr(allocator, "get") else allocator  # before 3.5
+                yield made(programs * size, align, stream)
+            else:
+                yield None

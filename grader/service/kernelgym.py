@@ -122,6 +122,8 @@ class KernelGym:
             asked = _asked(body)
             known = self._tasks.get(asked.task_id)
             if known is None or (asked.force_refresh and known.result):
+                if len(self._running) >= self._queue:  # filled while the body came
+                    return refused(429, "the queue is full", AGAIN)
                 known = self._begin(asked)
         except TimeoutError:
             return refused(408, f"not there after {MOST_SECONDS:.0f} s")

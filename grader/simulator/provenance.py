@@ -24,6 +24,11 @@ MOST_ACCESSES = 2000
 MOST_TENSORS = 200
 MOST_ELEMENTS = 1 << 22
 """Of one tensor; larger ones are not asked about."""
+MOST_TOGETHER = 1 << 25
+"""Elements of all tensors of a report, and of all reads in it: a report is what a guest makes of it."""
+TOO_MANY = "more reads than are looked at"
+LARGEST_ITEM = 16
+"""Bytes of an element."""
 NOTHING: Flat = np.zeros(0, np.int64)
 
 
@@ -154,19 +159,20 @@ class Told:
 
 
 def _elements(access: Access, elements: Flat, tensor: Tensor) -> Flat:
-    first = np.floor_divide(elements * access.width + access.base - tensor.address, tensor.item)
-    wide = max(1, access.width // tensor.item)
-    memory = (first[:, None] + np.arange(wide)).ravel()
-    return np.flatnonzero(np.isin(tensor.offsets, memory)).astype(np.int64)
+    bytes_from_base = tensor.offsets * tensor.item + (tensor.address - access.base)
+    first = np.floor_divide(bytes_from_base, access.width)
+    read = np.zeros(tensor.size, bool)
+    for part in range(max(1, tensor.item // access.width)):
+        read |= np.isin(first + part, elements)
+    return np.flatnonzero(read).astype(np.int64)
 
 
 def told(report: JsonValue, source: Source) -> Told | None:
     """Return what a report of any shape tells; None where that is nothing."""
     given = fields.mapping(report)
+    room = _Room(MOST_TOGETHER)
     tensors = tuple(
-        tensor
-        for entry in fields.entries(given.get("tensors"), MOST_TENSORS)
-        if (tensor := _tensor(entry)) is not None
+        _tensor(entry, room) for entry in fields.entries(given.get("tensors"), MOST_TENSORS)
     )
     accesses = tuple(
         _access(number, entry, source, len(tensors))
@@ -175,20 +181,37 @@ def told(report: JsonValue, source: Source) -> Told | None:
     origins = given.get("origins")
     if not tensors or not accesses or not isinstance(origins, list):
         return None
+    reads = _Room(MOST_TOGETHER)
+    found = tuple(_origin(entry, accesses, source, reads) for entry in origins[:200])
     return Told(
-        unfollowed=fields.text(given.get("unfollowed")),
+        unfollowed=fields.text(given.get("unfollowed")) or ("" if reads.left else TOO_MANY),
         tensors=tensors,
         accesses=accesses,
-        origins=tuple(_origin(entry, accesses, source) for entry in origins[:200]),
+        origins=found,
         of_results=given.get("roots") == "outputs",
-        lost=tuple(_lost(fields.entries(given.get("lost"), 500), accesses, source)),
+        lost=tuple(_lost(fields.entries(given.get("lost"), 500), accesses, source, reads)),
     )
 
 
-def _tensor(entry: dict[str, JsonValue]) -> Tensor | None:
+@dataclass
+class _Room:
+    """How many elements a report may still make us hold."""
+
+    left: int
+
+    def take(self, wanted: int) -> int:
+        """Return as many as there is room for."""
+        taken = min(wanted, self.left)
+        self.left -= taken
+        return taken
+
+
+def _tensor(entry: dict[str, JsonValue], room: _Room) -> Tensor:
     shape, strides = (_wholes(entry.get(name), 16) for name in ("shape", "strides"))
     item = fields.whole(entry.get("item"))
-    if len(shape) != len(strides) or not item or not 0 < math.prod(shape) <= MOST_ELEMENTS:
+    size = math.prod(shape)
+    known = len(shape) == len(strides) and 0 < item <= LARGEST_ITEM and 0 < size <= MOST_ELEMENTS
+    if not known or room.take(size) < size:
         return Tensor("", "", 1, (), (), 0)
     return Tensor(
         role=fields.text(entry.get("role"), 80),
@@ -245,29 +268,32 @@ def _place(entry: dict[str, JsonValue], source: Source) -> Place | None:
     return next((place for place in found if place is not None), None)
 
 
-def _runs(value: JsonValue) -> Flat:
+def _runs(value: JsonValue, room: _Room) -> Flat:
     rows = value[:20000] if isinstance(value, list) else []
     parts = []
     for row in rows:
         first, step, count = (*_wholes(row, 3), 0, 0, 0)[:3]
-        parts.append(first + step * np.arange(min(count, MOST_ELEMENTS), dtype=np.int64))
+        parts.append(first + step * np.arange(room.take(count), dtype=np.int64))
     return np.concatenate(parts) if parts else NOTHING
 
 
-def _reads(entry: dict[str, JsonValue], accesses: tuple[Access, ...]) -> Reads | None:
+def _reads(entry: dict[str, JsonValue], accesses: tuple[Access, ...], room: _Room) -> Reads | None:
     number = fields.whole(entry.get("access"))
     if number >= len(accesses):
         return None
-    return Reads(accesses[number], _runs(entry.get("runs")), fields.whole(entry.get("reads")))
+    return Reads(accesses[number], _runs(entry.get("runs"), room), fields.whole(entry.get("reads")))
 
 
 FLOATS = frozenset({"fp32", "fp64", "fp16", "special"})
 
 
-def _origin(value: JsonValue, accesses: tuple[Access, ...], source: Source) -> Origin | None:
+def _origin(
+    value: JsonValue, accesses: tuple[Access, ...], source: Source, room: _Room
+) -> Origin | None:
     if not isinstance(value, dict):
         return None
-    found = (_reads(entry, accesses) for entry in fields.entries(value.get("reads"), MOST_ACCESSES))
+    given = fields.entries(value.get("reads"), MOST_ACCESSES)
+    found = (_reads(entry, accesses, room) for entry in given)
     steps = [
         (what := fields.text(entry.get("class")), _step(entry, place, floats=what in FLOATS))
         for entry in sorted(
@@ -312,11 +338,14 @@ def _single(bits: int) -> float:
 
 
 def _lost(
-    entries: list[dict[str, JsonValue]], accesses: tuple[Access, ...], source: Source
+    entries: list[dict[str, JsonValue]],
+    accesses: tuple[Access, ...],
+    source: Source,
+    room: _Room,
 ) -> Iterator[Lost]:
     for entry in entries:
-        reads = _reads(entry, accesses)
-        threads = _runs(entry.get("threads"))
+        reads = _reads(entry, accesses, room)
+        threads = _runs(entry.get("threads"), room)
         if reads is not None:
             ends = (int(threads[0]), int(threads[-1])) if len(threads) else ()
             goes_on = _place(fields.mapping(entry.get("next")), source)

@@ -12,6 +12,7 @@ from grader.tasks import problem
 from grader.tasks.clues import gather, words_of
 from grader.tasks.entry import Entry
 from grader.tasks.infer import ENOUGH, infer_from
+from grader.tasks.precision import in_precision, split_name
 from grader.tasks.registry import builtin_tasks, entries
 from grader.tasks.sizes import fitted
 
@@ -93,6 +94,9 @@ def _exactly(name: str, tasks_dir: Path | None) -> Task | None:
     """Return the task of just that name: built-in, or a file of `tasks_dir`. Raises UsageError."""
     if name in builtin_tasks():
         return builtin_tasks()[name]
+    split = split_name(name)
+    if split and split[0] in builtin_tasks():
+        return in_precision(builtin_tasks()[split[0]], split[1])
     path = problem.find_by_name(tasks_dir, name) if tasks_dir else None
     return problem.load(path) if path is not None else None
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from grader.records import Task, TensorSpec
 from grader.tasks.entry import Entry
+from grader.tasks.precision import NAMES, in_precision
 from grader.tasks.registry import entries
 
 OF_FAMILY: Mapping[str, str] = {
@@ -46,6 +47,8 @@ def kind_of(entry: Entry) -> str:
 
 
 def types_of(task: Task) -> str:
-    """Return the types of the tensors that go in, each once, in the order of the arguments."""
+    """Return the types of the tensors that go in, in the order of the arguments, and the halves that it is also asked in."""
     first = task.workloads[0].inputs
-    return ", ".join(dict.fromkeys(item.dtype for item in first if isinstance(item, TensorSpec)))
+    types = ", ".join(dict.fromkeys(item.dtype for item in first if isinstance(item, TensorSpec)))
+    halves = ", ".join(name for name in NAMES if in_precision(task, name))
+    return f"{types} (also {halves})" if halves else types

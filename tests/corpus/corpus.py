@@ -65,6 +65,9 @@ class Edit:
     verdict: tuple[str, ...] = ()
 
 
+WRONG_VALUES = "NUM001"
+DEPENDENCES = ("DEP001", "DEP002", "DEP003", "DEP004", "DEP005")
+"""Say of wrong values what they were made of, where NUM001 says only that they are wrong."""
 KINDS = {"kernels": "kinds.toml", "triton": "triton_kinds.toml"}
 
 
@@ -168,10 +171,15 @@ def apply(original: Labelled, edit: Edit, name: str) -> Labelled:
         name=name,
         code=code,
         kind=edit.kind,
-        rules=edit.rules or kind.rules,
+        rules=_with_dependences(edit.rules or kind.rules),
         lines=frozenset(_lines(original.code, code, edit.near, name)),
         verdict=edit.verdict or kind.verdict,
     )
+
+
+def _with_dependences(rules: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the rules that may name a seed: where wrong values may be, what explains them may as well."""
+    return tuple(dict.fromkeys((*rules, *(DEPENDENCES if WRONG_VALUES in rules else ()))))
 
 
 def _replace(code: str, old: str, new: str, name: str) -> str:

@@ -21,6 +21,7 @@ PAGES = sorted(
     and (path.parent == ROOT or ROOT / "docs" in path.parents)
 )  # fmt: skip
 FENCE = re.compile(r"^(`{3,}).*?^\1$", re.MULTILINE | re.DOTALL)
+INLINE = re.compile(r"`[^`\n]+`")
 DIRECTIVE = re.compile(r"^```\{(?!code-block)\w+\}", re.MULTILINE)
 LINK = re.compile(r"\]\((?!https?:|mailto:|#)(?P<path>[^)#\s]+)")
 
@@ -30,7 +31,7 @@ def named(path: Path) -> str:
 
 
 def prose(path: Path) -> str:
-    return FENCE.sub("", path.read_text("utf-8"))
+    return INLINE.sub("", FENCE.sub("", path.read_text("utf-8")))
 
 
 def test_there_are_pages() -> None:

@@ -8,8 +8,9 @@ from grader.records import Autotuned
 
 _TRIED = re.compile(r"^Autotuning kernel (\w+) with config ", re.MULTILINE)
 _DONE = re.compile(
-    r"Triton autotuning for function (?P<kernel>\w+),\s*with key as [^\n]*,\s*finished after (?P<seconds>[\d.]+)s,"
-    r"\s*best config selected: (?P<config>[^;\n]*);"
+    r"^Triton autotuning for function (?P<kernel>\w+),\s*with key as [^\n]*,\s*finished after (?P<seconds>[\d.]+)s,"
+    r"\s*best config selected: (?P<config>[^;\n]*);",
+    re.MULTILINE,
 )
 MOST = 20
 

@@ -15,7 +15,9 @@ from grader.source import Source
 
 _SHOWN = 12
 """Lines of a function, up to the refused one, that Triton shows in its message."""
-_AT = re.compile(r"(?:^|\n)[\w.]*(?P<kind>[A-Z]\w+): at (?P<line>\d+):(?P<column>\d+):\n")
+_AT = re.compile(
+    r"(?:^|\n)(?:\w+\.)*(?P<kind>[A-Z]\w+): at (?P<line>\d+):(?P<column>\d+):\n", re.ASCII
+)
 _CARET = re.compile(r"^ *\^$")
 _NEXT = re.compile(r"\n(?:\n(?:The above exception|During handling)|Traceback \(most recent)")
 _OF_MLIR = re.compile(
@@ -23,6 +25,8 @@ _OF_MLIR = re.compile(
 )
 _IN_THE_COMPILER = re.compile(r"^RuntimeError: (?:error encountered during parsing|PassManager)")
 _QUOTED = re.compile(r"""^[A-Z]\w*(?:Error|Failure)?\((["'])(?P<said>.*)\1,?\)$""", re.DOTALL)
+MOST = 4000
+"""Characters of a message by which its kind is told: the text is the author's."""
 _CODES = (
     ("dot-shapes", r"reduction dim|shapes? .*\bdot\b|input shapes should|Both inputs must be"),
     ("loop-carried-type", r"[Ll]oop-carried variable|initial value for .* is of type"),
@@ -102,7 +106,7 @@ def _taken_apart(found: re.Match[str], text: str) -> _Refusal:
 def _code(refusal: _Refusal) -> str:
     if refusal.kind == "CompileTimeAssertionFailure":
         return "static-assertion"
-    text = f"{refusal.kind}: {refusal.said}"
+    text = f"{refusal.kind}: {refusal.said}"[:MOST]
     return next((code for code, pattern in _CODES if re.search(pattern, text)), "refused")
 
 
