@@ -239,6 +239,15 @@ def address(text_grader: Grader) -> Iterator[str]:
 BEARER = {"Authorization": "Bearer secret"}
 
 
+def test_a_path_that_there_is_not_names_those_that_there_are(address: str) -> None:
+    for method, path, status in (("GET", "/grdae", 404), ("GET", "/grade", 405)):
+        said = httpx.request(method, f"{address}{path}", headers=BEARER)
+        assert said.status_code == status
+        assert said.json()["error"] == (
+            f"nothing answers {method} {path} (there is POST /grade, GET /health)"
+        )
+
+
 def test_the_service_grades(address: str) -> None:
     said = httpx.post(f"{address}/grade", json={"text": "No code."}, headers=BEARER, timeout=60)
     assert said.status_code == 200

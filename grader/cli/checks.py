@@ -6,25 +6,9 @@ import difflib
 from collections.abc import Iterable
 from pathlib import Path
 
+from grader.cli.app import app
 from grader.config import Options
 from grader.errors import UsageError
-
-COMMANDS = (
-    "cache",
-    "compare",
-    "config",
-    "explain",
-    "github-comment",
-    "kernelbench",
-    "mcp",
-    "report",
-    "rules",
-    "samples",
-    "score",
-    "serve",
-    "show",
-    "tasks",
-)
 
 
 def check_options(options: Options) -> None:
@@ -43,7 +27,7 @@ def check_paths(paths: Iterable[str]) -> None:
     """Raise UsageError for a path that isn't there; it may be a command, misspelt."""
     for path in paths:
         if not Path(path).exists():
-            hint = nearest(path, COMMANDS, "check the path")
+            hint = nearest(path, (name for name in app if name[0] != "-"), "check the path")
             raise UsageError(f"there is no file or folder {path}", hint)
 
 

@@ -12,9 +12,10 @@ from grader.errors import GraderError
 from grader.execution.gradients import Needs
 from grader.judge import References
 from grader.judge.compare import out_of_tolerance
-from grader.judge.dependence import Asked, Way, chosen, evidence_of, needed
+from grader.judge.dependence import Asked, chosen, evidence_of, needed
 from grader.judge.inputs import Array
 from grader.judge.tolerance import element_count, tolerance
+from grader.judge.way import Way
 from grader.records import DECIDING, Build, Comparison, Evidence, Submission, Task, Workload
 from grader.simulator.provenance import told
 from grader.source import parse

@@ -37,12 +37,13 @@ _CAUSES: Mapping[Status, tuple[_Shown, ...]] = {
 """What shows the cause, by how the program ended; what says most first."""
 
 
-def headline(verdict: Verdict, findings: Sequence[Finding]) -> Verdict:
+def headline(verdict: Verdict, findings: Sequence[Finding], *, read_only: bool = False) -> Verdict:
     """Return the verdict, said by the first proven error that explains it; its own sentence becomes the second.
 
-    Where no finding explains it, the sentence stays. A program that was only read is said to be that.
+    Where no finding explains it, the sentence stays. Where nothing was asked to run (`read_only`), it says what
+    the text shows.
     """
-    if verdict.status == "not_run" and verdict.compiled is None:
+    if read_only and verdict.status == "not_run":
         return _read(verdict, findings)
     cause = _cause(verdict, findings)
     if cause is None:

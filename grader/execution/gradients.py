@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from grader.judge import References, groups
-from grader.judge.dependence import Way
 from grader.judge.expected import guest_seed
 from grader.judge.inputs import Array
+from grader.judge.way import Way
 from grader.records import Task, Workload
 from grader.sandbox import Form, GuestJob, GuestWorkload, Limits, converse
 

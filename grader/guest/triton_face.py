@@ -28,6 +28,7 @@ CAPABILITY = 89
 """What Triton compiles for: the last one whose matrix instructions and copies the simulator has."""
 TELLS_MOST_THREADS = tuple(map(int, triton.__version__.split(".")[:2])) >= (3, 4)
 MOST_PARAMETERS = 1024
+_MOST_OF_NAME = 80
 _MAX_DYNAMIC_SHARED = 8
 """cudaFuncAttributeMaxDynamicSharedMemorySize."""
 _state: dict[str, Any] = {}
@@ -47,6 +48,8 @@ def install(runtime: Any, gpu: Mapping[str, Any]) -> None:
         pointer, ctypes.c_size_t, ctypes.c_char_p, pointer, ctypes.c_int, pointer,
     )  # fmt: skip
     runtime.kgsim_kind.argtypes = (pointer,)
+    runtime.kgsim_name_memory.argtypes = (pointer, ctypes.c_char_p)
+    runtime.kgsim_name_memory.restype = None
     runtime.cudaFuncSetAttribute.argtypes = (pointer, ctypes.c_int, ctypes.c_int)
     runtime.cudaGetErrorString.restype = ctypes.c_char_p
     launch = (pointer, Dim3, Dim3, pointer, ctypes.c_size_t, pointer)
@@ -153,6 +156,7 @@ class Launcher:
 
     def __init__(self, src: Any, metadata: Any) -> None:
         self._types = tuple(src.signature.values())
+        self._names = tuple(f"argument {name}"[:_MOST_OF_NAME].encode() for name in src.signature)
         self._metadata = metadata
 
     def __call__(
@@ -172,11 +176,19 @@ class Launcher:
         values = packed(self._types, args, function.sizes, scratch, _state["runtime"].kgsim_kind)
         if x * y * z <= 0 or _state["benchmark"].running:
             return
+        self._name_memory(args)
         if enter is not None:
             enter(launch_metadata)
         self._launch((x, y, z), stream, function, values)
         if leave is not None:
             leave(launch_metadata)
+
+    def _name_memory(self, args: Sequence[Any]) -> None:
+        """Let findings call memory what the kernel does; a task's inputs have their names."""
+        for name, value in zip(self._names, args, strict=False):
+            tensor = getattr(value, "base", value)  # of a tensor descriptor
+            if isinstance(tensor, torch.Tensor):
+                _state["runtime"].kgsim_name_memory(tensor.data_ptr(), name)
 
     def _launch(
         self, grid: tuple[int, int, int], stream: int, function: Function, values: list[bytes]

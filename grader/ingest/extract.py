@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from grader.ingest.bare_module import with_class
+from grader.ingest.bare_module import BareModule, with_class
 from grader.ingest.entities import without_entities
 from grader.ingest.escaped import Quoted, quoted_texts
 from grader.ingest.fences import Segment, cut_segments, find_fences, segment_lines
 from grader.ingest.markers import answer_start, is_asked, thought_end
 from grader.ingest.numbered import joined, number_lines, trimmed
+from grader.ingest.plain_function import Unclear, Wrapped, with_class_around
 from grader.ingest.prose import prose_outside
 from grader.ingest.python_region import class_line, defines, find_program, python_error
 from grader.ingest.restore import Program, restore
@@ -66,24 +67,40 @@ def _noted(extraction: Extraction, note: str) -> Extraction:
 
 
 def _without_class(sample: Sample, prompted: str | None) -> Extraction:
-    """Return an answer that is an extension for a harness that brings the class, or what it is instead."""
+    """Return an answer that is a function or an extension for a harness that calls it, or what it is instead."""
     text = sample.text
     reference = prompted or _reference_in(text)
     segments = cut_segments(text)
-    bare = with_class(text, segments, reference, MODEL) if len(text) <= MAX_CODE else None
+    plain = _plain_function(sample, segments, reference)
+    bare: Wrapped | BareModule | None = plain if isinstance(plain, Wrapped) else None
+    if bare is None and plain is None and len(text) <= MAX_CODE:
+        bare = with_class(text, segments, reference, MODEL)
     if bare is None:
         prose = prose_outside(text, segments, [])
-        found = _what_instead(sample)
+        found = plain.found if isinstance(plain, Unclear) else _what_instead(sample)
         return Extraction(submission=None, reference=reference, found=found, prose=prose)
     program = Program(bare.lines, bare.notes)
     spans = [(segments[i].start, segments[i].end) for i in bare.segments]
     first = next(line.number for line in bare.lines if line.number)
+    how = "the last block that binds a function for Python"
+    if isinstance(plain, Wrapped):
+        how = "the last block with a function that launches kernels"
     return Extraction(
-        submission=_submission(sample, program, "the last block that binds a function for Python"),
+        submission=_submission(sample, program, how),
         reference=reference,
         bound_to_reference=prompted is not None,
         prose=prose_outside(text, segments, spans, first),
     )
+
+
+def _plain_function(
+    sample: Sample, segments: tuple[Segment, ...], reference: str | None
+) -> Wrapped | Unclear | None:
+    """Return an answer that is a function, where no class was asked for."""
+    text = sample.text
+    if len(text) > MAX_CODE or MODEL in text or MODEL in (sample.prompt or ""):
+        return None
+    return with_class_around(text, segments, reference, MODEL)
 
 
 def _quoted_answer(text: str) -> Quoted | None:

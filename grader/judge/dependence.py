@@ -7,14 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from grader.judge.boxes import extents, in_words, told_extents
 from grader.judge.inputs import Array
-from grader.records import Constant, Dependence, Evidence, Extent, Place, Slice, Touched
-from grader.simulator.provenance import NOTHING, Flat, Lost, Origin, Reads, Step, Tensor, Told
+from grader.judge.touched import touched_by_line
+from grader.judge.way import Way, leaving_step, meets
+from grader.records import Constant, Dependence, Evidence, Place, Slice
+from grader.simulator.provenance import NOTHING, Flat, Lost, Origin, Reads, Tensor, Told
 
 NEGLIGIBLE = 1e-12
 """Gradient, relative to the largest one, that counts as none."""
-SAME = 2e-5
-"""Relative difference up to which a step's value is one of the reference's."""
 AGAIN = 1.2
 """Reads for each element from which on some are taken to count more than once."""
 LEAST_READ = 0.4
@@ -23,16 +24,6 @@ LUCKY = 0.1
 """Share of right elements up to which they may be right by chance: they say nothing then."""
 MOST_ASKED = 4
 """Wrong elements that are asked about, and as many right ones."""
-
-
-@dataclass(frozen=True)
-class Way:
-    """Values that the reference comes by on the way to an element."""
-
-    there: Array
-    """Of its steps' results, what stands where the element does; NaN where nothing does."""
-    anywhere: Array
-    """Of its small results (a mean of each row), all values."""
 
 
 @dataclass(frozen=True)
@@ -74,94 +65,12 @@ def needed(gradient: Array) -> Flat:
 
 def evidence_of(told: Told, asked: Sequence[Asked], workload: str) -> tuple[Evidence, ...]:
     """Return what was touched, and how the wrong elements' dependences differ from the reference's."""
-    touched = tuple(_touched(told, workload))
+    touched = tuple(touched_by_line(told, workload))
     if told.unfollowed:
         return touched
     differences = tuple(_dependences(told, asked, workload))
     skipped = () if differences else tuple(_skipped(told, asked, workload))
     return (*touched, *differences, *skipped, *_slices(told, asked, workload))
-
-
-def extents(flat: Flat, shape: tuple[int, ...]) -> tuple[Extent, ...]:
-    """Return the box around elements, dim by dim."""
-    places = np.unravel_index(flat, shape) if shape else ()
-    return tuple(_extent(np.unique(at), size) for at, size in zip(places, shape, strict=True))
-
-
-def _extent(indices: Array, size: int) -> Extent:
-    steps = np.unique(np.diff(indices))
-    step = 1 if len(steps) == 0 else int(steps[0]) if len(steps) == 1 else 0
-    return Extent(
-        first=int(indices[0]), last=int(indices[-1]), step=step, count=len(indices), size=size
-    )
-
-
-def in_words(found: Sequence[Extent]) -> str:
-    """Return a box as a person says it: `columns 80 to 91`, `dim 2, 3 to 9 in steps of 2`; empty where it is all."""
-    parts = [
-        f"{_dim(at, len(found))}{'s' * (len(found) == 2 and extent.count > 1)} {_indices(extent)}"
-        for at, extent in enumerate(found)
-        if extent.count < extent.size
-    ]
-    return ", ".join(parts)
-
-
-def _dim(at: int, dims: int) -> str:
-    if dims == 1:
-        return "index"
-    if dims == 2:
-        return ("row", "column")[at]
-    return f"dim {at},"
-
-
-def _indices(extent: Extent) -> str:
-    if extent.count == 1:
-        return str(extent.first)
-    every = "" if extent.step == 1 else f" in steps of {extent.step}" if extent.step else " in part"
-    return f"{extent.first} to {extent.last}{every}"
-
-
-# ---------------------------------------------------------------- what was touched
-
-
-def _touched(told: Told, workload: str) -> Iterator[Evidence]:
-    said = set()
-    for access in told.accesses:
-        for at, (count, ranges) in access.boxes.items():
-            tensor = told.tensors[at]
-            if not tensor.role or not count or access.place is None:
-                continue
-            key = (at, access.place.line, access.what, access.width)
-            if key in said:
-                continue
-            said.add(key)
-            details = Touched(
-                tensor=tensor.role,
-                dtype=tensor.dtype,
-                item=tensor.item,
-                access=access.what,
-                width=access.width,
-                extents=_ranges(ranges, tensor),
-                elements=count,
-                size=tensor.size,
-                twice=access.twice,
-                blocks=access.blocks,
-            )
-            verb = {"load": "reads", "store": "writes", "atomic": "updates"}[access.what]
-            box = in_words(details.extents)
-            part = f"{count} of {tensor.size} elements" if count < tensor.size else "all"
-            text = f"line {access.place.line} {verb} {part} of {tensor.role}" + (
-                f": {box}" if box else ""
-            )
-            yield Evidence(
-                kind="provenance",
-                code="touched",
-                text=text,
-                place=access.place,
-                workload=workload,
-                kernel=access.kernel,
-                details=details,
-            )
 
 
 # ---------------------------------------------------------------- dependences
@@ -243,7 +152,7 @@ def _skipped(told: Told, asked: Sequence[Asked], workload: str) -> Iterator[Evid
             count, ranges = access.boxes[at]
             if not LEAST_READ * most <= count < most or access.place is None:
                 continue
-            box = _ranges(ranges, tensor)
+            box = told_extents(ranges, tensor)
             yield Evidence(
                 kind="provenance",
                 code="skipped",
@@ -261,13 +170,6 @@ def _skipped(told: Told, asked: Sequence[Asked], workload: str) -> Iterator[Evid
                 ),
             )
             break
-
-
-def _ranges(ranges: Sequence[tuple[int, int, int, int]], tensor: Tensor) -> tuple[Extent, ...]:
-    return tuple(
-        Extent(first=a, last=b, step=s, count=n, size=size)
-        for (a, b, s, n), size in zip(ranges, tensor.shape, strict=False)
-    )
 
 
 def _missing(told: Told, found: _Difference, workload: str) -> Evidence:
@@ -445,7 +347,7 @@ def _slices(told: Told, asked: Sequence[Asked], workload: str) -> Iterator[Evide
         stored = origin.stored[-1] if origin.stored else 0
         computed = tuple(sorted({step.place.line for step in origin.computed}))
         lines = ", ".join(map(str, computed))
-        leaves = _leaves(origin.steps, one.way)
+        leaves = leaving_step(origin.steps, one.way)
         yield Evidence(
             kind="provenance",
             code="slice",
@@ -458,39 +360,10 @@ def _slices(told: Told, asked: Sequence[Asked], workload: str) -> Iterator[Evide
                 output=one.output,
                 computed=computed,
                 stored=stored,
-                right=tuple(sorted({s.place.line for s in origin.computed if _met(s, one.way)})),
+                right=tuple(sorted({s.place.line for s in origin.computed if meets(s, one.way)})),
                 constants=tuple(
                     Constant(line=at, used=used, value=value)
                     for at, used, value in origin.constants
                 ),
             ),
         )
-
-
-def _leaves(steps: Sequence[Step], way: Way) -> Step | None:
-    """Return the first step that gives another value than the reference comes by.
-
-    One from which a later step makes a value of the reference's is as right as that: the reference may
-    come by it in another way. The last one gives the element itself, which is wrong.
-    """
-    last = next((step.number for step in reversed(steps) if step.floats), None)
-    right = {step.number for step in steps if _met(step, way) and step.number != last}
-    by_number = {step.number: step for step in steps}
-    waiting = list(right)
-    while waiting:
-        step = by_number.get(waiting.pop())
-        more = step.uses - right if step is not None else frozenset()
-        right |= more
-        waiting += more
-    return next((step for step in steps if step.floats and step.number not in right), None)
-
-
-def _met(step: Step, way: Way) -> bool:
-    if not step.floats or step.value in {0.0, 1.0}:  # which come about in many ways
-        return False
-    return _near(way.there, step.value, SAME) or _near(way.anywhere, step.value, SAME / 8)
-
-
-def _near(values: Array, value: float, distance: float) -> bool:
-    with np.errstate(all="ignore"):
-        return bool(np.any(np.abs(values - value) <= distance * np.abs(values)))

@@ -62,7 +62,7 @@ def assemble(
     repairs = (*filter(None, (outcome.repair,)), *reference.repairs)
     findings = _findings(outcome, submission, repairs)
     verdict = _for_kernelbench(sample, extraction, outcome.evaluation.verdict)
-    verdict = headline(verdict, findings)
+    verdict = headline(verdict, findings, read_only=grading.options.device == "none")
     evaluation = outcome.evaluation.model_copy(
         update={
             "verdict": verdict,

@@ -47,6 +47,8 @@ def check(
         results = checker.run(submission, build, task, known(grading, task))
     except GraderError as error:
         return unchecked(task, checker.name, str(error))
+    except Exception as error:  # noqa: BLE001 - whatever fails in the check, the other device's verdict stands
+        return unchecked(task, checker.name, f"the check failed: {type(error).__name__}: {error}")
     return tuple(_signed(result.run) for result in results)
 
 

@@ -7,6 +7,7 @@ where a sample is to be left out. verl calls it for one answer:
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -38,11 +39,13 @@ def function(
     """
     known = {one.name: one.task for one in questions(tasks)}
     graders: list[Grader] = []
+    opening = threading.Lock()  # verl calls from several threads
 
     def grader() -> Grader:
-        if not graders:
-            graders.append(Grader(options, shaping=shaping))
-        return graders[0]
+        with opening:
+            if not graders:
+                graders.append(Grader(options, shaping=shaping))
+            return graders[0]
 
     def kernel_reward(
         prompts: Sequence[Any] | None = None,

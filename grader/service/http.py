@@ -20,6 +20,7 @@ from typing import Any
 
 from pydantic import ValidationError
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
@@ -54,7 +55,8 @@ class Service:
             routes=[
                 Route("/grade", self.grade, methods=["POST"]),
                 Route("/health", self.health, methods=["GET"]),
-            ]
+            ],
+            exception_handlers={HTTPException: unrouted},
         )
 
     async def health(self, request: Request) -> JSONResponse:
@@ -132,6 +134,18 @@ async def body_of(request: Request) -> bytes | None:
         elif size > MOST_DROPPED:
             break
     return b"".join(parts) if size <= MOST_BYTES else None
+
+
+def unrouted(request: Request, error: Exception) -> JSONResponse:
+    """Answer what no route takes: say which paths there are, each with its method."""
+    status = error.status_code if isinstance(error, HTTPException) else 404
+    routes = (route for route in request.app.routes if isinstance(route, Route))
+    known = ", ".join(
+        f"{min((route.methods or set()) - {'HEAD'})} {route.path}" for route in routes
+    )
+    return refused(
+        status, f"nothing answers {request.method} {request.url.path} (there is {known})"
+    )
 
 
 def refused(status: int, reason: str, headers: dict[str, str] | None = None) -> JSONResponse:

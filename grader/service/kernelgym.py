@@ -20,6 +20,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
@@ -27,7 +28,7 @@ from starlette.routing import Route
 from grader.errors import GraderError, UsageError
 from grader.records import Evaluation
 from grader.reward import CHEATS, UNKNOWN, Answer, Graded, Grader, Level, feedback
-from grader.service.http import AGAIN, MOST_BYTES, MOST_SECONDS, body_of, refused
+from grader.service.http import AGAIN, MOST_BYTES, MOST_SECONDS, body_of, refused, unrouted
 
 KEPT = 10_000
 """Finished tasks whose results can be asked for; the oldest are forgotten first."""
@@ -103,7 +104,8 @@ class KernelGym:
                 Route("/status/{task_id}", self.status, methods=["GET"]),
                 Route("/results/{task_id}", self.results, methods=["GET"]),
                 Route("/health", self.health, methods=["GET"]),
-            ]
+            ],
+            exception_handlers={HTTPException: unrouted},
         )
 
     async def evaluate(self, request: Request) -> JSONResponse:

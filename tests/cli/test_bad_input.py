@@ -76,7 +76,9 @@ def test_standard_input_that_is_closed(tmp_path: Path) -> None:
         samples, *TEXT_ONLY, "--out", tmp_path / "run", cache=tmp_path / "cache", preexec_fn=lambda: os.close(0)
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    done = grade("-", *TEXT_ONLY, cache=tmp_path / "cache", preexec_fn=lambda: os.close(0))
+    done = grade(
+        "-", *TEXT_ONLY, "--out", tmp_path / "run", cache=tmp_path / "cache", preexec_fn=lambda: os.close(0)
+    )  # fmt: skip
     assert done.returncode == 2
     assert "no standard input" in done.stderr
 

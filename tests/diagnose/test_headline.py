@@ -110,9 +110,14 @@ def test_other_verdicts_have_their_own_sentence(status: Status) -> None:
 def test_a_text_that_was_only_read_is_said_to_be_read(levels: tuple[str, ...], said: str) -> None:
     verdict = Verdict(status="not_run", sentence="It was neither built nor run: as asked.")
     found = [SHARED.model_copy(update={"severity": level}) for level in levels]
-    told = headline(verdict, found)
+    told = headline(verdict, found, read_only=True)
     assert told.sentence == f"Read, not run: {said}."
     assert told.reasons == (verdict.sentence,)
+
+
+def test_what_could_not_be_run_says_why() -> None:
+    verdict = Verdict(status="not_run", sentence="Triton is not installed here.")
+    assert headline(verdict, [SHARED]) == verdict
 
 
 def test_what_was_built_and_not_run_says_why() -> None:

@@ -7,15 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from grader.judge.boxes import extents, in_words
 from grader.judge.dependence import (
     Asked,
-    Way,
     chosen,
     evidence_of,
-    extents,
-    in_words,
     needed,
 )
+from grader.judge.way import Way
 from grader.records import Dependence, Evidence, Extent, Place, Slice
 from grader.simulator.provenance import Access, Flat, Lost, Origin, Reads, Step, Tensor, Told
 

@@ -79,6 +79,13 @@ class Refuses(Simulator):
         raise GraderError("the simulator's memory is full")
 
 
+class Breaks(Simulator):
+    """A simulator with a mistake of ours in it."""
+
+    def run(self, *_: Any, **__: Any) -> Any:
+        raise KeyError("launches")
+
+
 @pytest.fixture
 def grading(tmp_path: Path) -> GradingContext:
     try:
@@ -118,14 +125,23 @@ def test_a_sound_program_stays_correct(grading: GradingContext) -> None:
 
 
 @pytest.mark.slow
-def test_what_can_not_be_checked_is_said_and_not_charged(grading: GradingContext) -> None:
+@pytest.mark.parametrize(
+    ("kind", "why"),
+    [
+        (Refuses, "the simulator's memory is full"),
+        (Breaks, "the check failed: KeyError: 'launches'"),
+    ],
+)
+def test_what_can_not_be_checked_is_said_and_not_charged(
+    grading: GradingContext, kind: type[Simulator], why: str
+) -> None:
     checker = grading.checker
     assert isinstance(checker, Simulator)
     fields = {f.name: getattr(checker, f.name) for f in dataclasses.fields(checker)}
-    verdict = graded(dataclasses.replace(grading, checker=Refuses(**fields)), RACE).evaluation
+    verdict = graded(dataclasses.replace(grading, checker=kind(**fields)), RACE).evaluation
     assert verdict.verdict.status == "correct"
     assert [reason for reason in verdict.verdict.reasons if "not examined on sim" in reason] == [
-        "not examined on sim for races and accesses out of bounds: the simulator's memory is full"
+        f"not examined on sim for races and accesses out of bounds: {why}"
     ]
 
 

@@ -65,12 +65,12 @@ def _finding(case: Case, event: Event) -> Finding:
     if event.kind == "race-raw":
         message = (
             f"threads read `{name}` before others are sure to have written it {where}: a "
-            "`__syncthreads()` is missing between"
+            "`__syncthreads()` is missing"
         )
     elif event.kind == "race-war":
         message = (
             f"threads overwrite `{name}` while others may still be reading it {where}: a "
-            "`__syncthreads()` is missing between"
+            "`__syncthreads()` is missing"
         )
     else:
         message = (

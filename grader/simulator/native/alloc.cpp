@@ -257,6 +257,11 @@ KG_API void kgsim_mark_input(void* data, size_t bytes, const char* name) {
     set_read_only(region->id, true);
 }
 
+KG_API void kgsim_name_memory(const void* data, const char* name) {
+    const auto region = find_region(reinterpret_cast<uint64_t>(data));
+    if (region && !region->read_only && region->name != name) rename_region(region->id, name);
+}
+
 KG_API void kgsim_note_values() {
     auto& all = heap();
     std::lock_guard lock(all.mutex);

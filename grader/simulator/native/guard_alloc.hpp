@@ -39,6 +39,8 @@ uint64_t kgsim_stored_bytes(const void* data);
 // Counts as copies to the host what kernels have put into memory that the host reads as well.
 void kgsim_note_values(void);
 void kgsim_mark_input(void* data, size_t bytes, const char* name);
+// What findings call the memory around the address from now on, unless it is an input.
+void kgsim_name_memory(const void* data, const char* name);
 // Device memory in bytes: 0 allocated, 1 peak, 2 the largest request refused; 3 restarts the peak.
 uint64_t kgsim_memory(int what);
 // Whether large operators are to give shapes only (Settings::dry_run in runtime.hpp).

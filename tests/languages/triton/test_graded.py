@@ -70,3 +70,11 @@ def test_a_store_without_mask_is_found_at_its_line(graded: Graded) -> None:
     (outside,) = (one for one in found.findings if one.rule == "MEM011")
     assert outside.place is not None
     assert outside.place.excerpt == "tl.store(y_ptr + offsets, tl.maximum(x, 0.0))"
+    assert any("of `argument y_ptr`" in evidence.text for evidence in outside.evidence)
+
+
+def test_a_plain_function_is_graded_as_the_program_around_it(graded: Graded) -> None:
+    function = CLASS[CLASS.index("        y = ") :].replace("        ", "    ")
+    found = graded(f"{KERNEL}\ndef relu(x):\n{function}")
+    assert found.verdict.status == "correct"
+    assert any("the function `relu`" in note for note in found.notes)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from grader.languages import CompilerException, diagnose
@@ -80,3 +82,17 @@ def test_a_handler_does_not_hide_what_was_refused(graded: Graded) -> None:
 def test_a_kernel_that_forward_never_calls_is_no_answer(graded: Graded) -> None:
     found = graded(KERNEL + CLASS.partition("        y =")[0] + "        return torch.relu(x)\n")
     assert found.verdict.status == "rejected"
+
+
+def test_an_exception_is_known_by_its_whole_name() -> None:
+    said = "triton.compiler.errors.CompileTimeAssertionFailure: at 1:0:\nx\n^\n"
+    found = diagnose(parse(RELU), CompilerException(said, said, None, ""))
+    assert found is not None
+    assert found.code == "static-assertion"
+
+
+def test_long_words_cost_linear_time() -> None:
+    began = time.process_time()
+    said = "A" * 20_000
+    assert diagnose(parse(RELU), CompilerException(f"E: at {said}", said, None, "")) is None
+    assert time.process_time() - began < 1

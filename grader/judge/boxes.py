@@ -1,0 +1,58 @@
+"""Boxes around elements of a tensor: as records, and as a person says them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from grader.judge.inputs import Array
+from grader.records import Extent
+from grader.simulator.provenance import Flat, Tensor
+
+
+def extents(flat: Flat, shape: tuple[int, ...]) -> tuple[Extent, ...]:
+    """Return the box around elements, dim by dim."""
+    places = np.unravel_index(flat, shape) if shape else ()
+    return tuple(_extent(np.unique(at), size) for at, size in zip(places, shape, strict=True))
+
+
+def _extent(indices: Array, size: int) -> Extent:
+    steps = np.unique(np.diff(indices))
+    step = 1 if len(steps) == 0 else int(steps[0]) if len(steps) == 1 else 0
+    return Extent(
+        first=int(indices[0]), last=int(indices[-1]), step=step, count=len(indices), size=size
+    )
+
+
+def in_words(found: Sequence[Extent]) -> str:
+    """Return a box as a person says it: `columns 80 to 91`, `dim 2, 3 to 9 in steps of 2`; empty where it is all."""
+    parts = [
+        f"{_dim(at, len(found))}{'s' * (len(found) == 2 and extent.count > 1)} {_indices(extent)}"
+        for at, extent in enumerate(found)
+        if extent.count < extent.size
+    ]
+    return ", ".join(parts)
+
+
+def _dim(at: int, dims: int) -> str:
+    if dims == 1:
+        return "index"
+    if dims == 2:
+        return ("row", "column")[at]
+    return f"dim {at},"
+
+
+def _indices(extent: Extent) -> str:
+    if extent.count == 1:
+        return str(extent.first)
+    every = "" if extent.step == 1 else f" in steps of {extent.step}" if extent.step else " in part"
+    return f"{extent.first} to {extent.last}{every}"
+
+
+def told_extents(ranges: Sequence[tuple[int, int, int, int]], tensor: Tensor) -> tuple[Extent, ...]:
+    """Return the box that a run told of a tensor."""
+    return tuple(
+        Extent(first=a, last=b, step=s, count=n, size=size)
+        for (a, b, s, n), size in zip(ranges, tensor.shape, strict=False)
+    )

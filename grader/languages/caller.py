@@ -1,0 +1,156 @@
+"""The class that calls a function of an answer, written as the reference's `Model` would call it."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from typing import NamedTuple
+
+from grader.source import read_python
+
+_GIVEN = frozenset({"get_inputs", "get_init_inputs"})
+
+
+class Callee(NamedTuple):
+    """A function of an answer that has no class."""
+
+    name: str
+    """What calls it in Python: `_extension.forward`."""
+    least: int
+    """How many arguments it must be given."""
+    most: int
+    """How many it takes; below `least` where that isn't known."""
+    alone: bool
+    """Whether it can be given a task's inputs where no reference says what they are."""
+
+    def takes(self, count: int) -> bool:
+        """Whether it can be called with so many arguments."""
+        return self.least <= count <= self.most
+
+
+def class_calling(callee: Callee, reference: str | None, model: str) -> str | None:
+    """Return a class whose `forward` calls a function; None where it can't be told how."""
+    found, _ = read_python(reference) if reference else (None, None)
+    tree = copy.deepcopy(found)  # it is kept for others, and changed here
+    theirs = _model_class(tree) if tree is not None else None
+    forward = _method(theirs, "forward")
+    if tree is None or theirs is None or forward is None:
+        return _plain(callee.name, model, "*inputs") if callee.alone else None
+    operation = _operation(tree, forward)
+    if operation is not None:
+        return _rewritten(tree, theirs, forward, operation, callee.name, model)
+    return _plain_call(callee, theirs, forward, model)
+
+
+def _plain(callee: str, model: str, given: str) -> str:
+    return (
+        f"class {model}(nn.Module):\n"
+        "    def __init__(self, *settings):\n"
+        "        super().__init__()\n"
+        "        self.settings = settings\n\n"
+        "    def forward(self, *inputs):\n"
+        f"        return {callee}({given})"
+    )
+
+
+def _plain_call(
+    callee: Callee, theirs: ast.ClassDef, forward: ast.FunctionDef, model: str
+) -> str | None:
+    """Return a class that passes inputs on, and the constructor's arguments if just they are missing."""
+    inputs = len(forward.args.args) - 1
+    constructor = _method(theirs, "__init__")
+    settings = len(constructor.args.args) - 1 if constructor else 0
+    has_weights = any(
+        isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "nn"
+        for node in ast.walk(constructor or theirs)
+    )
+    if settings and not has_weights and callee.takes(inputs + settings):
+        return _plain(callee.name, model, "*inputs, *self.settings")
+    if callee.takes(inputs):
+        return _plain(callee.name, model, "*inputs")
+    return None
+
+
+def _model_class(tree: ast.Module) -> ast.ClassDef | None:
+    named = [n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == "Model"]
+    return named[-1] if named else None
+
+
+def _method(owner: ast.ClassDef | None, name: str) -> ast.FunctionDef | None:
+    body = owner.body if owner else []
+    return next((n for n in body if isinstance(n, ast.FunctionDef) and n.name == name), None)
+
+
+def _operation(tree: ast.Module, forward: ast.FunctionDef) -> str | None:
+    """Return the argument of `forward` whose default is a function of the file: the operation."""
+    functions = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+    defaults = forward.args.defaults
+    named = zip(forward.args.args[len(forward.args.args) - len(defaults) :], defaults, strict=True)
+    return next(
+        (arg.arg for arg, value in named if isinstance(value, ast.Name) and value.id in functions),
+        None,
+    )
+
+
+def _rewritten(
+    tree: ast.Module,
+    theirs: ast.ClassDef,
+    forward: ast.FunctionDef,
+    operation: str,
+    callee: str,
+    model: str,
+) -> str:
+    """Return the reference's class, with what else of the file it needs, calling the answer's function."""
+    at = [arg.arg for arg in forward.args.args].index(operation)
+    del forward.args.defaults[at - len(forward.args.args)]
+    del forward.args.args[at]
+    _Call(operation, callee).visit(forward)
+    _Renamed(theirs.name, model).visit(theirs)
+    kept: list[ast.stmt] = [theirs]
+    while needed := [n for n in tree.body if n not in kept and _bound(n) & _used(kept)]:
+        kept = [n for n in tree.body if n in kept or n in needed]
+    return ast.unparse(ast.Module(kept, []))
+
+
+def _used(nodes: list[ast.stmt]) -> set[str]:
+    return {n.id for node in nodes for n in ast.walk(node) if isinstance(n, ast.Name)} - _GIVEN
+
+
+def _bound(node: ast.stmt) -> set[str]:
+    match node:
+        case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+            return {name}
+        case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
+            return {(alias.asname or alias.name).split(".")[0] for alias in aliases}
+        case ast.Assign(targets=targets):
+            return {n.id for target in targets for n in ast.walk(target) if isinstance(n, ast.Name)}
+    return set()
+
+
+class _Call(ast.NodeTransformer):
+    """Puts the answer's function where the operation was named."""
+
+    def __init__(self, operation: str, callee: str) -> None:
+        self._operation = operation
+        self._callee = callee
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        if node.id != self._operation:
+            return node
+        return ast.parse(self._callee, mode="eval").body
+
+
+class _Renamed(ast.NodeTransformer):
+    def __init__(self, old: str, new: str) -> None:
+        self._old = old
+        self._new = new
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef:
+        self.generic_visit(node)
+        node.name = self._new if node.name == self._old else node.name
+        return node
+
+    def visit_Name(self, node: ast.Name) -> ast.Name:
+        return ast.Name(self._new, node.ctx) if node.id == self._old else node
