@@ -9,10 +9,16 @@ from pathlib import Path
 
 import pytest
 
+from grader import pipeline
+from grader.config import Options
+from grader.pipeline.review import review
+from grader.records import Sample
 from grader.repair.candidates.order import candidates
 from grader.repair.candidates.triton import MOST
 from grader.repair.candidates.weave import weave
 from grader.source import edits, parse
+from grader.store import Store
+from tests.corpus import corpus
 
 from .test_slips import incorrect
 
@@ -53,3 +59,13 @@ def test_a_woven_program_is_python_that_holds_every_change() -> None:
             for target in node.targets if isinstance(target, ast.Name)}  # fmt: skip
     assert set(ast.literal_eval(held["kg_choice_edits"])) == set(numbered)
     assert ast.literal_eval(held["kg_choice_text"]) == right
+
+
+@pytest.mark.slow
+def test_a_slip_is_repaired_and_the_repair_is_right(tmp_path: Path) -> None:
+    wrong = next(one for one in corpus.mutants("triton") if one.name == "leaky_relu_tuned--wrong-constant")  # fmt: skip
+    grading = pipeline.open_context(Options(device="sim", cache=tmp_path, task=wrong.task), Store(tmp_path), 7)  # fmt: skip
+    found = review(grading, Sample(id="s", origin="s", format="python", text=wrong.code))
+    fixed = next(one for one in found.repairs if one.kind == "fix")
+    assert fixed.evaluation.verdict.status == "correct"
+    assert "leaky_relu(x, self.negative_slope)" in fixed.code

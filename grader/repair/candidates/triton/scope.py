@@ -18,6 +18,8 @@ Kind = Literal["POINTER", "SIZE", "INDEX", "REAL", "SELF"]
 Role = Literal["pointer", "stored", "mask", "other", "assigned", "start", "grid", "argument", ""]
 INDICES = {"program_id", "arange"}
 REALS = {"load", "zeros", "full", "sum", "sqrt", "rsqrt", "exp", "exp2", "log", "dot", "where", "max"}  # fmt: skip
+RANGES = {"range", "static_range", "arange"}
+MOVES = {"load", "store"}
 COUNTS = (ast.FloorDiv, ast.Mod)
 
 
@@ -87,20 +89,25 @@ class Scope:
 
     def _kind_of_local(self, kernel: Kernel, name: str) -> Kind:
         if kernel.names_behind(ast.Name(name)) & kernel.pointers:
-            through = {n for one in kernel.accesses for n in _names(one.pointer)}
-            own = [value for value in kernel.assigned[name] if isinstance(value, ast.BinOp)]
-            if name in kernel.pointers or (name in through and own and not _calls(kernel, own) & REALS):  # fmt: skip
+            if name in kernel.pointers or self._moves_pointer(kernel, name):
                 return "POINTER"
             return "REAL"
         values = kernel.assigned[name]
-        if any(isinstance(node, ast.Div) or isinstance(getattr(node, "value", None), float) for value in values for node in ast.walk(value)):  # fmt: skip
+        nodes = [node for value in values for node in ast.walk(value)]
+        if any(isinstance(getattr(one, "value", None), float) for one in nodes):
             return "REAL"
-        if _calls(kernel, values) & REALS:
+        if any(isinstance(one, ast.Div) for one in nodes) or _calls(kernel, values) & REALS:
             return "REAL"
         behind = [
             v for n in kernel.names_behind(ast.Name(name)) for v in kernel.assigned.get(n, ())
         ]
         return "INDEX" if _calls(kernel, behind) & INDICES else "SIZE"
+
+    def _moves_pointer(self, kernel: Kernel, name: str) -> bool:
+        """Whether accesses go through a name that is a sum with a pointer."""
+        through = {n for one in kernel.accesses for n in _names(one.pointer)}
+        sums = [value for value in kernel.assigned[name] if isinstance(value, ast.BinOp)]
+        return name in through and bool(sums) and not _calls(kernel, sums) & REALS
 
     def _of_host(self) -> Mapping[str, tuple[str, ...]]:
         given = [v for one in launches(self.source) if one.host is self.node for v in one.call.args]
@@ -123,9 +130,7 @@ class Scope:
     def _roles(self) -> Iterator[tuple[ast.expr, Role]]:
         for node in nodes_under(self.node):
             if isinstance(node, ast.Assign | ast.AugAssign):
-                plain = isinstance(node.value, ast.Constant | ast.UnaryOp | ast.Call)
-                numbers = plain and not any(isinstance(n, ast.Name) for n in ast.walk(node.value) if not isinstance(node.value, ast.Call))  # fmt: skip
-                yield node.value, "start" if numbers and _is_number(node.value) else "assigned"
+                yield node.value, "start" if _is_number(node.value) else "assigned"
         for access in self.kernel.accesses if self.kernel else ():
             for name, role in (("pointer", "pointer"), ("value", "stored"), ("mask", "mask"), ("other", "other")):  # fmt: skip
                 if name in access.arguments:
@@ -160,18 +165,23 @@ def _is_number(node: ast.expr) -> bool:
 
 
 def _counted(function: ast.FunctionDef) -> set[str]:
-    """Return the names in comparisons, ranges, products of whole numbers and rests."""
-    found: set[str] = set()
-    for node in ast.walk(function):
-        named = isinstance(node, ast.Call) and isinstance(node.func, ast.Name | ast.Attribute)
-        ranges = named and ast.unparse(node.func).rpartition(".")[2] in {"range", "static_range", "arange"}  # type: ignore[attr-defined] # fmt: skip
-        counts = isinstance(node, ast.BinOp) and isinstance(node.op, COUNTS)
-        if ranges or counts or isinstance(node, ast.Compare):
-            found |= _names(node)
-    pointers = [n for n in ast.walk(function) if isinstance(n, ast.AugAssign)]
-    accesses = [n for n in ast.walk(function) if isinstance(n, ast.Call) and ast.unparse(n.func).endswith((".load", ".store"))]  # fmt: skip
-    found |= {name for call in accesses for name in _names(call.args[0])} if accesses else set()
-    return found | {name for one in pointers if "ptr" in ast.unparse(one.target) for name in _names(one.value)}  # fmt: skip
+    """Return the names in comparisons, ranges, whole quotients and rests, and in what pointers are moved by."""
+    return {name for node in ast.walk(function) for part in _places(node) for name in _names(part)}
+
+
+def _places(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield what is a place or a bound in one node of a tree."""
+    divides = isinstance(node, ast.BinOp) and isinstance(node.op, COUNTS)
+    if divides or isinstance(node, ast.Compare):
+        yield node
+    elif isinstance(node, ast.AugAssign) and "ptr" in ast.unparse(node.target):
+        yield node.value
+    elif isinstance(node, ast.Call):
+        called = ast.unparse(node.func).rpartition(".")[2]
+        if called in RANGES:
+            yield node
+        elif called in MOVES:
+            yield from node.args[:1]
 
 
 def _calls(kernel: Kernel, values: object) -> set[str]:
