@@ -237,11 +237,12 @@ def small_disk(folder: Path, megabytes: int) -> Iterator[Path]:
 async def full_disk(server: Server, disk: Path, text: str) -> list[str]:
     """Fill the disk, ask, free it, ask again; return what was not answered as it should be."""
     filler = disk / "filler"
-    with filler.open("wb") as file:
+    with filler.open(
+        "wb", buffering=0
+    ) as file:  # what is buffered would be written, and refused, once more at the end
         try:
             while True:
                 file.write(bytes(1 << 16))
-                file.flush()
         except OSError:
             pass
     async with httpx.AsyncClient(headers=BEARER, timeout=600) as http:

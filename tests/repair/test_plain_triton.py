@@ -14,8 +14,13 @@ from grader.tasks import builtin_tasks
 TASKS = builtin_tasks()
 
 
+IN_CUDA_ALONE = {"", "attention-back", "embedding-bag", "gating", "histogram", "selective-scan"}
+"""Families without a plain kernel in Triton yet (an empty name: composed from a trace); only ever gets shorter."""
+
+
 def test_every_family_has_one() -> None:
-    assert {TASKS[name].family for name in programs()} == {one.family for one in TASKS.values()}
+    families = {one.family for one in TASKS.values()}
+    assert families - {TASKS[name].family for name in programs()} == IN_CUDA_ALONE
 
 
 @pytest.mark.parametrize("name", sorted(programs()))
