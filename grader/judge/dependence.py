@@ -11,7 +11,7 @@ from grader.judge.boxes import extents, in_words, told_extents
 from grader.judge.inputs import Array
 from grader.judge.touched import touched_by_line
 from grader.judge.way import Way, leaving_step, meets
-from grader.records import Constant, Dependence, Evidence, Place, Slice
+from grader.records import Constant, Dependence, Evidence, Extent, Place, Slice
 from grader.simulator.provenance import NOTHING, Flat, Lost, Origin, Reads, Tensor, Told
 
 NEGLIGIBLE = 1e-12
@@ -200,23 +200,17 @@ def _missing(told: Told, found: _Difference, workload: str) -> Evidence:
         text += "; no thread reads them"
     elif combined is not None:
         text += f"; they are read, and line {combined.line} computes this element without them"
-    return Evidence(
-        kind="provenance",
-        code="lost" if lost or combined else "other-elements" if swapped else "missing",
-        text=text,
+    return _evidence(
+        found,
+        "lost" if lost or combined else "other-elements" if swapped else "missing",
+        text,
         place=(lost.goes_on or lost.place) if lost is not None else combined or reader,
         related=tuple(p for p in (lost.place if lost else None, reader) if p is not None),
         workload=workload,
-        details=Dependence(
-            element=found.asked.index,
-            output=found.asked.output,
-            tensor=tensor.role,
-            extents=box,
-            count=len(missing),
-            expected=needs,
-            read=read,
-            threads=lost.threads if lost is not None else (),
-        ),
+        box=box,
+        count=len(missing),
+        read=read,
+        threads=lost.threads if lost is not None else (),
     )
 
 
@@ -237,44 +231,65 @@ def _doubled(differences: Sequence[_Difference]) -> tuple[_Difference, Reads] | 
 
 def _counted_again(found: _Difference, reads: Reads, workload: str) -> Evidence:
     line = reads.access.place.line if reads.access.place else 0
-    return Evidence(
-        kind="provenance",
-        code="doubled",
-        text=f"element {list(found.asked.index)} of the result takes {len(reads.elements)} elements of "
+    return _evidence(
+        found,
+        "doubled",
+        f"element {list(found.asked.index)} of the result takes {len(reads.elements)} elements of "
         f"{found.tensor.role} {reads.times} times in all through line {line}",
         place=reads.access.place,
         workload=workload,
-        details=Dependence(
-            element=found.asked.index,
-            output=found.asked.output,
-            tensor=found.tensor.role,
-            extents=extents(found.got, found.tensor.shape),
-            count=len(reads.elements),
-            expected=len(found.asked.needs[found.tensor.role]),
-            read=True,
-        ),
+        box=extents(found.got, found.tensor.shape),
+        count=len(reads.elements),
+        read=True,
     )
 
 
 def _extra(found: _Difference, workload: str) -> Evidence:
     box = extents(found.extra, found.tensor.shape)
-    needs = len(found.asked.needs[found.tensor.role])
     most = max(found.reads, key=lambda reads: len(reads.elements))
-    return Evidence(
-        kind="provenance",
-        code="extra",
-        text=f"element {list(found.asked.index)} of the result depends on {len(found.extra)} elements of "
+    return _evidence(
+        found,
+        "extra",
+        f"element {list(found.asked.index)} of the result depends on {len(found.extra)} elements of "
         f"{found.tensor.role} that it should not depend on: {in_words(box) or 'all of it'}",
         place=most.access.place,
+        workload=workload,
+        box=box,
+        count=len(found.extra),
+        read=True,
+    )
+
+
+def _evidence(
+    found: _Difference,
+    code: str,
+    text: str,
+    *,
+    place: Place | None,
+    workload: str,
+    box: tuple[Extent, ...],
+    count: int,
+    read: bool,
+    related: tuple[Place, ...] = (),
+    threads: tuple[int, ...] = (),
+) -> Evidence:
+    """Return a difference as evidence: of how many elements (`count`), and in which box they lie."""
+    return Evidence(
+        kind="provenance",
+        code=code,
+        text=text,
+        place=place,
+        related=related,
         workload=workload,
         details=Dependence(
             element=found.asked.index,
             output=found.asked.output,
             tensor=found.tensor.role,
             extents=box,
-            count=len(found.extra),
-            expected=needs,
-            read=True,
+            count=count,
+            expected=len(found.asked.needs[found.tensor.role]),
+            read=read,
+            threads=threads,
         ),
     )
 

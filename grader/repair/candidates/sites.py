@@ -88,11 +88,6 @@ def not_(where: Where) -> Where:
     return lambda site: not where(site)
 
 
-def any_of(*wheres: Where) -> Where:
-    """Return whether one of several holds."""
-    return lambda site: any(where(site) for where in wheres)
-
-
 def is_stored(site: Site) -> bool:
     """Whether it is the value that is stored to, or added to, an array that the kernel is given."""
     parent, arrays = site.node.parent, site.scope.pointers
