@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from grader.records import Context, Evidence, Finding
 from grader.rules.rule import Example, Rule
+from grader.source import Source
 from grader.source.analysis.binding_calls import WrongCall, raw_pointers, refusals, wrong_calls
 from grader.source.cuda_code import one_line
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from grader.source import Source
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
@@ -27,7 +23,6 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             yield RULE.finding(
                 source.place(one.node),
                 f"{_said(source, one)}: TypeError (incompatible function arguments)",
-                confidence="proven" if evidence else "likely",
                 evidence=evidence,
             )
 

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from grader.records import Context
+from tree_sitter import Node
+
+from grader.records import Context, Finding
 from grader.rules.rule import Rule
+from grader.source import Function, Source, Unit
 from grader.source.cuda_code import cuda_code, text
 from grader.source.python_code import python_code
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tree_sitter import Node
-
-    from grader.records import Finding
-    from grader.source import Function, Source, Unit
 
 DEVICE = {"is_cuda", "device", "get_device", "is_privateuseone", "device_type"}
 LAYOUT = {"is_contiguous", "contiguous", "stride", "strides", "is_non_overlapping_and_dense"}

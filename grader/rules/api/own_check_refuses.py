@@ -6,18 +6,15 @@ import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+from tree_sitter import Node
 
 from grader.records import Context, Edit, Evidence, Finding, Fix, Place
 from grader.rules.rule import Example, Rule
+from grader.source import Source, Unit
 from grader.source.code_edits import fix
 from grader.source.cuda_code import Call, around, cuda_code, descendants, one_line, text, units
 from grader.source.statements import simple_statement
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
-
-    from grader.source import Source, Unit
 
 SHORT = 8
 """Characters of a message that are too few to know it by."""
@@ -178,7 +175,6 @@ def _finding(refusal: _Refusal, item: Evidence, *, elsewhere: bool) -> Finding:
         refusal.place,
         f"the program's own check on line {refusal.place.line}, `{refusal.condition}`, refuses what it is given for {given}{end}",
         severity="note" if elsewhere else None,
-        confidence="proven",
         evidence=(item,),
         fixes=() if elsewhere else refusal.fixes,
     )

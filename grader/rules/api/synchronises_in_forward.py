@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from grader.records import Context
+from tree_sitter import Node
+
+from grader.records import Context, Finding, Fix
 from grader.rules.rule import Rule
+from grader.source import Source, Unit
 from grader.source.clocks import measures_time
 from grader.source.code_edits import delete_lines_of, delete_statement, fix, replace_node
 from grader.source.cpp_types import type_of
 from grader.source.cuda_code import Call, cuda_code, units
 from grader.source.python_code import python_code
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tree_sitter import Node
-
-    from grader.records import Finding, Fix
-    from grader.source import Source, Unit
 
 WAITS = {"cudaDeviceSynchronize", "cudaThreadSynchronize", "cudaStreamSynchronize",
          "cudaEventSynchronize"}  # fmt: skip

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Evidence, Finding, Fix
 from grader.rules.rule import Example, Rule
+from grader.source import Source, Unit
 from grader.source.analysis.scalar_kinds import RAISED, TYPES
 from grader.source.code_edits import fix
 from grader.source.cuda_code import one_line
 from grader.source.flow import flow
 from grader.source.flow.program import Function
 from grader.source.flow.tree import Call, Declare, Expr, Name, walk
-
-if TYPE_CHECKING:
-    from grader.source import Source, Unit
 
 NAMED = {
     "kFloat32": "Float", "kFloat": "Float", "kFloat64": "Double", "kDouble": "Double",
@@ -109,7 +106,6 @@ def _finding(
     return RULE.finding(
         unit.place(call.node),
         f"`{one_line(call.node, 50)}` asks for {wanted}, the tensor is {made}: the call raises before any kernel runs",
-        confidence="proven" if proof else "likely",
         evidence=proof,
         fixes=fixes,
     )

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+
+from tree_sitter import Node
 
 from grader.records import Context, Edit, Finding, Fix
 from grader.rules.rule import Rule
+from grader.source import Extension, Source, Unit
 from grader.source.analysis.diagnostics import confirming
 from grader.source.code_edits import fix, prototype, quoted, replace
 from grader.source.cuda_code import around, cuda_code, text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tree_sitter import Node
-
-    from grader.source import Extension, Source, Unit
 
 KINDS = ("undefined-identifier", "syntax")
 VARIABLES = ("threadIdx", "blockIdx", "blockDim", "gridDim")
@@ -43,7 +39,6 @@ def _finding(
         unit.place(node),
         f"{what} stands in cpp_sources: that text is compiled by the plain C++ compiler, which "
         "does not know CUDA; kernels and their launches belong in cuda_sources",
-        confidence="proven" if evidence else "likely",
         evidence=evidence,
         fixes=_fixes(source, extension, unit),
     )

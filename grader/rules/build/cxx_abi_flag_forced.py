@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from grader.records import Context
+from grader.records import Context, Edit, Finding
 from grader.rules.rule import Rule
+from grader.source import Source
 from grader.source.analysis.diagnostics import errors
 from grader.source.code_edits import delete_item, delete_keyword, fix
 from grader.source.python_code import constant_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from grader.records import Edit, Finding
-    from grader.source import Source
 
 FLAG = "_GLIBCXX_USE_CXX11_ABI="
 
@@ -45,7 +40,6 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                     f"{forced[0]} forces the layout of C++ strings; where torch was built with the "
                     "other one, the module fails to load with an undefined symbol",
                     severity="error" if evidence else "warning",
-                    confidence="proven" if evidence else "likely",
                     evidence=evidence,
                     fixes=fix("drop the flag", _without(source, extension.node, keyword, value)),
                 )

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from grader.records import Context
+from tree_sitter import Node
+
+from grader.records import Context, Finding
 from grader.rules.rule import Rule
+from grader.source import Source, Unit
 from grader.source.analysis.diagnostics import confirming
 from grader.source.code_edits import fix, replace_node
 from grader.source.cuda_code import cuda_code, read_call, units
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tree_sitter import Node
-
-    from grader.records import Finding
-    from grader.source import Source, Unit
 
 REFUSED_FROM = (2, 6)
 """The torch release from which the macros no longer take a DeprecatedTypeProperties."""
@@ -51,7 +46,6 @@ def _finding(unit: Unit, macro: str, argument: Node, field: Node, context: Conte
             else f"torch {version} only warns, while 2.6 and later stop the build"
         ),
         severity="error" if refused or evidence else "warning",
-        confidence="proven" if evidence else "likely",
         evidence=evidence,
         predicts="build-fails" if refused or evidence else "elsewhere",
         fixes=fix("use scalar_type()", [replace_node(unit, field, "scalar_type")], certain=True),

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from grader.records import Context
+from grader.records import Context, Evidence, Finding, Fix
 from grader.rules.rule import Rule
+from grader.source import Extension, Function, SharedArray, Source, Unit
 from grader.source.analysis.diagnostics import confirming
 from grader.source.code_edits import fix, replace_node
 from grader.source.instantiations import instantiations
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from grader.records import Evidence, Finding, Fix
-    from grader.source import Extension, Function, SharedArray, Source, Unit
 
 KINDS = ("incompatible-declaration", "redefinition")
 Declared = tuple["Unit", "Function", "SharedArray"]
@@ -70,7 +65,6 @@ def _error(
         unit.place(array.node),
         f"the dynamic shared array {name} is declared as {kinds}: all declarations of one name in "
         "a file are the same variable, so this does not compile",
-        confidence="proven" if evidence else "likely",
         evidence=evidence,
         fixes=_fixes(places),
     )

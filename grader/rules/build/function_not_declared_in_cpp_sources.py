@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import ast
 import difflib
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from grader.records import Context
+from grader.records import Context, Edit, Finding, Fix
 from grader.rules.rule import Rule
+from grader.source import Extension, Function, Source
 from grader.source.analysis.diagnostics import confirming
 from grader.source.code_edits import add_declarations, fix, prototype, quoted, replace
 from grader.source.cuda_code import cuda_code, text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from grader.records import Edit, Finding, Fix
-    from grader.source import Extension, Function, Source
 
 KINDS = ("undefined-identifier", "no-member")
 
@@ -56,7 +51,6 @@ def _finding(source: Source, extension: Extension, missing: list[str], context: 
     return RULE.finding(
         source.place(extension.keywords.get(keyword, extension.node)),
         message,
-        confidence="proven" if evidence else "likely",
         evidence=evidence,
         fixes=fix(f"declare {names} in cpp_sources", edits, certain=True)
         if len(found) == len(missing) and not kernels

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from grader.records import Context, Evidence, Finding, Place
+from tree_sitter import Node
+
+from grader.records import Context, Evidence, Finding, Fix, Place
 from grader.rules.rule import Example, Rule
-from grader.source.analysis.diagnostics import confirming, explain, failures
+from grader.source import Source, Unit
+from grader.source.analysis.diagnostics import Explained, confirming, explain, failures
 from grader.source.code_edits import fix, replace_node
 from grader.source.cpp_types import type_of
 from grader.source.cuda_code import around, cuda_code, one_line, read_call, text, units
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tree_sitter import Node
-
-    from grader.records import Fix
-    from grader.source import Source, Unit
-    from grader.source.analysis.diagnostics import Explained
 
 PLAIN = re.compile(r"^[a-z][a-z0-9]*(?:_[a-z0-9]+)*$")
 KNOWN = {"stdout", "stderr", "stdin", "errno", "self", "this", "half", "float2", "float3", "float4"}
@@ -52,7 +46,6 @@ def _from_evidence(source: Source, context: Context) -> Iterator[Finding]:
         yield RULE.finding(
             _of_the_helper(source, first) or first.place or _build_call(source),
             message[:400],
-            confidence="proven",
             evidence=group,
         )
 
@@ -141,7 +134,6 @@ def _from_idioms(unit: Unit, context: Context) -> Iterator[Finding]:
         yield RULE.finding(
             place,
             message,
-            confidence="proven" if evidence else "likely",
             evidence=evidence,
             fixes=fixes,
         )
@@ -254,7 +246,6 @@ def _unknown_names(unit: Unit, context: Context) -> Iterator[Finding]:
             yield RULE.finding(
                 unit.place(used[0]),
                 f"{name} is used here, but nothing in the CUDA text defines it",
-                confidence="proven" if evidence else "likely",
                 evidence=evidence,
             )
 

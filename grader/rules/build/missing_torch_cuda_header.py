@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from grader.records import Context
+from tree_sitter import Node
+
+from grader.records import Context, Evidence, Finding, Place
 from grader.rules.rule import Rule
+from grader.source import Extension, Source, Unit
 from grader.source.analysis.diagnostics import confirming, failures
 from grader.source.analysis.library_headers import declared_in
 from grader.source.code_edits import add_include, fix
 from grader.source.cuda_code import around, cuda_code, text, units
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tree_sitter import Node
-
-    from grader.records import Evidence, Finding, Place
-    from grader.source import Extension, Source, Unit
 
 EVERYTHING = ("ATen/native/cuda/", "ATen/cuda/detail/", "ATen/cuda/cub")
 """Folders of internal headers that bring in most others; where one is included, be silent."""
@@ -164,7 +159,6 @@ def _missing(
         places[0],
         f"{' and '.join(names[:3])} {verb} declared in {header}, which is not included, "
         f"so the build stops here; {_brought_by(header)} does not bring it in",
-        confidence="proven" if evidence else "likely",
         evidence=evidence,
         fixes=fix(f"include {header}", [add_include(unit, header)], certain=True),
         names=list(names),

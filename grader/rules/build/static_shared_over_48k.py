@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from grader.records import Context
+from grader.records import Context, Evidence, Finding, Fix
 from grader.rules.rule import Rule
+from grader.source import Kernel, SharedArray, Source, Unit
 from grader.source.analysis.diagnostics import errors
 from grader.source.constants import fold, size_of
 from grader.source.cuda_code import around
@@ -17,12 +18,6 @@ from grader.source.instantiations import (
 )
 from grader.source.rewriting.shared_arrays import make_dynamic, unstage
 from grader.source.rewriting.shared_sizes import cap, shrink
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from grader.records import Evidence, Finding, Fix
-    from grader.source import Kernel, SharedArray, Source, Unit
 
 LIMIT = 49_152
 """Bytes of static shared memory that ptxas allows a block, on every GPU."""
@@ -64,9 +59,7 @@ def _kernel(source: Source, unit: Unit, kernel: Kernel, context: Context) -> Ite
     if _total(worst) <= LIMIT and not evidence:
         return
     if not worst:
-        yield RULE.finding(
-            unit.place(arrays[0].node), evidence[0].text, confidence="proven", evidence=evidence
-        )
+        yield RULE.finding(unit.place(arrays[0].node), evidence[0].text, evidence=evidence)
         return
     yield _finding(unit, kernel, found, worst, evidence)
 
@@ -93,7 +86,6 @@ def _finding(
             else ", so ptxas refuses the kernel"
         ),
         severity="warning" if overlap and not evidence else "error",
-        confidence="proven" if evidence else "likely",
         evidence=evidence,
         fixes=_fixes(unit, kernel, largest, worst),
         kernels=(kernel.name,),

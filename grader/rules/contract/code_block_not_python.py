@@ -6,16 +6,12 @@ import ast
 import re
 import textwrap
 import warnings
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from grader.records import Context, Edit, Evidence, Finding, Fix
 from grader.rules.rule import Rule
+from grader.source import Source
 from grader.source.code_edits import delete_line
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from grader.source import Source
 
 FENCE = re.compile(r"^\s*(?:```|~~~)")
 DETECTED = re.compile(r" \(detected at line \d+\)")
@@ -32,7 +28,6 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
     yield RULE.finding(
         place,
         f"this is no Python, so nothing was built or run: {said}",
-        confidence="proven",
         evidence=(Evidence(kind="python", code="SyntaxError", text=said, place=place),),
         fixes=_fixes(source),
     )

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 import builtins
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
 
 from grader.records import Context, Finding, Fix
 from grader.rules.rule import Rule
-from grader.source import nodes_under
+from grader.source import Source, nodes_under
 from grader.source.analysis.diagnostics import confirming
 from grader.source.analysis.unbound_names import (
     MODULE_NAMES,
@@ -20,11 +20,6 @@ from grader.source.analysis.unbound_names import (
 )
 from grader.source.code_edits import fix, insert_line_before
 from grader.source.python_code import Function, PythonCode, python_code
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from grader.source import Source
 
 INPUT_FUNCTIONS = {"get_inputs", "get_init_inputs", "get_test_inputs"}
 
@@ -119,7 +114,6 @@ def _finding(
         source.place(nodes[0]),
         message,
         severity="warning" if for_inputs and context.task is not None and not evidence else "error",
-        confidence="proven" if evidence else "likely",
         evidence=evidence,
         fixes=fixes,
         names=names,

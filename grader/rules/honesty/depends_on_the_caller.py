@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
 
-from grader.records import Context
+from grader.records import Context, Finding
 from grader.rules.rule import Rule
-from grader.source import nodes_under
+from grader.source import Source, nodes_under
 from grader.source.analysis.decisions import decides_the_result, gives_nothing, spelled
 from grader.source.python_code import PythonCode, python_code
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from grader.records import Finding
-    from grader.source import Source
 
 CALLER = {"sys.argv", "os.environ", "sys.modules"}
 CALLER_CALLS = {"os.getenv", "os.environ.get", "psutil.Process"}

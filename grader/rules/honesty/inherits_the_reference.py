@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from grader.records import Context
+from grader.records import Context, Finding
 from grader.rules.rule import Rule
-from grader.source import dotted, nodes_under
+from grader.source import Source, dotted, nodes_under
 from grader.source.analysis.extension_use import holders, mentions
 from grader.source.python_code import Function, PythonCode, python_code
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from grader.records import Finding
-    from grader.source import Source
 
 REFERENCE = {"Model", "RefModel", "ReferenceModel", "OriginalModel"}
 

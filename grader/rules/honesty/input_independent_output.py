@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from grader.records import Context
+from tree_sitter import Node
+
+from grader.records import Context, Finding, Severity
 from grader.records.observed import seen_wrong
 from grader.rules.rule import Rule
-from grader.source import nodes_under
+from grader.source import Kernel, Source, Unit, nodes_under
 from grader.source.analysis.data_flow import depends, parameters, tainted
 from grader.source.cuda_code import cuda_code, text
 from grader.source.python_code import Function, PythonCode, python_code
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tree_sitter import Node
-
-    from grader.records import Finding, Severity
-    from grader.source import Kernel, Source, Unit
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
@@ -41,7 +35,6 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                 source.place(node),
                 "what forward returns does not depend on the values of its input, only on its form",
                 severity="error" if seen_wrong(context) else "warning",
-                confidence="proven" if evidence else "likely",
                 evidence=evidence,
                 reads_no_input=True,
             )
@@ -51,8 +44,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             yield finding.model_copy(update={"severity": severity})
     if evidence and not found and forward is not None:
         yield RULE.finding(
-            source.line_place(forward.lineno), evidence[0].text, confidence="proven",
-            evidence=evidence,
+            source.line_place(forward.lineno), evidence[0].text, evidence=evidence,
         )  # fmt: skip
 
 

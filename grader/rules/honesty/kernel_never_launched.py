@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from grader.records import Context
+from tree_sitter import Node
+
+from grader.records import Context, Finding
 from grader.records.observed import KERNELS_MATTER, seen_wrong
 from grader.rules.rule import Rule
-from grader.source import nodes_under
+from grader.source import Kernel, Source, Unit, nodes_under
 from grader.source.analysis.data_flow import depends, parameters, tainted
 from grader.source.analysis.extension_use import (
     computes_with_torch,
@@ -24,14 +26,6 @@ from grader.source.code_edits import delete_lines_of, fix
 from grader.source.cuda_code import units
 from grader.source.library_calls import library_calls
 from grader.source.python_code import Function, PythonCode, python_code
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tree_sitter import Node
-
-    from grader.records import Finding
-    from grader.source import Kernel, Source, Unit
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:

@@ -4,21 +4,15 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
-from grader.records import Context
+from grader.records import Context, Finding, Fix
 from grader.rules.rule import Rule
-from grader.source import nodes_under
+from grader.source import Source, nodes_under
 from grader.source.code_edits import delete_statement, fix
 from grader.source.cuda_code import text, units
 from grader.source.library_calls import library_calls
 from grader.source.python_code import PythonCode, python_code
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from grader.records import Finding, Fix
-    from grader.source import Source
 
 SWITCHES = (
     "torch.backends.cuda.matmul.", "torch.backends.cudnn.", "torch.backends.cuda.enable_",

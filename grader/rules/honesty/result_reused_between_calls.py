@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from grader.records import Context
+from grader.records import Context, Finding, Severity
 from grader.records.observed import seen_wrong
 from grader.rules.rule import Rule
-from grader.source import nodes_under
+from grader.source import Source, Unit, nodes_under
 from grader.source.analysis.data_flow import depends, parameters, tainted
 from grader.source.analysis.extension_use import calls_builder, holders, mentions
 from grader.source.analysis.lasting_places import (
@@ -19,12 +19,6 @@ from grader.source.analysis.lasting_places import (
 )
 from grader.source.cuda_code import cuda_code, descendants, text
 from grader.source.python_code import Function, PythonCode, python_code
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from grader.records import Finding, Severity
-    from grader.source import Source, Unit
 
 MEMOISERS = {"functools.lru_cache", "functools.cache", "lru_cache", "cachetools.cached"}
 

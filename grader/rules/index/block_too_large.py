@@ -5,21 +5,17 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Evidence, Finding, Fix
 from grader.records.observed import kernel_of, refused
 from grader.rules.proofs import launch_cause
 from grader.rules.rule import Rule
+from grader.source import Source
 from grader.source.analysis.host_code import refuses, resolve
 from grader.source.analysis.walks import Case, cases, full_size_of, spans
 from grader.source.code_edits import fix
 from grader.source.cuda_code import text
-from grader.source.flow.tree import Items
-
-if TYPE_CHECKING:
-    from grader.source import Source
-    from grader.source.flow.tree import Node
+from grader.source.flow.tree import Items, Node
 
 MOST, REGISTERS = 1024, 65_536
 
@@ -45,7 +41,6 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                 severity="warning" if follows and not proof else None,
                 predicts="elsewhere" if follows and not proof else None,
                 fixes=(*_clamp(case), *_smaller(case)),
-                confidence="proven" if proof else "likely",
                 evidence=proof,
                 workload=full_size_of(context, name),
                 kernels=(case.kernel,),
@@ -75,7 +70,6 @@ def _registers(
             case.place(_where(case)),
             f"`{case.kernel}` needs {most} registers a thread: {threads} threads a block would take "
             f"{most * threads}, and there are {REGISTERS}; the launch fails",
-            confidence="proven" if failed else "likely",
             evidence=failed,
             fixes=_bounds(case, threads),
             kernels=(case.kernel,),

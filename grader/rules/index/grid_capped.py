@@ -5,18 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+from tree_sitter import Node
 
 from grader.records import Context, Edit, Finding
 from grader.records.observed import wrong_results
 from grader.rules.rule import Rule
+from grader.source import Kernel, Launch, Source, Unit
 from grader.source.code_edits import fix
 from grader.source.cuda_code import descendants, one_line, read_call, text
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
-
-    from grader.source import Kernel, Launch, Source, Unit
 
 LOOPS = ("for_statement", "while_statement", "do_statement")
 MINIMA = {"min", "std::min"}
@@ -47,6 +44,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                     f"`{one_line(capped.node, 60)}` cuts the grid off, and {kernel.name} has no loop over it: "
                     "elements beyond the last block are never computed",
                     severity="error" if wrong else "warning",
+                    confidence="likely",
                     evidence=wrong[:1],
                     fixes=fix("let the grid be as large as it must", [capped.edit]),
                 )

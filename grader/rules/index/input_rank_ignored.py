@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Evidence, Finding, Fix, Place, Severity, TensorSpec
 from grader.records.observed import wrong_results
 from grader.rules.rule import Rule
+from grader.source import Source
 from grader.source.analysis.host_code import body_start
 from grader.source.analysis.walks import Case, cases, task_inputs
 from grader.source.code_edits import fix
 from grader.source.flow.tree import Call, Name, Number, walk
 from grader.source.forward_arguments import bindings
 from grader.source.statements import insert_before
-
-if TYPE_CHECKING:
-    from grader.source import Source
 
 HANDLED = frozenset({"dim", "numel", "ndimension", "view", "reshape", "flatten", "sizes", "ndim"})
 
@@ -50,7 +47,6 @@ def _wrong(case: Case, name: str, place: Place, rank: int, proof: tuple[Evidence
         f"only the first two sizes of `{name}` are looked at, and the task's has {rank}: only the first size(0) * "
         "size(1) values are worked on, in the wrong groups",
         severity="error",
-        confidence="proven",
         evidence=proof,
         kernels=(case.kernel,),
     )
@@ -62,7 +58,6 @@ def _finding(case: Case, name: str, place: Place, severity: Severity) -> Finding
         f"only the first two sizes of `{name}` are looked at, and nothing checks that there are no more: of a 3-D or 4-D input only the "
         "first size(0) * size(1) values are worked on, in the wrong groups",
         severity=severity,
-        confidence="likely",
         fixes=_fixes(case, name),
         kernels=(case.kernel,),
     )

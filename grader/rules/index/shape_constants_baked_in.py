@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from grader.records import Context, Finding, Fix, TensorSpec
 from grader.rules.rule import Rule
+from grader.source import Source
 from grader.source.analysis.host_code import refuses, resolve
 from grader.source.analysis.walks import Case, cases, task_inputs
 from grader.source.code_edits import fix
@@ -16,9 +16,6 @@ from grader.source.cuda_code import text
 from grader.source.flow import Access, Walk
 from grader.source.flow.trace import Care
 from grader.source.flow.tree import Binary, Call, Items
-
-if TYPE_CHECKING:
-    from grader.source import Source
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:

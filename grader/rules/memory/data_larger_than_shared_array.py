@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Finding, Fix, Severity
 from grader.records.observed import observed, ran_clean
 from grader.rules.proofs import confirm
 from grader.rules.rule import Rule
+from grader.source import Source
 from grader.source.analysis.host_code import refuses
 from grader.source.analysis.walks import Case, cases, spans
 from grader.source.flow import Event
 from grader.source.rewriting.shared_arrays import unstage
 from grader.source.rewriting.small_arrays import enlarged
-
-if TYPE_CHECKING:
-    from grader.source import Source
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Evidence, Finding, Fix
 from grader.records.observed import refused
 from grader.rules.proofs import launch_cause
 from grader.rules.rule import Rule
+from grader.source import Source
 from grader.source.analysis.host_code import refuses
 from grader.source.analysis.walks import Case, cases
 from grader.source.code_edits import fix
@@ -16,9 +16,6 @@ from grader.source.cuda_code import text
 from grader.source.flow.scalar_types import SIZES
 from grader.source.flow.tree import Call, Name, Unclear, walk
 from grader.source.statements import insert_before, statement
-
-if TYPE_CHECKING:
-    from grader.source import Source
 
 DEFAULT, LARGEST = 49_152, 232_448
 """Bytes a block gets without asking, and the most that any GPU gives (sm_90)."""
@@ -92,7 +89,6 @@ def _finding(
         message,
         severity="warning" if long and not proof else None,
         predicts="elsewhere" if long and not proof else None,
-        confidence="proven" if proof else "likely",
         evidence=proof,
         fixes=_fixes(case) if not asked else (),
         kernels=(case.kernel,),

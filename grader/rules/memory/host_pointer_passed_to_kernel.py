@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Finding, Fix
 from grader.records.observed import kernel_of, observed
 from grader.rules.proofs import confirm, settle
 from grader.rules.rule import Rule
+from grader.source import Source
 from grader.source.analysis.host_code import global_regions
 from grader.source.analysis.walks import Case, cases, spans
 from grader.source.code_edits import fix, replace_node
 from grader.source.cuda_code import text
 from grader.source.flow import Tensor
-
-if TYPE_CHECKING:
-    from grader.source import Source
 
 FACTORIES = frozenset({"zeros", "empty", "ones", "full", "rand", "randn"})
 

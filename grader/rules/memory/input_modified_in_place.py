@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Evidence, Finding, Fix
 from grader.records.observed import observed
 from grader.rules.rule import Rule
+from grader.source import Source
 from grader.source.analysis.host_code import body_start, global_regions, origin
 from grader.source.analysis.walks import Case, cases
 from grader.source.code_edits import fix
 from grader.source.forward_arguments import bindings
 from grader.source.statements import insert_before
-
-if TYPE_CHECKING:
-    from grader.source import Source
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
@@ -43,7 +40,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         )
     if proof and not found:
         place = next((item.place for item in proof if item.place is not None), None)
-        yield RULE.finding(place, proof[0].text, confidence="proven", evidence=proof)
+        yield RULE.finding(place, proof[0].text, evidence=proof)
 
 
 def _changed(context: Context) -> tuple[Evidence, ...]:

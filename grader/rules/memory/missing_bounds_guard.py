@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Finding, Fix
 from grader.records.observed import observed
 from grader.rules.proofs import confirm
 from grader.rules.rule import Rule
+from grader.source import Source
 from grader.source.analysis.overruns import Overrun, overruns
 from grader.source.analysis.walks import Case, spans
 from grader.source.code_edits import fix
 from grader.source.cuda_code import text
 from grader.source.flow import Access
 from grader.source.statements import simple_statement
-
-if TYPE_CHECKING:
-    from grader.source import Source
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Evidence, Finding, Fix, TensorSpec
 from grader.records.observed import ran_right, wrong_results
 from grader.rules.rule import Rule
+from grader.source import Source
 from grader.source.analysis.host_code import body_start
 from grader.source.analysis.views import passed_views
 from grader.source.analysis.walks import Case, cases
 from grader.source.code_edits import fix
 from grader.source.flow.tree import Call, Member, Name, walk
 from grader.source.statements import insert_before
-
-if TYPE_CHECKING:
-    from grader.source import Source
 
 HANDLED = frozenset(
     {

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Evidence, Finding, Fix, Place, UnwrittenOutput
 from grader.records.observed import observed, values_of
 from grader.rules.rule import Rule
+from grader.source import Source
 from grader.source.analysis import triton
 from grader.source.analysis.host_code import global_regions, made_by
 from grader.source.analysis.walks import Case, cases
 from grader.source.code_edits import fix, replace
 from grader.source.flow import Access, Tensor
 from grader.source.flow.tree import Call, walk
-
-if TYPE_CHECKING:
-    from grader.source import Source
 
 FILLS = ("cudaMemset", "cudaMemsetAsync", "cudaMemcpy", "cudaMemcpyAsync")
 
@@ -89,7 +86,6 @@ def _left_unwritten(source: Source, context: Context, proof: Sequence[Evidence])
     return RULE.finding(
         place,
         proof[0].text.rstrip(".") + told if told else proof[0].text,
-        confidence="proven",
         evidence=proof,
         cause="unwritten",
     )

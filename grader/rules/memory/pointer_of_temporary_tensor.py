@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Finding, Fix
 from grader.rules.rule import Rule
+from grader.source import Source, Unit
 from grader.source.code_edits import fix
 from grader.source.cuda_code import text
 from grader.source.flow import flow
 from grader.source.flow.tree import Call, Cast, Declare, Expr, walk
 from grader.source.statements import insert_before, statement
-
-if TYPE_CHECKING:
-    from grader.source import Source, Unit
 
 COPIES = frozenset(
     {"to", "t", "clone", "transpose", "permute", "float", "half", "reshape", "cuda", "view"}

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
+from tree_sitter import Node
 
 from grader.records import Context, Finding, Fix
 from grader.records.observed import observed
 from grader.rules.proofs import confirm
 from grader.rules.rule import Rule
+from grader.source import Source
 from grader.source.analysis.host_code import resolve
 from grader.source.analysis.walks import Case, cases, spans
 from grader.source.code_edits import fix
@@ -19,11 +20,6 @@ from grader.source.cuda_code import text
 from grader.source.flow import Event, Region
 from grader.source.flow.scalar_types import SIZES
 from grader.source.flow.tree import Expr, Loop, walk
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
-
-    from grader.source import Source
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Finding
 from grader.rules.rule import Rule
+from grader.source import Source
 from grader.source.code_edits import fix
 from grader.source.cuda_code import one_line
 from grader.source.flow import flow
 from grader.source.flow.program import Function
 from grader.source.flow.scalar_types import type_letter
 from grader.source.flow.tree import Binary, Cast, Declare, Expr, Name, Number, walk
-
-if TYPE_CHECKING:
-    from grader.source import Source
 
 INTEGERS = frozenset({"i", "u", "l"})
 REAL = frozenset({"f", "d"})

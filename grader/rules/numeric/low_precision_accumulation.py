@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Finding
 from grader.rules.rule import Rule
+from grader.source import Source, Unit
 from grader.source.code_edits import fix
 from grader.source.flow import flow
 from grader.source.flow.program import Function, Program
 from grader.source.flow.tree import Assign, Declare, Loop, Name, walk
-
-if TYPE_CHECKING:
-    from grader.source import Source, Unit
 
 HALF = frozenset(
     {"half", "__half", "at::Half", "c10::Half", "__nv_bfloat16", "at::BFloat16", "c10::BFloat16"}

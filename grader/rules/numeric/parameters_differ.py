@@ -5,12 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from grader.records import Confidence, Context, Evidence, Finding, Fix, Task
 from grader.records.observed import wrong_results
 from grader.rules.rule import Example, Rule
-from grader.source import nodes_under
+from grader.source import Source, nodes_under
 from grader.source.analysis.own_parameters import (
     DRAWS,
     LAYERS,
@@ -23,9 +22,6 @@ from grader.source.analysis.own_parameters import (
 )
 from grader.source.analysis.reference_text import Reference, last_name, reference_of
 from grader.source.code_edits import delete_statement, fix
-
-if TYPE_CHECKING:
-    from grader.source import Source
 
 
 @dataclass(frozen=True)
@@ -121,7 +117,6 @@ def _proven(source: Source, model: ast.ClassDef, evidence: tuple[Evidence, ...])
     return RULE.finding(
         source.place(first[1] if first is not None else model),
         f"the weights that ModelNew draws are not those that the reference draws from the same seed: {evidence[0].text}",
-        confidence="proven",
         evidence=evidence,
     )
 
@@ -138,6 +133,7 @@ def _drawn_anew(
                     f"`{ast.unparse(node)[:80]}` draws weights anew, which the reference leaves as "
                     "its layer makes them: the same seed gives other numbers",
                     severity="error" if wrong else "warning",
+                    confidence="likely",
                     evidence=wrong[:1],
                     fixes=_as_drawn(source, model, node),
                 )

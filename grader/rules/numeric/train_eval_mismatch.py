@@ -5,15 +5,11 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Finding, Task
 from grader.rules.rule import Example, Rule
-from grader.source import nodes_under
+from grader.source import Source, nodes_under
 from grader.source.analysis.reference_text import reference_of
-
-if TYPE_CHECKING:
-    from grader.source import Source
 
 STATISTIC = re.compile(r"(?:running|moving|bn\d*|batch_?norm\d*)_(mean|var)$")
 """What running statistics are called, a layer's or an answer's own."""
@@ -43,6 +39,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             "ModelNew normalises with the running statistics whatever the mode; a module in training mode, as the reference is run, uses "
             "those of the batch (and updates the running ones)",
             severity="error" if wrong else "warning",
+            confidence="likely",
             evidence=wrong[:1],
         )
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from math import log
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Evidence, Finding, Task
 from grader.records.observed import values_of, wrong_results
 from grader.rules.rule import Example, Rule
+from grader.source import Source, Unit
 from grader.source.analysis.reference_text import reference_of
 from grader.source.cuda_code import one_line
 from grader.source.flow import flow
@@ -28,9 +28,6 @@ from grader.source.flow.tree import (
     Unary,
     walk,
 )
-
-if TYPE_CHECKING:
-    from grader.source import Source, Unit
 
 EXP = frozenset({"exp", "expf", "__expf"})
 LOG = frozenset({"log", "logf", "__logf"})
@@ -188,6 +185,7 @@ def _gelu(unit: Unit, function: Function, source: Source, context: Context) -> I
                 unit.place(part.node),
                 "this is GELU's tanh approximation; the reference takes the exact form with erf, up to 5e-4 apart",
                 severity="error" if shows else None,
+                confidence="likely",
                 evidence=wrong if shows else (),
             )
             return

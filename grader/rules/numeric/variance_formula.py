@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Finding, Fix, Task
 from grader.rules.rule import Example, Rule
+from grader.source import Source, Unit
 from grader.source.analysis.reference_text import NORMS, Reference, reference_of
 from grader.source.code_edits import fix
 from grader.source.cuda_code import around, one_line, text
 from grader.source.flow import flow
 from grader.source.flow.tree import Binary, Expr, Name, Number, walk
 from grader.source.statements import statement
-
-if TYPE_CHECKING:
-    from grader.source import Source, Unit
-
 
 ROOTS = frozenset({"sqrt", "sqrtf", "rsqrt", "rsqrtf"})
 

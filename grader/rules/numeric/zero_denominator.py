@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Evidence, Finding, Fix
 from grader.rules.rule import Rule
+from grader.source import Source, Unit
 from grader.source.code_edits import fix
 from grader.source.cuda_code import one_line
 from grader.source.flow import flow
@@ -23,9 +23,6 @@ from grader.source.flow.tree import (
     Select,
     walk,
 )
-
-if TYPE_CHECKING:
-    from grader.source import Source, Unit
 
 ROOTS = frozenset({"sqrt", "sqrtf", "rsqrt", "rsqrtf", "__fsqrt_rn"})
 LIMITS = frozenset({"fmaxf", "fmax", "max", "fmax_"})

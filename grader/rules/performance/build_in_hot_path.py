@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Finding
 from grader.rules.rule import Rule
+from grader.source import Source
 from grader.source.python_code import python_code
-
-if TYPE_CHECKING:
-    from grader.source import Source
 
 
 def check(source: Source, _context: Context) -> Iterator[Finding]:

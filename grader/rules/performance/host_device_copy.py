@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Edit, Finding
 from grader.rules.rule import Rule
-from grader.source import nodes_under
+from grader.source import Source, nodes_under
 from grader.source.code_edits import fix
 from grader.source.flow import flow
 from grader.source.flow.tree import Call, Name, walk
 from grader.source.python_code import python_code
-
-if TYPE_CHECKING:
-    from grader.source import Source
 
 
 def check(source: Source, _context: Context) -> Iterator[Finding]:

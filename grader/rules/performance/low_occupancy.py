@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Finding
 from grader.rules.rule import Rule
+from grader.source import Source
 from grader.source.analysis.walks import Case, cases
 from grader.source.flow.scalar_types import SIZES
-
-if TYPE_CHECKING:
-    from grader.source import Source
 
 SHARED, REGISTERS, WARPS = 233_472, 65_536, 64
 """What a multiprocessor of an H100 has: bytes of shared memory, registers, resident warps."""

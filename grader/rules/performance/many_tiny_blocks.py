@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Finding
 from grader.rules.rule import Rule
+from grader.source import Source
 from grader.source.analysis.host_code import grid_node, origin, resolve
 from grader.source.analysis.walks import Case, cases
 from grader.source.flow import Tensor
 from grader.source.flow.trace import Care
 from grader.source.flow.tree import Items, Number
-
-if TYPE_CHECKING:
-    from grader.source import Source
 
 MANY = 100_000
 """Blocks beyond which their start-up counts."""

@@ -5,17 +5,14 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Finding, Fix
 from grader.records.observed import wrong_results
 from grader.rules.rule import Rule
+from grader.source import Source
 from grader.source.analysis.triton import Kernel, kernels
 from grader.source.analysis.triton_lanes import Lane, lane_of
 from grader.source.code_edits import fix, replace
-
-if TYPE_CHECKING:
-    from grader.source import Source
 
 NEUTRAL: Mapping[str, float] = {
     "sum": 0.0,

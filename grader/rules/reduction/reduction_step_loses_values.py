@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Edit, Finding, Fix
 from grader.records.observed import wrong_results
 from grader.rules.rule import Rule
+from grader.source import Source
 from grader.source.analysis.reduced_result import result_evidence, settled
 from grader.source.analysis.reduction_steps import (
     Halving,
@@ -25,13 +25,19 @@ from grader.source.cuda_code import descendants
 from grader.source.flow import flow
 from grader.source.flow.loops import assigned_in
 from grader.source.flow.reduction import Loss, losses
-from grader.source.flow.tree import Assign, Binary, Call, Declare, Name, Number, Subscript, walk
+from grader.source.flow.tree import (
+    Assign,
+    Binary,
+    Call,
+    Declare,
+    Name,
+    Node,
+    Number,
+    Subscript,
+    walk,
+)
 from grader.source.rewriting.reductions import store_in_tree
 from grader.source.statements import enclosing_loops
-
-if TYPE_CHECKING:
-    from grader.source import Source
-    from grader.source.flow.tree import Node
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
@@ -69,7 +75,9 @@ def _suspected(source: Source, context: Context) -> Iterator[Finding]:
         return
     for unit in source.cuda:
         for suspect in suspects(flow(unit).program):
-            yield RULE.finding(unit.place(suspect.node), suspect.text, evidence=wrong[:2])
+            yield RULE.finding(
+                unit.place(suspect.node), suspect.text, confidence="likely", evidence=wrong[:2]
+            )
 
 
 FORMS = frozenset({"shape", "dtype", "device", "count", "type"})

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Finding
 from grader.rules.rule import Rule
+from grader.source import Source
 from grader.source.analysis.reduced_result import result_evidence, settled
 from grader.source.analysis.reduction_steps import reduces
 from grader.source.analysis.walks import Case, cases
 from grader.source.flow.reduction import Loss, losses
 from grader.source.rewriting.reductions import broadcast
-
-if TYPE_CHECKING:
-    from grader.source import Source
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Edit, Finding, Fix
 from grader.rules.rule import Rule
+from grader.source import Source
 from grader.source.analysis.reduction_steps import Halving, array_of, halving_loops
 from grader.source.analysis.walks import Case, cases
 from grader.source.code_edits import fix
@@ -20,14 +20,11 @@ from grader.source.flow.tree import (
     Items,
     Member,
     Name,
+    Node,
     Number,
     Subscript,
     walk,
 )
-
-if TYPE_CHECKING:
-    from grader.source import Source
-    from grader.source.flow.tree import Node
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Finding
 from grader.records.observed import observed, ran_right
 from grader.rules.proofs import settle
 from grader.rules.rule import Rule
+from grader.source import Source, Unit
 from grader.source.analysis.folds import MAXIMA, MINIMA, folds, same_text
 from grader.source.code_edits import fix
 from grader.source.flow import flow
@@ -29,9 +29,6 @@ from grader.source.flow.tree import (
     Update,
     walk,
 )
-
-if TYPE_CHECKING:
-    from grader.source import Source, Unit
 
 NOT_NEGATIVE = ("fabs", "fabsf", "abs", "exp", "expf", "__expf", "sqrt", "sqrtf", "relu")
 COMPUTES = MAXIMA | MINIMA | {"fma", "fmaf", "__fmaf_rn", "__fadd_rn", "__hadd"}

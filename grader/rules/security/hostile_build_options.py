@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from grader.records import Context
+from grader.records import Context, Finding
 from grader.rules.rule import Rule
+from grader.source import Extension, Source
 from grader.source.cuda_code import cuda_code, text, units
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from grader.records import Finding
-    from grader.source import Extension, Source
 
 RUNS_CODE = re.compile(
     r"-fplugin|-specs=|-wrapper|--compiler-bindir|-ccbin|^-B|^@|-Xcompiler[= ]@|-fuse-ld=|"

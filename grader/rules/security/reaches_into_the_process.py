@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from grader.records import Context, LinkedName
+from grader.records import Context, Finding, LinkedName, Place
 from grader.rules.rule import Rule
+from grader.source import Source, Unit
 from grader.source.analysis.foreign_memory import MEMORY_FILE, of_native, of_python
 from grader.source.analysis.reaching import IN_EXTENSION
 from grader.source.cuda_code import cuda_code, text, units
 from grader.source.python_code import PythonCode, constant_text, python_code
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from grader.records import Finding, Place
-    from grader.source import Source, Unit
 
 MEMORY = ("ctypes.", "mmap.", "_ctypes.", "cffi.")
 PATHS = (
@@ -56,7 +51,6 @@ def _imported(source: Source, context: Context) -> Iterator[Finding]:
             yield RULE.finding(
                 None,
                 f"the built extension defines {name} in the place of CUDA's own",
-                confidence="proven",
                 evidence=(item,),
                 rejects=True,
             )
@@ -64,7 +58,6 @@ def _imported(source: Source, context: Context) -> Iterator[Finding]:
             yield RULE.finding(
                 None,
                 f"the built extension calls {name}, which reaches into the process that loads it, and the text does not show it",
-                confidence="proven",
                 evidence=(item,),
                 rejects=True,
             )

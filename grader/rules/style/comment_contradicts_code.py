@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from grader.records import Context
+from tree_sitter import Node
+
+from grader.records import Context, Finding
 from grader.rules.rule import Rule
+from grader.source import Kernel, SharedArray, Source, Unit
 from grader.source.constants import fold, size_of
 from grader.source.cuda_code import around, cuda_code, descendants, text
 from grader.source.instantiations import instantiations
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tree_sitter import Node
-
-    from grader.records import Finding
-    from grader.source import Kernel, SharedArray, Source, Unit
 
 BYTES = re.compile(r"\b(\d+(?:\.\d+)?)\s*(KB|KiB|bytes?|B|MB)\b", re.IGNORECASE)
 ELEMENTS = re.compile(r"\b(\d+)\s*(floats?|doubles?|elements?|ints?|values?)\b", re.IGNORECASE)

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from grader.records import Context
+from tree_sitter import Node
+
+from grader.records import Context, Edit, Finding, Fix
 from grader.rules.rule import Rule
+from grader.source import Function, Source, Unit
 from grader.source.code_edits import delete_line, delete_lines_of, fix
 from grader.source.cpp_types import canonical
 from grader.source.cuda_code import around, cuda_code, descendants, text, units
 from grader.source.python_code import PythonCode, python_code
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tree_sitter import Node
-
-    from grader.records import Edit, Finding, Fix
-    from grader.source import Function, Source, Unit
 
 PLAIN = {"int", "unsigned", "long", "ulong", "ll", "ull", "float", "double", "bool", "char",
          "short",

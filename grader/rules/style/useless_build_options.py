@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from grader.records import Context
+from grader.records import Context, Edit, Finding
 from grader.rules.rule import Rule
+from grader.source import Extension, Source
 from grader.source.code_edits import delete_item, delete_keyword, fix
 from grader.source.python_code import constant_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from grader.records import Edit, Finding
-    from grader.source import Extension, Source
 
 LISTS = ("extra_cflags", "extra_cuda_cflags", "extra_ldflags")
 GIVEN = {"-DWITH_CUDA"}

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Evidence, Finding
 from grader.records.observed import observed
 from grader.rules.proofs import settle
 from grader.rules.rule import Rule
+from grader.source import Source
 from grader.source.analysis.walks import Case, cases, spans
 from grader.source.flow import Event
 from grader.source.rewriting.barriers import separate
-
-if TYPE_CHECKING:
-    from grader.source import Source
 
 KINDS = ("race-raw", "race-war", "race-waw")
 

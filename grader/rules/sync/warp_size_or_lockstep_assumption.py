@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Finding, Fix
 from grader.records.observed import observed
 from grader.rules.proofs import settle
 from grader.rules.rule import Rule
+from grader.source import Source
 from grader.source.analysis.walks import Case, cases, spans
 from grader.source.code_edits import fix
 from grader.source.flow import Event
 from grader.source.flow.tree import Call, walk
 from grader.source.statements import insert_before, statement
-
-if TYPE_CHECKING:
-    from grader.source import Source
 
 OLD = frozenset({"__shfl", "__shfl_down", "__shfl_up", "__shfl_xor", "__ballot", "__any", "__all"})
 KINDS = ("race-raw", "race-war", "race-waw")
