@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from grader.source.constants import fold
+from grader.source.constants import fold, size_of
 from grader.source.cpp_types import type_of
 from grader.source.cuda_code import around, cuda_code, read_call, text
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node
 
-    from grader.source import Kernel, Launch, Unit
+    from grader.source import Kernel, Launch, SharedArray, Unit
 
 FLOATING = ("float", "double")
 INTEGRAL = ("uint8_t", "int8_t", "int", "long", "short")
@@ -130,3 +131,14 @@ def calls_device_functions(unit: Unit, kernel: Kernel) -> tuple[str, ...]:
                 called[call.last] = None
                 todo.append(by_name[call.last].node)
     return tuple(called)
+
+
+def array_sizes(
+    units: tuple[Unit, ...], unit: Unit, kernel: Kernel, array: SharedArray
+) -> Iterator[tuple[int, int]]:
+    """Yield the elements of a fixed array and the bytes of each, for each instantiation that tells them."""
+    for instance in instantiations(units, kernel):
+        element = size_of(array.element_type, instance.types)
+        extents = [fold(unit, dim, instance.values, instance.types) for dim in array.dims]
+        if element is not None and None not in extents:
+            yield math.prod(extent or 0 for extent in extents), element
