@@ -133,12 +133,10 @@ def calls_device_functions(unit: Unit, kernel: Kernel) -> tuple[str, ...]:
     return tuple(called)
 
 
-def array_sizes(
-    units: tuple[Unit, ...], unit: Unit, kernel: Kernel, array: SharedArray
-) -> Iterator[tuple[int, int]]:
-    """Yield the elements of a fixed array and the bytes of each, for each instantiation that tells them."""
-    for instance in instantiations(units, kernel):
-        element = size_of(array.element_type, instance.types)
-        extents = [fold(unit, dim, instance.values, instance.types) for dim in array.dims]
-        if element is not None and None not in extents:
-            yield math.prod(extent or 0 for extent in extents), element
+def array_size(unit: Unit, array: SharedArray, instance: Instantiation) -> tuple[int, int] | None:
+    """Return the elements of a fixed array and the bytes of each for an instantiation, where it tells them."""
+    element = size_of(array.element_type, instance.types)
+    extents = [fold(unit, dim, instance.values, instance.types) for dim in array.dims]
+    if element is None or None in extents:
+        return None
+    return math.prod(extent or 0 for extent in extents), element

@@ -99,14 +99,7 @@ def _empty(cuda: ast.expr, extension: Extension) -> bool:
     return not any(unit.text.strip() for unit in extension.cuda)
 
 
-RULE = Rule(
-    code="BLD005",
-    name="cuda-code-in-cpp-sources",
-    severity="error",
-    summary="CUDA syntax is handed to the plain C++ compiler, which does not understand it.",
-    why="load_inline compiles cpp_sources with the host compiler and cuda_sources with nvcc. A "
-    "kernel in the wrong one stops the build at its first line.",
-    bad='''
+_BAD = '''
 import torch
 from torch.utils.cpp_extension import load_inline
 text = """
@@ -115,20 +108,19 @@ __global__ void k(float* p) { p[threadIdx.x] = 1.0f; }
 torch::Tensor f(torch::Tensor x) { k<<<1, 32>>>(x.data_ptr<float>()); return x; }
 """
 ext = load_inline(name="e", cpp_sources=[text], cuda_sources=[], functions=["f"])
-''',
-    good='''
-import torch
-from torch.utils.cpp_extension import load_inline
-decl = """
-// the __global__ kernel uses threadIdx and is launched with <<<1, 32>>>
-#ifdef __CUDACC__
-__device__ float twice(float a) { return 2 * a; }
-#endif
-torch::Tensor f(torch::Tensor x);
-"""
-text = "__global__ void k() {} torch::Tensor f(torch::Tensor x) { return x; }"
-ext = load_inline(name="e", cpp_sources=decl, cuda_sources=text, functions=["f"])
-''',
+'''
+RULE = Rule(
+    code="BLD005",
+    name="cuda-code-in-cpp-sources",
+    severity="error",
+    summary="CUDA syntax is handed to the plain C++ compiler, which does not understand it.",
+    why="load_inline compiles cpp_sources with the host compiler and cuda_sources with nvcc. A "
+    "kernel in the wrong one stops the build at its first line.",
+    bad=_BAD,
+    good=_BAD.replace(
+        "cpp_sources=[text], cuda_sources=[]",
+        'cpp_sources="torch::Tensor f(torch::Tensor);", cuda_sources=text',
+    ),
     detects=("text", "build"),
     languages=("cuda",),
     guards="Comments, strings and code under preprocessor conditions do not count.",

@@ -90,6 +90,13 @@ def _undefined(context: Context, name: str) -> tuple[Evidence, ...]:
     )
 
 
+_BAD = """
+import torch
+from torch.utils.cpp_extension import load_inline
+ext = load_inline(name="e", functions=["scale"],
+    cpp_sources="torch::Tensor scale(torch::Tensor x, float a);",
+    cuda_sources="torch::Tensor scale(torch::Tensor x, double a) { return x * a; }")
+"""
 RULE = Rule(
     code="BLD006",
     name="declaration-differs-from-definition",
@@ -98,28 +105,8 @@ RULE = Rule(
     '"undefined symbol".',
     why="C++ writes the parameter types into a function's symbol. main.cpp refers to the symbol of "
     "the prototype; when the definition in cuda_sources has other types, nothing provides it.",
-    bad="""
-import torch
-from torch.utils.cpp_extension import load_inline
-ext = load_inline(name="e", functions=["scale"],
-    cpp_sources="torch::Tensor scale(torch::Tensor x, float a);",
-    cuda_sources="torch::Tensor scale(torch::Tensor x, double a) { return x * a; }")
-""",
-    good='''
-import torch
-from torch.utils.cpp_extension import load_inline
-ext = load_inline(name="e", functions=["scale", "shift"],
-    cpp_sources="""
-at::Tensor scale(at::Tensor x, int64_t n, std::optional<at::Tensor> b, const float a = 1.0f);
-void shift(const torch::Tensor& x, at::IntArrayRef d);
-""",
-    cuda_sources="""
-torch::Tensor scale(const torch::Tensor x, const long n, c10::optional<torch::Tensor> b, float a) {
-    return x;
-}
-void shift(torch::Tensor const& x, c10::IntArrayRef d) {}
-""")
-''',
+    bad=_BAD,
+    good=_BAD.replace("x, float a", "x, double a"),
     detects=("text", "build"),
     languages=("cuda",),
     guards="Spellings of one type count as equal (at::Tensor and torch::Tensor, int64_t and long, const by value); the return type is "

@@ -78,6 +78,12 @@ def _own(unit: Unit) -> bool:
     return bool(({"min", "max"} & macros) | {f.name for f in unit.functions} & {"min", "max"})
 
 
+_BAD = """
+torch::Tensor f(torch::Tensor x) {
+    int b = std::min(x.size(0), 256);
+    return x;
+}
+"""
 RULE = Rule(
     code="BLD011",
     name="min-max-mixed-types",
@@ -85,24 +91,8 @@ RULE = Rule(
     summary="min or max gets values of two types, such as an int and an int64_t, so no version of the function matches.",
     why="std::min is a template with a single type for both arguments, and sizes of tensors are "
     "64 bits wide. CUDA's own min has versions for some pairs only. Name the type, or cast.",
-    bad=(
-        "torch::Tensor f(torch::Tensor x) {\n    int b = std::min(x.size(0), 256);\n    return "
-        "x;\n}"
-    ),
-    good="""
-__global__ void k(const float* x, float* y, int n, unsigned m) {
-    int last = min(n, m);
-    y[threadIdx.x] = max(x[threadIdx.x], 0.0f) * min(n, 256) + fmaxf(x[0], 0);
-}
-torch::Tensor f(torch::Tensor x) {
-    int features = x.size(0);
-    const int b = std::min(features, 256);
-    auto c = std::min<int64_t>(x.size(1), 256);
-    auto d = std::max(x.size(1), static_cast<int64_t>(1));
-    auto e = std::min(unknown(), 3);
-    return x;
-}
-""",
+    bad=_BAD,
+    good=_BAD.replace("std::min(", "std::min<int64_t>("),
     detects=("text", "build"),
     languages=("cuda",),
     guards="Only where both types are sure; the pairs for which CUDA has a version are known.",

@@ -219,32 +219,23 @@ def _torch_does_it(code: PythonCode) -> bool:
     )
 
 
+_BAD = """
+__global__ void fast(const float* x, float* y) { y[threadIdx.x] = x[threadIdx.x]; }
+torch::Tensor f(torch::Tensor x) {
+    return torch::relu(x);
+}
+"""
 RULE = Rule(
     code="CHT003",
     name="kernel-never-launched",
     severity="warning",
     summary="A kernel is written but never started, or forward never reaches it; the work is done by something else.",
     why="The file looks like a CUDA answer and is PyTorch. Either the launch was forgotten, or the kernel is a decoy.",
-    bad="""
-__global__ void fast(const float* x, float* y) { y[threadIdx.x] = x[threadIdx.x]; }
-torch::Tensor f(torch::Tensor x) {
-    return torch::relu(x);
-}
-""",
-    good="""
-template <typename T> __global__ void a(T* y) { y[threadIdx.x] = T(1); }
-__global__ void b(float* y) { y[threadIdx.x] = 1.0f; }
-__global__ void c(float* y) { y[threadIdx.x] = 1.0f; }
-#define LAUNCH(kernel, ...) kernel<<<1, 32>>>(__VA_ARGS__)
-torch::Tensor f(torch::Tensor x) {
-    a<float><<<1, 32>>>(x.data_ptr<float>());
-    float* p = x.data_ptr<float>();
-    void* arguments[] = {&p};
-    cudaLaunchCooperativeKernel((void*)b, dim3(1), dim3(32), arguments);
-    LAUNCH(c, p);
-    return x;
-}
-""",
+    bad=_BAD,
+    good=_BAD.replace(
+        "return torch::relu(x)",
+        "fast<<<1, 32>>>(x.data_ptr<float>(), x.data_ptr<float>());\n    return x",
+    ),
     detects=("text",),
     guards="Function pointers, cudaLaunchKernel, launching macros, autograd functions, submodules and torch.ops are followed. A kernel "
     "beside others that do run is only a note.",

@@ -272,7 +272,8 @@ torch::Tensor run(torch::Tensor x) {
 """
 _GOOD = _BAD.replace(
     "    const int turns",
-    "    for (int i = cols - cols % 512 + threadIdx.x; i < cols; i += 256) out[i] = row[i] * 2.0f;\n    const int turns",
+    "    for (int i = cols - cols % 512 + threadIdx.x; i < cols; i += 256) out[i] = row[i] * 2.0f;\n"
+    "    const int turns",
 )
 
 RULE = Rule(

@@ -44,14 +44,7 @@ def _finding(case: Case, loss: Loss) -> Finding:
     )
 
 
-RULE = Rule(
-    code="RED001",
-    name="missing-cross-warp-reduction",
-    severity="error",
-    summary="Each group of 32 threads sums its own part, but the parts are never added together, so the total is too small.",
-    why="Shuffles reach no further than the 32 lanes of a warp. In a block of several warps each warp ends with a sum of its own; one "
-    "value a warp has to go through shared memory (or an atomic), past a barrier, and be summed again.",
-    bad="""
+_BAD = """
 __global__ void row_sum(const float* x, float* y, int cols) {
     float v = 0.0f;
     for (int c = threadIdx.x; c < cols; c += blockDim.x) v += x[blockIdx.x * cols + c];
@@ -63,26 +56,19 @@ torch::Tensor run(torch::Tensor x) {
     row_sum<<<x.size(0), 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.size(1));
     return y;
 }
-""",
-    good="""
-__global__ void row_sum(const float* x, float* y, int cols) {
-    __shared__ float part[8];
-    float v = 0.0f;
-    for (int c = threadIdx.x; c < cols; c += blockDim.x) v += x[blockIdx.x * cols + c];
-    for (int o = 16; o > 0; o >>= 1) v += __shfl_down_sync(0xffffffff, v, o);
-    if (threadIdx.x % 32 == 0) part[threadIdx.x / 32] = v;
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        for (int w = 1; w < 8; ++w) v += part[w];
-        y[blockIdx.x] = v;
-    }
-}
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty({x.size(0)}, x.options());
-    row_sum<<<x.size(0), 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.size(1));
-    return y;
-}
-""",
+"""
+RULE = Rule(
+    code="RED001",
+    name="missing-cross-warp-reduction",
+    severity="error",
+    summary="Each group of 32 threads sums its own part, but the parts are never added together, so the total is too small.",
+    why="Shuffles reach no further than the 32 lanes of a warp. In a block of several warps each warp ends with a sum of its own; one "
+    "value a warp has to go through shared memory (or an atomic), past a barrier, and be summed again.",
+    bad=_BAD,
+    good=_BAD.replace(
+        "    if (threadIdx.x == 0) y[blockIdx.x] = v;",
+        "    if (threadIdx.x % 32 == 0) atomicAdd(y + blockIdx.x, v);",
+    ),
     detects=("text", "evidence"),
     languages=("cuda",),
     guards="Rows that a single warp works on, one atomic a warp, cub and cooperative groups over the block are not reported: whose loads "

@@ -11,7 +11,7 @@ from grader.records import Context, Finding
 from grader.rules.rule import Rule
 from grader.source import Kernel, Source, Unit
 from grader.source.cuda_code import descendants, text
-from grader.source.instantiations import array_sizes
+from grader.source.instantiations import array_size, instantiations
 
 NUMBER = re.compile(
     r"\b(\d+(?:\.\d+)?)\s*(?:(KB|KiB|bytes?|B|MB)|(floats?|doubles?|elements?|ints?|values?)|threads)\b"
@@ -42,10 +42,11 @@ def _size(source: Source, unit: Unit, kernel: Kernel, comment: Node) -> str:
     array = next((one for one in kernel.shared if one.node.end_point[0] == line), None)
     if array is None or array.dynamic:
         return ""
-    for count, element in array_sizes(source.cuda, unit, kernel, array):
-        said = next((f[0] for f in NUMBER.finditer(text(comment)) if _off(f, count, element)), "")
-        there = f"{array.name} has {count} elements and {count * element} bytes"
-        return f"the comment says {said}, but {there}" if said else ""
+    sizes = (array_size(unit, array, one) for one in instantiations(source.cuda, kernel))
+    count, element = next(filter(None, sizes), (0, 0))
+    said = next((f[0] for f in NUMBER.finditer(text(comment)) if _off(f, count, element)), "")
+    if said and count:
+        return f"the comment says {said}, but {array.name} has {count} elements and {count * element} bytes"
     return ""
 
 

@@ -95,13 +95,7 @@ def _writes(node: Node) -> bool:
     return outer.type == "assignment_expression" and outer.child_by_field_name("left") == here
 
 
-RULE = Rule(
-    code="STY003",
-    name="needless-barrier",
-    severity="note",
-    summary="A barrier that protects nothing; it costs a little time and hides which barriers matter.",
-    why="Each barrier says that threads exchange data here. One that does not makes the others harder to trust.",
-    bad="""
+_BAD = """
 __global__ void k(const float* x, float* y) {
     __shared__ float s[256];
     s[threadIdx.x] = x[threadIdx.x];
@@ -109,29 +103,15 @@ __global__ void k(const float* x, float* y) {
     y[threadIdx.x] = s[255 - threadIdx.x];
     __syncthreads();
 }
-""",
-    good="""
-__device__ float block_sum(float v, float* s) { s[threadIdx.x] = v; __syncthreads(); return s[0]; }
-__global__ void k(const float* x, float* y, int tiles) {
-    __shared__ float s[256];
-    float sum = 0.0f;
-    for (int t = 0; t < tiles; ++t) {
-        s[threadIdx.x] = x[t * 256 + threadIdx.x];
-        __syncthreads();
-        for (int j = 0; j < 256; ++j) sum += s[j];
-        __syncthreads();
-    }
-    s[threadIdx.x] = sum;
-    __syncthreads();
-    y[threadIdx.x] = s[255 - threadIdx.x];
-}
-__global__ void g(const float* x, float* y) {
-    __shared__ float s[256];
-    float v = block_sum(x[threadIdx.x], s);
-    __syncthreads();
-    y[threadIdx.x] = v;
-}
-""",
+"""
+RULE = Rule(
+    code="STY003",
+    name="needless-barrier",
+    severity="note",
+    summary="A barrier that protects nothing; it costs a little time and hides which barriers matter.",
+    why="Each barrier says that threads exchange data here. One that does not makes the others harder to trust.",
+    bad=_BAD,
+    good=_BAD.replace("s[255 - threadIdx.x];\n    __syncthreads();", "s[255 - threadIdx.x];"),
     detects=("text",),
     languages=("cuda",),
     guards="Only barriers of the kernel's own block, each taken by itself; kernels whose memory is "

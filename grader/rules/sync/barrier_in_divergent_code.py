@@ -143,15 +143,7 @@ def _hoist(case: Case, barrier: Node, cause: Node | None) -> Iterator[Fix]:
     )
 
 
-RULE = Rule(
-    code="SYN003",
-    name="barrier-in-divergent-code",
-    severity="error",
-    summary="Only some threads of a block reach a barrier that all must reach; the kernel can hang or mix data.",
-    why="`__syncthreads()` counts the threads of the whole block. Under a condition on the thread's index, in a loop that threads leave "
-    "at different times, or after an early return, some never arrive. Bring all threads to the barrier, and put the condition around "
-    "the work instead.",
-    bad="""
+_BAD = """
 __global__ void halves(const float* x, float* y, int n) {
     __shared__ float s[256];
     int t = threadIdx.x;
@@ -170,26 +162,20 @@ torch::Tensor run(torch::Tensor x) {
     halves<<<1, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.numel());
     return y;
 }
-""",
-    good="""
-__global__ void halves(const float* x, float* y, int rows, int n) {
-    __shared__ float s[256];
-    int t = threadIdx.x;
-    if (blockIdx.x >= rows) return;
-    s[t] = t < n ? x[blockIdx.x * n + t] : 0.0f;
-    __syncthreads();
-    for (int k = 128; k > 0; k >>= 1) {
-        if (t < k) s[t] += s[t + k];
-        __syncthreads();
-    }
-    if (t == 0) y[blockIdx.x] = s[0];
-}
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty({x.size(0)}, x.options());
-    halves<<<x.size(0), 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.size(0), x.size(1));
-    return y;
-}
-""",
+"""
+RULE = Rule(
+    code="SYN003",
+    name="barrier-in-divergent-code",
+    severity="error",
+    summary="Only some threads of a block reach a barrier that all must reach; the kernel can hang or mix data.",
+    why="`__syncthreads()` counts the threads of the whole block. Under a condition on the thread's index, in a loop that threads leave "
+    "at different times, or after an early return, some never arrive. Bring all threads to the barrier, and put the condition around "
+    "the work instead.",
+    bad=_BAD,
+    good=_BAD.replace(
+        "s[t] += s[t + k];\n            __syncthreads();\n        }",
+        "s[t] += s[t + k];\n        }\n        __syncthreads();",
+    ),
     detects=("text", "evidence"),
     guards="Conditions of block indices, parameters and values that all threads share are no divergence; a condition on data is a "
     "warning at most. Threads that returned before the barrier are a warning as long as nobody needs what they would have stored: "

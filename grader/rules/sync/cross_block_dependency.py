@@ -107,15 +107,7 @@ def _finding(case: Case, read: Access, write: Access) -> Finding:
     )
 
 
-RULE = Rule(
-    code="SYN006",
-    name="cross-block-dependency",
-    severity="error",
-    summary="One block uses a result of another block in the same launch; blocks run in no fixed order, so it may read an old value.",
-    why="There is no barrier between the blocks of a launch. A total that all blocks collect is complete when the launch has ended: what "
-    "needs it belongs into a second kernel (launches of one stream run in order), into the last block that a counter with "
-    "`__threadfence()` finds, or behind a grid barrier of a cooperative launch.",
-    bad="""
+_BAD = """
 __global__ void share(const float* x, float* total, float* y, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) {
@@ -131,26 +123,17 @@ torch::Tensor run(torch::Tensor x) {
         x.data_ptr<float>(), total.data_ptr<float>(), y.data_ptr<float>(), n);
     return y;
 }
-""",
-    good="""
-__global__ void collect(const float* x, float* total, int n) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) atomicAdd(total, x[i]);
-}
-__global__ void divide(const float* x, const float* total, float* y, int n) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) y[i] = x[i] / *total;
-}
-torch::Tensor run(torch::Tensor x) {
-    auto total = torch::zeros({1}, x.options());
-    auto y = torch::empty_like(x);
-    int n = x.numel();
-    collect<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), total.data_ptr<float>(), n);
-    divide<<<(n + 255) / 256, 256>>>(
-        x.data_ptr<float>(), total.data_ptr<float>(), y.data_ptr<float>(), n);
-    return y;
-}
-""",
+"""
+RULE = Rule(
+    code="SYN006",
+    name="cross-block-dependency",
+    severity="error",
+    summary="One block uses a result of another block in the same launch; blocks run in no fixed order, so it may read an old value.",
+    why="There is no barrier between the blocks of a launch. A total that all blocks collect is complete when the launch has ended: what "
+    "needs it belongs into a second kernel (launches of one stream run in order), into the last block that a counter with "
+    "`__threadfence()` finds, or behind a grid barrier of a cooperative launch.",
+    bad=_BAD,
+    good=_BAD.replace("        y[i] = x[i] / *total;\n", ""),
     detects=("text", "evidence"),
     guards="A block that reads back only what it wrote itself is fine, and so are kernels with a fence, a grid barrier, or a grid of one "
     "block.",

@@ -152,15 +152,7 @@ def _own_cell(read: Node) -> str | None:
     return f"{text(base)}[{one_line(left)}]"
 
 
-RULE = Rule(
-    code="SYN001",
-    name="shared-read-before-any-write",
-    severity="error",
-    summary="The kernel reads shared memory that no thread has filled yet, so it computes with leftovers.",
-    why="Shared memory isn't cleared: what a block finds in it is what an earlier block left. A tree reduction whose partial results "
-    "were never stored sums such leftovers, and only one thread's own part survives. Each thread has to store its part, and all have "
-    "to meet at a barrier, before anyone reads.",
-    bad="""
+_BAD = """
 __global__ void total(const float* x, float* y, int n) {
     __shared__ float s[256];
     int tid = threadIdx.x;
@@ -177,27 +169,19 @@ torch::Tensor run(torch::Tensor x) {
     total<<<1, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.numel());
     return y;
 }
-""",
-    good="""
-__global__ void total(const float* x, float* y, int n) {
-    __shared__ float s[256];
-    int tid = threadIdx.x;
-    float sum = 0.0f;
-    for (int i = tid; i < n; i += blockDim.x) sum += x[i];
-    s[tid] = sum;
-    __syncthreads();
-    for (int k = blockDim.x / 2; k > 0; k >>= 1) {
-        if (tid < k) s[tid] += s[tid + k];
-        __syncthreads();
-    }
-    if (tid == 0) y[0] = s[0];
-}
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty({1}, x.options());
-    total<<<1, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.numel());
-    return y;
-}
-""",
+"""
+RULE = Rule(
+    code="SYN001",
+    name="shared-read-before-any-write",
+    severity="error",
+    summary="The kernel reads shared memory that no thread has filled yet, so it computes with leftovers.",
+    why="Shared memory isn't cleared: what a block finds in it is what an earlier block left. A tree reduction whose partial results "
+    "were never stored sums such leftovers, and only one thread's own part survives. Each thread has to store its part, and all have "
+    "to meet at a barrier, before anyone reads.",
+    bad=_BAD,
+    good=_BAD.replace("    for (int k", "    s[tid] = sum;\n    __syncthreads();\n    for (int k")
+    .replace("sum += s[tid + k]", "s[tid] += s[tid + k]")
+    .replace("y[0] = sum", "y[0] = s[0]"),
     detects=("text", "evidence"),
     guards="Arrays that a library, a cast or inline assembly may have filled count as filled, and so does anything under a condition on "
     "data. A finding that the simulator's own check of shared memory does not confirm, on a kernel that it ran to the end, is "

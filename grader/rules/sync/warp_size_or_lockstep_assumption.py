@@ -121,7 +121,9 @@ RULE = Rule(
     bad=_BAD,
     good=_BAD.replace(
         "s[tid] += s[tid + 32];\n        s[tid] += s[tid + 16];\n        s[tid] += s[tid + 8]",
-        "float v = s[tid] + s[tid + 32];\n        for (int o = 16; o > 0; o >>= 1) v += __shfl_down_sync(0xffffffffu, v, o);\n        if (tid == 0) y[0] = v",
+        "float v = s[tid] + s[tid + 32];\n"
+        "        for (int o = 16; o > 0; o >>= 1) v += __shfl_down_sync(0xffffffffu, v, o);\n"
+        "        if (tid == 0) y[0] = v",
     ).replace("    if (tid == 0) y[0] = s[0];\n", ""),
     detects=("text", "evidence"),
     guards="Steps with `__syncwarp()` or a shuffle between them are fine. Where threads of several warps conflict as well it is SYN002.",
