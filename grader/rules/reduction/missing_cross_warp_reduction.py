@@ -7,37 +7,28 @@ from collections.abc import Iterator
 from grader.records import Context, Finding
 from grader.rules.rule import Rule
 from grader.source import Source
-from grader.source.analysis.reduced_result import result_evidence, settled
+from grader.source.analysis.reduced_result import losses_of, with_result
 from grader.source.analysis.walks import Case, cases
-from grader.source.flow.reduction import Loss, losses
-from grader.source.flow.tree import Node
+from grader.source.flow.reduction import Loss
 from grader.source.rewriting.reductions import join_warps
 from grader.source.statements import enclosing_loops
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for stores that hold the data of the thread's own warp only."""
-    found: dict[str, tuple[str, Finding]] = {}
+    found: dict[str, Finding] = {}
     for case in cases(source, context):
-        if any(case.events("uninit-shared-read")):
-            continue
-        for loss in losses(case.walk):
+        for loss in losses_of(case):
             if loss.kind == "warp" and loss.first_exchange is not None:
-                found.setdefault(case.kernel, (case.kernel, _finding(case, loss)))
-    yield from settled(found.values(), result_evidence(context))
-
-
-def _where(loss: Loss) -> Node:
-    if loss.first_call is not None:
-        return loss.first_call
-    return next(enclosing_loops(loss.first_exchange), loss.first_exchange)
+                found.setdefault(case.kernel, _finding(case, loss))
+    yield from with_result(found.values(), context)
 
 
 def _finding(case: Case, loss: Loss) -> Finding:
-    warps = (loss.group + 31) // 32
+    where = loss.first_call or next(enclosing_loops(loss.first_exchange), loss.first_exchange)
     return RULE.finding(
-        case.place(_where(loss)),
-        f"each warp reduces its own 32 values, but nothing joins the {warps} warps that work on one row: what line "
+        case.place(where),
+        f"each warp reduces its own 32 values, but nothing joins the {(loss.group + 31) // 32} warps that work on one row: what line "
         f"{case.line(loss.store.node)} stores holds at most 32 of {loss.group} partial results",
         kernels=(case.kernel,),
         fixes=join_warps(case, loss),

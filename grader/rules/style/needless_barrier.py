@@ -12,9 +12,6 @@ from grader.source import Kernel, Source, Unit
 from grader.source.code_edits import delete_lines_of, fix
 from grader.source.cuda_code import around, descendants, read_call, text
 
-OPAQUE = ("gnu_asm_expression", "lambda_expression", "pointer_declarator")
-"""Through these, memory may be reached that their names don't show."""
-
 
 def check(source: Source, _context: Context) -> Iterator[Finding]:
     """For each barrier of a kernel's own block, compare what stands on its two sides."""
@@ -60,13 +57,15 @@ def _shared(unit: Unit, kernel: Kernel) -> set[str]:
 
 def _unclear(unit: Unit, kernel: Kernel, loud: set[str]) -> bool:
     """Whether memory may be reached in a way that names do not show."""
-    if kernel.body is None or any(descendants(kernel.body, *OPAQUE)):
+    opaque = ("gnu_asm_expression", "lambda_expression")
+    if kernel.body is None or any(descendants(kernel.body, *opaque)):
         return True
     shared = _shared(unit, kernel)
-    return any(
-        read_call(node).last in loud or any(text(a) in shared for a in read_call(node).arguments)
-        for node in descendants(kernel.body, "call_expression")
-    )
+    pointers = (n.parent for n in descendants(kernel.body, "pointer_declarator") if n.parent)
+    handed = [name for one in pointers for name in descendants(one, "identifier")]
+    calls = [read_call(node) for node in descendants(kernel.body, "call_expression")]
+    handed += [argument for call in calls for argument in call.arguments]
+    return any(call.last in loud for call in calls) or any(text(one) in shared for one in handed)
 
 
 def _accesses(unit: Unit, kernel: Kernel, statements: list[Node]) -> set[tuple[str, bool]]:

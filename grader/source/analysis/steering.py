@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
 
 INDEXES = ("subscript_expression", "pointer_expression")
 LOOPS = ("for_statement", "while_statement", "do_statement")
-_QUOTIENT = re.compile(r"\(?\s*([\w.\->()]+)\s*/\s*(\w+)\s*\)?$")
 
 
 @dataclass(frozen=True, eq=False)
