@@ -4,91 +4,65 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from grader.records import Context, Finding, Fix
+from grader.records import Context, Finding
 from grader.records.observed import observed
 from grader.rules.proofs import settle
 from grader.rules.rule import Rule
 from grader.source import Source
 from grader.source.analysis.walks import Case, cases, spans
 from grader.source.code_edits import fix
+from grader.source.cuda_code import cuda_code
 from grader.source.flow import Event
-from grader.source.flow.tree import Call, walk
 from grader.source.statements import insert_before, statement
 
-OLD = frozenset({"__shfl", "__shfl_down", "__shfl_up", "__shfl_xor", "__ballot", "__any", "__all"})
+OLD = ("__shfl", "__shfl_down", "__shfl_up", "__shfl_xor", "__ballot", "__any", "__all")
 KINDS = ("race-raw", "race-war", "race-waw")
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for conflicts inside one warp, and for shuffles of the old kind."""
     found: dict[tuple[str, str], tuple[str, Finding]] = {}
-    others: set[int] = set()
+    lines: set[int] = set()
     for case in cases(source, context):
-        across = {
-            e.region.name
-            for e in case.events(*KINDS)
-            if e.region is not None and not e.data["same_warp"]
-        }
-        for event in case.events(*KINDS):
-            if (
-                event.data["same_warp"]
-                and event.region is not None
-                and event.region.name not in across
-            ):
-                key = (case.kernel, event.region.name)
-                if key not in found:
-                    found[key] = (case.kernel, _finding(case, event))
-                    others.add(case.line(event.other))
-    lines = {f.place.line for _, f in found.values() if f.place is not None}
-    lines |= others
-    proof = tuple(
-        item for item in observed(context, "race") if item.place and item.place.line in lines
-    )
+        races = [event for event in case.events(*KINDS) if event.region is not None]
+        across = {e.region.name for e in races if e.region and not e.data["same_warp"]}
+        for event in races:
+            key = (case.kernel, event.region.name if event.region else "")
+            if event.data["same_warp"] and key[1] not in across and key not in found:
+                found[key] = (case.kernel, _finding(case, event, key[1]))
+                lines |= {case.line(event.node), case.line(event.other)}
+    seen = observed(context, "race")
+    proof = [item for item in seen if item.place is not None and item.place.line in lines]
     proof += observed(context, "race-volatile")
     yield from settle(RULE, tuple(found.values()), proof, spans(source))
-    yield from _old_shuffles(source, context)
+    yield from _old_shuffles(source)
 
 
-def _finding(case: Case, event: Event) -> Finding:
-    name = event.region.name if event.region is not None else "shared memory"
-    line, other = case.line(event.node), case.line(event.other)
+def _finding(case: Case, event: Event, name: str) -> Finding:
+    meet = insert_before(case.unit, statement(event.node), "__syncwarp();")
     return RULE.finding(
         case.place(event.node),
-        f"threads of one warp exchange values through `{name}` on lines {other} and {line} without "
+        f"threads of one warp exchange values through `{name}` on lines {case.line(event.other)} and {case.line(event.node)} without "
         "`__syncwarp()`: since Volta the threads of a warp need not move together",
         kernels=(case.kernel,),
-        fixes=_fixes(case, event),
+        fixes=fix("let the warp meet before the access", [meet]),
     )
 
 
-def _fixes(case: Case, event: Event) -> Iterator[Fix]:
-    yield from fix(
-        "let the warp meet before the access",
-        [insert_before(case.unit, statement(event.node), "__syncwarp();")],
-    )
-
-
-def _old_shuffles(source: Source, context: Context) -> Iterator[Finding]:
-    for case in cases(source, context):
-        for function in case.flow.program.functions:
-            for part in walk(function.body):
-                if isinstance(part, Call) and part.base is None and part.name in OLD:
-                    yield RULE.finding(
-                        case.place(part.node),
-                        f"`{part.name}` without `_sync` no longer exists on today's GPUs; it trusted that the threads of a warp move "
-                        "together",
-                        fixes=fix(
-                            "use the synchronising form",
-                            [
-                                case.unit.edit(
-                                    part.node.start_byte,
-                                    part.node.start_byte + len(part.name) + 1,
-                                    f"{part.name}_sync(0xffffffff, ",
-                                )
-                            ],
-                        ),
-                    )
-        return
+def _old_shuffles(source: Source) -> Iterator[Finding]:
+    for unit in source.cuda:
+        for call in cuda_code(unit).calls:
+            if call.name in OLD and call.object is None:
+                start = call.node.start_byte
+                edit = unit.edit(
+                    start, start + len(call.name) + 1, f"{call.name}_sync(0xffffffff, "
+                )
+                yield RULE.finding(
+                    unit.place(call.node),
+                    f"`{call.name}` without `_sync` no longer exists on today's GPUs; it trusted that the threads of a warp move "
+                    "together",
+                    fixes=fix("use the synchronising form", [edit]),
+                )
 
 
 _BAD = """
