@@ -86,6 +86,7 @@ from grader.records.run import (
 )
 from grader.records.sample import Extraction, KernelBenchId, Prose, Sample, SampleFormat, Submission
 from grader.records.task import (
+    Backward,
     DECIDING,
     Distribution,
     DType,
@@ -108,6 +109,7 @@ __all__ = [
     "AppliedFix",
     "Assessment",
     "Autotuned",
+    "Backward",
     "Build",
     "BuildStatus",
     "Claim",
