@@ -49,7 +49,7 @@ class Caller:
             results = tensors.flatten(self._call(*given))[1]
             for _ in range(2 if asked["way"] == "twice" else 1):
                 found = self._gradients(results, upstream, by, again=again)
-        named = zip(asked["by"], by, found, strict=True)
+        named = zip(asked["by"], found, strict=True)
         return (*results, *(self._as_asked(*one) for one in named))
 
     def _target(self, name: str, given: Sequence[Any]) -> torch.Tensor | None:
@@ -106,7 +106,7 @@ class Caller:
         found = tensors.flatten(own(*flowing))[1] if callable(own) else []
         return (found + [None] * len(by))[: len(by)]
 
-    def _as_asked(self, name: str, target: Any, gradient: Any) -> torch.Tensor:
+    def _as_asked(self, name: str, gradient: Any) -> torch.Tensor:
         """Return a gradient in the form of the reference's weight; an empty tensor for none."""
         if not isinstance(gradient, torch.Tensor):
             return torch.empty(0)

@@ -198,9 +198,7 @@ class Session:
             name = frame.header["name"]
             rows, at = frame.header["rows"], frame.header["at"]
             part = None if rows is None else (at, rows)
-            structure, outputs = self._forward(
-                name, model, caller, args, given, operators, part
-            )
+            structure, outputs = self._forward(name, model, caller, args, given, operators, part)
             if self._refilled and any(o.header["aliases"] is not None for o in outputs):
                 self._refilled.release(given_plain)
             mutated = [

@@ -21,6 +21,7 @@ from grader.records.evidence import (
     LinkedName,
     MemoryAccess,
     MemoryUse,
+    MissingGradient,
     NotDeviceMemory,
     ProbedInput,
     Race,
@@ -86,8 +87,8 @@ from grader.records.run import (
 )
 from grader.records.sample import Extraction, KernelBenchId, Prose, Sample, SampleFormat, Submission
 from grader.records.task import (
-    Backward,
     DECIDING,
+    Backward,
     Distribution,
     DType,
     Role,
@@ -152,6 +153,7 @@ __all__ = [
     "MemoryAccess",
     "MemoryUse",
     "Mismatch",
+    "MissingGradient",
     "Narrowed",
     "NotDeviceMemory",
     "Outcome",

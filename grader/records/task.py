@@ -78,7 +78,9 @@ class Workload(Record):
     """`nominal`: the sizes the task names, or reduced ones that stand for them; decides `correct`.
     `general`: other sizes; decides `general`. `stress`: other values at nominal sizes; decides
     `correct` too. `full`: full size, for timing on a GPU."""
-    inputs: tuple[Annotated[TensorSpec | Backward | JsonValue, Field(union_mode="left_to_right")], ...]
+    inputs: tuple[
+        Annotated[TensorSpec | Backward | JsonValue, Field(union_mode="left_to_right")], ...
+    ]
     """Arguments of `forward`: tensors to make, or plain values. Where gradients are asked, upstream gradients
     and a `Backward` follow."""
     init: tuple[JsonValue, ...] = ()

@@ -146,7 +146,7 @@ def _chosen(task: Task) -> Iterator[Workload]:
     left = {"nominal": 2, "stress": OTHER_VALUES, "general": OTHER_SIZES, "full": 1}
     for work in task.workloads:
         usable = not work.reference_may_be_nonfinite and not any(map(_has_kinks, work.inputs))
-        if usable and left[work.role]:
+        if usable and not _is_degenerate(work) and left[work.role]:
             left[work.role] -= 1
             yield work
 
@@ -195,6 +195,11 @@ def _is_real(item: TensorSpec | JsonValue) -> bool:
 
 def _has_kinks(item: TensorSpec | JsonValue) -> bool:
     return _is_real(item) and item.distribution in _KINKS
+
+
+def _is_degenerate(work: Workload) -> bool:
+    """Whether rows may have one element: a softmax or a norm of it has a gradient of nothing but rounding errors."""
+    return work.role == "general" and any(1 in _shape(item)[1:] for item in work.inputs)
 
 
 def _elements(work: Workload) -> int:
