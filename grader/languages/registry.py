@@ -77,9 +77,9 @@ def simulated(source: Source) -> tuple[str, ...]:
     return tuple(recipe.simulated for recipe in recipes(source) if recipe.simulated)
 
 
-def lacking(source: Source) -> str:
-    """Return what this machine lacks to build and run a submission, and what helps; empty where it lacks nothing."""
-    said = (recipe.lacks(source) for recipe in recipes(source))
+def lacking(source: Source, device: str) -> str:
+    """Return what this machine lacks to build and run a submission on a device, and what helps; empty where it lacks nothing."""
+    said = (recipe.lacks(source, device) for recipe in recipes(source))
     return next(filter(None, said), "")
 
 

@@ -140,8 +140,7 @@ RULE = Rule(
     summary="An array in the kernel has a size that is only known at run time; device code does not allow that.",
     why="Fixed arrays need a constant size. For shared memory declare the array `extern` and give "
     "its bytes with the launch; for a local array take a template parameter or a fixed maximum.",
-    bad=(
-        """
+    bad="""
 __global__ void k(const float* x, float* y, int n) {
     __shared__ float s[n];
     s[threadIdx.x] = x[threadIdx.x];
@@ -153,14 +152,6 @@ torch::Tensor f(torch::Tensor x) {
     return x;
 }
 """,
-        """
-__global__ void k(float* y) {
-    const int threads = blockDim.x;
-    float mine[threads / 32];
-    y[threadIdx.x] = mine[0];
-}
-""",
-    ),
     good="""
 #define TILE 16
 constexpr int WARPS = 8;

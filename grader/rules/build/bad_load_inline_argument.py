@@ -186,21 +186,11 @@ RULE = Rule(
     summary="`load_inline` is called with an argument it does not know or in the wrong form, so Python stops before building.",
     why="The call is checked by Python and by torch before any compiler starts: unknown names raise TypeError, a tuple of functions "
     "raises ValueError, and a string of flags falls into letters.",
-    bad=(
-        HEAD + 'ext = load_inline(name="e", cpp_sources="", cuda_source="", functions=["f"])\n',
-        HEAD + 'ext = load_inline(name="e", cpp_sources="", cuda_sources="", functions=["f"],\n'
-        '                  extra_cuda_cflags="-O3 --use_fast_math")\n',
-        HEAD + 'ext = load_inline(name="e", cpp_sources="", cuda_sources="", functions=("f",))\n',
-        HEAD + 'ext = load_inline(name="e", cpp_sources="", cuda_sources="", functions=["f"],\n'
-        '                  extra_cflags=["-O3", "-G", "--use_fast_math"])\n',
-        HEAD + 'ext = load_inline(name="l2-norm", cpp_sources="", cuda_sources="", functions=[])\n',
-        HEAD + 'ext = load_inline(name="e", cuda_sources="void f();", functions=["f"])\n',
-    ),
+    bad=HEAD + 'ext = load_inline(name="e", cpp_sources="", cuda_source="", functions=["f"])\n',
     good=(
         HEAD + 'flags = ["-O3"]\next = load_inline(name="e", cpp_sources=["int a;"], '
         'cuda_sources="", functions={"f": "doc"},\n    extra_cuda_cflags=flags, '
-        "with_cuda=True, verbose=False, extra_ldflags=None)\n",
-        HEAD + 'options = {}\next = load_inline("e", "", "", functions="f", **options)\n',
+        "with_cuda=True, verbose=False, extra_ldflags=None)\n"
     ),
     detects=("text", "build"),
     languages=("cuda",),

@@ -106,8 +106,7 @@ RULE = Rule(
     summary="CUDA syntax is handed to the plain C++ compiler, which does not understand it.",
     why="load_inline compiles cpp_sources with the host compiler and cuda_sources with nvcc. A "
     "kernel in the wrong one stops the build at its first line.",
-    bad=(
-        '''
+    bad='''
 import torch
 from torch.utils.cpp_extension import load_inline
 text = """
@@ -117,17 +116,6 @@ torch::Tensor f(torch::Tensor x) { k<<<1, 32>>>(x.data_ptr<float>()); return x; 
 """
 ext = load_inline(name="e", cpp_sources=[text], cuda_sources=[], functions=["f"])
 ''',
-        '''
-import torch
-from torch.utils.cpp_extension import load_inline
-text = """
-#include <torch/extension.h>
-__global__ void k(float* p) { p[threadIdx.x] = 1.0f; }
-torch::Tensor f(torch::Tensor x) { k<<<1, 32>>>(x.data_ptr<float>()); return x; }
-"""
-ext = load_inline(name="e", cpp_sources=text, functions=["f"])
-''',
-    ),
     good='''
 import torch
 from torch.utils.cpp_extension import load_inline

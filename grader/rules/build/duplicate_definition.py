@@ -152,8 +152,7 @@ RULE = Rule(
     summary="The same symbol is defined twice, so compiling or linking fails.",
     why="With `functions=` load_inline writes a PYBIND11_MODULE of its own; a second one in the sources defines the entry point again. A "
     "function with a body in cpp_sources and in cuda_sources is compiled twice as well.",
-    bad=(
-        '''
+    bad='''
 import torch
 from torch.utils.cpp_extension import load_inline
 src = """
@@ -166,14 +165,6 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
 ext = load_inline(name="e", cpp_sources="torch::Tensor f(torch::Tensor x);",
                   cuda_sources=src, functions=["f"])
 ''',
-        """
-import torch
-from torch.utils.cpp_extension import load_inline
-cpp = "torch::Tensor f(torch::Tensor x) { return x; }"
-cuda = "torch::Tensor f(at::Tensor x) { return x * 2; }"
-ext = load_inline(name="e", cpp_sources=cpp, cuda_sources=cuda, functions=["f"])
-""",
-    ),
     good='''
 import torch
 from torch.utils.cpp_extension import load_inline

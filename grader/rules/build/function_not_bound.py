@@ -213,8 +213,7 @@ RULE = Rule(
     severity="error",
     summary="Python calls a function that the extension does not export, so the call ends in an AttributeError.",
     why="Only what is listed in `functions=`, or bound in a PYBIND11_MODULE of its own, can be called from Python.",
-    bad=(
-        """
+    bad="""
 import torch
 from torch.utils.cpp_extension import load_inline
 decl = "torch::Tensor fwd(torch::Tensor x);"
@@ -227,22 +226,6 @@ class ModelNew(torch.nn.Module):
     def forward(self, x):
         return self.op.forward(x)
 """,
-        """
-import torch
-from torch.utils.cpp_extension import load_inline
-ext = load_inline(name="e", cpp_sources="torch::Tensor f(torch::Tensor x);",
-                  cuda_sources="torch::Tensor f(torch::Tensor x) { return x; }")
-""",
-        """
-import torch
-from torch.utils.cpp_extension import load_inline
-src = "torch::Tensor f(torch::Tensor x) { return x; }"
-ext = load_inline(name="e", cpp_sources="torch::Tensor f(torch::Tensor x);", cuda_sources=src, functions=["f"])
-class ModelNew(torch.nn.Module):
-    def forward(self, x):
-        return ext(x)
-""",
-    ),
     good='''
 import torch
 from torch.utils.cpp_extension import load_inline

@@ -125,6 +125,15 @@ def _plain(function: Function) -> bool:
     return not function.template_parameters and not {"static", "inline"} & set(function.qualifiers)
 
 
+_BAD = '''
+import torch
+from torch.utils.cpp_extension import load_inline
+src = """
+#include <torch/extension.h>
+torch::Tensor row_sum(torch::Tensor x, double scale = 1.0) { return x; }
+"""
+ext = load_inline(name="sum_ext", cpp_sources="", cuda_sources=src, functions=["row_sum"])
+'''
 RULE = Rule(
     code="BLD002",
     name="function-not-declared-in-cpp-sources",
@@ -133,29 +142,10 @@ RULE = Rule(
     'with "was not declared in this scope".',
     why="load_inline writes the bindings of `functions=` into main.cpp, next to cpp_sources. That "
     "file never sees cuda_sources, so each exported function needs its prototype in cpp_sources.",
-    bad='''
-import torch
-from torch.utils.cpp_extension import load_inline
-src = """
-#include <torch/extension.h>
-torch::Tensor row_sum(torch::Tensor x, double scale = 1.0) { return x; }
-"""
-ext = load_inline(name="sum_ext", cpp_sources="", cuda_sources=src, functions=["row_sum"])
-''',
-    good=(
-        """
-import torch
-from torch.utils.cpp_extension import load_inline
-src = "torch::Tensor row_sum(torch::Tensor x) { return x; }"
-ext = load_inline(name="sum_ext", cpp_sources="torch::Tensor row_sum(torch::Tensor x);",
-                  cuda_sources=src, functions=["row_sum"])
-""",
-        """
-import torch
-from torch.utils.cpp_extension import load_inline
-def build(decl):
-    return load_inline(name="sum_ext", cpp_sources=decl, cuda_sources="", functions=["row_sum"])
-""",
+    bad=_BAD,
+    good=_BAD.replace(
+        '""\n#include <torch/extension.h>\ntorch::Tensor row_sum(torch::Tensor x, double scale = 1.0) { return x; }\n"""\next = load_inline(name="sum_ext", cpp_sources="",',
+        'torch::Tensor row_sum(torch::Tensor x) { return x; }"\next = load_inline(name="sum_ext", cpp_sources="torch::Tensor row_sum(torch::Tensor x);",\n                 ',
     ),
     detects=("text", "build"),
     languages=("cuda",),

@@ -107,8 +107,7 @@ RULE = Rule(
     why="Without a flag torch compiles for the card that is there. A fixed architecture makes the same file fail on the next machine.",
     bad=(
         HEAD + 'ext = load_inline(name="e", cpp_sources="", cuda_sources="", functions=["f"],\n'
-        '                  extra_cuda_cflags=["-O3", "-arch=sm_90"])\n',
-        HEAD + 'os.environ["TORCH_CUDA_ARCH_LIST"] = "8.0"\n',
+        '                  extra_cuda_cflags=["-O3", "-arch=sm_90"])\n'
     ),
     good=HEAD + 'os.environ["MAX_JOBS"] = "4"\next = load_inline(name="e", cpp_sources="", '
     'cuda_sources="",\n    functions=["f"], extra_cuda_cflags=["-O3", "--use_fast_math"])\n',

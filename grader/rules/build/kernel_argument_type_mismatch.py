@@ -159,33 +159,13 @@ RULE = Rule(
     "const where a plain float pointer is expected.",
     why="A launch is checked like a call: the number of arguments and the type of each must fit. "
     "Tensors do not turn into pointers by themselves.",
-    bad=(
-        """
+    bad="""
 __global__ void k(float* x, int n) { if (threadIdx.x < n) x[threadIdx.x] = 1.0f; }
 torch::Tensor f(torch::Tensor x) {
     k<<<1, 32>>>(x, x.numel());
     return x;
 }
 """,
-        """
-__global__ void k(float* x, float* y, int n) {
-    if (threadIdx.x < n) y[threadIdx.x] = x[threadIdx.x];
-}
-torch::Tensor f(torch::Tensor x) {
-    auto y = torch::empty_like(x);
-    const float* in = x.data_ptr<float>();
-    k<<<1, 32>>>(in, y.data_ptr<float>(), 32);
-    return y;
-}
-""",
-        """
-__global__ void k(float* x, int n) { x[threadIdx.x] = n; }
-torch::Tensor f(torch::Tensor x) {
-    k<<<1, 32>>>(x.data_ptr<float>());
-    return x;
-}
-""",
-    ),
     good="""
 template <typename T> __global__ void k(const T* x, float* y, long n, float a = 1.0f) {
     y[threadIdx.x] = x[threadIdx.x] * a * n;

@@ -189,15 +189,7 @@ def _defined(unit: Unit) -> set[str]:
     } | {function.name for function in (*unit.functions, *unit.declarations)}
 
 
-RULE = Rule(
-    code="BLD001",
-    name="missing-torch-cuda-header",
-    severity="error",
-    summary="A helper of PyTorch or of a CUDA library is used but the header that declares it is not included, so nvcc stops.",
-    why="torch/extension.h brings in tensors and pybind11, but neither streams nor CUDA's error checks. One include line puts it right; "
-    "it is the most frequent single cause of failed builds.",
-    bad=(
-        """
+_BAD = """
 #include <torch/extension.h>
 #include <cuda_runtime.h>
 __global__ void k(float* p) { p[threadIdx.x] = 1.0f; }
@@ -205,41 +197,17 @@ torch::Tensor f(torch::Tensor x) {
     k<<<1, 32, 0, at::cuda::getCurrentCUDAStream()>>>(x.data_ptr<float>());
     return x;
 }
-""",
-        """
-#include <torch/extension.h>
-__global__ void k(float* p) { p[threadIdx.x] = 1.0f; }
-torch::Tensor f(torch::Tensor x) {
-    const at::cuda::OptionalCUDAGuard guard(device_of(x));
-    k<<<1, 32>>>(x.data_ptr<float>());
-    C10_CUDA_KERNEL_LAUNCH_CHECK();
-    return x;
-}
-""",
-    ),
-    good=(
-        """
-#include <torch/extension.h>
-#include <ATen/cuda/CUDAContext.h>
-__global__ void k(float* p) { p[threadIdx.x] = 1.0f; }
-torch::Tensor f(torch::Tensor x) {
-    k<<<1, 32, 0, at::cuda::getCurrentCUDAStream()>>>(x.data_ptr<float>());
-    C10_CUDA_KERNEL_LAUNCH_CHECK();
-    return x;
-}
-""",
-        """
-#include <torch/extension.h>
-#define C10_CUDA_CHECK(call) call
-// at::cuda::getCurrentCUDAStream() would be better here
-torch::Tensor f(torch::Tensor x) {
-    C10_CUDA_CHECK(cudaGetLastError());
-#if 0
-    auto s = at::cuda::getCurrentCUDAStream();
-#endif
-    return x;
-}
-""",
+"""
+RULE = Rule(
+    code="BLD001",
+    name="missing-torch-cuda-header",
+    severity="error",
+    summary="A helper of PyTorch or of a CUDA library is used but the header that declares it is not included, so nvcc stops.",
+    why="torch/extension.h brings in tensors and pybind11, but neither streams nor CUDA's error checks. One include line puts it right; "
+    "it is the most frequent single cause of failed builds.",
+    bad=_BAD,
+    good=_BAD.replace("cuda_runtime", "ATen/cuda/CUDAContext").replace(
+        "    return", "    C10_CUDA_KERNEL_LAUNCH_CHECK();\n    return"
     ),
     detects=("text", "build"),
     languages=("cuda",),

@@ -218,13 +218,7 @@ RULE = Rule(
     bad=(
         HEAD + "class ModelNew(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
         "    def forward(self, x, y):\n        return x\n"
-        "def get_inputs():\n    return [torch.rand(3)]\n",
-        HEAD + "class ModelNew(nn.Module):\n    def __init__(self, n):\n        self.n = n\n"
-        "    def forward(self, x):\n        return x\n",
-        HEAD + "class ModelNew(nn.Module):\n    def run(self, x):\n        return x\n",
-        HEAD
-        + "class ModelNew(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x):\n"
-        "        return x\n",
+        "def get_inputs():\n    return [torch.rand(3)]\n"
     ),
     good=HEAD + "class ModelNew(nn.Module):\n"
     "    def __init__(self, n, eps=1e-5, *more):\n        super(ModelNew, self).__init__()\n"

@@ -213,22 +213,10 @@ RULE = Rule(
     severity="error",
     summary="A Python name is used that nothing defines, so the call stops with NameError.",
     why="A submission is a file of its own: names of the reference file are not in it. The sizes that get_inputs uses are the usual case.",
-    bad=(
-        HEAD + "def get_inputs():\n    return [torch.rand(batch_size, dim)]\n",
-        HEAD + "class ModelNew(Model):\n    pass\n",
-        HEAD + "ext = build(source)\nsource = 'x'\ndef build(s):\n    return s\n",
-    ),
+    bad=HEAD + "def get_inputs():\n    return [torch.rand(batch_size, dim)]\n",
     good=(
         HEAD + "batch_size, dim = 128, 4096\ndef get_inputs():\n"
-        "    return [torch.rand(batch_size, dim)]\n",
-        HEAD + "from math import *\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n"
-        "        return x * tau\n",
-        HEAD + "try:\n    unknown\nexcept NameError:\n    unknown = None\n"
-        "rows = [r for r in range(3) if (q := r)]\nf = lambda a, *b, **c: (a, b, c, late)\nlate = "
-        "1\n"
-        "def g():\n    global made\n    made = 1\n    import os.path\n    return os, __file__\n"
-        "def h():\n    g()\n    return made\n"
-        "class C:\n    size = 3\n    def m(self) -> 'Unknown':\n        return __class__, q\n",
+        "    return [torch.rand(batch_size, dim)]\n"
     ),
     detects=("text", "build"),
     guards="Star imports, exec and globals() make it silent, and so does a try that expects the "

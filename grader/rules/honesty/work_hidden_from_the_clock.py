@@ -196,41 +196,14 @@ RULE = Rule(
     why="A timer records events on the current stream. What runs beside it is not in the time, and a caller may read the result before "
     "it is there.",
     bad=(
-        (
-            f"{MODEL}        s = torch.cuda.Stream()\n        with torch.cuda.stream(s):\n"
-            "            y = x * 2\n        return y\n"
-        ),
-        (
-            "#include <thread>\ntorch::Tensor f(torch::Tensor x) {\n"
-            "    std::thread worker([] {});\n    worker.detach();\n    return x;\n}"
-        ),
-        """
-__global__ void k(float* y) { y[threadIdx.x] = 1.0f; }
-torch::Tensor f(torch::Tensor x) {
-    cudaStream_t s;
-    cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking);
-    k<<<1, 32, 0, s>>>(x.data_ptr<float>());
-    return x;
-}
-""",
+        f"{MODEL}        s = torch.cuda.Stream()\n        with torch.cuda.stream(s):\n"
+        "            y = x * 2\n        return y\n"
     ),
     good=(
-        (
-            f"{MODEL}        s = torch.cuda.Stream()\n        "
-            f"s.wait_stream(torch.cuda.current_stream())\n"
-            "        with torch.cuda.stream(s):\n            y = x * 2\n"
-            "        torch.cuda.current_stream().wait_stream(s)\n        return y\n"
-        ),
-        """
-#include <ATen/cuda/CUDAContext.h>
-__global__ void k(float* y) { y[threadIdx.x] = 1.0f; }
-torch::Tensor f(torch::Tensor x) {
-    cudaStream_t stream = at::cuda::getCurrentCUDAStream();
-    int thread = 3;
-    k<<<1, 32, 0, stream>>>(x.data_ptr<float>());
-    return x;
-}
-""",
+        f"{MODEL}        s = torch.cuda.Stream()\n        "
+        f"s.wait_stream(torch.cuda.current_stream())\n"
+        "        with torch.cuda.stream(s):\n            y = x * 2\n"
+        "        torch.cuda.current_stream().wait_stream(s)\n        return y\n"
     ),
     detects=("text",),
     guards="Streams that are joined in some way, in Python or in C++, and the current stream, are fine, and so are "

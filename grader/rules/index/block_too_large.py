@@ -166,15 +166,7 @@ def _renumbered(case: Case, name: str, size: str = "16") -> Iterator[Fix]:
             yield from fix(f"make {name} {size}", [edit])
 
 
-RULE = Rule(
-    code="IDX003",
-    name="block-too-large-or-too-many-registers",
-    severity="error",
-    summary="The block has more threads than the GPU allows (1024), or needs more registers than a "
-    "block of that size can get; the kernel does not start.",
-    why="No GPU runs more than 1024 threads a block, and its 65536 registers are shared by all of them. The launch fails without a word "
-    "unless somebody asks for the error. Clamp the size and let each thread loop.",
-    bad="""
+_BAD = """
 __global__ void mark(float* y, int n) {
     int i = threadIdx.y * blockDim.x + threadIdx.x;
     if (i < n) y[i] = 1.0f;
@@ -185,19 +177,17 @@ torch::Tensor run(torch::Tensor x) {
     mark<<<1, block>>>(y.data_ptr<float>(), y.numel());
     return y;
 }
-""",
-    good="""
-__global__ void mark(float* y, int n) {
-    int i = threadIdx.y * blockDim.x + threadIdx.x;
-    if (i < n) y[i] = 1.0f;
-}
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty_like(x);
-    dim3 block(32, 8);
-    mark<<<1, block>>>(y.data_ptr<float>(), y.numel());
-    return y;
-}
-""",
+"""
+RULE = Rule(
+    code="IDX003",
+    name="block-too-large-or-too-many-registers",
+    severity="error",
+    summary="The block has more threads than the GPU allows (1024), or needs more registers than a "
+    "block of that size can get; the kernel does not start.",
+    why="No GPU runs more than 1024 threads a block, and its 65536 registers are shared by all of them. The launch fails without a word "
+    "unless somebody asks for the error. Clamp the size and let each thread loop.",
+    bad=_BAD,
+    good=_BAD.replace("64, 32", "32, 8"),
     detects=("text", "build", "evidence"),
     guards="A size that follows the input is a warning unless the task's own size passes the limit, and nothing where the host compares "
     "it.",

@@ -109,13 +109,8 @@ RULE = Rule(
     summary="The number of blocks has an upper limit, but each thread computes one element only, so large inputs are computed in part.",
     why="A limit on the grid goes together with a grid-stride loop, `for (i = ...; i < n; i += gridDim.x * blockDim.x)`. "
     "Without the loop everything beyond the limit is left as it was allocated: whatever the memory held.",
-    bad=(
-        CODE,
-        CODE.replace("std::min((n + 255) / 256, 1024)", "(n + 255) / 256").replace(
-            "    twice<<<", "    if (blocks > 65535) blocks = 65535;\n    twice<<<"
-        ),
-    ),
-    good=(LOOP, CODE.replace("std::min((n + 255) / 256, 1024)", "(n + 255) / 256")),
+    bad=CODE,
+    good=LOOP,
     detects=("text", "evidence"),
     guards="Kernels that name gridDim, or loop over anything in steps of the block, are left alone. A warning until results were wrong.",
     fix="Takes the limit off.",

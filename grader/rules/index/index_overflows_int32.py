@@ -197,7 +197,7 @@ RULE = Rule(
     why="The product of two ints is an int, also where the sum of both would be used as a 64-bit "
     "address. Cast the first factor to `long long` (or `size_t`, `int64_t`) before multiplying.",
     bad=Example(_CODE, Context(task=_task(70_000, 65_536))),
-    good=(Example(_CODE, Context(task=_task(32_768, 65_535))), _CODE),
+    good=Example(_CODE, Context(task=_task(32_768, 65_535))),
     detects=("text", "evidence"),
     guards="Only where an index computed for the task's own sizes passes the limit: two of three real kernels use int, and almost all of "
     "them never get there.",

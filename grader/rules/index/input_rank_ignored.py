@@ -126,6 +126,18 @@ def _proof(context: Context, index: int | None) -> tuple[Evidence, ...]:
     return tuple(e for e in every if e.workload in other)
 
 
+_BAD = """
+__global__ void copy(const float* x, float* y, int cols) {
+    for (int i = threadIdx.x; i < cols; i += blockDim.x)
+        y[blockIdx.x * cols + i] = x[blockIdx.x * cols + i];
+}
+torch::Tensor run(torch::Tensor x) {
+    auto y = torch::empty_like(x);
+    int rows = x.size(0), cols = x.size(1);
+    copy<<<rows, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), cols);
+    return y;
+}
+"""
 RULE = Rule(
     code="IDX004",
     name="input-rank-or-axis-ignored",
@@ -133,31 +145,8 @@ RULE = Rule(
     summary="The host code looks at two sizes only; an input with more dimensions, or another axis, is only partly processed.",
     why="`size(0)` rows of `size(1)` values are the whole of a matrix, and a part of anything larger. Check the rank, or fold the "
     "leading dimensions: `x.view({-1, x.size(-1)})`.",
-    bad="""
-__global__ void copy(const float* x, float* y, int cols) {
-    for (int i = threadIdx.x; i < cols; i += blockDim.x)
-        y[blockIdx.x * cols + i] = x[blockIdx.x * cols + i];
-}
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty_like(x);
-    int rows = x.size(0), cols = x.size(1);
-    copy<<<rows, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), cols);
-    return y;
-}
-""",
-    good="""
-__global__ void copy(const float* x, float* y, int cols) {
-    for (int i = threadIdx.x; i < cols; i += blockDim.x)
-        y[blockIdx.x * cols + i] = x[blockIdx.x * cols + i];
-}
-torch::Tensor run(torch::Tensor x) {
-    TORCH_CHECK(x.dim() == 2);
-    auto y = torch::empty_like(x);
-    int rows = x.size(0), cols = x.size(1);
-    copy<<<rows, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), cols);
-    return y;
-}
-""",
+    bad=_BAD,
+    good=_BAD.replace("    auto", "    TORCH_CHECK(x.dim() == 2);\n    auto"),
     detects=("text", "evidence"),
     guards="A note as long as the task's input is a matrix (or not known); a warning where it has another rank, or where a run with one "
     "came out wrong.",

@@ -162,10 +162,7 @@ RULE = Rule(
     "guarded it guards nothing. `triton.cdiv(n, BLOCK)` rounds up; a loop `range(0, n, BLOCK)` takes the rest with "
     "its masks.",
     bad=_CODE,
-    good=(
-        _CODE.replace("n // 1024", "triton.cdiv(n, 1024)"),
-        _CODE.replace("n // 1024", "(n + 1024 - 1) // 1024"),
-    ),
+    good=_CODE.replace("n // 1024", "triton.cdiv(n, 1024)"),
     detects=("text", "evidence"),
     guards="Only quotients by the length of a block of that launch, and ends of loops by their own step. Where all "
     "results are right and written it is a warning.",

@@ -163,14 +163,7 @@ def _constants(source: Source, context: Context) -> Iterator[Finding]:
         return
 
 
-RULE = Rule(
-    code="IDX005",
-    name="shape-constants-baked-in",
-    severity="warning",
-    summary="Sizes of one example are built in: any other shape gives wrong results, leaves elements out, or writes out of bounds.",
-    why="`n / 256` blocks leave the rest of the division undone; a `#define` of a size fits one input. Round up, `(n + 255) / 256`, "
-    "guard the index, and pass sizes as parameters.",
-    bad="""
+_BAD = """
 __global__ void twice(const float* x, float* y, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) y[i] = x[i] * 2.0f;
@@ -182,20 +175,16 @@ torch::Tensor run(torch::Tensor x) {
     twice<<<blocks, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
     return y;
 }
-""",
-    good="""
-__global__ void twice(const float* x, float* y, int n) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) y[i] = x[i] * 2.0f;
-}
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty_like(x);
-    int n = x.numel();
-    int blocks = (n + 255) / 256;
-    twice<<<blocks, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
-    return y;
-}
-""",
+"""
+RULE = Rule(
+    code="IDX005",
+    name="shape-constants-baked-in",
+    severity="warning",
+    summary="Sizes of one example are built in: any other shape gives wrong results, leaves elements out, or writes out of bounds.",
+    why="`n / 256` blocks leave the rest of the division undone; a `#define` of a size fits one input. Round up, `(n + 255) / 256`, "
+    "guard the index, and pass sizes as parameters.",
+    bad=_BAD,
+    good=_BAD.replace("= n", "= (n + 255)"),
     detects=("text",),
     languages=("cuda",),
     guards="Grids that a check of divisibility protects, grid-stride loops, and buffers that several launches fill are fine; so are tile "

@@ -109,6 +109,18 @@ def _fixes(case: Case) -> Iterator[Fix]:
         )
 
 
+_BAD = """
+__global__ void fill(float* y) {
+    extern __shared__ float s[];
+    s[threadIdx.x] = threadIdx.x;
+    y[threadIdx.x] = s[threadIdx.x];
+}
+torch::Tensor run(torch::Tensor x) {
+    auto y = torch::empty_like(x);
+    fill<<<1, 256, 64 * 1024>>>(y.data_ptr<float>());
+    return y;
+}
+"""
 RULE = Rule(
     code="MEM006",
     name="dynamic-shared-over-48k-without-opt-in",
@@ -118,31 +130,11 @@ RULE = Rule(
     why="A block gets 48 KB as a matter of course; more has to be asked for with `cudaFuncSetAttribute(kernel, "
     "cudaFuncAttributeMaxDynamicSharedMemorySize, bytes)`, up to 99, 163 or 227 KB depending on the GPU. Otherwise the launch fails, "
     "and without a check of the error nobody notices.",
-    bad="""
-__global__ void fill(float* y) {
-    extern __shared__ float s[];
-    s[threadIdx.x] = threadIdx.x;
-    y[threadIdx.x] = s[threadIdx.x];
-}
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty_like(x);
-    fill<<<1, 256, 64 * 1024>>>(y.data_ptr<float>());
-    return y;
-}
-""",
-    good="""
-__global__ void fill(float* y) {
-    extern __shared__ float s[];
-    s[threadIdx.x] = threadIdx.x;
-    y[threadIdx.x] = s[threadIdx.x];
-}
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty_like(x);
-    cudaFuncSetAttribute(fill, cudaFuncAttributeMaxDynamicSharedMemorySize, 64 * 1024);
-    fill<<<1, 256, 64 * 1024>>>(y.data_ptr<float>());
-    return y;
-}
-""",
+    bad=_BAD,
+    good=_BAD.replace(
+        "    fill",
+        "    cudaFuncSetAttribute(fill, cudaFuncAttributeMaxDynamicSharedMemorySize, 64 * 1024);\n    fill",
+    ),
     detects=("text", "evidence"),
     guards="Sizes that can't be computed are left to the simulator. Where only long rows would need so much it is a warning, and nothing "
     "where the host compares the size.",

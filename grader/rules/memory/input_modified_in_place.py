@@ -90,14 +90,7 @@ def _fixes(case: Case, name: str) -> Iterator[Fix]:
         )
 
 
-RULE = Rule(
-    code="MEM010",
-    name="input-modified-in-place",
-    severity="error",
-    summary="The kernel overwrites the caller's input tensor, so a second call (or the reference) sees changed data.",
-    why="A module's forward leaves its inputs alone unless its name says otherwise. Whoever calls it twice, or compares it with the "
-    "reference on the same tensor, gets something else the second time. Allocate an output.",
-    bad="""
+_BAD = """
 __global__ void scale(float* x, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) x[i] *= 2.0f;
@@ -106,18 +99,19 @@ torch::Tensor run(torch::Tensor x) {
     scale<<<(x.numel() + 255) / 256, 256>>>(x.data_ptr<float>(), x.numel());
     return x;
 }
-""",
-    good="""
-__global__ void scale(float* x, int n) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) x[i] *= 2.0f;
-}
-torch::Tensor run(torch::Tensor x) {
-    auto y = x.clone();
-    scale<<<(x.numel() + 255) / 256, 256>>>(y.data_ptr<float>(), x.numel());
-    return y;
-}
-""",
+"""
+RULE = Rule(
+    code="MEM010",
+    name="input-modified-in-place",
+    severity="error",
+    summary="The kernel overwrites the caller's input tensor, so a second call (or the reference) sees changed data.",
+    why="A module's forward leaves its inputs alone unless its name says otherwise. Whoever calls it twice, or compares it with the "
+    "reference on the same tensor, gets something else the second time. Allocate an output.",
+    bad=_BAD,
+    good=_BAD.replace(
+        "scale<<<(x.numel() + 255) / 256, 256>>>(x.data_ptr<float>(), x.numel());\n    return x",
+        "auto y = x.clone();\n    scale<<<(x.numel() + 255) / 256, 256>>>(y.data_ptr<float>(), x.numel());\n    return y",
+    ),
     detects=("text", "evidence"),
     guards="Clones, fresh tensors and buffers that Python allocates are no inputs; a reference that works in place allows it.",
     fix="Works on a copy.",

@@ -248,14 +248,7 @@ def _finding(case: Case, tensor: Tensor, access: Access) -> Finding:
     )
 
 
-RULE = Rule(
-    code="MEM008",
-    name="output-not-initialised",
-    severity="error",
-    summary="The result buffer starts with random memory and is added to, or not every element of it is written.",
-    why="`torch::empty` gives memory as it was left. `atomicAdd` and `+=` add to that, so the result differs from run to run. Take "
-    "`torch::zeros`, or store a first value everywhere.",
-    bad="""
+_BAD = """
 __global__ void total(const float* x, float* s, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) atomicAdd(s, x[i]);
@@ -266,19 +259,16 @@ torch::Tensor run(torch::Tensor x) {
     total<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), s.data_ptr<float>(), n);
     return s;
 }
-""",
-    good="""
-__global__ void total(const float* x, float* s, int n) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) atomicAdd(s, x[i]);
-}
-torch::Tensor run(torch::Tensor x) {
-    auto s = torch::zeros({1}, x.options());
-    int n = x.numel();
-    total<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), s.data_ptr<float>(), n);
-    return s;
-}
-""",
+"""
+RULE = Rule(
+    code="MEM008",
+    name="output-not-initialised",
+    severity="error",
+    summary="The result buffer starts with random memory and is added to, or not every element of it is written.",
+    why="`torch::empty` gives memory as it was left. `atomicAdd` and `+=` add to that, so the result differs from run to run. Take "
+    "`torch::zeros`, or store a first value everywhere.",
+    bad=_BAD,
+    good=_BAD.replace("empty", "zeros"),
     detects=("text", "evidence"),
     guards="Buffers that the host fills, copies into or zeroes, that an earlier kernel stores to, or that the kernel itself stores to "
     "first, are fine.",

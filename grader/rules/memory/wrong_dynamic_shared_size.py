@@ -144,14 +144,7 @@ def _used(region: Region) -> int:
     return int(touched.max()) + 1 if len(touched) else 0
 
 
-RULE = Rule(
-    code="MEM005",
-    name="wrong-dynamic-shared-size",
-    severity="error",
-    summary="The launch reserves a different number of bytes of shared memory than the kernel uses.",
-    why="The third launch argument counts bytes. Elements instead of bytes, a missing argument, or the size of a smaller type leave the "
-    "kernel writing past the end: into other arrays, or into an illegal access.",
-    bad="""
+_BAD = """
 __global__ void turn(const float* x, float* y) {
     extern __shared__ float s[];
     s[threadIdx.x] = x[threadIdx.x];
@@ -164,21 +157,16 @@ torch::Tensor run(torch::Tensor x) {
     turn<<<1, threads, threads>>>(x.data_ptr<float>(), y.data_ptr<float>());
     return y;
 }
-""",
-    good="""
-__global__ void turn(const float* x, float* y) {
-    extern __shared__ float s[];
-    s[threadIdx.x] = x[threadIdx.x];
-    __syncthreads();
-    y[threadIdx.x] = s[blockDim.x - 1 - threadIdx.x];
-}
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty_like(x);
-    int threads = 256;
-    turn<<<1, threads, threads * sizeof(float)>>>(x.data_ptr<float>(), y.data_ptr<float>());
-    return y;
-}
-""",
+"""
+RULE = Rule(
+    code="MEM005",
+    name="wrong-dynamic-shared-size",
+    severity="error",
+    summary="The launch reserves a different number of bytes of shared memory than the kernel uses.",
+    why="The third launch argument counts bytes. Elements instead of bytes, a missing argument, or the size of a smaller type leave the "
+    "kernel writing past the end: into other arrays, or into an illegal access.",
+    bad=_BAD,
+    good=_BAD.replace("threads, threads", "threads, threads * sizeof(float)"),
     detects=("text", "evidence"),
     guards="Only indices that are followed exactly count. Bytes that no thread uses are a note.",
     fix="Multiplies by the size of the element, or reserves what the kernel uses.",

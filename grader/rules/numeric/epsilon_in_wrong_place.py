@@ -156,27 +156,8 @@ RULE = Rule(
     severity="error",
     summary="The small safety number is added at another spot than in the reference, which changes results for small values.",
     why="sqrt(v + eps) and sqrt(v) + eps agree for large v only: for v = 0 and eps = 1e-5 the first is 0.003, the second 0.00001.",
-    bad=(
-        Example(_BAD, Context(task=_task(_RMS))),
-        Example(
-            _BAD.replace("(sqrtf(mean_sq) + eps)", "sqrtf(mean_sq)"), Context(task=_task(_RMS))
-        ),
-    ),
-    good=(
-        _BAD,
-        Example(
-            _BAD.replace("(sqrtf(mean_sq) + eps)", "sqrtf(mean_sq + eps)"),
-            Context(task=_task(_RMS)),
-        ),
-        Example(
-            _BAD.replace("(sqrtf(mean_sq) + eps)", "sqrt((double)mean_sq + (double)eps)"),
-            Context(task=_task(_RMS)),
-        ),
-        Example(
-            _BAD.replace("(sqrtf(mean_sq) + eps)", "sqrtf(mean_sq + __half2float(eps))"),
-            Context(task=_task(_RMS)),
-        ),
-    ),
+    bad=Example(_BAD, Context(task=_task(_RMS))),
+    good=_BAD,
     detects=("text", "evidence"),
     guards="Only where the reference's text is known and shows its epsilon; a warning until a result differs.",
     fix="",

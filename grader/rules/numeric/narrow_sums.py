@@ -13,7 +13,6 @@ from grader.source.analysis.triton import Kernel, kernels
 from grader.source.code_edits import fix, replace
 
 HALVES = frozenset({"triton.language.float16", "triton.language.bfloat16"})
-ROUNDED = "half-precision"
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:

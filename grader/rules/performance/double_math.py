@@ -88,14 +88,7 @@ def _divisor(part: object) -> Name | None:
     return None
 
 
-RULE = Rule(
-    code="PRF014",
-    name="double-or-slow-math-in-float-code",
-    severity="note",
-    summary="Constants without `f` switch part of the calculation to double precision, and some math calls are slower than needed.",
-    why="A GPU computes doubles at a 2nd to a 64th of the speed of floats. `1.0 / x` with a float x is a double division; `1.0f / x` is "
-    "not. A division by a value that stays the same in a loop is a multiplication by its reciprocal.",
-    bad="""
+_BAD = """
 __global__ void scale(const float* x, float* y, float norm, int n) {
     float inv = 1.0 / norm;
     for (int i = threadIdx.x; i < n; i += blockDim.x) y[i] = x[i] * inv;
@@ -105,18 +98,16 @@ torch::Tensor run(torch::Tensor x) {
     scale<<<1, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), 2.0f, x.numel());
     return y;
 }
-""",
-    good="""
-__global__ void scale(const float* x, float* y, float norm, int n) {
-    float inv = 1.0f / norm;
-    for (int i = threadIdx.x; i < n; i += blockDim.x) y[i] = x[i] * inv;
-}
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty_like(x);
-    scale<<<1, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), 2.0f, x.numel());
-    return y;
-}
-""",
+"""
+RULE = Rule(
+    code="PRF014",
+    name="double-or-slow-math-in-float-code",
+    severity="note",
+    summary="Constants without `f` switch part of the calculation to double precision, and some math calls are slower than needed.",
+    why="A GPU computes doubles at a 2nd to a 64th of the speed of floats. `1.0 / x` with a float x is a double division; `1.0f / x` is "
+    "not. A division by a value that stays the same in a loop is a multiplication by its reciprocal.",
+    bad=_BAD,
+    good=_BAD.replace("1.0", "1.0f"),
     detects=("text",),
     languages=("cuda",),
     guards="An initial value without f costs nothing. Once a row it hardly counts: a note.",

@@ -150,15 +150,8 @@ RULE = Rule(
     summary="The comment states something that the code does not do; readers will trust the wrong one.",
     why="A comment that gives another size, or a step that is not there, often marks what the author meant to write.",
     bad=(
-        (
-            "__global__ void k(float* y) {\n    __shared__ float t[8192];  // 8 KB\n"
-            "    t[threadIdx.x] = 1.0f;\n    y[threadIdx.x] = t[threadIdx.x];\n}"
-        ),
-        (
-            "__global__ void k(const float* x, float* y) {\n    __shared__ float t[256];\n"
-            "    // Load data into shared memory\n    float v = x[threadIdx.x];\n"
-            "    __syncthreads();\n    t[threadIdx.x] = v;\n    y[threadIdx.x] = t[threadIdx.x];\n}"
-        ),
+        "__global__ void k(float* y) {\n    __shared__ float t[8192];  // 8 KB\n"
+        "    t[threadIdx.x] = 1.0f;\n    y[threadIdx.x] = t[threadIdx.x];\n}"
     ),
     good="__global__ void k(const float* x, float* y) {\n"
     "    __shared__ float t[8192];  // 32 KB, 8192 floats\n"

@@ -79,14 +79,8 @@ RULE = Rule(
     summary="Build options that do nothing or print a lot.",
     why="They are copied from one example to the next. Without them it is clear which options matter.",
     bad=(
-        (
-            f'{HEAD}ext = load_inline(name="e", cpp_sources="", cuda_sources="", functions=["f"],\n'
-            '                  extra_cflags=["-DWITH_CUDA"], extra_ldflags=[""], verbose=True)\n'
-        ),
-        (
-            f'{HEAD}ext = load_inline(name="e", cpp_sources="", cuda_sources="", functions=["f"],\n'
-            '                  extra_cuda_cflags=["--expt-extended-lambda", "-O3"])\n'
-        ),
+        f'{HEAD}ext = load_inline(name="e", cpp_sources="", cuda_sources="", functions=["f"],\n'
+        '                  extra_cflags=["-DWITH_CUDA"], extra_ldflags=[""], verbose=True)\n'
     ),
     good=f'{HEAD}src = "auto f = [] __device__ (int i) {{ return i; }};"\n'
     'ext = load_inline(name="e", cpp_sources="", cuda_sources=src, functions=["f"],\n'
