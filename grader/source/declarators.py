@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+from tree_sitter import Node
 
 from grader.source.cuda_code import text
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
 
 _DECLARATORS = {
     "pointer_declarator",

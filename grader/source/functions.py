@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 from typing import Literal as OneOf
+
+from tree_sitter import Node
 
 from grader.source.cuda_code import around, descendants, text
 from grader.source.declarators import (
@@ -17,9 +18,6 @@ from grader.source.declarators import (
     read_parameters,
     shared_arrays,
 )
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
 
 Runs = OneOf["kernel", "device", "host"]
 

@@ -7,8 +7,9 @@ from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 from typing import Literal as OneOf
+
+from tree_sitter import Node, Tree
 
 from grader.records import Edit, Place
 from grader.source.cuda_code import text
@@ -24,9 +25,6 @@ from grader.source.launches import (
 from grader.source.places import place_span
 from grader.source.positions import Positions
 from grader.source.text import Literal, Piece, Text
-
-if TYPE_CHECKING:
-    from tree_sitter import Node, Tree
 
 UnitLanguage = OneOf["cuda", "cpp"]
 

@@ -6,15 +6,11 @@ import ast
 import re
 from collections.abc import Iterator
 from copy import copy
-from typing import TYPE_CHECKING
 
 from grader.records import Edit, Fix
-from grader.source import nodes_under
+from grader.source import Source, nodes_under
 from grader.source.analysis.reference_text import last_name
 from grader.source.code_edits import fix
-
-if TYPE_CHECKING:
-    from grader.source import Source
 
 NAME = "reference_layers"
 UNUSED = {"get_inputs", "get_init_inputs", "forward"}
@@ -217,6 +213,3 @@ def _making(node: ast.ClassDef) -> Iterator[ast.stmt]:
             yield silent
         else:
             yield item
-
-
-__all__ = ["taken_over"]

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+
+from tree_sitter import Node
 
 from grader.records import Context, Edit, Finding, Fix
 from grader.repair.fixes.maker import FixMaker
+from grader.source import Source, Unit
 from grader.source.code_edits import delete_lines_of, fix
 from grader.source.cuda_code import descendants, text
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
-
-    from grader.source import Source, Unit
 
 FIELDS = "xyzw"
 POINTER = re.compile(rb"\b(float|int|double)([234])\b(?=\s*(?:const\s*)?\*)")

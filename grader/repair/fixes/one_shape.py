@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from grader.records import Context, Finding, Fix, TensorSpec
 from grader.repair.fixes.maker import FixMaker
+from grader.source import Source
 from grader.source.analysis.walks import task_inputs
 from grader.source.code_edits import fix
-from grader.source.python_code import python_code
+from grader.source.python_code import PythonCode, python_code
 from grader.source.rewriting.forward import at_the_start
-
-if TYPE_CHECKING:
-    from grader.records import Context
-    from grader.source import Source
-    from grader.source.python_code import PythonCode
 
 
 def of_one_shape(source: Source, context: Context) -> tuple[Fix, ...]:

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Edit, Finding, Fix
 from grader.repair.fixes.maker import FixMaker
-from grader.source import dotted, nodes_under
+from grader.source import Source, dotted, nodes_under
 from grader.source.code_edits import fix
 from grader.source.python_code import PythonCode, python_code
-
-if TYPE_CHECKING:
-    from grader.source import Source
 
 PRODUCTS = {"torch.matmul", "torch.mm"}
 

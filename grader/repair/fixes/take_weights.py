@@ -5,15 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from grader.records import Edit, Fix
-from grader.source import nodes_under
+from grader.source import Source, nodes_under
 from grader.source.analysis.reference_text import last_name
 from grader.source.code_edits import delete_statement, fix
-
-if TYPE_CHECKING:
-    from grader.source import Source
 
 RANDOM = ("Conv", "Linear")
 """Layers that draw a `weight` and a `bias`."""
@@ -127,6 +123,3 @@ def _drawing(function: ast.FunctionDef, names: set[str]) -> Iterator[ast.stmt]:
             case ast.Expr(value=ast.Call(func=ast.Attribute(attr=called), args=[first, *_])):
                 if called.endswith("_") and ast.unparse(first) in names:
                     yield node
-
-
-__all__ = ["reference_layers_weights"]

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Finding, Fix
 from grader.repair.fixes.drawn_weights import taken_over
 from grader.repair.fixes.maker import FixMaker
 from grader.repair.fixes.take_weights import reference_layers_weights
+from grader.source import Source
 from grader.source.analysis.reference_text import reference_of
-
-if TYPE_CHECKING:
-    from grader.source import Source
 
 
 def propose(finding: Finding, source: Source, context: Context) -> Iterator[Fix]:

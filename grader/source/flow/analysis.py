@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING
 
 from grader.source.flow.cooperation import cooperates, has_loop
 from grader.source.flow.host import HostRun, roots, run_host
@@ -14,9 +13,7 @@ from grader.source.flow.lowering import lower
 from grader.source.flow.program import Function, Program
 from grader.source.flow.sizes import Sizes
 from grader.source.flow.trace import Care, Launch, Walk
-
-if TYPE_CHECKING:
-    from grader.source.units import Unit
+from grader.source.units import Unit
 
 USUAL = Sizes(
     "usual",

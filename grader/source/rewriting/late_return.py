@@ -5,17 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+from tree_sitter import Node
 
 from grader.records import Edit, Fix
+from grader.source.analysis.walks import Case
 from grader.source.code_edits import delete_lines_of, fix
 from grader.source.cuda_code import around, descendants, read_call, text
 from grader.source.statements import indent_of, simple_statement
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
-
-    from grader.source.analysis.walks import Case
 
 
 @dataclass(frozen=True)
