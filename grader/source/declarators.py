@@ -122,18 +122,6 @@ def shared_arrays(declaration: Node) -> Iterator[SharedArray]:
         yield SharedArray(name, element, () if dynamic else dims, dynamic, declaration)
 
 
-def callee_name(node: Node | None) -> str:
-    """Return the bare name of what is called: `f` for `ns::f<float>`."""
-    while node is not None:
-        if node.type in {"template_function", "qualified_identifier", "template_method"}:
-            node = node.child_by_field_name("name")
-        elif node.type in {"field_expression", "dependent_name"}:
-            node = node.child_by_field_name("field") or node.named_child(0)
-        else:
-            return text(node)
-    return ""
-
-
 def _array(node: Node) -> tuple[str, tuple[Node, ...]]:
     """Return the name and the extents of an array declarator, outermost first."""
     dims: list[Node] = []

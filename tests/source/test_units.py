@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grader.source import Unit, callee_name, parse
-from grader.source.cuda_code import descendants, text
+from grader.source import Unit, parse
+from grader.source.cuda_code import descendants, plain_name, text
 from grader.source.edits import apply
 
 CUDA = """\
@@ -211,7 +211,7 @@ def test_no_span_across_literals() -> None:
     unit = only_unit(program('__global__ void ab" "cd(int n) { }', '"', '"'))
     assert [kernel.name for kernel in unit.kernels] == ["abcd"]
     declarator = unit.kernels[0].node.child_by_field_name("declarator")
-    assert callee_name(declarator.child_by_field_name("declarator")) == "abcd"
+    assert plain_name(declarator.child_by_field_name("declarator")) == "abcd"
     assert unit.code_span(declarator.start_byte, declarator.end_byte) is None
     assert unit.place(declarator).line == 3
 
