@@ -123,6 +123,8 @@ class Task(Record):
     reduction_length: str = ""
     """How many terms meet in one output: a number, or a product of dims such as `d1` or `d1*d2`,
     where `dK` is dimension K of the first input."""
+    backward: bool = False
+    """Whether gradients are judged as well; a draft's workloads then ask for them."""
     family: str = ""
     """Family of reference-fixed kernels, e.g. `row-norm`."""
     parameters: dict[str, JsonValue] = {}
