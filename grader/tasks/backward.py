@@ -200,11 +200,13 @@ def _ways(work: Workload, by: tuple[str, ...], shapes: Sequence[Shape]) -> Itera
     """Yield the other ways in which training asks for gradients, at one size."""
     stress = work.model_copy(update={"role": "stress", "weights": _weights(work, by)})
     asked = Backward(by=by, upstream=len(shapes))
+    laid = asked.model_copy(update={"in_order": False})
     if any(shapes):
-        ones = [(1,) * len(shape) for shape in shapes]
-        yield _asked(stress, asked, ones, "expanded upstream")
+        # Not along rows: a softmax or a norm has no gradient but rounding errors where all of a row is the same.
+        ones = [(1, *shape[1:]) if shape else () for shape in shapes]
+        yield _asked(stress, laid, ones, "expanded upstream")
     if any(len(shape) > 1 for shape in shapes):
-        yield _asked(stress, asked, shapes, "transposed upstream", contiguous=False)
+        yield _asked(stress, laid, shapes, "transposed upstream")
     for way in ("twice", "without grad"):
         yield _asked(stress, asked.model_copy(update={"way": way}), shapes, f"backward {way}")
     for name in dict.fromkeys((by[0], by[-1])) if len(by) > 1 else ():
@@ -217,11 +219,10 @@ def _asked(
     backward: Backward,
     shapes: Sequence[Shape],
     label: str = "",
-    *,
-    contiguous: bool = True,
 ) -> Workload:
     """Return a workload that asks for gradients, with upstream gradients of these shapes."""
-    upstream = (_upstream(shape, contiguous=contiguous) for shape in shapes)
+    whole = label != "transposed upstream"
+    upstream = (_upstream(shape, contiguous=whole) for shape in shapes)
     return work.model_copy(
         update={
             "name": f"{work.name} {label}".strip(),
