@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from grader.records import Context, Finding
 from grader.records.compared_gradients import Asked, asked_gradients
-from grader.rules.gradients.known import PROGRAM, context
+from grader.rules.known_gradients import PROGRAM, context
 from grader.rules.rule import Example, Rule
 from grader.source import Source
 from grader.source.analysis.backward_code import backwards

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from grader.records import Context, Edit, Finding
 from grader.records.compared_gradients import asked_gradients
-from grader.rules.gradients.known import PROGRAM, context
+from grader.rules.known_gradients import PROGRAM, context
 from grader.rules.rule import Example, Rule
 from grader.source import Source, nodes_under
 from grader.source.analysis.backward_code import backwards, upstream_names

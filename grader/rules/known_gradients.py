@@ -1,4 +1,4 @@
-"""What is known in the examples of this family: runs that asked for gradients, and what was wrong in them."""
+"""What is known in the examples of the rules on gradients: runs that asked for gradients, and what was wrong in them."""
 
 from __future__ import annotations
 
