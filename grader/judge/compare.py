@@ -15,6 +15,7 @@ import numpy as np
 from grader.judge.expected import Expected, References
 from grader.judge.inputs import Array
 from grader.judge.mismatch import form_in_words, mismatch_of
+from grader.judge.other_gradient import taken_for
 from grader.judge.tolerance import KERNELBENCH, UNDERFLOW, half_tolerance, tolerance
 from grader.judge.wrong import Wrong
 from grader.records import (
@@ -23,6 +24,7 @@ from grader.records import (
     CountMismatch,
     DeviceMismatch,
     DtypeMismatch,
+    Evidence,
     FormMismatch,
     JsonValue,
     Mismatch,
@@ -105,10 +107,15 @@ def _compare_values(
         )
     ]
     names = result_names(workload, len(judged))
+    exact = dict(zip(names, reference.exact, strict=True)) if len(set(names)) == len(names) else {}
+    gradients = {name: value for name, value in exact.items() if name.startswith("gradient")}
     wrong = [
-        replace(item, mismatch=_named(item.mismatch, name))
-        for item, name in zip(judged, names, strict=True)
+        replace(item, mismatch=_named(_known_as(item.mismatch, known), name))
+        for item, name, output in zip(judged, names, outputs.outputs, strict=True)
         if item.mismatch is not None
+        for known in [
+            taken_for(workload, name, output.array, gradients, inputs) if name in gradients else ()
+        ]
     ]
     worst = _worst(wrong)
     return _comparison(
@@ -129,6 +136,14 @@ def result_names(workload: Workload, count: int) -> tuple[str, ...]:
         return ("",) * count
     outputs = [f"output {number + 1}" for number in range(plain)]
     return (*(outputs if plain > 1 else ["output" if gradients else ""]), *gradients)
+
+
+def _known_as(mismatch: Mismatch, known: tuple[Evidence, ...]) -> Mismatch:
+    """Return a mismatch that says first what the result is instead, where that is known."""
+    if not known:
+        return mismatch
+    text = f"{mismatch.text}: {known[0].text}"
+    return mismatch.model_copy(update={"text": text, "patterns": (*known, *mismatch.patterns)})
 
 
 def _named(mismatch: Mismatch, name: str) -> Mismatch:

@@ -59,7 +59,9 @@ class Backward(Record):
     """What results are differentiated by, in the order in which the gradients come: `input 1`, or a parameter's name."""
     upstream: int = 1
     """How many upstream gradients there are, one for each result of floating point: the last tensors of the inputs.
-    One with dims of 1 is expanded to its result's shape, as `sum().backward()` hands it in."""
+    One with a dim of 1 is expanded to its result's shape, as the gradient of a sum is."""
+    in_order: bool = True
+    """Whether their elements lie one after the other: neither expanded nor transposed."""
     way: Literal["once", "twice", "without grad"] = "once"
     """`twice`: the gradients of a second pass through the same graph. `without grad`: results alone, under `no_grad`."""
 
@@ -123,6 +125,8 @@ class Task(Record):
     reduction_length: str = ""
     """How many terms meet in one output: a number, or a product of dims such as `d1` or `d1*d2`,
     where `dK` is dimension K of the first input."""
+    backward: bool = False
+    """Whether gradients are judged as well; a draft's workloads then ask for them."""
     family: str = ""
     """Family of reference-fixed kernels, e.g. `row-norm`."""
     parameters: dict[str, JsonValue] = {}
