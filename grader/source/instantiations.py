@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
+from tree_sitter import Node
+
+from grader.source import Kernel, Launch, SharedArray, Unit
 from grader.source.constants import fold, size_of
 from grader.source.cpp_types import type_of
 from grader.source.cuda_code import around, cuda_code, read_call, text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from tree_sitter import Node
-
-    from grader.source import Kernel, Launch, SharedArray, Unit
 
 FLOATING = ("float", "double")
 INTEGRAL = ("uint8_t", "int8_t", "int", "long", "short")

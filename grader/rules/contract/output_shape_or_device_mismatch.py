@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from grader.records import Context, Edit, Finding, Fix, Place
+from grader.records import Context, Edit, Finding, Fix, MissingGradient, Place
 from grader.rules.rule import Rule
 from grader.source import Source, nodes_under
 from grader.source.code_edits import fix
@@ -22,7 +22,8 @@ OFF_THE_GPU = {"cpu", "numpy", "tolist"}
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for results that are moved off the GPU, and for mismatches of form that runs showed."""
     code = python_code(source)
-    seen = [item for item in context.seen("mismatch", "probe") if item.code in FORMS]
+    forms = (item for item in context.seen("mismatch", "probe") if item.code in FORMS)
+    seen = [item for item in forms if not isinstance(item.details, MissingGradient)]
     moved = [*_moved(source, code), *_moved_in_cpp(source)]
     for place, name, fixes in moved:
         yield RULE.finding(

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING
 
 from grader.source import nodes_under
-
-if TYPE_CHECKING:
-    from grader.source.python_code import Function, PythonCode
+from grader.source.python_code import Function, PythonCode
 
 FORM_ONLY = {
     "shape", "size", "dim", "ndim", "numel", "device", "dtype", "is_cuda", "stride", "layout",

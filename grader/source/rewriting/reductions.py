@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+from tree_sitter import Node
 
 from grader.records import Fix
+from grader.source import Unit
+from grader.source.analysis.walks import Case
 from grader.source.code_edits import fix
-from grader.source.cuda_code import around, descendants, text
+from grader.source.cuda_code import descendants, text
+from grader.source.flow.reduction import Loss
 from grader.source.statements import (
     child_of,
     common_block,
@@ -17,13 +21,6 @@ from grader.source.statements import (
     simple_statement,
     statement,
 )
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
-
-    from grader.source import Unit
-    from grader.source.analysis.walks import Case
-    from grader.source.flow.reduction import Loss
 
 FULL = "0xffffffff"
 
@@ -175,6 +172,3 @@ def _butterfly(unit: Unit, exchange: Node) -> Iterator[Fix]:
                 )
             ],
         )
-
-
-__all__ = ["around", "broadcast", "join_warps", "step_of"]
