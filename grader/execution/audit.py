@@ -16,7 +16,7 @@ import numpy as np
 from grader.execution.reference import reference
 from grader.judge.compare import equal_values, within_kernelbench
 from grader.judge.expected import Expected, References
-from grader.judge.inputs import Array
+from grader.judge.inputs import Array, is_real
 from grader.judge.variations import SECONDS, Arguments, Kind, results, variations
 from grader.records import DECIDING, Task, Workload
 from grader.sandbox import Form, Limits
@@ -193,7 +193,7 @@ def constant(array: Array) -> Array:
 
 
 def _halved(array: Array) -> Array:
-    if array.dtype.kind != "f":
+    if not is_real(array):
         return _kept(array + (array == 0), array)
     with np.errstate(over="ignore"):
         return _kept(array.astype(np.float16), array)

@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from grader.errors import GraderError
 from grader.judge.expected import Expected, Group, References, groups, guest_seed
-from grader.judge.inputs import Array, draw_state, make_inputs
+from grader.judge.inputs import Array, draw_state, is_real, make_inputs
 from grader.judge.tolerance import element_count
 from grader.records import JsonValue, Task, Workload
 from grader.sandbox import (
@@ -115,6 +117,12 @@ def _checked(reply: GuestReply) -> GuestReply:
     return reply
 
 
+def _readable(array: Array) -> Array:
+    """Return numbers of few digits as float32, which numpy's functions know and which holds all of them."""
+    few = is_real(array) and array.dtype.itemsize < np.dtype(np.float32).itemsize
+    return array.astype(np.float32) if few else array
+
+
 def _expected(
     name: str, native: GuestResult | None, exact: GuestResult | None, reply: GuestReply
 ) -> Expected:
@@ -123,7 +131,7 @@ def _expected(
         return Expected(name, failure=why or "it did not run")
     arrays = tuple(output.array for output in native.outputs)
     use = exact.outputs if exact is not None and exact.status == "ran" else native.outputs
-    sharp = tuple(output.array for output in use)
+    sharp = tuple(_readable(output.array) for output in use)
     fits = [a.shape for a in sharp] == [a.shape for a in arrays]
     return Expected(
         name,

@@ -150,7 +150,8 @@ class Session:
     def _widened(self, value: Any) -> Any:
         """Return a tensor in float64 where the job runs in it; anything else as it is."""
         wide = self._job["double"] and isinstance(value, torch.Tensor)
-        return value.double() if wide and value.is_floating_point() else value
+        # 8-bit floats stay: what takes them gives each its scale, and casts them itself.
+        return value.double() if wide and value.is_floating_point() and value.itemsize > 1 else value
 
     def _placed(self, value: Any) -> Any:
         """Return a tensor where the submission is to see it; anything else as it is."""

@@ -10,7 +10,7 @@ from pydantic import Field
 from grader.records.base import JsonValue, Record, digest
 
 DType = Literal[
-    "float64", "float32", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "bool"
+    "float64", "float32", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2", "int64", "int32", "int16", "int8", "uint8", "bool"
 ]
 Distribution = Literal[
     "normal",
@@ -79,6 +79,9 @@ class Tolerance(Record):
     relative: float
     absolute: float
     """In units of the reference output's root mean square (`scale`)."""
+    one_off: float = 0.0
+    """Share of the elements that may be one step of their type off: of whole numbers and 8-bit floats, which
+    rounding gives."""
     why: str
 
 
