@@ -124,13 +124,19 @@ def _made_here(right: References) -> Mapping[str, Program]:
         arrays = natives(workload)
         return None if all(a.dtype.itemsize == 2 for a in arrays) else tuple(map(_halved, arrays))
 
+    def multiple(workload: Workload) -> tuple[Array, ...] | None:
+        """Return nothing where the outputs are truth values, which have no multiple."""
+        arrays = natives(workload)
+        truths = all(array.dtype.kind == "b" for array in arrays)
+        return None if truths else tuple(_kept(array * 1.01, array) for array in arrays)
+
     def given(workload: Workload) -> tuple[Array, ...] | None:
         return _input_like(right.inputs[workload.name], natives(workload))
 
     return {
         "zeros": mapped(np.zeros_like),
         "a constant": mapped(constant),
-        "a constant multiple": mapped(lambda array: _kept(array * 1.01, array)),
+        "a constant multiple": multiple,
         "half precision": halved,
         "the input": given,
     }

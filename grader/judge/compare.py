@@ -262,8 +262,10 @@ def out_of_tolerance(
 def _out_of_tolerance(pair: _Pair, bound: Tolerance, scale: float, widened: float) -> Array:
     mask = wrong_elements(pair.actual, pair.exact, bound, scale, widened)
     if not mask.any():
-        return np.asarray(pair.exact != 0) if slope(pair.actual, pair.exact, bound, widened) else mask
-    if bound.one_off:
+        return (
+            np.asarray(pair.exact != 0) if slope(pair.actual, pair.exact, bound, widened) else mask
+        )
+    if bound.one_off or bound.few:
         return mask & ~rounded_the_other_way(pair.actual, pair.exact, pair.native, bound)
     if pair.native is pair.exact or pair.native.dtype.kind in "biu":
         return mask

@@ -57,6 +57,8 @@ class References:
     """Arguments of `forward` by workload."""
     initial: Mapping[str, Mapping[str, Array]] = field(default_factory=dict)
     """What the reference itself drew, by workload, where `states` holds other weights."""
+    precision: str = ""
+    """What the submission's module is cast to, as the reference's was; empty for as it is made."""
 
     @property
     def guest_seed(self) -> int:

@@ -69,8 +69,19 @@ def make_array(spec: TensorSpec, rng: np.random.Generator) -> Array:
     """Return one tensor as `spec` says; a transposed view where it asks for no contiguity."""
     shape = spec.shape if spec.contiguous else spec.shape[::-1]
     values = _structured(_DRAW[spec.distribution](spec, shape, rng), spec.structure)
-    made: Array = np.asarray(values).astype(numpy_dtype(spec.dtype), copy=False)
+    made = _cast(np.asarray(values), numpy_dtype(spec.dtype))
     return made if spec.contiguous else made.T
+
+
+def _cast(values: Array, dtype: np.dtype[Any]) -> Array:
+    """Return the values in a type; 8-bit floats take what lies beyond their largest for that, as a GPU does."""
+    if dtype.kind in "fV" and dtype.itemsize == 1:
+        import ml_dtypes
+
+        info: Any = ml_dtypes.finfo
+        most = float(info(dtype).max)
+        values = np.clip(values, -most, most)
+    return values.astype(dtype, copy=False)
 
 
 def draw_state(state: Mapping[str, Array], seed: int) -> dict[str, Array]:

@@ -54,9 +54,7 @@ def plan(workload: Workload, arguments: Arguments) -> Plan | None:
     """Return the probes of a workload; None where it is too large or takes no real numbers."""
     arrays = [a for a in arguments if isinstance(a, np.ndarray)]
     real = [
-        i
-        for i, a in enumerate(arguments)
-        if isinstance(a, np.ndarray) and is_real(a) and a.size
+        i for i, a in enumerate(arguments) if isinstance(a, np.ndarray) and is_real(a) and a.size
     ]
     if not real or sum(a.size for a in arrays) > MOST_ELEMENTS:
         return None

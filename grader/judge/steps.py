@@ -1,10 +1,10 @@
-"""Results that are rounded to few values: whole numbers, 8-bit floats. A tie may fall to either side."""
+"""Results that rounding decides: whole numbers, 8-bit floats, choices. A tie may fall to either side."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from grader.judge.inputs import Array
+from grader.judge.inputs import Array, is_real
 from grader.records import Tolerance
 
 NATIVE_TIMES = 4.0
@@ -12,16 +12,17 @@ NATIVE_TIMES = 4.0
 
 
 def rounded_the_other_way(actual: Array, exact: Array, native: Array, bound: Tolerance) -> Array:
-    """Return a mask of the elements that are one step of their type off, if they are few; else of none.
+    """Return a mask of the elements that are one step of their type off, or another choice, if they are few; else of none.
 
     x / s and x * (1 / s) differ in the last bit, so what lies between two values becomes one or the other.
     """
-    nothing = np.zeros(actual.shape, np.bool_)
-    if not bound.one_off:
-        return nothing
-    off, known = _one_step_off(actual, exact), _one_step_off(native, exact)
-    share = max(bound.one_off, NATIVE_TIMES * float(known.mean())) if off.size else 0.0
-    return off if off.sum() <= max(share * off.size, 1.0) else nothing
+    if is_real(actual) and actual.dtype.itemsize > 1:
+        return np.zeros(actual.shape, np.bool_)
+    how = _one_step_off if bound.one_off else np.not_equal
+    off, known = how(actual, exact), how(native, exact)
+    share = max(bound.one_off or bound.few, NATIVE_TIMES * float(known.mean()))
+    least = 1 if bound.one_off else 0
+    return np.asarray(off if off.sum() <= max(int(share * off.size), least) else np.zeros_like(off))
 
 
 def _one_step_off(array: Array, exact: Array) -> Array:

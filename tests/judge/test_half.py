@@ -53,7 +53,11 @@ def judged(made: Array, exact: Array, terms: int, native: Array) -> bool:
 
 def factors(dtype: str, terms: int, results: int, seed: int, kind: str) -> tuple[Array, Array]:
     rng = np.random.default_rng(seed)
-    draw = {"normal": rng.standard_normal, "positive": rng.random, "heavy": lambda s: rng.standard_t(2.5, s)}
+    draw = {
+        "normal": rng.standard_normal,
+        "positive": rng.random,
+        "heavy": lambda s: rng.standard_t(2.5, s),
+    }
     a, b = (draw[kind]((terms, results)).astype(HALVES[dtype]) for _ in range(2))
     return a, b
 

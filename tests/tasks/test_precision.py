@@ -16,21 +16,30 @@ from grader.tasks.precision import in_precision
 def test_a_task_is_called_by_its_precision() -> None:
     task = named("softmax-bf16", None)
     assert {item.dtype for work in task.workloads for item in work.inputs} == {"bfloat16"}
-    assert task.weak
-    labels = named("linear-cross-entropy-fp16", None).workloads[0].inputs
-    assert [item.dtype for item in labels] == ["float16", "float16", "int64"]
+    assert not task.weak
+    bag = named("embedding-bag-fp16", None).workloads[0].inputs
+    assert [item.dtype for item in bag] == ["int64", "float16", "float16"]
 
 
 @pytest.mark.parametrize(
-    "name", ["conv2d", "selective-scan", "histogram", "topk-gating", "mse-loss", "matmul-w8a8"]
+    "name",
+    [
+        "selective-scan",
+        "histogram",
+        "topk-gating",
+        "mse-loss",
+        "matmul-w8a8",
+        "quantise-int8",
+        "prod-dim",
+    ],
 )
 def test_what_nobody_asks_in_half_has_no_such_form(name: str) -> None:
     assert in_precision(builtin_tasks()[name], "fp16") is None
 
 
-@pytest.mark.parametrize("name", ["causal-attention", "sum-dim"])
+@pytest.mark.parametrize("name", ["causal-attention-fp16", "sum-dim-bf16", "avg-pool-3d-bf16"])
 def test_trivial_answers_in_half_fail(name: str) -> None:
-    rows = execution.audit(named(f"{name}-fp16", None), sandbox.strongest(), sandbox.Limits())
+    rows = execution.audit(named(name, None), sandbox.strongest(), sandbox.Limits())
     assert not execution.weaknesses(rows)
 
 
