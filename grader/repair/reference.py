@@ -17,6 +17,7 @@ from grader.repair.compose import UncoveredError, compose, read_graph
 from grader.repair.compose.write import Composed
 from grader.repair.families import Names, families
 from grader.repair.plain_triton import triton_code
+from grader.tasks.precision import as_made
 from grader.tasks.problem import with_makers
 
 UNFINISHED = {"timeout", "hung", "not_run", "build_timeout", "grader_error"}
@@ -106,7 +107,9 @@ def composed(task: Task, form: sandbox.Form) -> Composed:
     text = with_makers(task)
     graph = read_graph(execution.trace(text, form, sandbox.Limits()))
     extension = _names(task).extension
-    return compose(text, graph, f"{task.title}: reference-fixed kernel", extension)
+    return compose(
+        as_made(text, task.precision), graph, f"{task.title}: reference-fixed kernel", extension
+    )
 
 
 def _names(task: Task) -> Names:

@@ -75,6 +75,11 @@ def in_precision(task: Task, name: str) -> Task | None:
     return task.model_copy(update={**cast, "workloads": kept, "family": "", "parameters": {}})
 
 
+def as_made(reference: str, precision: DType | None) -> str:
+    """Return the text of a reference without what casts it."""
+    return reference.replace(_CAST.replace("DTYPE", precision), "") if precision else reference
+
+
 def split_name(name: str) -> tuple[str, str] | None:
     """Return the name of the task and of the precision in `softmax-bf16`; None for a name without one."""
     stem, _, precision = name.rpartition("-")
