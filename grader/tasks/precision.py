@@ -10,6 +10,8 @@ NAMES: dict[str, DType] = {"bf16": "bfloat16", "fp16": "float16"}
 """What follows a task's name, and the type of its inputs."""
 WIDE = frozenset({"large", "heavy_tailed"})
 """Distributions whose sums leave float16's range, which ends at 65504."""
+TYPED = frozenset({"paged-attention", "moe-matmul"})
+"""Families whose kernels are written for the type that a task is asked in; those of others are for float32."""
 _NOT_IN_HALF = re.compile(
     r"^ +for (?!expert)"  # a recurrence, whose state nobody keeps in half
     r"|torch\.(int8|float8)"  # what is quantised, whose ties would be everywhere
@@ -51,8 +53,8 @@ def in_precision(task: Task, name: str) -> Task | None:
     """Return a task with its float32 inputs and weights in half precision; None where that makes no sense.
 
     Inputs are drawn as before and cast, so the reference in float64 sees what the submission sees; of a draft, whose inputs
-    aren't known yet, the text casts them. Its kernel is written from a trace, which knows types; those of families are
-    written for float32.
+    aren't known yet, the text casts them. Its kernel is written from a
+    trace, which knows types, or by a family that does.
     """
     dtype = NAMES[name]
     own = not task.workloads or _OWN_TENSORS.search(task.reference)
@@ -72,7 +74,14 @@ def in_precision(task: Task, name: str) -> Task | None:
     kept = tuple(
         _cast(work, dtype) for work in task.workloads if dtype == "bfloat16" or _fits(work)
     )
-    return task.model_copy(update={**cast, "workloads": kept, "family": "", "parameters": {}})
+    return task.model_copy(
+        update={
+            **cast,
+            "workloads": kept,
+            "family": task.family if task.family in TYPED else "",
+            "parameters": {},
+        }
+    )
 
 
 def as_made(reference: str, precision: DType | None) -> str:
