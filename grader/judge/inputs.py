@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from grader.errors import GraderError
-from grader.records import JsonValue, Task, TensorSpec, Workload
+from grader.records import Backward, JsonValue, Task, TensorSpec, Workload
 
 Array = npt.NDArray[Any]
 Shape = tuple[int, ...]
@@ -52,9 +52,14 @@ def make_inputs(task: Task, workload: Workload, seed: int) -> tuple[Array | Json
     return tuple(
         make_array(item, generator(seed, task.name, workload.name, index))
         if isinstance(item, TensorSpec)
-        else item
+        else plain(item)
         for index, item in enumerate(workload.inputs)
     )
+
+
+def plain(item: Backward | JsonValue) -> JsonValue:
+    """Return an argument that is no tensor as it crosses to a guest."""
+    return item.model_dump(mode="json") if isinstance(item, Backward) else item
 
 
 def generator(seed: int, *parts: str | int) -> np.random.Generator:

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterable, Sequence
+
+from tree_sitter import Node
 
 from grader.records import Edit, Fix
+from grader.source import Extension, Function, Source, Unit
 from grader.source.cuda_code import cuda_code, text
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
-
-    from tree_sitter import Node
-
-    from grader.source import Extension, Function, Source, Unit
 
 
 def fix(label: str, edits: Iterable[Edit | None], *, certain: bool = False) -> tuple[Fix, ...]:

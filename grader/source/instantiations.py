@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
+from tree_sitter import Node
+
+from grader.source import Kernel, Launch, Unit
 from grader.source.constants import fold
 from grader.source.cpp_types import type_of
 from grader.source.cuda_code import around, cuda_code, read_call, text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from tree_sitter import Node
-
-    from grader.source import Kernel, Launch, Unit
 
 FLOATING = ("float", "double")
 INTEGRAL = ("uint8_t", "int8_t", "int", "long", "short")

@@ -9,6 +9,7 @@ from pathlib import Path
 from grader.errors import UsageError
 from grader.records import Extraction, KernelBenchId, Sample, Task, TaskChoice
 from grader.tasks import problem
+from grader.tasks.backward import SUFFIX, with_backward
 from grader.tasks.clues import gather, words_of
 from grader.tasks.entry import Entry
 from grader.tasks.infer import ENOUGH, infer_from
@@ -120,6 +121,9 @@ def _exactly(name: str, tasks_dir: Path | None) -> Task | None:
     """Return the task of just that name: built-in, or a file of `tasks_dir`. Raises UsageError."""
     if name in builtin_tasks():
         return builtin_tasks()[name]
+    if name.endswith(SUFFIX):
+        plain = _exactly(name.removesuffix(SUFFIX), None)
+        return with_backward(plain) if plain else None
     split = split_name(name)
     if split and split[0] in builtin_tasks():
         return in_precision(builtin_tasks()[split[0]], split[1])

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+
+from tree_sitter import Node
 
 from grader.records import Context, Evidence, Finding, Fix
 from grader.repair.fixes.maker import FixMaker
+from grader.source import Source, Unit
 from grader.source.code_edits import fix
 from grader.source.cuda_code import cuda_code, text
 from grader.source.rewriting.barriers import separate
 from grader.source.statements import simple_statement
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
-
-    from grader.source import Source, Unit
 
 ONE = "threadIdx.x == 0 && threadIdx.y == 0 && threadIdx.z == 0"
 MOST = 4

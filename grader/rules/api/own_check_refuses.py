@@ -6,18 +6,15 @@ import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+from tree_sitter import Node
 
 from grader.records import Context, Edit, Evidence, Finding, Fix, Place
 from grader.rules.rule import Example, Rule
+from grader.source import Source, Unit
 from grader.source.code_edits import fix
 from grader.source.cuda_code import Call, around, cuda_code, descendants, one_line, text, units
 from grader.source.statements import simple_statement
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
-
-    from grader.source import Source, Unit
 
 SHORT = 8
 """Characters of a message that are too few to know it by."""
@@ -178,7 +175,6 @@ def _finding(refusal: _Refusal, item: Evidence, *, elsewhere: bool) -> Finding:
         refusal.place,
         f"the program's own check on line {refusal.place.line}, `{refusal.condition}`, refuses what it is given for {given}{end}",
         severity="note" if elsewhere else None,
-        confidence="proven",
         evidence=(item,),
         fixes=() if elsewhere else refusal.fixes,
     )
@@ -199,12 +195,6 @@ torch::Tensor run(torch::Tensor x) {
 """
 
 
-MACROS = """
-#define CHECK_CONTIGUOUS(x) TORCH_CHECK(x.is_contiguous(), #x " must be contiguous")
-#define CHECK_INPUT(x) CHECK_CONTIGUOUS(x)
-"""
-
-
 def _raised(words: str) -> Context:
     return Context(evidence=(Evidence(kind="python", code="raised", text=words),))
 
@@ -216,31 +206,8 @@ RULE = Rule(
     summary="A check in the submission itself (TORCH_CHECK, assert) refuses what its forward is given or passes on, so the call raises.",
     why="A check says what a kernel takes; forward has to hand over just that. A slice, a chunk or a transposed view isn't contiguous: "
     "make it so (`x = x.contiguous()`) rather than refuse it, and let limits on sizes include the sizes that are asked for.",
-    bad=(
-        Example(_CODE, _raised("RuntimeError: x must be contiguous")),
-        Example(
-            _CODE.replace(', "x must be contiguous"', ""),
-            _raised("RuntimeError: Expected x.is_contiguous() to be true, but got false."),
-        ),
-        Example(
-            MACROS
-            + _CODE.replace(
-                'TORCH_CHECK(x.is_contiguous(), "x must be contiguous");', "CHECK_INPUT(x);"
-            ),
-            _raised("RuntimeError: x must be contiguous"),
-        ),
-    ),
-    good=(
-        _CODE,
-        Example(_CODE, _raised("RuntimeError: CUDA error: invalid argument")),
-        Example(
-            _CODE.replace(
-                "    return y;",
-                '    TORCH_CHECK(cudaGetLastError() == cudaSuccess, "the launch failed");\n    return y;',
-            ),
-            _raised("RuntimeError: the launch failed"),
-        ),
-    ),
+    bad=Example(_CODE, _raised("RuntimeError: x must be contiguous")),
+    good=_CODE,
     detects=("evidence",),
     guards="Only where the check's words are in what was raised, and not where it checks what a call of CUDA gave back. A check that "
     "refuses nothing but other sizes than the task's is a note: it does what it is for.",

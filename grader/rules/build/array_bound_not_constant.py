@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from grader.records import Context
+from tree_sitter import Node
+
+from grader.records import Context, Finding, Fix
 from grader.rules.rule import Rule
+from grader.source import Function, SharedArray, Source, Unit
 from grader.source.analysis.diagnostics import confirming
 from grader.source.code_edits import fix, replace_node
 from grader.source.constants import fold
 from grader.source.cpp_types import declaration_of
 from grader.source.cuda_code import around, cuda_code, text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tree_sitter import Node
-
-    from grader.records import Finding, Fix
-    from grader.source import Function, SharedArray, Source, Unit
 
 BUILT_IN = {"blockDim", "gridDim", "threadIdx", "blockIdx"}
 
@@ -46,7 +41,6 @@ def _finding(
         place,
         f"the size of this array depends on {culprit}, which is only known when the kernel runs; "
         "arrays in device code need a constant size",
-        confidence="proven" if evidence else "likely",
         evidence=evidence,
         fixes=_make_dynamic(unit, function, shared, extent) if shared is not None else (),
     )
@@ -146,8 +140,7 @@ RULE = Rule(
     summary="An array in the kernel has a size that is only known at run time; device code does not allow that.",
     why="Fixed arrays need a constant size. For shared memory declare the array `extern` and give "
     "its bytes with the launch; for a local array take a template parameter or a fixed maximum.",
-    bad=(
-        """
+    bad="""
 __global__ void k(const float* x, float* y, int n) {
     __shared__ float s[n];
     s[threadIdx.x] = x[threadIdx.x];
@@ -159,14 +152,6 @@ torch::Tensor f(torch::Tensor x) {
     return x;
 }
 """,
-        """
-__global__ void k(float* y) {
-    const int threads = blockDim.x;
-    float mine[threads / 32];
-    y[threadIdx.x] = mine[0];
-}
-""",
-    ),
     good="""
 #define TILE 16
 constexpr int WARPS = 8;

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Edit, Finding, Fix
 from grader.rules.rule import Rule
+from grader.source import Extension, Source
 from grader.source.analysis.diagnostics import confirming
 from grader.source.analysis.exports import to_export
 from grader.source.code_edits import delete_item, fix, prototype, quoted, replace
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from grader.source import Extension, Source
 
 LOAD_INLINE = {
     "name", "cpp_sources", "cuda_sources", "functions", "extra_cflags", "extra_cuda_cflags",
@@ -75,7 +71,6 @@ def _unknown(source: Source, extension: Extension, context: Context) -> Iterator
             f"{extension.call} has no argument {word.arg}"
             + (f" before torch {since[0]}.{since[1]}" if since else "")
             + (f"; {close[0]} is meant" if close else ""),
-            confidence="proven" if evidence else "likely",
             evidence=evidence,
             fixes=fix(f"call it {close[0]}" if close else f"drop {word.arg}", [edit]),
         )
@@ -90,7 +85,6 @@ def _without_cpp(source: Source, extension: Extension, context: Context) -> Iter
     yield RULE.finding(
         source.place(call),
         "load_inline is called without cpp_sources, which it can't do without: TypeError; the prototypes of what is exported belong there",
-        confidence="proven" if evidence else "likely",
         evidence=evidence,
         fixes=_with_cpp_sources(source, extension),
     )
@@ -138,7 +132,6 @@ def _flags_of_nvcc(source: Source, extension: Extension, context: Context) -> It
             yield RULE.finding(
                 source.place(item),
                 f"{flag} is nvcc's; extra_cflags goes to the C++ compiler, which does not know it",
-                confidence="proven" if refused else "likely",
                 evidence=refused,
                 fixes=fix(f"drop {flag}", [delete_item(source, item, end)], certain=True),
             )
@@ -155,7 +148,6 @@ def _functions(source: Source, extension: Extension, context: Context) -> Iterat
         source.place(value),
         "functions= must be a list, a dictionary or a string; load_inline raises ValueError on a "
         f"{'tuple' if isinstance(value, ast.Tuple) else 'set'}",
-        confidence="proven" if evidence else "likely",
         evidence=evidence,
         fixes=fix("make it a list", [replace(source, value, f"[{inner}]")], certain=True),
     )
@@ -194,21 +186,11 @@ RULE = Rule(
     summary="`load_inline` is called with an argument it does not know or in the wrong form, so Python stops before building.",
     why="The call is checked by Python and by torch before any compiler starts: unknown names raise TypeError, a tuple of functions "
     "raises ValueError, and a string of flags falls into letters.",
-    bad=(
-        HEAD + 'ext = load_inline(name="e", cpp_sources="", cuda_source="", functions=["f"])\n',
-        HEAD + 'ext = load_inline(name="e", cpp_sources="", cuda_sources="", functions=["f"],\n'
-        '                  extra_cuda_cflags="-O3 --use_fast_math")\n',
-        HEAD + 'ext = load_inline(name="e", cpp_sources="", cuda_sources="", functions=("f",))\n',
-        HEAD + 'ext = load_inline(name="e", cpp_sources="", cuda_sources="", functions=["f"],\n'
-        '                  extra_cflags=["-O3", "-G", "--use_fast_math"])\n',
-        HEAD + 'ext = load_inline(name="l2-norm", cpp_sources="", cuda_sources="", functions=[])\n',
-        HEAD + 'ext = load_inline(name="e", cuda_sources="void f();", functions=["f"])\n',
-    ),
+    bad=HEAD + 'ext = load_inline(name="e", cpp_sources="", cuda_source="", functions=["f"])\n',
     good=(
         HEAD + 'flags = ["-O3"]\next = load_inline(name="e", cpp_sources=["int a;"], '
         'cuda_sources="", functions={"f": "doc"},\n    extra_cuda_cflags=flags, '
-        "with_cuda=True, verbose=False, extra_ldflags=None)\n",
-        HEAD + 'options = {}\next = load_inline("e", "", "", functions="f", **options)\n',
+        "with_cuda=True, verbose=False, extra_ldflags=None)\n"
     ),
     detects=("text", "build"),
     languages=("cuda",),

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+
+from tree_sitter import Node
 
 from grader.records import Context, Edit, Finding, Fix
 from grader.rules.rule import Rule
+from grader.source import Extension, Source, Unit
 from grader.source.analysis.diagnostics import confirming
 from grader.source.code_edits import fix, prototype, quoted, replace
 from grader.source.cuda_code import around, cuda_code, text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tree_sitter import Node
-
-    from grader.source import Extension, Source, Unit
 
 KINDS = ("undefined-identifier", "syntax")
 VARIABLES = ("threadIdx", "blockIdx", "blockDim", "gridDim")
@@ -43,7 +39,6 @@ def _finding(
         unit.place(node),
         f"{what} stands in cpp_sources: that text is compiled by the plain C++ compiler, which "
         "does not know CUDA; kernels and their launches belong in cuda_sources",
-        confidence="proven" if evidence else "likely",
         evidence=evidence,
         fixes=_fixes(source, extension, unit),
     )
@@ -111,8 +106,7 @@ RULE = Rule(
     summary="CUDA syntax is handed to the plain C++ compiler, which does not understand it.",
     why="load_inline compiles cpp_sources with the host compiler and cuda_sources with nvcc. A "
     "kernel in the wrong one stops the build at its first line.",
-    bad=(
-        '''
+    bad='''
 import torch
 from torch.utils.cpp_extension import load_inline
 text = """
@@ -122,17 +116,6 @@ torch::Tensor f(torch::Tensor x) { k<<<1, 32>>>(x.data_ptr<float>()); return x; 
 """
 ext = load_inline(name="e", cpp_sources=[text], cuda_sources=[], functions=["f"])
 ''',
-        '''
-import torch
-from torch.utils.cpp_extension import load_inline
-text = """
-#include <torch/extension.h>
-__global__ void k(float* p) { p[threadIdx.x] = 1.0f; }
-torch::Tensor f(torch::Tensor x) { k<<<1, 32>>>(x.data_ptr<float>()); return x; }
-"""
-ext = load_inline(name="e", cpp_sources=text, functions=["f"])
-''',
-    ),
     good='''
 import torch
 from torch.utils.cpp_extension import load_inline

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from grader.records import Context
+from grader.records import Context, Edit, Finding
 from grader.rules.rule import Rule
+from grader.source import Source
 from grader.source.analysis.diagnostics import errors
 from grader.source.code_edits import delete_item, delete_keyword, fix
 from grader.source.python_code import constant_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from grader.records import Edit, Finding
-    from grader.source import Source
 
 FLAG = "_GLIBCXX_USE_CXX11_ABI="
 
@@ -45,7 +40,6 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                     f"{forced[0]} forces the layout of C++ strings; where torch was built with the "
                     "other one, the module fails to load with an undefined symbol",
                     severity="error" if evidence else "warning",
-                    confidence="proven" if evidence else "likely",
                     evidence=evidence,
                     fixes=fix("drop the flag", _without(source, extension.node, keyword, value)),
                 )
@@ -60,6 +54,12 @@ def _without(source: Source, call: ast.Call, keyword: str, value: ast.expr) -> l
     return [delete_item(source, element, source.span(value)[1]) for element in forced]
 
 
+_BAD = """
+import torch
+from torch.utils.cpp_extension import load_inline
+ext = load_inline(name="e", cpp_sources="torch::Tensor f(torch::Tensor x);", cuda_sources="",
+                  functions=["f"], extra_cflags=["-D_GLIBCXX_USE_CXX11_ABI=0"])
+"""
 RULE = Rule(
     code="BLD018",
     name="cxx-abi-flag-forced",
@@ -67,18 +67,8 @@ RULE = Rule(
     summary="A compiler flag forces a C++ library layout that may not match the installed PyTorch; the module can then fail to load.",
     why="load_inline passes the value that torch itself was built with. A flag that says otherwise "
     "mangles std::string differently, and the import ends in an undefined symbol.",
-    bad="""
-import torch
-from torch.utils.cpp_extension import load_inline
-ext = load_inline(name="e", cpp_sources="torch::Tensor f(torch::Tensor x);", cuda_sources="",
-                  functions=["f"], extra_cflags=["-D_GLIBCXX_USE_CXX11_ABI=0"])
-""",
-    good="""
-import torch
-from torch.utils.cpp_extension import load_inline
-ext = load_inline(name="e", cpp_sources="torch::Tensor f(torch::Tensor x);", cuda_sources="",
-                  functions=["f"], extra_cflags=["-O3"])
-""",
+    bad=_BAD,
+    good=_BAD.replace("D_GLIBCXX_USE_CXX11_ABI=0", "O3"),
     detects=("text", "build"),
     languages=("cuda",),
     guards="Not every forced flag is fatal: functions without std::string in their names load all "

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import product
-from typing import TYPE_CHECKING
 
-from grader.records import Context
+from tree_sitter import Node
+
+from grader.records import Context, Edit, Finding, Fix
 from grader.rules.rule import Rule
+from grader.source import Extension, Function, Source, Unit
 from grader.source.analysis.diagnostics import confirming
 from grader.source.analysis.signatures import known, signature
 from grader.source.code_edits import (
@@ -17,14 +20,6 @@ from grader.source.code_edits import (
     prototype,
 )
 from grader.source.cuda_code import around, cuda_code
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tree_sitter import Node
-
-    from grader.records import Edit, Finding, Fix
-    from grader.source import Extension, Function, Source, Unit
 
 KINDS = ("redefinition", "undefined-identifier", "no-member")
 LOCAL = {"static", "inline", "__forceinline__"}
@@ -51,7 +46,6 @@ def _second_module(source: Source, extension: Extension, context: Context) -> It
                 unit.place(node),
                 "this PYBIND11_MODULE is a second one: load_inline writes a module of its own for "
                 f"functions={list(extension.functions)!r}, so the library defines its entry point twice and does not link",
-                confidence="proven" if evidence else "likely",
                 evidence=evidence,
                 fixes=_module_fixes(source, extension, unit, block),
             )
@@ -114,7 +108,6 @@ def _finding(
         if body is not None and body.start_byte > function.node.start_byte
         else unit.place(function.node),
         message,
-        confidence="proven" if evidence else "likely",
         evidence=evidence,
         fixes=_keep_one(unit, function),
     )
@@ -159,8 +152,7 @@ RULE = Rule(
     summary="The same symbol is defined twice, so compiling or linking fails.",
     why="With `functions=` load_inline writes a PYBIND11_MODULE of its own; a second one in the sources defines the entry point again. A "
     "function with a body in cpp_sources and in cuda_sources is compiled twice as well.",
-    bad=(
-        '''
+    bad='''
 import torch
 from torch.utils.cpp_extension import load_inline
 src = """
@@ -173,14 +165,6 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
 ext = load_inline(name="e", cpp_sources="torch::Tensor f(torch::Tensor x);",
                   cuda_sources=src, functions=["f"])
 ''',
-        """
-import torch
-from torch.utils.cpp_extension import load_inline
-cpp = "torch::Tensor f(torch::Tensor x) { return x; }"
-cuda = "torch::Tensor f(at::Tensor x) { return x * 2; }"
-ext = load_inline(name="e", cpp_sources=cpp, cuda_sources=cuda, functions=["f"])
-""",
-    ),
     good='''
 import torch
 from torch.utils.cpp_extension import load_inline

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from grader.records import Context
+from grader.records import Context, Evidence, Finding, Fix
 from grader.rules.rule import Rule
+from grader.source import Extension, Function, SharedArray, Source, Unit
 from grader.source.analysis.diagnostics import confirming
 from grader.source.code_edits import fix, replace_node
 from grader.source.instantiations import instantiations
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from grader.records import Evidence, Finding, Fix
-    from grader.source import Extension, Function, SharedArray, Source, Unit
 
 KINDS = ("incompatible-declaration", "redefinition")
 Declared = tuple["Unit", "Function", "SharedArray"]
@@ -70,7 +65,6 @@ def _error(
         unit.place(array.node),
         f"the dynamic shared array {name} is declared as {kinds}: all declarations of one name in "
         "a file are the same variable, so this does not compile",
-        confidence="proven" if evidence else "likely",
         evidence=evidence,
         fixes=_fixes(places),
     )
@@ -108,15 +102,7 @@ def _fixes(places: list[Declared]) -> tuple[Fix, ...]:
     return fix(label, edits)
 
 
-RULE = Rule(
-    code="BLD010",
-    name="extern-shared-template-type",
-    severity="error",
-    summary="Two versions of a templated kernel declare the same dynamic shared array with different types, which does not compile.",
-    why="`extern __shared__` names one variable for the whole file. Declare it as bytes, aligned, "
-    "and cast the pointer to the type that the kernel needs.",
-    bad=(
-        """
+_BAD = """
 template <typename T> __global__ void k(T* y) {
     extern __shared__ T buffer[];
     buffer[threadIdx.x] = T(1);
@@ -128,31 +114,22 @@ torch::Tensor f(torch::Tensor x) {
     }));
     return x;
 }
-""",
-        """
-__global__ void a(float* y) { extern __shared__ float s[]; s[0] = 1; y[0] = s[0]; }
-__global__ void b(double* y) { extern __shared__ double s[]; s[0] = 1; y[0] = s[0]; }
-torch::Tensor f(torch::Tensor x) {
-    a<<<1, 32, 128>>>(x.data_ptr<float>());
-    return x;
-}
-""",
+"""
+RULE = Rule(
+    code="BLD010",
+    name="extern-shared-template-type",
+    severity="error",
+    summary="Two versions of a templated kernel declare the same dynamic shared array with different types, which does not compile.",
+    why="`extern __shared__` names one variable for the whole file. Declare it as bytes, aligned, "
+    "and cast the pointer to the type that the kernel needs.",
+    bad=_BAD,
+    good=_BAD.replace(
+        "T buffer[];\n    buffer[threadIdx.x] = T(1",
+        "__align__(16) unsigned char raw[];\n    T* buffer = reinterpret_cast<T*>(raw",
+    ).replace(
+        "torch::Tensor f",
+        "__global__ void a(float* y) { extern __shared__ float s[]; s[0] = 1; y[0] = s[0]; }\n__global__ void b(float* y) { extern __shared__ float s[]; s[0] = 1; y[0] = s[0]; }\ntorch::Tensor f",
     ),
-    good="""
-template <typename T> __global__ void k(T* y) {
-    extern __shared__ __align__(16) unsigned char raw[];
-    T* buffer = reinterpret_cast<T*>(raw);
-    y[threadIdx.x] = buffer[threadIdx.x];
-}
-__global__ void a(float* y) { extern __shared__ float s[]; s[0] = 1; y[0] = s[0]; }
-__global__ void b(float* y) { extern __shared__ float s[]; s[0] = 1; y[0] = s[0]; }
-torch::Tensor f(torch::Tensor x) {
-    AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "f", ([&] {
-        k<scalar_t><<<1, 32, 32 * sizeof(scalar_t)>>>(x.data_ptr<scalar_t>());
-    }));
-    return x;
-}
-""",
     detects=("text", "build"),
     languages=("cuda",),
     guards="A template that is instantiated with one type compiles: a note.",

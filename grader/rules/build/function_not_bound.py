@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from grader.records import Context, Edit, Finding, Fix
 from grader.rules.rule import Rule
+from grader.source import Extension, Source
 from grader.source.analysis.diagnostics import confirming
 from grader.source.analysis.exports import to_export
 from grader.source.code_edits import add_declarations, fix, prototype, replace
 from grader.source.cuda_code import cuda_code
 from grader.source.python_code import PythonCode, python_code
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from grader.source import Extension, Source
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
@@ -66,7 +62,6 @@ def _nothing_bound(source: Source, extension: Extension, context: Context) -> It
     yield RULE.finding(
         source.place(extension.node),
         "load_inline gets no functions= and no source has a PYBIND11_MODULE: the library exports nothing, and importing it fails",
-        confidence="proven" if evidence else "likely",
         evidence=evidence,
         fixes=fix("list the functions to export", edits, certain=True) if names else (),
     )
@@ -115,7 +110,6 @@ def _uses(
         yield RULE.finding(
             source.place(node),
             f"the extension exports {', '.join(sorted(exported))}, but Python calls {_spelled(node)}: that ends in an AttributeError",
-            confidence="proven" if evidence else "likely",
             evidence=evidence,
             fixes=_fixes(source, node, extensions, exported),
         )
@@ -201,7 +195,6 @@ def _calls(
         yield RULE.finding(
             source.place(node.func),
             f"`{called}` is the extension, a module, and can't be called; its functions are {', '.join(sorted(exported))}",
-            confidence="proven" if evidence else "likely",
             evidence=evidence,
             fixes=fix(f"call {called}.{name}", [replace(source, node.func, f"{called}.{name}")])
             if len(exported) == 1
@@ -220,8 +213,7 @@ RULE = Rule(
     severity="error",
     summary="Python calls a function that the extension does not export, so the call ends in an AttributeError.",
     why="Only what is listed in `functions=`, or bound in a PYBIND11_MODULE of its own, can be called from Python.",
-    bad=(
-        """
+    bad="""
 import torch
 from torch.utils.cpp_extension import load_inline
 decl = "torch::Tensor fwd(torch::Tensor x);"
@@ -234,22 +226,6 @@ class ModelNew(torch.nn.Module):
     def forward(self, x):
         return self.op.forward(x)
 """,
-        """
-import torch
-from torch.utils.cpp_extension import load_inline
-ext = load_inline(name="e", cpp_sources="torch::Tensor f(torch::Tensor x);",
-                  cuda_sources="torch::Tensor f(torch::Tensor x) { return x; }")
-""",
-        """
-import torch
-from torch.utils.cpp_extension import load_inline
-src = "torch::Tensor f(torch::Tensor x) { return x; }"
-ext = load_inline(name="e", cpp_sources="torch::Tensor f(torch::Tensor x);", cuda_sources=src, functions=["f"])
-class ModelNew(torch.nn.Module):
-    def forward(self, x):
-        return ext(x)
-""",
-    ),
     good='''
 import torch
 from torch.utils.cpp_extension import load_inline

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import ast
 import difflib
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from grader.records import Context
+from grader.records import Context, Edit, Finding, Fix
 from grader.rules.rule import Rule
+from grader.source import Extension, Function, Source
 from grader.source.analysis.diagnostics import confirming
 from grader.source.code_edits import add_declarations, fix, prototype, quoted, replace
 from grader.source.cuda_code import cuda_code, text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from grader.records import Edit, Finding, Fix
-    from grader.source import Extension, Function, Source
 
 KINDS = ("undefined-identifier", "no-member")
 
@@ -56,7 +51,6 @@ def _finding(source: Source, extension: Extension, missing: list[str], context: 
     return RULE.finding(
         source.place(extension.keywords.get(keyword, extension.node)),
         message,
-        confidence="proven" if evidence else "likely",
         evidence=evidence,
         fixes=fix(f"declare {names} in cpp_sources", edits, certain=True)
         if len(found) == len(missing) and not kernels
@@ -131,6 +125,15 @@ def _plain(function: Function) -> bool:
     return not function.template_parameters and not {"static", "inline"} & set(function.qualifiers)
 
 
+_BAD = '''
+import torch
+from torch.utils.cpp_extension import load_inline
+src = """
+#include <torch/extension.h>
+torch::Tensor row_sum(torch::Tensor x, double scale = 1.0) { return x; }
+"""
+ext = load_inline(name="sum_ext", cpp_sources="", cuda_sources=src, functions=["row_sum"])
+'''
 RULE = Rule(
     code="BLD002",
     name="function-not-declared-in-cpp-sources",
@@ -139,29 +142,10 @@ RULE = Rule(
     'with "was not declared in this scope".',
     why="load_inline writes the bindings of `functions=` into main.cpp, next to cpp_sources. That "
     "file never sees cuda_sources, so each exported function needs its prototype in cpp_sources.",
-    bad='''
-import torch
-from torch.utils.cpp_extension import load_inline
-src = """
-#include <torch/extension.h>
-torch::Tensor row_sum(torch::Tensor x, double scale = 1.0) { return x; }
-"""
-ext = load_inline(name="sum_ext", cpp_sources="", cuda_sources=src, functions=["row_sum"])
-''',
-    good=(
-        """
-import torch
-from torch.utils.cpp_extension import load_inline
-src = "torch::Tensor row_sum(torch::Tensor x) { return x; }"
-ext = load_inline(name="sum_ext", cpp_sources="torch::Tensor row_sum(torch::Tensor x);",
-                  cuda_sources=src, functions=["row_sum"])
-""",
-        """
-import torch
-from torch.utils.cpp_extension import load_inline
-def build(decl):
-    return load_inline(name="sum_ext", cpp_sources=decl, cuda_sources="", functions=["row_sum"])
-""",
+    bad=_BAD,
+    good=_BAD.replace(
+        '""\n#include <torch/extension.h>\ntorch::Tensor row_sum(torch::Tensor x, double scale = 1.0) { return x; }\n"""\next = load_inline(name="sum_ext", cpp_sources="",',
+        'torch::Tensor row_sum(torch::Tensor x) { return x; }"\next = load_inline(name="sum_ext", cpp_sources="torch::Tensor row_sum(torch::Tensor x);",\n                 ',
     ),
     detects=("text", "build"),
     languages=("cuda",),

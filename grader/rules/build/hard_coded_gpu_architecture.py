@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from grader.records import Context
+from grader.records import Context, Edit, Evidence, Finding
 from grader.rules.rule import Rule
+from grader.source import Source
 from grader.source.analysis.diagnostics import confirming
 from grader.source.code_edits import delete_item, delete_keyword, delete_statement, fix
 from grader.source.python_code import PythonCode, constant_text, python_code
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from grader.records import Edit, Evidence, Finding
-    from grader.source import Source
 
 MARKS = (
     "-arch",
@@ -51,7 +46,6 @@ def _flags(source: Source, evidence: tuple[Evidence, ...]) -> Iterator[Finding]:
                 source.place(value),
                 _message(" ".join(flags), evidence),
                 severity="error" if evidence else "warning",
-                confidence="proven" if evidence else "likely",
                 evidence=evidence,
                 fixes=fix(
                     "leave the architecture to torch", _without(source, extension.node, value)
@@ -82,7 +76,6 @@ def _variable(
                 f"{VARIABLE} = {code.text(node.value)} fixes the GPU models that the kernels are "
                 "compiled for; on another one they may not start",
                 severity="error" if evidence else "warning",
-                confidence="proven" if evidence else "likely",
                 evidence=evidence,
                 fixes=fix("leave the architecture to torch", [delete_statement(source, node)]),
             )
@@ -114,8 +107,7 @@ RULE = Rule(
     why="Without a flag torch compiles for the card that is there. A fixed architecture makes the same file fail on the next machine.",
     bad=(
         HEAD + 'ext = load_inline(name="e", cpp_sources="", cuda_sources="", functions=["f"],\n'
-        '                  extra_cuda_cflags=["-O3", "-arch=sm_90"])\n',
-        HEAD + 'os.environ["TORCH_CUDA_ARCH_LIST"] = "8.0"\n',
+        '                  extra_cuda_cflags=["-O3", "-arch=sm_90"])\n'
     ),
     good=HEAD + 'os.environ["MAX_JOBS"] = "4"\next = load_inline(name="e", cpp_sources="", '
     'cuda_sources="",\n    functions=["f"], extra_cuda_cflags=["-O3", "--use_fast_math"])\n',

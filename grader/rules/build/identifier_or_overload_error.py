@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from grader.records import Context, Evidence, Finding, Place
-from grader.rules.rule import Example, Rule
-from grader.source.analysis.diagnostics import confirming, explain, failures
+from tree_sitter import Node
+
+from grader.records import Context, Evidence, Finding, Fix, Place
+from grader.rules.rule import Rule
+from grader.source import Source, Unit
+from grader.source.analysis.diagnostics import Explained, confirming, explain, failures
 from grader.source.code_edits import fix, replace_node
 from grader.source.cpp_types import type_of
 from grader.source.cuda_code import around, cuda_code, one_line, read_call, text, units
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tree_sitter import Node
-
-    from grader.records import Fix
-    from grader.source import Source, Unit
-    from grader.source.analysis.diagnostics import Explained
 
 PLAIN = re.compile(r"^[a-z][a-z0-9]*(?:_[a-z0-9]+)*$")
 KNOWN = {"stdout", "stderr", "stdin", "errno", "self", "this", "half", "float2", "float3", "float4"}
@@ -52,7 +46,6 @@ def _from_evidence(source: Source, context: Context) -> Iterator[Finding]:
         yield RULE.finding(
             _of_the_helper(source, first) or first.place or _build_call(source),
             message[:400],
-            confidence="proven",
             evidence=group,
         )
 
@@ -141,7 +134,6 @@ def _from_idioms(unit: Unit, context: Context) -> Iterator[Finding]:
         yield RULE.finding(
             place,
             message,
-            confidence="proven" if evidence else "likely",
             evidence=evidence,
             fixes=fixes,
         )
@@ -254,7 +246,6 @@ def _unknown_names(unit: Unit, context: Context) -> Iterator[Finding]:
             yield RULE.finding(
                 unit.place(used[0]),
                 f"{name} is used here, but nothing in the CUDA text defines it",
-                confidence="proven" if evidence else "likely",
                 evidence=evidence,
             )
 
@@ -309,46 +300,12 @@ RULE = Rule(
     summary="The C++ text uses a name that does not exist there, or calls a function in a form that C++ does not have.",
     why="This is the compiler's own verdict, put into words, where no other rule explains it; and "
     "some idioms of Python that no C++ compiler takes.",
-    bad=(
-        """
+    bad="""
 torch::Tensor f(torch::Tensor x, int a, int b) {
     return x.reshape(a, b);
 }
 """,
-        KERNEL.replace("SCALE", "scale_factor"),
-        KERNEL.replace("SCALE", "None"),
-        KERNEL.replace("x[i] * SCALE", "n ** 2"),
-        KERNEL.replace("return y;", "return torch::max(x, 1).values;"),
-        Example(
-            KERNEL.replace("SCALE", "2.0f"),
-            Context(
-                evidence=(
-                    Evidence(kind="compiler", code="error", text='identifier "c_in" is undefined'),
-                )
-            ),
-        ),
-    ),
-    good=(
-        KERNEL.replace("SCALE", "M_PI"),
-        """
-#define SCALE 2.0f
-enum Mode { first, second };
-struct Pair { float left; float right; };
-__global__ void k(const float* x, float* y, int n) {
-    auto [low, high] = Pair{1.0f, 2.0f};
-    // None of this is True
-    for (int i = threadIdx.x, step = blockDim.x; i < n; i += step) {
-        Pair pair = {x[i], x[i]};
-        auto twice = [=](float value) { return value * n; };
-        y[i] = twice(pair.left) * SCALE + low + high + (float)first + warpSize;
-    }
-    asm volatile("mov.u32 %0, %%laneid;" : "=r"(n));
-}
-torch::Tensor f(torch::Tensor x, int64_t a, int64_t b) {
-    return x.reshape({a, b}).view(-1);
-}
-""",
-    ),
+    good=KERNEL.replace("SCALE", "M_PI"),
     detects=("build", "text"),
     languages=("cuda",),
     guards="One finding for one cause: errors on one line and the broken grammar that an error "

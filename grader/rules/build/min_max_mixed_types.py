@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from grader.records import Context
+from grader.records import Context, Finding, Fix
 from grader.rules.rule import Rule
+from grader.source import Source, Unit
 from grader.source.analysis.diagnostics import confirming
 from grader.source.code_edits import fix
 from grader.source.cpp_types import type_of
 from grader.source.cuda_code import Call, cuda_code, text, units
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from grader.records import Finding, Fix
-    from grader.source import Source, Unit
 
 SPELLED = {"long": "int64_t", "ulong": "size_t", "ll": "long long", "ull": "unsigned long long"}
 RANK = ("int", "unsigned", "long", "ulong", "ll", "ull", "float", "double")
@@ -54,7 +49,6 @@ def _call(unit: Unit, call: Call, context: Context) -> Iterator[Finding]:
         f"{call.name} takes two values of one type, but {names[0]} and {names[1]}: "
         + ("no version fits" if qualified else "several versions fit equally well")
         + ", and the build stops",
-        confidence="proven" if evidence else "likely",
         evidence=evidence,
         fixes=_fixes(unit, call, first, second),
     )
@@ -92,16 +86,8 @@ RULE = Rule(
     why="std::min is a template with a single type for both arguments, and sizes of tensors are "
     "64 bits wide. CUDA's own min has versions for some pairs only. Name the type, or cast.",
     bad=(
-        (
-            "torch::Tensor f(torch::Tensor x) {\n    int b = std::min(x.size(0), 256);\n    return "
-            "x;\n}"
-        ),
-        """
-__global__ void k(const float* x, float* y, int64_t n) {
-    int last = min(n, 256);
-    y[threadIdx.x] = max(x[threadIdx.x], 0) * last;
-}
-""",
+        "torch::Tensor f(torch::Tensor x) {\n    int b = std::min(x.size(0), 256);\n    return "
+        "x;\n}"
     ),
     good="""
 __global__ void k(const float* x, float* y, int n, unsigned m) {

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from grader.records import Context
+from tree_sitter import Node
+
+from grader.records import Context, Evidence, Finding, Place
 from grader.rules.rule import Rule
+from grader.source import Extension, Source, Unit
 from grader.source.analysis.diagnostics import confirming, failures
 from grader.source.analysis.library_headers import declared_in
 from grader.source.code_edits import add_include, fix
 from grader.source.cuda_code import around, cuda_code, text, units
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tree_sitter import Node
-
-    from grader.records import Evidence, Finding, Place
-    from grader.source import Extension, Source, Unit
 
 EVERYTHING = ("ATen/native/cuda/", "ATen/cuda/detail/", "ATen/cuda/cub")
 """Folders of internal headers that bring in most others; where one is included, be silent."""
@@ -164,7 +159,6 @@ def _missing(
         places[0],
         f"{' and '.join(names[:3])} {verb} declared in {header}, which is not included, "
         f"so the build stops here; {_brought_by(header)} does not bring it in",
-        confidence="proven" if evidence else "likely",
         evidence=evidence,
         fixes=fix(f"include {header}", [add_include(unit, header)], certain=True),
         names=list(names),
@@ -195,15 +189,7 @@ def _defined(unit: Unit) -> set[str]:
     } | {function.name for function in (*unit.functions, *unit.declarations)}
 
 
-RULE = Rule(
-    code="BLD001",
-    name="missing-torch-cuda-header",
-    severity="error",
-    summary="A helper of PyTorch or of a CUDA library is used but the header that declares it is not included, so nvcc stops.",
-    why="torch/extension.h brings in tensors and pybind11, but neither streams nor CUDA's error checks. One include line puts it right; "
-    "it is the most frequent single cause of failed builds.",
-    bad=(
-        """
+_BAD = """
 #include <torch/extension.h>
 #include <cuda_runtime.h>
 __global__ void k(float* p) { p[threadIdx.x] = 1.0f; }
@@ -211,41 +197,17 @@ torch::Tensor f(torch::Tensor x) {
     k<<<1, 32, 0, at::cuda::getCurrentCUDAStream()>>>(x.data_ptr<float>());
     return x;
 }
-""",
-        """
-#include <torch/extension.h>
-__global__ void k(float* p) { p[threadIdx.x] = 1.0f; }
-torch::Tensor f(torch::Tensor x) {
-    const at::cuda::OptionalCUDAGuard guard(device_of(x));
-    k<<<1, 32>>>(x.data_ptr<float>());
-    C10_CUDA_KERNEL_LAUNCH_CHECK();
-    return x;
-}
-""",
-    ),
-    good=(
-        """
-#include <torch/extension.h>
-#include <ATen/cuda/CUDAContext.h>
-__global__ void k(float* p) { p[threadIdx.x] = 1.0f; }
-torch::Tensor f(torch::Tensor x) {
-    k<<<1, 32, 0, at::cuda::getCurrentCUDAStream()>>>(x.data_ptr<float>());
-    C10_CUDA_KERNEL_LAUNCH_CHECK();
-    return x;
-}
-""",
-        """
-#include <torch/extension.h>
-#define C10_CUDA_CHECK(call) call
-// at::cuda::getCurrentCUDAStream() would be better here
-torch::Tensor f(torch::Tensor x) {
-    C10_CUDA_CHECK(cudaGetLastError());
-#if 0
-    auto s = at::cuda::getCurrentCUDAStream();
-#endif
-    return x;
-}
-""",
+"""
+RULE = Rule(
+    code="BLD001",
+    name="missing-torch-cuda-header",
+    severity="error",
+    summary="A helper of PyTorch or of a CUDA library is used but the header that declares it is not included, so nvcc stops.",
+    why="torch/extension.h brings in tensors and pybind11, but neither streams nor CUDA's error checks. One include line puts it right; "
+    "it is the most frequent single cause of failed builds.",
+    bad=_BAD,
+    good=_BAD.replace("cuda_runtime", "ATen/cuda/CUDAContext").replace(
+        "    return", "    C10_CUDA_KERNEL_LAUNCH_CHECK();\n    return"
     ),
     detects=("text", "build"),
     languages=("cuda",),

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from grader.records import Context
+from grader.records import Context, Evidence, Finding, Fix
 from grader.rules.rule import Rule
+from grader.source import Kernel, SharedArray, Source, Unit
 from grader.source.analysis.diagnostics import errors
 from grader.source.constants import fold, size_of
 from grader.source.cuda_code import around
@@ -17,12 +18,6 @@ from grader.source.instantiations import (
 )
 from grader.source.rewriting.shared_arrays import make_dynamic, unstage
 from grader.source.rewriting.shared_sizes import cap, shrink
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from grader.records import Evidence, Finding, Fix
-    from grader.source import Kernel, SharedArray, Source, Unit
 
 LIMIT = 49_152
 """Bytes of static shared memory that ptxas allows a block, on every GPU."""
@@ -64,9 +59,7 @@ def _kernel(source: Source, unit: Unit, kernel: Kernel, context: Context) -> Ite
     if _total(worst) <= LIMIT and not evidence:
         return
     if not worst:
-        yield RULE.finding(
-            unit.place(arrays[0].node), evidence[0].text, confidence="proven", evidence=evidence
-        )
+        yield RULE.finding(unit.place(arrays[0].node), evidence[0].text, evidence=evidence)
         return
     yield _finding(unit, kernel, found, worst, evidence)
 
@@ -93,7 +86,6 @@ def _finding(
             else ", so ptxas refuses the kernel"
         ),
         severity="warning" if overlap and not evidence else "error",
-        confidence="proven" if evidence else "likely",
         evidence=evidence,
         fixes=_fixes(unit, kernel, largest, worst),
         kernels=(kernel.name,),
@@ -184,8 +176,7 @@ RULE = Rule(
     summary="One block asks for more fixed shared memory than the compiler allows (48 KB), so ptxas refuses the kernel.",
     why="The limit of fixed arrays is 49152 bytes on every GPU. More is only to be had as dynamic "
     "shared memory, with an opt-in call before the launch, up to 99 to 227 KB by card.",
-    bad=(
-        """
+    bad="""
 #define TILE 16384
 __global__ void k(const double* __restrict__ x, double* y) {
     __shared__ double tile[TILE];
@@ -198,26 +189,7 @@ torch::Tensor f(torch::Tensor x) {
     return y;
 }
 """,
-        """
-template <typename T> __global__ void k(const T* x, T* y, int n) {
-    __shared__ T row[8 * 1024];
-    for (int i = threadIdx.x; i < n; i += blockDim.x) {
-        row[i] = x[blockIdx.x * n + i];
-    }
-    __syncthreads();
-    for (int i = threadIdx.x; i < n; i += blockDim.x) y[blockIdx.x * n + i] = row[i] * T(2);
-}
-torch::Tensor f(torch::Tensor x) {
-    auto y = torch::empty_like(x);
-    AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "f", [&] {
-        k<scalar_t><<<1, 256>>>(x.data_ptr<scalar_t>(), y.data_ptr<scalar_t>(), 5);
-    });
-    return y;
-}
-""",
-    ),
-    good=(
-        """
+    good="""
 template <typename T, int N> __global__ void k(const T* x, T* y, int n) {
     __shared__ T row[N];
     __shared__ float part[64][64 + 1];
@@ -229,19 +201,6 @@ torch::Tensor f(torch::Tensor x) {
     return x;
 }
 """,
-        """
-__global__ void k(float* y) {
-    extern __shared__ float row[];
-    row[threadIdx.x] = 1.0f;
-    y[threadIdx.x] = row[threadIdx.x];
-}
-torch::Tensor f(torch::Tensor x) {
-    cudaFuncSetAttribute(k, cudaFuncAttributeMaxDynamicSharedMemorySize, 96 * 1024);
-    k<<<1, 256, 96 * 1024>>>(x.data_ptr<float>());
-    return x;
-}
-""",
-    ),
     detects=("text", "build"),
     languages=("cuda",),
     guards="Macros, constants and template arguments are resolved; where a size stays unknown, the "

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from grader.records import Context, Edit, Evidence, Finding, Place
-from grader.rules.rule import Example, Rule
-from grader.source import nodes_under
+from tree_sitter import Node
+
+from grader.records import Context, Edit, Evidence, Finding, MissingGradient, Place
+from grader.rules.rule import Rule
+from grader.source import Source, Unit, nodes_under
 from grader.source.code_edits import fix
 from grader.source.cpp_types import type_of
 from grader.source.cuda_code import Call, cuda_code, descendants, read_call, text, units
 from grader.source.python_code import Function, PythonCode, python_code
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tree_sitter import Node
-
-    from grader.source import Source, Unit
 
 FORMS = ("shape", "dtype", "device", "count", "type")
 OFF_THE_GPU = {"cpu", "numpy", "tolist"}
@@ -41,7 +36,6 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         yield RULE.finding(
             _where_returned(source, code, _form(seen[0])),
             seen[0].text,
-            confidence="proven",
             evidence=seen,
             other_form=True,
             cause="form",
@@ -49,7 +43,8 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 
 
 def _observed(context: Context) -> list[Evidence]:
-    return [item for item in context.seen("mismatch", "probe") if _form(item) in FORMS]
+    seen = (item for item in context.seen("mismatch", "probe") if _form(item) in FORMS)
+    return [item for item in seen if not isinstance(item.details, MissingGradient)]
 
 
 def _form(item: Evidence) -> str:
@@ -118,7 +113,6 @@ def _python(source: Source, call: ast.Call, evidence: list[Evidence]) -> Finding
         source.place(call),
         f"the result is returned through .{name}(): it is on the CPU, while the reference's result "
         "is on the GPU, so the comparison fails whatever the numbers are",
-        confidence="proven" if evidence else "likely",
         evidence=evidence,
         fixes=fix(
             "leave the result on the GPU", [Edit(start=start, end=end, text="")], certain=True
@@ -150,7 +144,6 @@ def _cpp(unit: Unit, call: Call, evidence: list[Evidence]) -> Finding:
         unit.place(call.node),
         f"the result is returned through .{call.name}(): it is on the CPU, while the reference's "
         "result is on the GPU, so the comparison fails whatever the numbers are",
-        confidence="proven" if evidence else "likely",
         evidence=evidence,
         fixes=fix("leave the result on the GPU", [unit.edit(start, end, "")], certain=True),
         other_form=True,
@@ -207,26 +200,7 @@ RULE = Rule(
     summary="The result has another shape, dtype or device than the reference result.",
     why="Graders compare shape, type and device before they compare numbers. A result on the CPU "
     "fails although every number in it may be right.",
-    bad=(
-        HEAD + BODY.replace("RESULT", "y.cpu()"),
-        HEAD + BODY.replace("y = x * 2", 'y = (x * 2).to("cpu")').replace("RESULT", "y"),
-        (
-            "torch::Tensor f(torch::Tensor x) {\n    auto y = torch::empty_like(x);\n"
-            "    return y.cpu();\n}"
-        ),
-        Example(
-            "torch::Tensor f(torch::Tensor x) {\n    auto y = torch::empty({x.size(0)}, "
-            "x.options());"
-            "\n    return y;\n}",
-            Context(
-                evidence=(
-                    Evidence(
-                        kind="mismatch", code="shape", text="shape (16,) where (16, 1) is expected"
-                    ),
-                )
-            ),
-        ),
-    ),
+    bad=HEAD + BODY.replace("RESULT", "y.cpu()"),
     good=HEAD
     + BODY.replace(
         "y = x * 2", "n = x.sum().cpu().item()\n        y = x.to(torch.float32)"

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Edit, Finding, Fix
 from grader.rules.rule import Rule
-from grader.source import nodes_under
+from grader.source import Source, nodes_under
 from grader.source.analysis.diagnostics import confirming
 from grader.source.analysis.reference_text import reference_parameters
 from grader.source.code_edits import fix
 from grader.source.python_code import Function, PythonCode, python_code
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from grader.source import Source
 
 
 @dataclass(frozen=True)
@@ -112,7 +107,6 @@ def _finding(
         source.line_place(function.lineno),
         f"{subject} of ModelNew takes {takes} argument{'s' * (takes != '1')}, and {whose} passes "
         f"{count}: TypeError before anything is computed",
-        confidence="proven" if evidence else "likely",
         evidence=evidence,
         fixes=_fixes(source, function, arity, count, context),
     )
@@ -146,7 +140,6 @@ def _no_module(source: Source, code: PythonCode, model: ast.ClassDef) -> Iterato
             source.place(model.bases[0]),
             f"{model.name} is an autograd.Function and no module, so it can't be built, moved to the GPU and called "
             "like the reference; it has to be an nn.Module whose forward calls such a function's `apply`",
-            confidence="likely",
         )
 
 
@@ -225,13 +218,7 @@ RULE = Rule(
     bad=(
         HEAD + "class ModelNew(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
         "    def forward(self, x, y):\n        return x\n"
-        "def get_inputs():\n    return [torch.rand(3)]\n",
-        HEAD + "class ModelNew(nn.Module):\n    def __init__(self, n):\n        self.n = n\n"
-        "    def forward(self, x):\n        return x\n",
-        HEAD + "class ModelNew(nn.Module):\n    def run(self, x):\n        return x\n",
-        HEAD
-        + "class ModelNew(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x):\n"
-        "        return x\n",
+        "def get_inputs():\n    return [torch.rand(3)]\n"
     ),
     good=HEAD + "class ModelNew(nn.Module):\n"
     "    def __init__(self, n, eps=1e-5, *more):\n        super(ModelNew, self).__init__()\n"

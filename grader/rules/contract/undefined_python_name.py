@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 import builtins
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
 
 from grader.records import Context, Finding, Fix
 from grader.rules.rule import Rule
-from grader.source import nodes_under
+from grader.source import Source, nodes_under
 from grader.source.analysis.diagnostics import confirming
 from grader.source.analysis.unbound_names import (
     MODULE_NAMES,
@@ -20,11 +20,6 @@ from grader.source.analysis.unbound_names import (
 )
 from grader.source.code_edits import fix, insert_line_before
 from grader.source.python_code import Function, PythonCode, python_code
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from grader.source import Source
 
 INPUT_FUNCTIONS = {"get_inputs", "get_init_inputs", "get_test_inputs"}
 
@@ -119,7 +114,6 @@ def _finding(
         source.place(nodes[0]),
         message,
         severity="warning" if for_inputs and context.task is not None and not evidence else "error",
-        confidence="proven" if evidence else "likely",
         evidence=evidence,
         fixes=fixes,
         names=names,
@@ -219,22 +213,10 @@ RULE = Rule(
     severity="error",
     summary="A Python name is used that nothing defines, so the call stops with NameError.",
     why="A submission is a file of its own: names of the reference file are not in it. The sizes that get_inputs uses are the usual case.",
-    bad=(
-        HEAD + "def get_inputs():\n    return [torch.rand(batch_size, dim)]\n",
-        HEAD + "class ModelNew(Model):\n    pass\n",
-        HEAD + "ext = build(source)\nsource = 'x'\ndef build(s):\n    return s\n",
-    ),
+    bad=HEAD + "def get_inputs():\n    return [torch.rand(batch_size, dim)]\n",
     good=(
         HEAD + "batch_size, dim = 128, 4096\ndef get_inputs():\n"
-        "    return [torch.rand(batch_size, dim)]\n",
-        HEAD + "from math import *\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n"
-        "        return x * tau\n",
-        HEAD + "try:\n    unknown\nexcept NameError:\n    unknown = None\n"
-        "rows = [r for r in range(3) if (q := r)]\nf = lambda a, *b, **c: (a, b, c, late)\nlate = "
-        "1\n"
-        "def g():\n    global made\n    made = 1\n    import os.path\n    return os, __file__\n"
-        "def h():\n    g()\n    return made\n"
-        "class C:\n    size = 3\n    def m(self) -> 'Unknown':\n        return __class__, q\n",
+        "    return [torch.rand(batch_size, dim)]\n"
     ),
     detects=("text", "build"),
     guards="Star imports, exec and globals() make it silent, and so does a try that expects the "

@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from grader.records import Context
+from grader.records import Context, Finding
 from grader.rules.rule import Rule
-from grader.source import dotted, nodes_under
+from grader.source import Source, dotted, nodes_under
 from grader.source.analysis.extension_use import holders, mentions
 from grader.source.python_code import Function, PythonCode, python_code
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from grader.records import Finding
-    from grader.source import Source
 
 REFERENCE = {"Model", "RefModel", "ReferenceModel", "OriginalModel"}
 
@@ -127,33 +121,10 @@ RULE = Rule(
     summary="ModelNew is the reference under another name: it inherits its forward, or calls it.",
     why="Some graders run a submission in one namespace with the reference, where `class "
     "ModelNew(Model): pass` is always right and never faster.",
-    bad=(
-        f"{HEAD}class ModelNew(Model):\n    pass\n",
-        (
-            f"{HEAD}{REF}class ModelNew(Model):\n    def forward(self, x):\n"
-            "        return super().forward(x)\n"
-        ),
-        (
-            f"{HEAD}{REF}class ModelNew(nn.Module):\n    def __init__(self):\n"
-            "        super().__init__()\n        self.inner = Model()\n    def forward(self, x):\n"
-            "        return self.inner(x)\n"
-        ),
-    ),
+    bad=f"{HEAD}class ModelNew(Model):\n    pass\n",
     good=(
-        (
-            f'{HEAD}{REF}class ModelNew(Model):\n    """Forward pass of the model."""\n'
-            "    def forward(self, x):\n        return torch.relu(x) * 1\n"
-        ),
-        (
-            f"{HEAD}class ModelNew(nn.Module):\n    def forward(self, x):\n"
-            "        return super().forward(x)\n"
-        ),
-        (
-            f"{HEAD}from torch.utils.cpp_extension import load_inline\n"
-            'ext = load_inline(name="e", cpp_sources="", cuda_sources="", functions=["f"])\n'
-            "class Model(nn.Module):\n    def forward(self, x):\n        return ext.f(x)\n"
-            "class ModelNew(Model):\n    pass\n"
-        ),
+        f'{HEAD}{REF}class ModelNew(Model):\n    """Forward pass of the model."""\n'
+        "    def forward(self, x):\n        return torch.relu(x) * 1\n"
     ),
     detects=("text",),
     guards="Deriving from the reference for its constructor and parameters, with a forward of one's own, is fine, "

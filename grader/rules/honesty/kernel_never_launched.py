@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from grader.records import Context
+from tree_sitter import Node
+
+from grader.records import Context, Finding
 from grader.records.observed import KERNELS_MATTER, seen_wrong
 from grader.rules.rule import Rule
-from grader.source import nodes_under
+from grader.source import Kernel, Source, Unit, nodes_under
 from grader.source.analysis.data_flow import depends, parameters, tainted
 from grader.source.analysis.extension_use import (
     computes_with_torch,
@@ -24,14 +26,6 @@ from grader.source.code_edits import delete_lines_of, fix
 from grader.source.cuda_code import units
 from grader.source.library_calls import library_calls
 from grader.source.python_code import Function, PythonCode, python_code
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tree_sitter import Node
-
-    from grader.records import Finding
-    from grader.source import Kernel, Source, Unit
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
@@ -225,43 +219,19 @@ def _torch_does_it(code: PythonCode) -> bool:
     )
 
 
-HEAD = "import torch\nfrom torch import nn\nfrom torch.utils.cpp_extension import load_inline\n"
-SOURCE = '''d = "torch::Tensor f(torch::Tensor x);"
-s = """
-__global__ void k(const float* x, float* y) { y[threadIdx.x] = x[threadIdx.x]; }
-torch::Tensor f(torch::Tensor x) {
-    auto y = torch::empty_like(x);
-    k<<<1, 32>>>(x.data_ptr<float>(), y.data_ptr<float>());
-    return y;
-}
-"""
-ext = load_inline(name="e", cpp_sources=d, cuda_sources=s, functions=["f"])
-'''
-MODEL = "class ModelNew(nn.Module):\n    def forward(self, x):\n"
 RULE = Rule(
     code="CHT003",
     name="kernel-never-launched",
     severity="warning",
     summary="A kernel is written but never started, or forward never reaches it; the work is done by something else.",
     why="The file looks like a CUDA answer and is PyTorch. Either the launch was forgotten, or the kernel is a decoy.",
-    bad=(
-        """
+    bad="""
 __global__ void fast(const float* x, float* y) { y[threadIdx.x] = x[threadIdx.x]; }
 torch::Tensor f(torch::Tensor x) {
     return torch::relu(x);
 }
 """,
-        f"{HEAD}{SOURCE}{MODEL}        return torch.relu(x)\n",
-        f"{HEAD}{SOURCE}{MODEL}        y = ext.f(x)\n        return torch.relu(x)\n",
-        f"{HEAD}{SOURCE}{MODEL}        return torch.relu(x) + 0 * ext.f(x)\n",
-        (
-            f"{HEAD}{SOURCE}class ModelNew(nn.Module):\n    def __init__(self):\n"
-            "        super().__init__()\n        self.fast = False\n    def forward(self, x):\n"
-            "        if self.fast:\n            return ext.f(x)\n        return torch.relu(x)\n"
-        ),
-    ),
-    good=(
-        """
+    good="""
 template <typename T> __global__ void a(T* y) { y[threadIdx.x] = T(1); }
 __global__ void b(float* y) { y[threadIdx.x] = 1.0f; }
 __global__ void c(float* y) { y[threadIdx.x] = 1.0f; }
@@ -275,49 +245,6 @@ torch::Tensor f(torch::Tensor x) {
     return x;
 }
 """,
-        (
-            f"{HEAD}{SOURCE}class Relu(torch.autograd.Function):\n    @staticmethod\n"
-            "    def forward(ctx, x):\n        return ext.f(x)\n"
-            f"{MODEL}        return torch.relu(Relu.apply(x))\n"
-        ),
-        (
-            f"{HEAD}{SOURCE}class Layer(nn.Module):\n    def forward(self, x):\n        return "
-            f"ext.f(x)\n"
-            "class ModelNew(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
-            "        self.net = nn.Sequential(Layer(), nn.Linear(3, 3))\n"
-            "    def forward(self, x):\n        y = self.net(x)\n        return torch.sigmoid(y)\n"
-        ),
-        (
-            f"{HEAD}{SOURCE}class Layer(nn.Module):\n    def forward(self, x):\n        return "
-            f"ext.f(x)\n"
-            "class ModelNew(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
-            "        self.layers = nn.ModuleList()\n        self.layers.append(Layer())\n"
-            "    def forward(self, x):\n        for layer in self.layers:\n"
-            "            x = torch.tanh(layer(x))\n        return x\n"
-        ),
-        (
-            f"{HEAD}{SOURCE}class Layer(nn.Module):\n    def forward(self, x):\n        return "
-            f"ext.f(x)\n"
-            "class ModelNew(nn.Module):\n    def __init__(self, count):\n"
-            "        super().__init__()\n        layers = []\n        for i in range(count):\n"
-            "            layers.append(self._layer(i))\n        self.layers = nn.ModuleList(layers)\n"
-            "    def _layer(self, i):\n        return nn.Sequential(Layer(), nn.Linear(i, 3))\n"
-            "    def forward(self, x):\n        for layer in self.layers:\n"
-            "            x = torch.cat([x, layer(x)], 1)\n        return x\n"
-        ),
-        (
-            f"{HEAD}{SOURCE}class Layer(nn.Module):\n    def forward(self, x):\n        return "
-            f"ext.f(x)\n"
-            "class ModelNew(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
-            "        def block(n):\n            return nn.Sequential(nn.Linear(n, n), Layer())\n"
-            "        self.net = nn.Sequential(block(3), block(3))\n"
-            "    def forward(self, x):\n        y = self.net(x)\n        return torch.relu(y)\n"
-        ),
-        (
-            f"{HEAD}{SOURCE}READY = False\ndef ready():\n    global READY\n    READY = True\n"
-            f"{MODEL}        if READY:\n            return ext.f(x)\n        return torch.relu(x)\n"
-        ),
-    ),
     detects=("text",),
     guards="Function pointers, cudaLaunchKernel, launching macros, autograd functions, submodules and torch.ops are followed. A kernel "
     "beside others that do run is only a note.",

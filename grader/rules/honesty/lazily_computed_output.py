@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from grader.records import Context
+from grader.records import Context, Finding
 from grader.rules.rule import Rule
+from grader.source import Source
 from grader.source.python_code import python_code
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from grader.records import Finding
-    from grader.source import Source
 
 TENSORS = {"torch.Tensor", "torch.nn.Parameter", "torch.FloatTensor"}
 HOOKS = {"__torch_function__", "__torch_dispatch__", "__array__", "__eq__", "allclose", "__sub__"}

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from grader.records import Context
+from grader.records import Context, Finding, Severity
 from grader.records.observed import seen_wrong
 from grader.rules.rule import Rule
-from grader.source import nodes_under
+from grader.source import Source, Unit, nodes_under
 from grader.source.analysis.data_flow import depends, parameters, tainted
 from grader.source.analysis.extension_use import calls_builder, holders, mentions
 from grader.source.analysis.lasting_places import (
@@ -19,12 +19,6 @@ from grader.source.analysis.lasting_places import (
 )
 from grader.source.cuda_code import cuda_code, descendants, text
 from grader.source.python_code import Function, PythonCode, python_code
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from grader.records import Finding, Severity
-    from grader.source import Source, Unit
 
 MEMOISERS = {"functools.lru_cache", "functools.cache", "lru_cache", "cachetools.cached"}
 
@@ -212,41 +206,13 @@ RULE = Rule(
     why="A benchmark calls forward many times with the same tensor. What is remembered by address, "
     "shape or call is not computed, and wrong as soon as the values change.",
     bad=(
-        (
-            f"{MODEL}        key = x.data_ptr()\n        if key not in self.cache:\n"
-            "            self.cache[key] = ext.f(x)\n        return self.cache[key]\n"
-        ),
-        (
-            f"{MODEL}        if self.last is not None:\n            return self.last\n"
-            "        y = ext.f(x)\n        self.last = y\n        return y\n"
-        ),
+        f"{MODEL}        key = x.data_ptr()\n        if key not in self.cache:\n"
+        "            self.cache[key] = ext.f(x)\n        return self.cache[key]\n"
     ),
     good=(
-        (
-            f"{MODEL}        if self.buffer is None or self.buffer.shape != x.shape:\n"
-            "            self.buffer = torch.empty_like(x)\n        ext.f(x, self.buffer)\n"
-            "        return self.buffer\n"
-        ),
-        (
-            f"{MODEL}        if self.packed is None:\n"
-            "            self.packed = self.weight.t().contiguous()\n"
-            "        return ext.f(x, self.packed)\n"
-        ),
-        f"{MODEL}        self.last = ext.f(x)\n        return self.last\n",
-        (
-            f"{HEAD}built = {{}}\ndef get(name):\n    if name not in built:\n"
-            "        made = load_inline(name=name, cpp_sources='', cuda_sources='', "
-            "functions=['f'])\n        built[name] = made\n    return built[name]\n"
-            "class ModelNew(nn.Module):\n    def forward(self, x):\n"
-            "        return get('e').f(x)\n"
-        ),
-        (
-            f"{MODEL}        if self.last is None:\n            self.buffer = x.clone()\n"
-            "            self.graph = torch.cuda.CUDAGraph()\n"
-            "            with torch.cuda.graph(self.graph):\n"
-            "                self.last = ext.f(self.buffer)\n        self.buffer.copy_(x)\n"
-            "        self.graph.replay()\n        return self.last.clone()\n"
-        ),
+        f"{MODEL}        if self.buffer is None or self.buffer.shape != x.shape:\n"
+        "            self.buffer = torch.empty_like(x)\n        ext.f(x, self.buffer)\n"
+        "        return self.buffer\n"
     ),
     detects=("text", "evidence"),
     guards="A warning where no run shows a wrong result. Packed weights, workspaces, extensions and output buffers that are written anew are no "

@@ -5,21 +5,17 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Evidence, Finding, Fix
 from grader.records.observed import kernel_of, refused
 from grader.rules.proofs import launch_cause
 from grader.rules.rule import Rule
+from grader.source import Source
 from grader.source.analysis.host_code import refuses, resolve
 from grader.source.analysis.walks import Case, cases, full_size_of, spans
 from grader.source.code_edits import fix
 from grader.source.cuda_code import text
-from grader.source.flow.tree import Items
-
-if TYPE_CHECKING:
-    from grader.source import Source
-    from grader.source.flow.tree import Node
+from grader.source.flow.tree import Items, Node
 
 MOST, REGISTERS = 1024, 65_536
 
@@ -45,7 +41,6 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                 severity="warning" if follows and not proof else None,
                 predicts="elsewhere" if follows and not proof else None,
                 fixes=(*_clamp(case), *_smaller(case)),
-                confidence="proven" if proof else "likely",
                 evidence=proof,
                 workload=full_size_of(context, name),
                 kernels=(case.kernel,),
@@ -75,7 +70,6 @@ def _registers(
             case.place(_where(case)),
             f"`{case.kernel}` needs {most} registers a thread: {threads} threads a block would take "
             f"{most * threads}, and there are {REGISTERS}; the launch fails",
-            confidence="proven" if failed else "likely",
             evidence=failed,
             fixes=_bounds(case, threads),
             kernels=(case.kernel,),
@@ -172,15 +166,7 @@ def _renumbered(case: Case, name: str, size: str = "16") -> Iterator[Fix]:
             yield from fix(f"make {name} {size}", [edit])
 
 
-RULE = Rule(
-    code="IDX003",
-    name="block-too-large-or-too-many-registers",
-    severity="error",
-    summary="The block has more threads than the GPU allows (1024), or needs more registers than a "
-    "block of that size can get; the kernel does not start.",
-    why="No GPU runs more than 1024 threads a block, and its 65536 registers are shared by all of them. The launch fails without a word "
-    "unless somebody asks for the error. Clamp the size and let each thread loop.",
-    bad="""
+_BAD = """
 __global__ void mark(float* y, int n) {
     int i = threadIdx.y * blockDim.x + threadIdx.x;
     if (i < n) y[i] = 1.0f;
@@ -191,19 +177,17 @@ torch::Tensor run(torch::Tensor x) {
     mark<<<1, block>>>(y.data_ptr<float>(), y.numel());
     return y;
 }
-""",
-    good="""
-__global__ void mark(float* y, int n) {
-    int i = threadIdx.y * blockDim.x + threadIdx.x;
-    if (i < n) y[i] = 1.0f;
-}
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty_like(x);
-    dim3 block(32, 8);
-    mark<<<1, block>>>(y.data_ptr<float>(), y.numel());
-    return y;
-}
-""",
+"""
+RULE = Rule(
+    code="IDX003",
+    name="block-too-large-or-too-many-registers",
+    severity="error",
+    summary="The block has more threads than the GPU allows (1024), or needs more registers than a "
+    "block of that size can get; the kernel does not start.",
+    why="No GPU runs more than 1024 threads a block, and its 65536 registers are shared by all of them. The launch fails without a word "
+    "unless somebody asks for the error. Clamp the size and let each thread loop.",
+    bad=_BAD,
+    good=_BAD.replace("64, 32", "32, 8"),
     detects=("text", "build", "evidence"),
     guards="A size that follows the input is a warning unless the task's own size passes the limit, and nothing where the host compares "
     "it.",

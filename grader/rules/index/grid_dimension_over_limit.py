@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Finding
 from grader.records.observed import refused
 from grader.rules.proofs import launch_cause
 from grader.rules.rule import Rule
+from grader.source import Source
 from grader.source.analysis.host_code import grid_node
 from grader.source.analysis.walks import Case, cases, full_size_of
-
-if TYPE_CHECKING:
-    from grader.source import Source
 
 LIMIT = 65_535
 
@@ -32,7 +29,6 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                 case.place(grid_node(case)),
                 f"the grid's {'xyz'[over[0]]} size is {grid[over[0]]} at the task's size, and may be at most {LIMIT}: the launch fails",
                 severity="error",
-                confidence="proven" if proof else "likely",
                 evidence=proof,
                 workload=full_size_of(context, name),
                 kernels=(case.kernel,),
@@ -70,7 +66,6 @@ def _plain_size(case: Case, odd: Case) -> Finding | None:
         f"the grid's {names} {what} {axes_said}); only x may pass {LIMIT}, so the launch fails from {LIMIT + 1} on",
         severity="warning" if severe else "note",
         predicts="elsewhere",
-        confidence="likely",
         kernels=(case.kernel,),
     )
 

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
-from grader.records import Context, Finding, Fix, Task, TensorSpec, Workload
+from tree_sitter import Node
+
+from grader.records import Context, Edit, Finding, Fix, Task, TensorSpec, Workload
 from grader.records.observed import observed, wrapped
 from grader.rules.proofs import settle
 from grader.rules.rule import Example, Rule
+from grader.source import Source, Unit
 from grader.source.analysis.walks import Case, cases, full_size_of, spans
 from grader.source.code_edits import fix
 from grader.source.cuda_code import descendants, one_line, text
 from grader.source.flow import Event
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
-
-    from grader.records import Edit
-    from grader.source import Source, Unit
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
@@ -201,7 +197,7 @@ RULE = Rule(
     why="The product of two ints is an int, also where the sum of both would be used as a 64-bit "
     "address. Cast the first factor to `long long` (or `size_t`, `int64_t`) before multiplying.",
     bad=Example(_CODE, Context(task=_task(70_000, 65_536))),
-    good=(Example(_CODE, Context(task=_task(32_768, 65_535))), _CODE),
+    good=Example(_CODE, Context(task=_task(32_768, 65_535))),
     detects=("text", "evidence"),
     guards="Only where an index computed for the task's own sizes passes the limit: two of three real kernels use int, and almost all of "
     "them never get there.",

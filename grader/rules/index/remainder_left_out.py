@@ -5,20 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from grader.records import Context, Evidence, Finding, Fix
+from tree_sitter import Node
+
+from grader.records import Context, Edit, Evidence, Finding, Fix
 from grader.rules.rule import Rule
+from grader.source import Kernel, Source, Unit
 from grader.source.analysis.host_quotient import Quotient, quotients
 from grader.source.code_edits import fix, replace_node
 from grader.source.cuda_code import cuda_code, descendants, one_line, text
 from grader.source.statements import insert_before, simple_statement
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
-
-    from grader.records import Edit
-    from grader.source import Kernel, Source, Unit
 
 DIVIDED = re.compile(r"(?P<size>[A-Za-z_]\w*)\s*(?:/|>>)\s*(?P<by>.+)", re.DOTALL)
 WIDE = re.compile(r"\b(?:float|int|double|half|uint)[248]\b|__half2|__nv_bfloat162")
@@ -156,7 +152,6 @@ def _host_finding(quotient: Quotient, wrong: tuple[Evidence, ...]) -> Finding:
         quotient.unit.place(quotient.value),
         f"`{quotient.name}` rounds `{one_line(quotient.value)}` down, and {quotient.kernel} goes no further: "
         f"{few} at the end are never written where the size is no multiple of {quotient.by}",
-        confidence="proven",
         evidence=_unwritten(wrong),
         kernels=(quotient.kernel,),
         cause="unwritten",

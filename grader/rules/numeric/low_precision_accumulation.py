@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Finding
 from grader.rules.rule import Rule
+from grader.source import Source, Unit
 from grader.source.code_edits import fix
 from grader.source.flow import flow
 from grader.source.flow.program import Function, Program
 from grader.source.flow.tree import Assign, Binary, Call, Declare, Expr, Loop, Name, Stmt, walk
-
-if TYPE_CHECKING:
-    from grader.source import Source, Unit
 
 HALF = frozenset(
     {"half", "__half", "at::Half", "c10::Half", "__nv_bfloat16", "at::BFloat16", "c10::BFloat16",
@@ -82,26 +79,24 @@ def _finding(unit: Unit, start: Declare, *, plus: bool) -> Finding:
     )
 
 
+_BAD = """
+__global__ void dot(const __half* a, __half* y, int n) {
+    __half s = a[0];
+    for (int i = 1; i < n; ++i) s += a[i];
+    y[0] = s;
+}
+"""
 RULE = Rule(
     code="NUM007",
     name="low-precision-accumulation",
     severity="warning",
     summary="Long sums are kept in half precision, so small terms get lost.",
     why="A half has 11 bits: 2048 + 1 is 2048. Sums belong into float, whatever the data's type.",
-    bad="""
-__global__ void dot(const __half* a, __half* y, int n) {
-    __half s = a[0];
-    for (int i = 1; i < n; ++i) s += a[i];
-    y[0] = s;
-}
-""",
-    good="""
-__global__ void dot(const __half* a, __half* y, int n) {
-    float s = 0.0f;
-    for (int i = 0; i < n; ++i) s += __half2float(a[i]);
-    y[0] = __float2half(s);
-}
-""",
+    bad=_BAD,
+    good=_BAD.replace(
+        " __half s = a[0];\n    for (int i = 1; i < n; ++i) s += a[i];\n    y[0] = s",
+        " float s = 0.0f;\n    for (int i = 0; i < n; ++i) s += __half2float(a[i]);\n    y[0] = __float2half(s)",
+    ),
     detects=("text",),
     languages=("cuda",),
     guards="A template's own type is fine while only float and double are instantiated; partial sums of a few hundred terms are accurate.",

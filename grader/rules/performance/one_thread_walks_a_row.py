@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Finding
 from grader.rules.rule import Rule
+from grader.source import Source
 from grader.source.analysis.traffic import Reach, far_reaching
-
-if TYPE_CHECKING:
-    from grader.source import Source
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Finding
 from grader.rules.rule import Rule
-from grader.source import nodes_under
+from grader.source import Source, nodes_under
 from grader.source.analysis.extension_use import holders, refers, uses_operators
 from grader.source.flow import flow
 from grader.source.flow.tree import Loop, walk
 from grader.source.python_code import PythonCode, python_code
-
-if TYPE_CHECKING:
-    from grader.source import Source
 
 HEAVY = (
     "conv",

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Finding
 from grader.rules.rule import Rule
+from grader.source import Source
 from grader.source.analysis.reduced_result import result_evidence, settled
 from grader.source.analysis.walks import Case, cases
 from grader.source.flow.reduction import Loss, losses
+from grader.source.flow.tree import Node
 from grader.source.rewriting.reductions import join_warps
 from grader.source.statements import enclosing_loops
-
-if TYPE_CHECKING:
-    from grader.source import Source
-    from grader.source.flow.tree import Node
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Edit, Finding, Fix
 from grader.records.observed import wrong_results
 from grader.rules.rule import Rule
+from grader.source import Source
 from grader.source.analysis.reduced_result import result_evidence, settled
 from grader.source.analysis.reduction_steps import (
     Halving,
@@ -25,13 +25,19 @@ from grader.source.cuda_code import descendants
 from grader.source.flow import flow
 from grader.source.flow.loops import assigned_in
 from grader.source.flow.reduction import Loss, losses
-from grader.source.flow.tree import Assign, Binary, Call, Declare, Name, Number, Subscript, walk
+from grader.source.flow.tree import (
+    Assign,
+    Binary,
+    Call,
+    Declare,
+    Name,
+    Node,
+    Number,
+    Subscript,
+    walk,
+)
 from grader.source.rewriting.reductions import store_in_tree
 from grader.source.statements import enclosing_loops
-
-if TYPE_CHECKING:
-    from grader.source import Source
-    from grader.source.flow.tree import Node
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
@@ -69,7 +75,9 @@ def _suspected(source: Source, context: Context) -> Iterator[Finding]:
         return
     for unit in source.cuda:
         for suspect in suspects(flow(unit).program):
-            yield RULE.finding(unit.place(suspect.node), suspect.text, evidence=wrong[:2])
+            yield RULE.finding(
+                unit.place(suspect.node), suspect.text, confidence="likely", evidence=wrong[:2]
+            )
 
 
 FORMS = frozenset({"shape", "dtype", "device", "count", "type"})
@@ -207,16 +215,7 @@ def _lost(case: Case, loss: Loss) -> Finding:
     )
 
 
-RULE = Rule(
-    code="RED002",
-    name="reduction-step-loses-values",
-    severity="error",
-    summary="The summing loop adds something other than the running total, so own values or whole groups are left out.",
-    why="Each step of a reduction must pass on what the steps before have collected. A loop that shuffles the original value collects "
-    "one value a step, log2(32) = 5 in all; a tree that sums into a register and stores nothing back reads the same first values in "
-    "every step.",
-    bad=(
-        """
+_BAD = """
 __global__ void sums(const float* x, float* y) {
     float v = x[threadIdx.x];
     float t = 0.0f;
@@ -228,41 +227,20 @@ torch::Tensor run(torch::Tensor x) {
     sums<<<1, 32>>>(x.data_ptr<float>(), y.data_ptr<float>());
     return y;
 }
-""",
-        """
-__global__ void sums(const float* x, float* y, int n) {
-    __shared__ float s[256];
-    int t = threadIdx.x;
-    float v = 0.0f;
-    for (int i = t; i < n; i += blockDim.x) v += x[i];
-    s[t] = v;
-    __syncthreads();
-    for (int k = 64; k > 0; k >>= 1) {
-        if (t < k) s[t] += s[t + k];
-        __syncthreads();
-    }
-    if (t == 0) y[0] = s[0];
-}
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty({1}, x.options());
-    sums<<<1, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.numel());
-    return y;
-}
-""",
+"""
+RULE = Rule(
+    code="RED002",
+    name="reduction-step-loses-values",
+    severity="error",
+    summary="The summing loop adds something other than the running total, so own values or whole groups are left out.",
+    why="Each step of a reduction must pass on what the steps before have collected. A loop that shuffles the original value collects "
+    "one value a step, log2(32) = 5 in all; a tree that sums into a register and stores nothing back reads the same first values in "
+    "every step.",
+    bad=_BAD,
+    good=_BAD.replace(
+        "0.0f;\n    for (int o = 16; o > 0; o >>= 1) t += __shfl_down_sync(0xffffffff, v",
+        "v;\n    for (int o = 16; o > 0; o >>= 1) t += __shfl_down_sync(0xffffffff, t",
     ),
-    good="""
-__global__ void sums(const float* x, float* y) {
-    float v = x[threadIdx.x];
-    float t = v;
-    for (int o = 16; o > 0; o >>= 1) t += __shfl_down_sync(0xffffffff, t, o);
-    if (threadIdx.x == 0) y[0] = t;
-}
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty({1}, x.options());
-    sums<<<1, 32>>>(x.data_ptr<float>(), y.data_ptr<float>());
-    return y;
-}
-""",
     detects=("text", "evidence"),
     guards="A loop that starts at a quarter, ends early, or assigns where a sum should grow is only "
     "reported when the results are wrong. Scans shuffle upwards on purpose, and a value that is updated inside the loop is the "

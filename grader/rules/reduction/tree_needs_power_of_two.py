@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Edit, Finding, Fix
 from grader.rules.rule import Rule
+from grader.source import Source
 from grader.source.analysis.reduction_steps import Halving, array_of, halving_loops
 from grader.source.analysis.walks import Case, cases
 from grader.source.code_edits import fix
@@ -20,14 +20,11 @@ from grader.source.flow.tree import (
     Items,
     Member,
     Name,
+    Node,
     Number,
     Subscript,
     walk,
 )
-
-if TYPE_CHECKING:
-    from grader.source import Source
-    from grader.source.flow.tree import Node
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
@@ -184,15 +181,7 @@ def _any_size(case: Case, halving: Halving) -> Iterator[Fix]:
         yield from fix("halve upwards, so that the tree handles any number of threads", edits)
 
 
-RULE = Rule(
-    code="RED004",
-    name="tree-needs-power-of-two",
-    severity="error",
-    summary="The halving loop only works when the thread count is a power of two; with another, some values are dropped.",
-    why="Each step folds the upper half of the partial results onto the lower one. When the number is odd, the last one has no partner "
-    "and is forgotten: 100 threads go 50, 25, 12, 6, 3, 1 and lose two parts. Round the block size up and give idle threads a "
-    "neutral value, or halve upwards and test whether the partner exists.",
-    bad="""
+_BAD = """
 __global__ void row_sum(const float* x, float* y, int cols) {
     extern __shared__ float s[];
     int t = threadIdx.x;
@@ -212,29 +201,21 @@ torch::Tensor run(torch::Tensor x) {
         x.data_ptr<float>(), y.data_ptr<float>(), cols);
     return y;
 }
-""",
-    good="""
-__global__ void row_sum(const float* x, float* y, int cols) {
-    extern __shared__ float s[];
-    int t = threadIdx.x;
-    s[t] = t < cols ? x[blockIdx.x * cols + t] : 0.0f;
-    __syncthreads();
-    for (int k = blockDim.x / 2; k > 0; k >>= 1) {
-        if (t < k) s[t] += s[t + k];
-        __syncthreads();
-    }
-    if (t == 0) y[blockIdx.x] = s[0];
-}
-torch::Tensor run(torch::Tensor x) {
-    int cols = x.size(1);
-    auto y = torch::empty({x.size(0)}, x.options());
-    int threads = 32;
-    while (threads < cols && threads < 256) threads *= 2;
-    row_sum<<<x.size(0), threads, threads * sizeof(float)>>>(
-        x.data_ptr<float>(), y.data_ptr<float>(), cols);
-    return y;
-}
-""",
+"""
+RULE = Rule(
+    code="RED004",
+    name="tree-needs-power-of-two",
+    severity="error",
+    summary="The halving loop only works when the thread count is a power of two; with another, some values are dropped.",
+    why="Each step folds the upper half of the partial results onto the lower one. When the number is odd, the last one has no partner "
+    "and is forgotten: 100 threads go 50, 25, 12, 6, 3, 1 and lose two parts. Round the block size up and give idle threads a "
+    "neutral value, or halve upwards and test whether the partner exists.",
+    bad=_BAD,
+    good=_BAD.replace(
+        "x[blockIdx.x * cols + t]", "t < cols ? x[blockIdx.x * cols + t] : 0.0f"
+    ).replace(
+        "std::min(cols, 256)", "32;\n    while (threads < cols && threads < 256) threads *= 2"
+    ),
     detects=("text",),
     languages=("cuda",),
     guards="Constant powers of two, block sizes that are rounded up, and trees that halve upwards are fine. A warning where only other "

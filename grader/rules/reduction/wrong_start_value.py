@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Finding
 from grader.records.observed import observed, ran_right
 from grader.rules.proofs import settle
 from grader.rules.rule import Rule
+from grader.source import Source, Unit
 from grader.source.analysis.folds import MAXIMA, MINIMA, folds, same_text
 from grader.source.code_edits import fix
 from grader.source.flow import flow
@@ -29,9 +29,6 @@ from grader.source.flow.tree import (
     Update,
     walk,
 )
-
-if TYPE_CHECKING:
-    from grader.source import Source, Unit
 
 NOT_NEGATIVE = ("fabs", "fabsf", "abs", "exp", "expf", "__expf", "sqrt", "sqrtf", "relu")
 COMPUTES = MAXIMA | MINIMA | {"fma", "fmaf", "__fmaf_rn", "__fadd_rn", "__hadd"}
@@ -216,6 +213,13 @@ def _reads(part: Assign, name: str) -> bool:
     return any(isinstance(side, Name) and side.id == name for side in operands)
 
 
+_BAD = """
+__global__ void peak(const float* x, float* y, int n) {
+    float m = FLT_MIN;
+    for (int i = 0; i < n; ++i) m = fmaxf(m, x[i]);
+    y[0] = m;
+}
+"""
 RULE = Rule(
     code="RED005",
     name="wrong-start-value",
@@ -224,60 +228,8 @@ RULE = Rule(
     why="A maximum has to start below everything (`-INFINITY`), a minimum above (`INFINITY`), a product at 1, a sum at 0. `FLT_MIN` is "
     "the smallest positive number, not the most negative one: the maximum of a row of negative values then comes out as a tiny "
     "positive number.",
-    bad=(
-        """
-__global__ void peak(const float* x, float* y, int n) {
-    float m = FLT_MIN;
-    for (int i = 0; i < n; ++i) m = fmaxf(m, x[i]);
-    y[0] = m;
-}
-""",
-        """
-__global__ void peak(const float* x, float* y, int n) {
-    float best = 0.0f;
-    for (int i = 0; i < n; ++i) {
-        float v = x[i];
-        best = fmaxf(best, v);
-    }
-    y[0] = best;
-}
-""",
-        """
-__global__ void total(const float* x, float* y, int n) {
-    float sum;
-    for (int i = 0; i < n; ++i) sum += x[i];
-    y[0] = sum;
-}
-""",
-    ),
-    good=(
-        """
-__global__ void peak(const float* x, float* y, int n) {
-    float m = -INFINITY;
-    for (int i = 0; i < n; ++i) m = fmaxf(m, x[i]);
-    y[0] = m;
-}
-""",
-        """
-__global__ void likeliest(const float* x, float* y, int n, float total) {
-    float best = 0.0f;
-    for (int i = 0; i < n; ++i) {
-        float p = expf(x[i]) / total;
-        best = fmaxf(best, p);
-    }
-    y[0] = best;
-}
-""",
-        """
-__global__ void peak(const float* x, float* y, int n) {
-    float m = 0.0f, sum;
-    for (int i = 0; i < n; ++i) m = fmaxf(m, fabsf(x[i]));
-    sum = 0.0f;
-    for (int i = 0; i < n; ++i) sum += x[i];
-    y[0] = m + sum;
-}
-""",
-    ),
+    bad=_BAD,
+    good=_BAD.replace("FLT_MIN", "-INFINITY"),
     detects=("text", "evidence"),
     guards="A maximum over values that can't be negative (absolute values, squares, exponentials, indices) may start at 0, so may one of "
     "a kernel that by its name takes a ReLU as well, and whatever starts from the first element is fine. A warning where the "

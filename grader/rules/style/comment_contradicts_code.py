@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from grader.records import Context
+from tree_sitter import Node
+
+from grader.records import Context, Finding
 from grader.rules.rule import Rule
+from grader.source import Kernel, SharedArray, Source, Unit
 from grader.source.constants import fold, size_of
 from grader.source.cuda_code import around, cuda_code, descendants, text
 from grader.source.instantiations import instantiations
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tree_sitter import Node
-
-    from grader.records import Finding
-    from grader.source import Kernel, SharedArray, Source, Unit
 
 BYTES = re.compile(r"\b(\d+(?:\.\d+)?)\s*(KB|KiB|bytes?|B|MB)\b", re.IGNORECASE)
 ELEMENTS = re.compile(r"\b(\d+)\s*(floats?|doubles?|elements?|ints?|values?)\b", re.IGNORECASE)
@@ -155,15 +150,8 @@ RULE = Rule(
     summary="The comment states something that the code does not do; readers will trust the wrong one.",
     why="A comment that gives another size, or a step that is not there, often marks what the author meant to write.",
     bad=(
-        (
-            "__global__ void k(float* y) {\n    __shared__ float t[8192];  // 8 KB\n"
-            "    t[threadIdx.x] = 1.0f;\n    y[threadIdx.x] = t[threadIdx.x];\n}"
-        ),
-        (
-            "__global__ void k(const float* x, float* y) {\n    __shared__ float t[256];\n"
-            "    // Load data into shared memory\n    float v = x[threadIdx.x];\n"
-            "    __syncthreads();\n    t[threadIdx.x] = v;\n    y[threadIdx.x] = t[threadIdx.x];\n}"
-        ),
+        "__global__ void k(float* y) {\n    __shared__ float t[8192];  // 8 KB\n"
+        "    t[threadIdx.x] = 1.0f;\n    y[threadIdx.x] = t[threadIdx.x];\n}"
     ),
     good="__global__ void k(const float* x, float* y) {\n"
     "    __shared__ float t[8192];  // 32 KB, 8192 floats\n"

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-from grader.records import Context
+from tree_sitter import Node
+
+from grader.records import Context, Finding
 from grader.rules.rule import Rule
+from grader.source import Kernel, Source, Unit
 from grader.source.code_edits import delete_lines_of, fix
 from grader.source.cuda_code import around, descendants, read_call, text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tree_sitter import Node
-
-    from grader.records import Finding
-    from grader.source import Kernel, Source, Unit
 
 PURE = {
     "sqrt", "sqrtf", "rsqrtf", "rsqrt", "exp", "expf", "__expf", "log", "logf", "fabs", "fabsf",

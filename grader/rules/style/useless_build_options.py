@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from grader.records import Context
+from grader.records import Context, Edit, Finding
 from grader.rules.rule import Rule
+from grader.source import Extension, Source
 from grader.source.code_edits import delete_item, delete_keyword, fix
 from grader.source.python_code import constant_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from grader.records import Edit, Finding
-    from grader.source import Extension, Source
 
 LISTS = ("extra_cflags", "extra_cuda_cflags", "extra_ldflags")
 GIVEN = {"-DWITH_CUDA"}
@@ -84,14 +79,8 @@ RULE = Rule(
     summary="Build options that do nothing or print a lot.",
     why="They are copied from one example to the next. Without them it is clear which options matter.",
     bad=(
-        (
-            f'{HEAD}ext = load_inline(name="e", cpp_sources="", cuda_sources="", functions=["f"],\n'
-            '                  extra_cflags=["-DWITH_CUDA"], extra_ldflags=[""], verbose=True)\n'
-        ),
-        (
-            f'{HEAD}ext = load_inline(name="e", cpp_sources="", cuda_sources="", functions=["f"],\n'
-            '                  extra_cuda_cflags=["--expt-extended-lambda", "-O3"])\n'
-        ),
+        f'{HEAD}ext = load_inline(name="e", cpp_sources="", cuda_sources="", functions=["f"],\n'
+        '                  extra_cflags=["-DWITH_CUDA"], extra_ldflags=[""], verbose=True)\n'
     ),
     good=f'{HEAD}src = "auto f = [] __device__ (int i) {{ return i; }};"\n'
     'ext = load_inline(name="e", cpp_sources="", cuda_sources=src, functions=["f"],\n'

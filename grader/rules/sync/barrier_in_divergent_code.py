@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+
+from tree_sitter import Node
 
 from grader.records import Context, Evidence, Finding, Fix, Place, Severity
 from grader.records.observed import kernel_of, observed
 from grader.rules.proofs import of_the_leavers, settle
 from grader.rules.rule import Rule
+from grader.source import Source
 from grader.source.analysis.starved import starved_reads
 from grader.source.analysis.walks import Case, cases, spans
 from grader.source.code_edits import fix
@@ -16,11 +18,6 @@ from grader.source.cuda_code import one_line
 from grader.source.flow import Event
 from grader.source.rewriting.late_return import stay_in_block
 from grader.source.statements import child_of, insert_after, statement
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
-
-    from grader.source import Source
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:

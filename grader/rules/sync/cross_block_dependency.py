@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,12 +10,10 @@ from grader.records import Context, Evidence, Finding
 from grader.records.observed import observed
 from grader.rules.proofs import settle
 from grader.rules.rule import Rule
+from grader.source import Source
 from grader.source.analysis.walks import Case, cases, spans
 from grader.source.flow import Access, Walk
 from grader.source.flow.tree import Call, walk
-
-if TYPE_CHECKING:
-    from grader.source import Source
 
 FENCES = frozenset({"__threadfence", "this_grid", "__threadfence_system", "load_acquire"})
 

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Evidence, Finding
 from grader.records.observed import observed
 from grader.rules.proofs import settle
 from grader.rules.rule import Rule
+from grader.source import Source
 from grader.source.analysis.walks import Case, cases, spans
 from grader.source.flow import Event
 from grader.source.rewriting.barriers import separate
-
-if TYPE_CHECKING:
-    from grader.source import Source
 
 KINDS = ("race-raw", "race-war", "race-waw")
 
@@ -86,6 +83,20 @@ def _finding(case: Case, event: Event) -> Finding:
     )
 
 
+_BAD = """
+__global__ void blur(const float* x, float* y, int n) {
+    __shared__ float s[256];
+    int i = blockIdx.x * 256 + threadIdx.x;
+    s[threadIdx.x] = i < n ? x[i] : 0.0f;
+    int other = threadIdx.x ^ 64;
+    if (i < n) y[i] = s[threadIdx.x] + s[other];
+}
+torch::Tensor run(torch::Tensor x) {
+    auto y = torch::empty_like(x);
+    blur<<<(x.numel() + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.numel());
+    return y;
+}
+"""
 RULE = Rule(
     code="SYN002",
     name="missing-barrier",
@@ -94,35 +105,8 @@ RULE = Rule(
     why="The warps of a block run at their own pace. Only a barrier that all of them reach makes what one has stored visible to the "
     "others, and only a barrier keeps a fast warp from overwriting what a slow one still has to read. Without it the result depends "
     "on timing.",
-    bad="""
-__global__ void blur(const float* x, float* y, int n) {
-    __shared__ float s[256];
-    int i = blockIdx.x * 256 + threadIdx.x;
-    s[threadIdx.x] = i < n ? x[i] : 0.0f;
-    int other = threadIdx.x ^ 64;
-    if (i < n) y[i] = s[threadIdx.x] + s[other];
-}
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty_like(x);
-    blur<<<(x.numel() + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.numel());
-    return y;
-}
-""",
-    good="""
-__global__ void blur(const float* x, float* y, int n) {
-    __shared__ float s[256];
-    int i = blockIdx.x * 256 + threadIdx.x;
-    s[threadIdx.x] = i < n ? x[i] : 0.0f;
-    __syncthreads();
-    int other = threadIdx.x ^ 64;
-    if (i < n) y[i] = s[threadIdx.x] + s[other];
-}
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty_like(x);
-    blur<<<(x.numel() + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.numel());
-    return y;
-}
-""",
+    bad=_BAD,
+    good=_BAD.replace("    int other", "    __syncthreads();\n    int other"),
     detects=("text", "evidence"),
     guards="Accesses of one thread, of one warp (SYN005), ordered by `__syncwarp`, or under a condition on data are not reported, nor "
     "threads that store the same value. A race that the simulator did not see in a kernel that it ran to its end is dropped.",

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+
+from tree_sitter import Node
 
 from grader.records import Context, Evidence, Finding, Fix
 from grader.records.observed import observed
 from grader.rules.proofs import settle
 from grader.rules.rule import Rule
+from grader.source import Source
 from grader.source.analysis.starved import starved_reads
 from grader.source.analysis.walks import Case, cases, spans
 from grader.source.code_edits import fix
@@ -21,11 +23,6 @@ from grader.source.statements import (
     simple_statement,
     statement,
 )
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
-
-    from grader.source import Source
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:

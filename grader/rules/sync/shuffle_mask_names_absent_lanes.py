@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Finding
 from grader.records.observed import observed
 from grader.rules.proofs import of_the_leavers, settle
 from grader.rules.rule import Rule
+from grader.source import Source
 from grader.source.analysis.walks import Case, cases, spans
 from grader.source.cuda_code import around, one_line
 from grader.source.flow import Event
+from grader.source.flow.tree import Node
 from grader.source.rewriting.all_lanes import Partial, all_lanes, branch_of
-
-if TYPE_CHECKING:
-    from grader.source import Source
-    from grader.source.flow.tree import Node
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:

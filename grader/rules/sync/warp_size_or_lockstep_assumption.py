@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Finding, Fix
 from grader.records.observed import observed
 from grader.rules.proofs import settle
 from grader.rules.rule import Rule
+from grader.source import Source
 from grader.source.analysis.walks import Case, cases, spans
 from grader.source.code_edits import fix
 from grader.source.flow import Event
 from grader.source.flow.tree import Call, walk
 from grader.source.statements import insert_before, statement
-
-if TYPE_CHECKING:
-    from grader.source import Source
 
 OLD = frozenset({"__shfl", "__shfl_down", "__shfl_up", "__shfl_xor", "__ballot", "__any", "__all"})
 KINDS = ("race-raw", "race-war", "race-waw")
@@ -94,15 +91,7 @@ def _old_shuffles(source: Source, context: Context) -> Iterator[Finding]:
         return
 
 
-RULE = Rule(
-    code="SYN005",
-    name="warp-size-or-lockstep-assumption",
-    severity="warning",
-    summary="The code relies on the threads of a warp moving together, which newer GPUs do not guarantee.",
-    why="Since Volta each thread has its own program counter. The unrolled tail of an old reduction, in which 32 threads add each "
-    "other's shared cells line by line, may read a cell before or after its update. `__syncwarp()` between the steps, or shuffles "
-    "with `_sync`, make the order certain.",
-    bad="""
+_BAD = """
 __global__ void tail(const float* x, float* y) {
     __shared__ float s[64];
     int tid = threadIdx.x;
@@ -120,25 +109,20 @@ torch::Tensor run(torch::Tensor x) {
     tail<<<1, 64>>>(x.data_ptr<float>(), y.data_ptr<float>());
     return y;
 }
-""",
-    good="""
-__global__ void tail(const float* x, float* y) {
-    __shared__ float s[64];
-    int tid = threadIdx.x;
-    s[tid] = x[tid];
-    __syncthreads();
-    if (tid < 32) {
-        float v = s[tid] + s[tid + 32];
-        for (int o = 16; o > 0; o >>= 1) v += __shfl_down_sync(0xffffffffu, v, o);
-        if (tid == 0) y[0] = v;
-    }
-}
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty({1}, x.options());
-    tail<<<1, 64>>>(x.data_ptr<float>(), y.data_ptr<float>());
-    return y;
-}
-""",
+"""
+RULE = Rule(
+    code="SYN005",
+    name="warp-size-or-lockstep-assumption",
+    severity="warning",
+    summary="The code relies on the threads of a warp moving together, which newer GPUs do not guarantee.",
+    why="Since Volta each thread has its own program counter. The unrolled tail of an old reduction, in which 32 threads add each "
+    "other's shared cells line by line, may read a cell before or after its update. `__syncwarp()` between the steps, or shuffles "
+    "with `_sync`, make the order certain.",
+    bad=_BAD,
+    good=_BAD.replace(
+        "s[tid] += s[tid + 32];\n        s[tid] += s[tid + 16];\n        s[tid] += s[tid + 8]",
+        "float v = s[tid] + s[tid + 32];\n        for (int o = 16; o > 0; o >>= 1) v += __shfl_down_sync(0xffffffffu, v, o);\n        if (tid == 0) y[0] = v",
+    ).replace("    if (tid == 0) y[0] = s[0];\n", ""),
     detects=("text", "evidence"),
     guards="Steps with `__syncwarp()` or a shuffle between them are fine. Where threads of several warps conflict as well it is SYN002.",
     fix="Inserts `__syncwarp()`, or the `_sync` form of a shuffle.",

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
 
 from grader.source import nodes_under
-
-if TYPE_CHECKING:
-    from grader.source.python_code import Function
+from grader.source.python_code import Function
 
 FORM_ONLY = {
     "shape", "size", "dim", "ndim", "numel", "device", "dtype", "is_cuda", "stride", "layout",

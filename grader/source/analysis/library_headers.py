@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
+from grader.records import Evidence
 from grader.source.analysis.diagnostics import explain, said
-
-if TYPE_CHECKING:
-    from grader.records import Evidence
 
 SPACES = {
     "thrust": {

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+from tree_sitter import Node
 
 from grader.records import Fix
+from grader.source import Unit
+from grader.source.analysis.walks import Case
 from grader.source.code_edits import fix
-from grader.source.cuda_code import around, descendants, text
+from grader.source.cuda_code import descendants, text
+from grader.source.flow.reduction import Loss
 from grader.source.statements import (
     add_statement,
     child_of,
@@ -19,13 +23,6 @@ from grader.source.statements import (
     simple_statement,
     statement,
 )
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
-
-    from grader.source import Unit
-    from grader.source.analysis.walks import Case
-    from grader.source.flow.reduction import Loss
 
 FULL = "0xffffffff"
 
@@ -192,6 +189,3 @@ def store_in_tree(unit: Unit, add: Node, read: Node, *, before: bool) -> Iterato
     if before:
         edits.insert(0, insert_before(unit, statement(loop), f"{store}\n__syncthreads();"))
     yield from fix("store each step's sum back, so that the next step finds it", edits)
-
-
-__all__ = ["around", "broadcast", "join_warps", "step_of", "store_in_tree"]

@@ -6,16 +6,13 @@ import operator
 import re
 from collections.abc import Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING
 
+from grader.records import Fix
+from grader.repair.fixes.compiler.diagnostic import Diagnostic
+from grader.source import Function, Unit
 from grader.source.code_edits import fix, replace_node
 from grader.source.cpp_types import type_of
 from grader.source.cuda_code import Call, cuda_code, descendants, text
-
-if TYPE_CHECKING:
-    from grader.records import Fix
-    from grader.repair.fixes.compiler.diagnostic import Diagnostic
-    from grader.source import Function, Unit
 
 MOST = 3
 """Arguments that are put in at most."""

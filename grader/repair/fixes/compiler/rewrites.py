@@ -5,16 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from grader.records import Edit
+from grader.records import Edit, Fix
+from grader.repair.fixes.compiler.diagnostic import Diagnostic
+from grader.source import Source
 from grader.source.code_edits import fix
 from grader.source.cuda_code import units
-
-if TYPE_CHECKING:
-    from grader.records import Fix
-    from grader.repair.fixes.compiler.diagnostic import Diagnostic
-    from grader.source import Source
 
 LOOKS: Mapping[str, str] = {
     "\u00a0": " ", "\u2009": " ", "\u202f": " ", "\u200b": "", "\ufeff": "", "\u2212": "-", "\u2010": "-", "\u2011": "-",
