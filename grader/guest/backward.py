@@ -76,7 +76,9 @@ class Caller:
         found = self._by_autograd(real, flowing, by, again=again) or self._by_hand(flowing, by)
         zeros = self._exact
         return [
-            torch.zeros_like(target) if gradient is None and zeros else gradient
+            torch.zeros_like(target)
+            if gradient is None and target is not None and zeros
+            else gradient
             for target, gradient in zip(by, found, strict=True)
         ]
 

@@ -13,8 +13,11 @@ from typing import Final, Literal, Protocol
 import numpy as np
 
 from grader.judge.expected import Expected, References
-from grader.judge.inputs import Array
+from grader.judge.inputs import Array, is_real
 from grader.judge.mismatch import form_in_words, mismatch_of
+from grader.judge.other_gradient import taken_for
+from grader.judge.slope import slope
+from grader.judge.steps import rounded_the_other_way
 from grader.judge.tolerance import KERNELBENCH, UNDERFLOW, half_tolerance, tolerance
 from grader.judge.wrong import Wrong
 from grader.records import (
@@ -23,6 +26,7 @@ from grader.records import (
     CountMismatch,
     DeviceMismatch,
     DtypeMismatch,
+    Evidence,
     FormMismatch,
     JsonValue,
     Mismatch,
@@ -105,10 +109,15 @@ def _compare_values(
         )
     ]
     names = result_names(workload, len(judged))
+    exact = dict(zip(names, reference.exact, strict=True)) if len(set(names)) == len(names) else {}
+    gradients = {name: value for name, value in exact.items() if name.startswith("gradient")}
     wrong = [
-        replace(item, mismatch=_named(item.mismatch, name))
-        for item, name in zip(judged, names, strict=True)
+        replace(item, mismatch=_named(_known_as(item.mismatch, known), name))
+        for item, name, output in zip(judged, names, outputs.outputs, strict=True)
         if item.mismatch is not None
+        for known in [
+            taken_for(workload, name, output.array, gradients, inputs) if name in gradients else ()
+        ]
     ]
     worst = _worst(wrong)
     return _comparison(
@@ -129,6 +138,14 @@ def result_names(workload: Workload, count: int) -> tuple[str, ...]:
         return ("",) * count
     outputs = [f"output {number + 1}" for number in range(plain)]
     return (*(outputs if plain > 1 else ["output" if gradients else ""]), *gradients)
+
+
+def _known_as(mismatch: Mismatch, known: tuple[Evidence, ...]) -> Mismatch:
+    """Return a mismatch that says first what the result is instead, where that is known."""
+    if not known:
+        return mismatch
+    text = f"{mismatch.text}: {known[0].text}"
+    return mismatch.model_copy(update={"text": text, "patterns": (*known, *mismatch.patterns)})
 
 
 def _named(mismatch: Mismatch, name: str) -> Mismatch:
@@ -171,8 +188,7 @@ def roughly_equal(expected: Expected, arrays: Sequence[Array]) -> bool:
 def _equal(task: Task, workload: Workload, pair: _Pair) -> bool:
     bound = tolerance(task, workload, str(pair.native.dtype))
     scale = root_mean_square(pair.exact)
-    widened = _widening(pair, bound, scale)
-    return not wrong_elements(pair.actual, pair.exact, bound, scale, widened).any()
+    return not _out_of_tolerance(pair, bound, scale, _widening(pair, bound, scale)).any()
 
 
 @dataclass(frozen=True)
@@ -281,6 +297,7 @@ def _values(
     if not mask.any():
         return _Judged(None, kernelbench, note=note)
     half = half_tolerance(dtype)
+    each_is_near = not wrong_elements(pair.actual, pair.exact, bound, scale, widened).any()
     wrong = Wrong(
         actual=pair.actual,
         exact=pair.exact,
@@ -289,6 +306,7 @@ def _values(
         inputs=tuple(item for item in inputs if isinstance(item, np.ndarray)),
         workload=workload.name,
         half=half is not None and not wrong_elements(pair.actual, pair.exact, half, scale).any(),
+        factor=1.0 + slope(pair.actual, pair.exact, bound, widened) if each_is_near else None,
     )
     mismatch = mismatch_of(wrong)
     only_half = any(pattern.code == "half-precision" for pattern in mismatch.patterns)
@@ -309,7 +327,13 @@ def out_of_tolerance(
 
 def _out_of_tolerance(pair: _Pair, bound: Tolerance, scale: float, widened: float) -> Array:
     mask = wrong_elements(pair.actual, pair.exact, bound, scale, widened)
-    if pair.native is pair.exact or pair.native.dtype.kind in "biu" or not mask.any():
+    if not mask.any():
+        return (
+            np.asarray(pair.exact != 0) if slope(pair.actual, pair.exact, bound, widened) else mask
+        )
+    if bound.one_off or bound.few:
+        return mask & ~rounded_the_other_way(pair.actual, pair.exact, pair.native, bound)
+    if pair.native is pair.exact or pair.native.dtype.kind in "biu":
         return mask
     # What overflows in torch as well is as right as torch.
     with np.errstate(all="ignore"):
@@ -319,7 +343,7 @@ def _out_of_tolerance(pair: _Pair, bound: Tolerance, scale: float, widened: floa
 
 def root_mean_square(exact: Array) -> float:
     """Return the RMS of the finite elements; 0 for a single number, whose size is its own scale."""
-    if exact.size <= 1 or exact.dtype.kind != "f":
+    if exact.size <= 1 or not is_real(exact):
         return 0.0
     total = count = 0.0
     for chunk in _chunks(exact):
@@ -379,7 +403,7 @@ def _within(actual: Array, native: Array, both: float) -> bool:
 
 def _widening(pair: _Pair, bound: Tolerance, scale: float) -> float:
     """Return by how much torch's own error asks the tolerance to be widened; at least 1."""
-    if pair.native is pair.exact or pair.exact.dtype.kind != "f":
+    if pair.native is pair.exact or not is_real(pair.exact):
         return 1.0
     ratio, underflow = 0.0, UNDERFLOW.get(str(pair.native.dtype), 0.0)
     for n, r in zip(_chunks(pair.native), _chunks(pair.exact), strict=True):

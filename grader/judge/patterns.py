@@ -151,6 +151,9 @@ def _constant_ratio(wrong: Wrong) -> float | None:
 
 
 def _factor(wrong: Wrong) -> Evidence | None:
+    if wrong.factor is not None:
+        text = f"all together they are {wrong.factor:.4g} times the reference, and roundings have no direction"
+        return wrong.evidence("constant-factor", text, WrongValues(factor=wrong.factor))
     factor = _single_ratio(wrong) if wrong.exact.size == 1 else _constant_ratio(wrong)
     if factor is None:
         return None

@@ -207,6 +207,16 @@ class MissingGradient(Record):
     """Whether none came: the results have no graph that leads to anything that was asked."""
 
 
+class OtherGradient(Record):
+    """A wrong gradient that is something else that is known."""
+
+    kind: Literal["other-gradient"] = "other-gradient"
+    of: str
+    """`input 1`, or a parameter's name."""
+    equals: str
+    """`gradient of input 2`; `upstream`; or `no upstream`, where its product with that is right."""
+
+
 class ContainerMismatch(Record):
     """Tensors wrapped otherwise than expected: `tensor`, `tuple`, `list`, ..."""
 
@@ -400,6 +410,7 @@ Details = Annotated[
     | DtypeMismatch
     | DeviceMismatch
     | MissingGradient
+    | OtherGradient
     | WrongValues
     | WrongRegion
     | ProbedInput

@@ -10,7 +10,18 @@ from pydantic import Field
 from grader.records.base import JsonValue, Record, digest
 
 DType = Literal[
-    "float64", "float32", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "bool"
+    "float64",
+    "float32",
+    "float16",
+    "bfloat16",
+    "float8_e4m3fn",
+    "float8_e5m2",
+    "int64",
+    "int32",
+    "int16",
+    "int8",
+    "uint8",
+    "bool",
 ]
 Distribution = Literal[
     "normal",
@@ -59,7 +70,9 @@ class Backward(Record):
     """What results are differentiated by, in the order in which the gradients come: `input 1`, or a parameter's name."""
     upstream: int = 1
     """How many upstream gradients there are, one for each result of floating point: the last tensors of the inputs.
-    One with dims of 1 is expanded to its result's shape, as `sum().backward()` hands it in."""
+    One with a dim of 1 is expanded to its result's shape, as the gradient of a sum is."""
+    in_order: bool = True
+    """Whether their elements lie one after the other: neither expanded nor transposed."""
     way: Literal["once", "twice", "without grad"] = "once"
     """`twice`: the gradients of a second pass through the same graph. `without grad`: results alone, under `no_grad`."""
 
@@ -106,6 +119,11 @@ class Tolerance(Record):
     relative: float
     absolute: float
     """In units of the reference output's root mean square (`scale`)."""
+    few: float = 0.0
+    """Share of the elements that may differ at will: of choices between what lies within rounding of each other."""
+    one_off: float = 0.0
+    """Share of the elements that may be one step of their type off: of whole numbers and 8-bit floats, which
+    rounding gives."""
     why: str
 
 
@@ -120,9 +138,13 @@ class Task(Record):
     workloads: tuple[Workload, ...]
     tolerance: Tolerance | None = None
     """Overrides the one derived from dtype and reduction length."""
+    precision: DType | None = None
+    """What both modules are cast to once they are constructed, as KernelBench does for its `precision`."""
     reduction_length: str = ""
     """How many terms meet in one output: a number, or a product of dims such as `d1` or `d1*d2`,
     where `dK` is dimension K of the first input."""
+    backward: bool = False
+    """Whether gradients are judged as well; a draft's workloads then ask for them."""
     family: str = ""
     """Family of reference-fixed kernels, e.g. `row-norm`."""
     parameters: dict[str, JsonValue] = {}

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import prod
 
-from grader.records import Backward, JsonValue, Task, TensorSpec, Workload
+from grader.errors import UsageError
+from grader.records import Backward, JsonValue, Task, TaskChoice, TensorSpec, Weights, Workload
+from grader.source import Source
 from grader.tasks.shapes import Shape
 
 SUFFIX = "-backward"
@@ -15,6 +18,9 @@ OTHER_VALUES = 2
 """How many workloads of other sizes and of other values a task keeps: each is run forwards and backwards."""
 _KINKS = frozenset({"zeros", "constant", "randint", "one_hot", "ones"})
 """Distributions of real inputs with equal values, where an extreme or a bend has no one gradient."""
+
+_SAYS_SO = re.compile(r"^backward\s*=\s*True\b", re.MULTILINE)
+"""What a problem file says whose gradients are asked."""
 
 Inputs = Sequence[TensorSpec | JsonValue]
 Result = Callable[[Inputs, tuple[JsonValue, ...]], Shape]
@@ -118,20 +124,21 @@ def with_backward(task: Task) -> Task | None:
         return None
     first = task.workloads[0].inputs
     by = tuple(
-        f"input {number + 1}" for number, item in enumerate(first) if _is_real(item)
+        f"input {number + 1}" for number, item in enumerate(first) if is_real(item)
     ) + PARAMETERS.get(task.name, ())
     by = tuple(name for name in by if name not in CONSTANT_INPUTS.get(task.name, ()))
     asked = [
-        _asked(work, Backward(by=by), result(work.inputs, work.init)) for work in _chosen(task)
+        _asked(work, Backward(by=by), [result(work.inputs, work.init)]) for work in _chosen(task)
     ]
     small = min((w for w in _chosen(task) if w.role == "nominal"), key=_elements)
     return task.model_copy(
         update={
             "name": f"{task.name}{SUFFIX}",
+            "backward": True,
             "title": f"{task.title}, with gradients",
             "workloads": (
                 *asked[:-1],
-                *_ways(small, by, result(small.inputs, small.init)),
+                *_ways(small, by, [result(small.inputs, small.init)]),
                 asked[-1],
             ),
             "prompt": f"{task.prompt} Its gradients are asked as well: by {', '.join(by)}.",
@@ -139,6 +146,44 @@ def with_backward(task: Task) -> Task | None:
             "parameters": {},
         }
     )
+
+
+def as_asked(choice: TaskChoice, source: Source, wanted: bool | None) -> TaskChoice:
+    """Return the choice with gradients where they are `wanted`, or where nobody says and file or answer speak for it.
+
+    Raises UsageError where they are wanted of a built-in task that has no such form.
+    """
+    task = choice.task
+    if task is None or task.backward or wanted is False:
+        return choice
+    if task.source != "builtin":
+        said = _SAYS_SO.search(task.reference) is not None
+        asked = task.model_copy(update={"backward": True}) if wanted or said else task
+        return choice.model_copy(update={"task": asked})
+    own = choice.how == "inferred" and has_backward(source)
+    form = with_backward(task) if wanted or own else None
+    if form is None and wanted:
+        raise UsageError(f"{task.name} has no form with gradients", "`tasks` says which tasks have")
+    why = f"{choice.reason}; gradients as well, " + (
+        "as asked" if wanted else "which the answer computes"
+    )
+    return choice.model_copy(update={"task": form, "reason": why}) if form else choice
+
+
+def has_backward(source: Source) -> bool:
+    """Whether a class of the code has a backward of its own: a `torch.autograd.Function`, or the model."""
+    return any(source.method(name, "backward") is not None for name in source.classes)
+
+
+def with_gradients(task: Task, shapes: Mapping[str, Sequence[Shape]], by: tuple[str, ...]) -> Task:
+    """Return a problem's task with gradients asked at each workload that has results of these shapes."""
+    usable = [w for w in task.workloads if w.name in shapes and not any(map(_has_kinks, w.inputs))]
+    asked = [
+        _asked(w, Backward(by=by, upstream=len(shapes[w.name])), shapes[w.name]) for w in usable
+    ]
+    small = min((w for w in usable if w.role == "nominal"), key=_elements, default=None)
+    ways = _ways(small, by, shapes[small.name]) if small else ()
+    return task.model_copy(update={"workloads": (*asked, *ways)})
 
 
 def _chosen(task: Task) -> Iterator[Workload]:
@@ -151,50 +196,65 @@ def _chosen(task: Task) -> Iterator[Workload]:
             yield work
 
 
-def _ways(work: Workload, by: tuple[str, ...], shape: Shape) -> Iterator[Workload]:
+def _ways(work: Workload, by: tuple[str, ...], shapes: Sequence[Shape]) -> Iterator[Workload]:
     """Yield the other ways in which training asks for gradients, at one size."""
-    stress = work.model_copy(update={"role": "stress"})
-    if shape:
-        yield _asked(stress, Backward(by=by), (1,) * len(shape), "expanded upstream")
-    if len(shape) > 1:
-        yield _asked(stress, Backward(by=by), shape, "transposed upstream", contiguous=False)
-    yield _asked(stress, Backward(by=by, way="twice"), shape, "backward twice")
-    yield _asked(stress, Backward(by=by, way="without grad"), shape, "without grad")
-    for name in by if len(by) > 1 else ():
-        yield _asked(stress, Backward(by=(name,)), shape, f"gradient of {name} alone")
+    stress = work.model_copy(update={"role": "stress", "weights": _weights(work, by)})
+    asked = Backward(by=by, upstream=len(shapes))
+    laid = asked.model_copy(update={"in_order": False})
+    if any(shapes):
+        # Not along rows: a softmax or a norm has no gradient but rounding errors where all of a row is the same.
+        ones = [(1, *shape[1:]) if shape else () for shape in shapes]
+        yield _asked(stress, laid, ones, "expanded upstream")
+    if any(len(shape) > 1 for shape in shapes):
+        yield _asked(stress, laid, shapes, "transposed upstream")
+    for way in ("twice", "without grad"):
+        yield _asked(stress, asked.model_copy(update={"way": way}), shapes, f"backward {way}")
+    for name in dict.fromkeys((by[0], by[-1])) if len(by) > 1 else ():
+        alone = asked.model_copy(update={"by": (name,)})
+        yield _asked(stress, alone, shapes, f"gradient of {name} alone")
 
 
 def _asked(
-    work: Workload, backward: Backward, shape: Shape, label: str = "", *, contiguous: bool = True
+    work: Workload,
+    backward: Backward,
+    shapes: Sequence[Shape],
+    label: str = "",
 ) -> Workload:
-    """Return a workload that asks for gradients, with an upstream gradient of that shape."""
-    drawn = any(not name.startswith("input ") for name in backward.by)
-    upstream = TensorSpec(
-        shape=shape,
-        distribution="normal" if shape else "uniform",
-        low=0.0 if shape else 0.5,
-        high=1.0 if shape else 2.5,
-        contiguous=contiguous,
-    )
+    """Return a workload that asks for gradients, with upstream gradients of these shapes."""
+    whole = label != "transposed upstream"
+    upstream = (_upstream(shape, contiguous=whole) for shape in shapes)
     return work.model_copy(
         update={
             "name": f"{work.name} {label}".strip(),
-            "inputs": (*work.inputs, upstream, backward),
-            "weights": "drawn" if drawn else work.weights,
+            "inputs": (*work.inputs, *upstream, backward),
+            "weights": _weights(work, backward.by),
         }
     )
+
+
+def _weights(work: Workload, by: tuple[str, ...]) -> Weights:
+    """Return drawn weights where gradients are asked by some: then it is known which is which."""
+    return "drawn" if any(not name.startswith("input ") for name in by) else work.weights
+
+
+def _upstream(shape: Shape, *, contiguous: bool) -> TensorSpec:
+    """Return an upstream gradient; that of a loss is a number well away from 0 and 1."""
+    if not shape:
+        return TensorSpec(shape=(), distribution="uniform", low=1.5, high=2.5)
+    return TensorSpec(shape=shape, contiguous=contiguous)
 
 
 def _shape(item: TensorSpec | JsonValue) -> Shape:
     return item.shape if isinstance(item, TensorSpec) else ()
 
 
-def _is_real(item: TensorSpec | JsonValue) -> bool:
+def is_real(item: TensorSpec | JsonValue) -> bool:
+    """Whether an input is a tensor that gradients can be asked by."""
     return isinstance(item, TensorSpec) and "float" in item.dtype
 
 
 def _has_kinks(item: TensorSpec | JsonValue) -> bool:
-    return _is_real(item) and item.distribution in _KINKS
+    return is_real(item) and item.distribution in _KINKS
 
 
 def _is_degenerate(work: Workload) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from grader.records import Context, Edit, Evidence, Finding, Place
+from grader.records import Context, Edit, Evidence, Finding, MissingGradient, Place
 from grader.rules.rule import Rule
 from grader.source import Source, Unit, nodes_under
 from grader.source.code_edits import fix
@@ -43,7 +43,8 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 
 
 def _observed(context: Context) -> list[Evidence]:
-    return [item for item in context.seen("mismatch", "probe") if _form(item) in FORMS]
+    seen = (item for item in context.seen("mismatch", "probe") if _form(item) in FORMS)
+    return [item for item in seen if not isinstance(item.details, MissingGradient)]
 
 
 def _form(item: Evidence) -> str:

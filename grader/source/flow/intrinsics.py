@@ -170,7 +170,6 @@ class Intrinsics(Groups):
             or macro.parameters is None
             or len(macro.parameters) != len(expr.args)
         ):
-            self.walk.stop_node = expr.node
             raise StopWalkError("a macro")
         if len(self.calls) > 20:
             return Value(None)
