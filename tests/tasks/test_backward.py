@@ -14,6 +14,8 @@ import torch
 from grader.guest.backward import Caller
 from grader.judge import Expected, References, compare, make_inputs
 from grader.records import Backward, Comparison, Task, Workload
+from grader.repair.gradient_formulas import FORMULAS
+from grader.repair.with_gradients import gradient_reference
 from grader.tasks import builtin_tasks, named
 from grader.tasks.backward import RESULTS
 
@@ -41,6 +43,10 @@ def judged(task: Task, workload: Workload, program: Any = None) -> Comparison:
     given = make_inputs(task, workload, SEED)
     model = construct(task, workload, SEED)
     natives = results(Caller(model, exact=True), given)
+    asked = workload.backward
+    gradients = natives[len(natives) - len(asked.names) :] if asked else ()
+    if workload.role == "nominal":
+        assert all(array.any() for array in gradients), workload.name
     exacts = results(
         Caller(construct(task, workload, SEED).double(), exact=True), given, double=True
     )
@@ -82,3 +88,40 @@ def test_a_task_without_gradients_has_no_such_form() -> None:
     assert "argmax-dim" in builtin_tasks()
     with pytest.raises(Exception, match="no task called"):
         named("argmax-dim-backward", None)
+
+
+@pytest.mark.parametrize("name", sorted(FORMULAS))
+def test_the_formula_of_our_kernel_is_the_gradient(name: str) -> None:
+    task = named(f"{name}-backward", None)
+    space: dict[str, Any] = {}
+    exec(gradient_reference(builtin_tasks()[name]), space)
+    asking = [w for w in task.judged if w.backward and w.backward.in_order]
+    for workload in [w for w in asking if w.backward and w.backward.way == "once"]:
+        given = make_inputs(task, workload, SEED)
+        asked = workload.backward
+        assert asked
+        state = construct(task, workload, SEED).double()
+        exact = results(Caller(state, exact=True), given, double=True)[-len(asked.by) :]
+        model = space["Model"](*workload.init).double()
+        model.load_state_dict(state.state_dict())
+        held = dict(state.named_parameters())
+        weights = [held[one].detach().numpy() for one in task_by(task) if one in held]
+        tensors = (*given[: -1 - asked.upstream], *weights, *given[-1 - asked.upstream : -1])
+        found = results(model_call(model), tensors, double=True)
+        chosen = [a for a, one in zip(found, task_by(task), strict=True) if one in asked.by]
+        for array, right in zip(chosen, exact, strict=True):
+            np.testing.assert_allclose(array, right, rtol=1e-6, atol=1e-9, err_msg=workload.name)
+
+
+def task_by(task: Task) -> tuple[str, ...]:
+    first = task.workloads[0].backward
+    assert first
+    return first.by
+
+
+def model_call(model: Any) -> Any:
+    def call(*tensors: Any) -> tuple[Any, ...]:
+        found = model(*tensors)
+        return found if isinstance(found, tuple) else (found,)
+
+    return call
