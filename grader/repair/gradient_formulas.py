@@ -127,7 +127,6 @@ FORMULAS = {
         "by = (torch.softmax(logits, dim=1) - torch.where(hit, 1.0, 0.0)) * (upstream / hidden.size(0))\n"
         "return torch.matmul(by, weight), torch.matmul(by.t(), hidden)"
     ),
-    "sum-dim": "return upstream * torch.ones_like(x)",
     "mean-dim": "return upstream.unsqueeze(self.dim) / x.size(self.dim) * torch.ones_like(x)",
     "max-dim": (
         "largest = torch.amax(x, dim=self.dim, keepdim=True)\n"
@@ -151,11 +150,11 @@ FORMULAS = {
     "sliding-window-attention": (
         "places = torch.arange(Q.size(2), device=Q.device).float()\n"
         "row, column = places.unsqueeze(1), places.unsqueeze(0)\n"
-        "seen = (column <= row) & (column + self.window > row)\n"
+        "unseen = torch.where(column <= row, 0.0, -1e30)\n"
+        "gone = torch.where(column + self.window > row, 0.0, -1e30)\n"
     )
     + _ATTENTION.format(
-        **_PLAIN
-        | {"scores": "torch.where(seen, torch.matmul(Q, K.transpose(-2, -1)) * scale, -3e38)"}
+        **_PLAIN | {"scores": "torch.matmul(Q, K.transpose(-2, -1)) * scale + unseen + gone"}
     ),
 }
 """By the name of the task without gradients."""

@@ -40,11 +40,6 @@ def _reduced(inputs: Inputs, init: tuple[JsonValue, ...]) -> Shape:
     return (*shape[:dim], *shape[dim + 1 :])
 
 
-def _kept(inputs: Inputs, init: tuple[JsonValue, ...]) -> Shape:
-    shape, dim = _shape(inputs[0]), init[0]
-    return (*shape[:dim], 1, *shape[dim + 1 :])
-
-
 def _product(*, a: int = -2, b: int = -1) -> Result:
     """Return the shape of a product that keeps these dims of its two operands."""
 
@@ -89,7 +84,6 @@ RESULTS: dict[str, Result] = {
     **dict.fromkeys(_LOSSES.split(), _number),
     "cross-entropy-loss": _number,
     "linear-cross-entropy": _number,
-    "sum-dim": _kept,
     "mean-dim": _reduced,
     "max-dim": _reduced,
     "matmul": _product(),
