@@ -68,11 +68,12 @@ class Region:
 
 
 class Shadow:
-    """Per cell of a shared array: whether it was written (2: surely, 1: perhaps), and whose data it holds."""
+    """Per cell of a shared array: whether it was accessed, or written (2: surely, 1: perhaps), and whose data it holds."""
 
     def __init__(self, cells: int, words: int) -> None:
         self.cells, self.words = cells, words
         self.state = np.zeros(cells, np.int8)
+        self.accessed = np.zeros(cells, np.bool_)
         self.parts: Bits | None = None
 
     def write(self, cells: Ints, parts: Bits | None, *, atomic: bool) -> int:

@@ -52,6 +52,7 @@ class SharedAccesses(AddressOnly):
                     data={"access": kind},
                 )
             offsets, threads = offsets[inside], threads[inside]
+        region.shadow.accessed[offsets] = True
         return offsets, threads
 
     def _note_banks(self, offsets: Any, threads: Any, region: Region, node: Node) -> None:
