@@ -95,7 +95,9 @@ RULE = Rule(
     bad=_BAD,
     good=_BAD.replace(
         " __half s = a[0];\n    for (int i = 1; i < n; ++i) s += a[i];\n    y[0] = s",
-        " float s = 0.0f;\n    for (int i = 0; i < n; ++i) s += __half2float(a[i]);\n    y[0] = __float2half(s)",
+        " float s = 0.0f;\n"
+        "    for (int i = 0; i < n; ++i) s += __half2float(a[i]);\n"
+        "    y[0] = __float2half(s)",
     ),
     detects=("text",),
     languages=("cuda",),
