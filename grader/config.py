@@ -41,6 +41,8 @@ class Options(Record):
     """Folder for reviews and results."""
     task: str | None = None
     """Name of the task that all samples answer."""
+    dtype: Literal["bf16", "fp16"] | None = None
+    """Type in which the task is asked: modules and inputs are cast to it; as the task is written when not given."""
     tasks: Path | None = None
     """Folder with KernelBench-style problem files."""
     select: tuple[str, ...] = ()

@@ -142,6 +142,8 @@ class Session:
             raise NameError(f"the code defines no {self._job['entry']}")
         torch.manual_seed(self._job["seed"])
         model = entry(*(self._placed(self._widened(value)) for value in self._init))
+        if self._options.get("precision") and isinstance(model, torch.nn.Module):
+            model = model.to(tensors.DTYPES[self._options["precision"]])
         if self._job["double"] and isinstance(model, torch.nn.Module):
             model = model.double()
         origins, loaded = weights.load(model, self._given, self._initial)
@@ -153,7 +155,10 @@ class Session:
     def _widened(self, value: Any) -> Any:
         """Return a tensor in float64 where the job runs in it; anything else as it is."""
         wide = self._job["double"] and isinstance(value, torch.Tensor)
-        return value.double() if wide and value.is_floating_point() else value
+        # 8-bit floats stay: what takes them gives each its scale, and casts them itself.
+        return (
+            value.double() if wide and value.is_floating_point() and value.itemsize > 1 else value
+        )
 
     def _placed(self, value: Any) -> Any:
         """Return a tensor where the submission is to see it; anything else as it is."""

@@ -13,9 +13,11 @@ from typing import Final, Literal, Protocol
 import numpy as np
 
 from grader.judge.expected import Expected, References
-from grader.judge.inputs import Array
+from grader.judge.inputs import Array, is_real
 from grader.judge.mismatch import form_in_words, mismatch_of
 from grader.judge.other_gradient import taken_for
+from grader.judge.slope import slope
+from grader.judge.steps import rounded_the_other_way
 from grader.judge.tolerance import KERNELBENCH, UNDERFLOW, half_tolerance, tolerance
 from grader.judge.wrong import Wrong
 from grader.records import (
@@ -186,8 +188,7 @@ def roughly_equal(expected: Expected, arrays: Sequence[Array]) -> bool:
 def _equal(task: Task, workload: Workload, pair: _Pair) -> bool:
     bound = tolerance(task, workload, str(pair.native.dtype))
     scale = root_mean_square(pair.exact)
-    widened = _widening(pair, bound, scale)
-    return not wrong_elements(pair.actual, pair.exact, bound, scale, widened).any()
+    return not _out_of_tolerance(pair, bound, scale, _widening(pair, bound, scale)).any()
 
 
 @dataclass(frozen=True)
@@ -296,6 +297,7 @@ def _values(
     if not mask.any():
         return _Judged(None, kernelbench, note=note)
     half = half_tolerance(dtype)
+    each_is_near = not wrong_elements(pair.actual, pair.exact, bound, scale, widened).any()
     wrong = Wrong(
         actual=pair.actual,
         exact=pair.exact,
@@ -304,6 +306,7 @@ def _values(
         inputs=tuple(item for item in inputs if isinstance(item, np.ndarray)),
         workload=workload.name,
         half=half is not None and not wrong_elements(pair.actual, pair.exact, half, scale).any(),
+        factor=1.0 + slope(pair.actual, pair.exact, bound, widened) if each_is_near else None,
     )
     mismatch = mismatch_of(wrong)
     only_half = any(pattern.code == "half-precision" for pattern in mismatch.patterns)
@@ -324,7 +327,13 @@ def out_of_tolerance(
 
 def _out_of_tolerance(pair: _Pair, bound: Tolerance, scale: float, widened: float) -> Array:
     mask = wrong_elements(pair.actual, pair.exact, bound, scale, widened)
-    if pair.native is pair.exact or pair.native.dtype.kind in "biu" or not mask.any():
+    if not mask.any():
+        return (
+            np.asarray(pair.exact != 0) if slope(pair.actual, pair.exact, bound, widened) else mask
+        )
+    if bound.one_off or bound.few:
+        return mask & ~rounded_the_other_way(pair.actual, pair.exact, pair.native, bound)
+    if pair.native is pair.exact or pair.native.dtype.kind in "biu":
         return mask
     # What overflows in torch as well is as right as torch.
     with np.errstate(all="ignore"):
@@ -334,7 +343,7 @@ def _out_of_tolerance(pair: _Pair, bound: Tolerance, scale: float, widened: floa
 
 def root_mean_square(exact: Array) -> float:
     """Return the RMS of the finite elements; 0 for a single number, whose size is its own scale."""
-    if exact.size <= 1 or exact.dtype.kind != "f":
+    if exact.size <= 1 or not is_real(exact):
         return 0.0
     total = count = 0.0
     for chunk in _chunks(exact):
@@ -394,7 +403,7 @@ def _within(actual: Array, native: Array, both: float) -> bool:
 
 def _widening(pair: _Pair, bound: Tolerance, scale: float) -> float:
     """Return by how much torch's own error asks the tolerance to be widened; at least 1."""
-    if pair.native is pair.exact or pair.exact.dtype.kind != "f":
+    if pair.native is pair.exact or not is_real(pair.exact):
         return 1.0
     ratio, underflow = 0.0, UNDERFLOW.get(str(pair.native.dtype), 0.0)
     for n, r in zip(_chunks(pair.native), _chunks(pair.exact), strict=True):

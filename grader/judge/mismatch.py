@@ -40,7 +40,7 @@ def mismatch_of(wrong: Wrong) -> Mismatch:
     kind: Literal["unwritten", "nonfinite", "values"] = "values"
     if "unwritten" in codes:
         kind = "unwritten"
-    elif codes & {"nan", "outside", "infinite"}:
+    elif codes & {"nan", "outside", "unset", "infinite"}:
         kind = "nonfinite"
     return Mismatch(
         kind=kind,

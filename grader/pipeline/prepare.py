@@ -86,6 +86,7 @@ def _chosen(grading: GradingContext, prepared: Prepared, *, drafts: bool = True)
         prepared.extraction,
         task=options.task,
         tasks_dir=options.tasks,
+        dtype=options.dtype,
         drafts=drafts,
     )
     code = parse(submission.code if submission else "")

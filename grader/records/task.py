@@ -10,7 +10,18 @@ from pydantic import Field
 from grader.records.base import JsonValue, Record, digest
 
 DType = Literal[
-    "float64", "float32", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "bool"
+    "float64",
+    "float32",
+    "float16",
+    "bfloat16",
+    "float8_e4m3fn",
+    "float8_e5m2",
+    "int64",
+    "int32",
+    "int16",
+    "int8",
+    "uint8",
+    "bool",
 ]
 Distribution = Literal[
     "normal",
@@ -108,6 +119,11 @@ class Tolerance(Record):
     relative: float
     absolute: float
     """In units of the reference output's root mean square (`scale`)."""
+    few: float = 0.0
+    """Share of the elements that may differ at will: of choices between what lies within rounding of each other."""
+    one_off: float = 0.0
+    """Share of the elements that may be one step of their type off: of whole numbers and 8-bit floats, which
+    rounding gives."""
     why: str
 
 
@@ -122,6 +138,8 @@ class Task(Record):
     workloads: tuple[Workload, ...]
     tolerance: Tolerance | None = None
     """Overrides the one derived from dtype and reduction length."""
+    precision: DType | None = None
+    """What both modules are cast to once they are constructed, as KernelBench does for its `precision`."""
     reduction_length: str = ""
     """How many terms meet in one output: a number, or a product of dims such as `d1` or `d1*d2`,
     where `dK` is dimension K of the first input."""

@@ -175,15 +175,6 @@ class Unit:
         first = start + (min(column, len(text)) if column > 0 else indent)
         return self._place(first, start + len(text.rstrip()) if text.strip() else first)
 
-    def code_span(self, start_byte: int, end_byte: int) -> tuple[int, int] | None:
-        """Return the offsets in `Source.code` of a stretch of the text.
-
-        None where it isn't one stretch of the code: it crosses literals, or cuts into an escape or
-        a computed part. To change text inside it use `edit`, which also escapes what is put in.
-        """
-        span = self._span(self._character(start_byte), self._character(end_byte))
-        return span[:2] if span else None
-
     def edit(self, start_byte: int, end_byte: int, text: str) -> Edit | None:
         """Return the edit of the submission that makes `data[start:end]` the given text.
 
@@ -194,13 +185,6 @@ class Unit:
         if span is None or written is None:
             return None
         return Edit(start=span[0], end=span[1], text=written)
-
-    def insert_line(self, line: int, text: str) -> Edit | None:
-        """Return the edit that puts a line of its own before a line of the text (1-based)."""
-        if not 1 <= line <= len(self.lines):
-            return None
-        at = len(self.text[: self._line_starts[line - 1]].encode("utf-8", "replace"))
-        return self.edit(at, at, text + "\n")
 
     @cached_property
     def _line_starts(self) -> list[int]:

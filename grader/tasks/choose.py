@@ -33,6 +33,32 @@ def choose(
     task: str | None,
     tasks_dir: Path | None,
     drafts: bool = True,
+    dtype: str | None = None,
+) -> TaskChoice:
+    """Return the task of a sample, in the type that is asked for; see `_as_written`. Raises UsageError."""
+    choice = _as_written(sample, extraction, task=task, tasks_dir=tasks_dir, drafts=drafts)
+    if dtype is None or choice.task is None or choice.task.precision:
+        return choice
+    cast = in_precision(choice.task, dtype)
+    if cast is None and task is not None:
+        raise UsageError(
+            f"nobody asks for {choice.task.name} in {dtype}", "see `tasks` for the types"
+        )
+    reason = (
+        f"{choice.reason}, in {dtype}" if cast else f"{choice.task.name} has no form in {dtype}"
+    )
+    return choice.model_copy(
+        update={"task": cast, "reason": reason, "how": choice.how if cast else "none"}
+    )
+
+
+def _as_written(
+    sample: Sample,
+    extraction: Extraction,
+    *,
+    task: str | None,
+    tasks_dir: Path | None,
+    drafts: bool,
 ) -> TaskChoice:
     """Return the task of a sample: by option, side file, KernelBench id, prompt, or inference.
 

@@ -58,7 +58,12 @@ def _dry_run_of(
     full = task.full
     if full is None or _is_run_anyway(task, full):
         return None
-    known = References(task=task.key, seed=seed, inputs={full.name: _described(full)})
+    known = References(
+        task=task.key,
+        seed=seed,
+        inputs={full.name: _described(full)},
+        precision=task.precision or "",
+    )
     group = Group(full.init, full.weights, (full,))
     job = device.job(submission, build, group, group.workloads, known)
     simulator: Any = job.options["simulator"]

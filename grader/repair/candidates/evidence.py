@@ -36,7 +36,7 @@ POINTS_AT: Mapping[str, tuple[Touches, ...]] = {
     **dict.fromkeys(("transposed", "shifted"), ("index", "launch")),
     **dict.fromkeys(("from-index-on", "flat-tail", "periodic"), ("bound", "launch", "host", "index", "literal")),
     "borders": ("bound", "guard", "index", "literal"),
-    **dict.fromkeys(("zeros", "constant-value", "nan"), ("literal", "store", "bound", "value")),
+    **dict.fromkeys(("zeros", "constant-value", "nan", "unset", "uninit-local-read"), ("literal", "store", "bound", "value")),
     # what became of the result when an input was changed
     "probe-degree": ("degree",),
     "probe-shift": ("shift", "store", "sync"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,7 +15,6 @@ from grader.source.cuda_code import descendants, text
 
 INDEXES = ("subscript_expression", "pointer_expression")
 LOOPS = ("for_statement", "while_statement", "do_statement")
-_QUOTIENT = re.compile(r"\(?\s*([\w.\->()]+)\s*/\s*(\w+)\s*\)?$")
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,6 +17,7 @@ from grader.source.cuda_code import Call, cuda_code, descendants, text
 MOST = 3
 """Arguments that are put in at most."""
 MAKERS = {"empty", "zeros", "ones", "full", "rand", "randn"}
+SHAPING = {"reshape", "view", "expand", "permute", "repeat"}
 WHOLE = {"int", "long", "unsigned", "ulong", "ll", "ull"}
 REFUSED = {"no-overload", "no-conversion", "ambiguous-call", "argument-type"}
 
@@ -67,11 +68,11 @@ def _known(unit: Unit, call: Call) -> set[str]:
 def listed(found: Diagnostic) -> tuple[Fix, ...]:
     """Put sizes in braces where C++ takes a list of them: of a new tensor, of a convolution's strides."""
     edits = []
-    for unit, call in found.calls() if found.kind in REFUSED else ():
+    for unit, call in found.calls() if found.kind in REFUSED | {"argument-count"} else ():
         if re.fullmatch(r"(?:torch|at)::conv[123]d", call.name):
             plain = [one for one in call.arguments[3:6] if type_of(unit, one) in WHOLE]
             edits += [replace_node(unit, one, f"at::IntArrayRef({{{text(one)}}})") for one in plain]
-        if call.last in MAKERS:
+        if call.last in MAKERS or (call.last in SHAPING and call.object is not None):
             sizes = call.arguments[: _sizes(unit, call)]
             if sizes:
                 start, end = sizes[0].start_byte, sizes[-1].end_byte

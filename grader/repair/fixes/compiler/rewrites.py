@@ -37,6 +37,8 @@ PYTHON_S = (
     (r"\bkint", "kInt"),
 )
 """What Python and half-remembered C++ call things, and what libtorch calls them; in this order."""
+PAIRS = r"(?:max|min|sort|topk|median|mode|kthvalue|cummax|cummin)"
+"""Functions that give values and indices."""
 MASKS = r"\b(__(?:shfl(?:_up|_down|_xor)?|any|all|ballot))\s*\("
 """What CUDA had before it asked for the lanes that take part; it went with Volta."""
 
@@ -61,6 +63,9 @@ REWRITES = (
     Rewrite("use the names that C++ has for it",
             frozenset({"no-member", "type-not-allowed", "argument-count", "no-overload", "undefined-identifier", "syntax"}),
             PYTHON_S, everywhere=True),
+    Rewrite("take it of the tuple, whose parts have no names", frozenset({"no-member"}),
+            tuple((rf"((?:torch::|at::)?\b{PAIRS}\([^;]*?\))\.{part}\b(?!\()", rf"std::get<{n}>(\1)")
+                  for n, part in enumerate(("values", "indices")))),
     Rewrite("take out the dot that names no member", frozenset({"syntax"}),
             ((r"(?<=[A-Za-z_)\]])\.(?=\s*[-+*/%|&^]?=|\s*[;,)])", ""),)),
     Rewrite("write the signs of C", frozenset({"stray-character", "syntax"}),
