@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import Literal, Protocol
 
 from grader.records import Evidence, JsonValue, Place
-
-if TYPE_CHECKING:
-    from grader.source import Source
+from grader.source import Source
 
 
 @dataclass(frozen=True)

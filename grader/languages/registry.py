@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache, lru_cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from grader.languages.language import (
     CompiledLine,
@@ -16,10 +15,8 @@ from grader.languages.language import (
     Recipe,
 )
 from grader.plugins import members
-
-if TYPE_CHECKING:
-    from grader.records import Evidence, JsonValue, Place
-    from grader.source import Source
+from grader.records import Evidence, JsonValue, Place
+from grader.source import Source
 
 
 @cache

@@ -74,7 +74,8 @@ RULE = Rule(
     bad=_BAD,
     good=_BAD.replace("__global__", "#include <ATen/cuda/CUDAContext.h>\n__global__").replace(
         ">>>(x.data_ptr<float>()",
-        ", 0, at::cuda::getCurrentCUDAStream()>>>(x.data_ptr<float>());\n    C10_CUDA_KERNEL_LAUNCH_CHECK(",
+        ", 0, at::cuda::getCurrentCUDAStream()>>>(x.data_ptr<float>());\n"
+        "    C10_CUDA_KERNEL_LAUNCH_CHECK(",
     ),
     detects=("text",),
     languages=("cuda",),

@@ -113,7 +113,9 @@ RULE = Rule(
     bad=_BAD,
     good=_BAD.replace(
         "__global__",
-        '#define CHECK_CUDA(t) TORCH_CHECK(t.is_cuda(), "must be on the GPU")\n#define CHECK_INPUT(t) CHECK_CUDA(t); TORCH_CHECK(t.is_contiguous(), "must be contiguous")\n__global__',
+        '#define CHECK_CUDA(t) TORCH_CHECK(t.is_cuda(), "must be on the GPU")\n'
+        '#define CHECK_INPUT(t) CHECK_CUDA(t); TORCH_CHECK(t.is_contiguous(), "must be contiguous")\n'
+        "__global__",
     ).replace("    k", "    CHECK_INPUT(x);\n    k"),
     detects=("text",),
     languages=("cuda",),

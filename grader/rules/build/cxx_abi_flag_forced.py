@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 
-from grader.records import Context, Edit, Finding
+from grader.records import Context, Finding
 from grader.rules.rule import Rule
 from grader.source import Source
 from grader.source.analysis.diagnostics import errors
-from grader.source.code_edits import delete_item, delete_keyword, fix
-from grader.source.python_code import constant_text
+from grader.source.code_edits import drop_flags, fix
 
 FLAG = "_GLIBCXX_USE_CXX11_ABI="
+OF_STRINGS = ("basic_string", "RKSs")
+"""How undefined symbols name a `std::string`."""
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
@@ -20,38 +20,23 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     evidence = tuple(
         item
         for item, meaning in errors(context)
-        if (
-            meaning is not None
-            and meaning.kind == "undefined-symbol"
-            and "basic_string" in item.said
-        )
-        or "RKSs" in item.said
+        if meaning is not None and meaning.kind == "undefined-symbol"
+        if any(word in item.said for word in OF_STRINGS)
     )
     for extension in source.extensions:
-        for keyword, flags in (
-            ("extra_cflags", extension.cflags),
-            ("extra_cuda_cflags", extension.cuda_cflags),
-        ):
-            forced = [flag for flag in flags or () if FLAG in flag]
+        given = {"extra_cflags": extension.cflags, "extra_cuda_cflags": extension.cuda_cflags}
+        for keyword, flags in given.items():
+            forced = next((flag for flag in flags or () if FLAG in flag), "")
             if forced and keyword in extension.keywords:
-                value = extension.keywords[keyword]
+                edits = drop_flags(source, extension.node, keyword, lambda flag: FLAG in flag)
                 yield RULE.finding(
-                    source.place(value),
-                    f"{forced[0]} forces the layout of C++ strings; where torch was built with the "
+                    source.place(extension.keywords[keyword]),
+                    f"{forced} forces the layout of C++ strings; where torch was built with the "
                     "other one, the module fails to load with an undefined symbol",
                     severity="error" if evidence else "warning",
                     evidence=evidence,
-                    fixes=fix("drop the flag", _without(source, extension.node, keyword, value)),
+                    fixes=fix("drop the flag", edits),
                 )
-
-
-def _without(source: Source, call: ast.Call, keyword: str, value: ast.expr) -> list[Edit | None]:
-    if not isinstance(value, ast.List):
-        return [None]
-    forced = [element for element in value.elts if FLAG in (constant_text(element) or "")]
-    if len(forced) == len(value.elts):
-        return [delete_keyword(source, call, keyword)]
-    return [delete_item(source, element, source.span(value)[1]) for element in forced]
 
 
 _BAD = """

@@ -151,6 +151,13 @@ def _variadic(kernel: Kernel) -> bool:
     return "..." in text(kernel.node.child_by_field_name("declarator"))
 
 
+_BAD = """
+__global__ void k(float* x, int n) { if (threadIdx.x < n) x[threadIdx.x] = 1.0f; }
+torch::Tensor f(torch::Tensor x) {
+    k<<<1, 32>>>(x, x.numel());
+    return x;
+}
+"""
 RULE = Rule(
     code="BLD014",
     name="kernel-argument-type-mismatch",
@@ -159,28 +166,8 @@ RULE = Rule(
     "const where a plain float pointer is expected.",
     why="A launch is checked like a call: the number of arguments and the type of each must fit. "
     "Tensors do not turn into pointers by themselves.",
-    bad="""
-__global__ void k(float* x, int n) { if (threadIdx.x < n) x[threadIdx.x] = 1.0f; }
-torch::Tensor f(torch::Tensor x) {
-    k<<<1, 32>>>(x, x.numel());
-    return x;
-}
-""",
-    good="""
-template <typename T> __global__ void k(const T* x, float* y, long n, float a = 1.0f) {
-    y[threadIdx.x] = x[threadIdx.x] * a * n;
-}
-__global__ void g(const float* bias, float* y) { y[0] = bias ? bias[0] : 0.0f; }
-torch::Tensor f(torch::Tensor x) {
-    auto y = torch::empty_like(x);
-    const float* none = nullptr;
-    const auto rows = x.size(0), cols = x.size(1);
-    dim3 grid(rows * cols, rows);
-    k<float><<<grid, 32>>>(x.data_ptr<float>(), (float*)y.data_ptr(), cols);
-    g<<<1, 32>>>(none, y.data_ptr<float>());
-    return y;
-}
-""",
+    bad=_BAD,
+    good=_BAD.replace("(x, x.numel())", "(x.data_ptr<float>(), x.numel())"),
     detects=("text", "build"),
     languages=("cuda",),
     guards="Numbers convert into each other and are not reported. Templates, overloaded kernels and types that are not sure are left "

@@ -175,7 +175,8 @@ RULE = Rule(
     bad=_BAD,
     good=_BAD.replace(
         "__global__",
-        "__global__ void clear(float* y, int n) { if (threadIdx.x < n) y[threadIdx.x] = 0.0f; }\n__global__",
+        "__global__ void clear(float* y, int n) { if (threadIdx.x < n) y[threadIdx.x] = 0.0f; }\n"
+        "__global__",
     )
     .replace(
         "int i = blockIdx.x * blockDim.x + threadIdx.x;\n    if (i < n) y[i] = 0.5f",

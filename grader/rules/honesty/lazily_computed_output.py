@@ -52,13 +52,7 @@ def _finding(source: Source, node: ast.ClassDef, name: str, hooks: set[str]) -> 
     )
 
 
-RULE = Rule(
-    code="CHT010",
-    name="lazily-computed-output",
-    severity="warning",
-    summary="The output is a Tensor subclass that can compute when it is compared, outside of the measured time.",
-    why="A timer stops when forward returns. An object that does the work on its first use makes the kernel look free.",
-    bad="""
+_BAD = """
 import torch
 class Lazy(torch.Tensor):
     @classmethod
@@ -67,20 +61,15 @@ class Lazy(torch.Tensor):
 class ModelNew(torch.nn.Module):
     def forward(self, x):
         return x.as_subclass(Lazy)
-""",
-    good="""
-import torch
-class Relu(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        return x
-class Holder:
-    def __eq__(self, other):
-        return True
-class ModelNew(torch.nn.Module):
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return Relu.apply(x)
-""",
+"""
+RULE = Rule(
+    code="CHT010",
+    name="lazily-computed-output",
+    severity="warning",
+    summary="The output is a Tensor subclass that can compute when it is compared, outside of the measured time.",
+    why="A timer stops when forward returns. An object that does the work on its first use makes the kernel look free.",
+    bad=_BAD,
+    good=_BAD.replace("torch.Tensor", "object").replace("x.as_subclass(Lazy)", "x"),
     detects=("text",),
     guards="autograd functions and modules are no tensors. A class is a warning and no more: what comes back is read as "
     "plain memory, so that a result which is yet to be computed is wrong.",

@@ -76,14 +76,7 @@ def _axes(case: Case, size: int | None) -> set[int]:
     return {axis for shape in shapes for axis, n in enumerate(shape) if n == size}
 
 
-RULE = Rule(
-    code="IDX002",
-    name="grid-dimension-over-limit",
-    severity="warning",
-    summary="The second and third grid sizes may be at most 65535; a larger input makes the launch fail.",
-    why="Only `gridDim.x` goes up to 2147483647. A size of the data in y or z works until an input has more: then the launch fails, and "
-    "nothing is computed. Put the large axis into x, or flatten.",
-    bad="""
+_BAD = """
 __global__ void mark(float* y, int h, int w) {
     y[(blockIdx.x * h + blockIdx.y) * w + blockIdx.z] = 1.0f;
 }
@@ -94,19 +87,16 @@ torch::Tensor run(torch::Tensor x) {
     mark<<<grid, 1>>>(y.data_ptr<float>(), h, w);
     return y;
 }
-""",
-    good="""
-__global__ void mark(float* y, int total) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < total) y[i] = 1.0f;
-}
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty_like(x);
-    int total = x.numel();
-    mark<<<(total + 255) / 256, 256>>>(y.data_ptr<float>(), total);
-    return y;
-}
-""",
+"""
+RULE = Rule(
+    code="IDX002",
+    name="grid-dimension-over-limit",
+    severity="warning",
+    summary="The second and third grid sizes may be at most 65535; a larger input makes the launch fail.",
+    why="Only `gridDim.x` goes up to 2147483647. A size of the data in y or z works until an input has more: then the launch fails, and "
+    "nothing is computed. Put the large axis into x, or flatten.",
+    bad=_BAD,
+    good=_BAD.replace("grid(n * c, h, w)", "grid(n * c * h * w)"),
     detects=("text", "evidence"),
     guards="Sizes divided by a tile, and batch or channel counts (a note), stay far from the limit. An error where the task's own size "
     "passes it.",

@@ -133,7 +133,8 @@ RULE = Rule(
     bad=_BAD,
     good=_BAD.replace(
         "    fill",
-        "    cudaFuncSetAttribute(fill, cudaFuncAttributeMaxDynamicSharedMemorySize, 64 * 1024);\n    fill",
+        "    cudaFuncSetAttribute(fill, cudaFuncAttributeMaxDynamicSharedMemorySize, 64 * 1024);\n"
+        "    fill",
     ),
     detects=("text", "evidence"),
     guards="Sizes that can't be computed are left to the simulator. Where only long rows would need so much it is a warning, and nothing "

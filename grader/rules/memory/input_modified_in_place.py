@@ -110,7 +110,9 @@ RULE = Rule(
     bad=_BAD,
     good=_BAD.replace(
         "scale<<<(x.numel() + 255) / 256, 256>>>(x.data_ptr<float>(), x.numel());\n    return x",
-        "auto y = x.clone();\n    scale<<<(x.numel() + 255) / 256, 256>>>(y.data_ptr<float>(), x.numel());\n    return y",
+        "auto y = x.clone();\n"
+        "    scale<<<(x.numel() + 255) / 256, 256>>>(y.data_ptr<float>(), x.numel());\n"
+        "    return y",
     ),
     detects=("text", "evidence"),
     guards="Clones, fresh tensors and buffers that Python allocates are no inputs; a reference that works in place allows it.",

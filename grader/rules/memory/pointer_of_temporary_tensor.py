@@ -87,7 +87,8 @@ RULE = Rule(
     "to the allocator before the kernel is launched. Name the tensor first.",
     bad=_BAD,
     good=_BAD.replace(
-        "float* p = x.contiguous().data_ptr<float>();\n    copy<<<(x.numel() + 255) / 256, 256>>>(p",
+        "float* p = x.contiguous().data_ptr<float>();\n"
+        "    copy<<<(x.numel() + 255) / 256, 256>>>(p",
         "copy<<<(x.numel() + 255) / 256, 256>>>(\n        x.contiguous().data_ptr<float>()",
     ),
     detects=("text",),

@@ -49,7 +49,9 @@ RULE = Rule(
     bad=_BAD,
     good=_BAD.replace(
         "if (i < n) atomicAdd(s, x[i]",
-        "float v = i < n ? x[i] : 0.0f;\n    for (int o = 16; o > 0; o >>= 1) v += __shfl_down_sync(0xffffffff, v, o);\n    if (threadIdx.x % 32 == 0) atomicAdd(s, v",
+        "float v = i < n ? x[i] : 0.0f;\n"
+        "    for (int o = 16; o > 0; o >>= 1) v += __shfl_down_sync(0xffffffff, v, o);\n"
+        "    if (threadIdx.x % 32 == 0) atomicAdd(s, v",
     ),
     detects=("text",),
     languages=("cuda",),

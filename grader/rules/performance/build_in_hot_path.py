@@ -51,7 +51,8 @@ RULE = Rule(
     bad=_BAD,
     good=_BAD.replace(
         "class",
-        'ext = load_inline(name="e", cpp_sources=DECLARATION, cuda_sources="", functions=["f"])\nclass',
+        'ext = load_inline(name="e", cpp_sources=DECLARATION, cuda_sources="", functions=["f"])\n'
+        "class",
     ).replace(
         '        ext = load_inline(name="e", cpp_sources=DECLARATION, cuda_sources="", functions=["f"])\n',
         "",

@@ -106,16 +106,7 @@ def _single(source: Source, context: Context, case: Case) -> str:
     )
 
 
-RULE = Rule(
-    code="PRF005",
-    name="many-tiny-blocks",
-    severity="warning",
-    summary="Millions of small blocks with little work each: start-up and barriers cost more than the arithmetic; or a single block for "
-    "all of the data, or a single thread in each block.",
-    why="Starting a block costs about as much as a few hundred instructions, and a barrier makes all of it wait. Give each block more to "
-    "do (several rows, one a warp), or drop the block-wide cooperation. The opposite, one block for a large input, uses one "
-    "multiprocessor of more than a hundred.",
-    bad="""
+_BAD = """
 __global__ void sums(const float* x, float* y, int n) {
     float s = 0.0f;
     for (int i = 0; i < n; ++i) s += x[blockIdx.x * n + i];
@@ -127,18 +118,18 @@ torch::Tensor run(torch::Tensor x) {
     sums<<<x.size(0), threads>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.size(1));
     return y;
 }
-""",
-    good="""
-__global__ void twice(const float* x, float* y, int n) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) y[i] = x[i] * 2.0f;
-}
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty_like(x);
-    twice<<<(x.numel() + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.numel());
-    return y;
-}
-""",
+"""
+RULE = Rule(
+    code="PRF005",
+    name="many-tiny-blocks",
+    severity="warning",
+    summary="Millions of small blocks with little work each: start-up and barriers cost more than the arithmetic; or a single block for "
+    "all of the data, or a single thread in each block.",
+    why="Starting a block costs about as much as a few hundred instructions, and a barrier makes all of it wait. Give each block more to "
+    "do (several rows, one a warp), or drop the block-wide cooperation. The opposite, one block for a large input, uses one "
+    "multiprocessor of more than a hundred.",
+    bad=_BAD,
+    good=_BAD.replace("threads(1)", "threads(256)"),
     detects=("text",),
     languages=("cuda",),
     guards="One block a row with long rows is good, and so are elementwise kernels without barriers. A second, small launch over a few "

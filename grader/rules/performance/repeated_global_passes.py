@@ -68,7 +68,9 @@ RULE = Rule(
     "(a small array, unrolled) or in shared memory, where it fits.",
     bad=_BAD,
     good=_BAD.replace(
-        "float s = 0.0f;\n    for (int i = threadIdx.x; i < n; i += blockDim.x) s += x[i];\n    for (int i = threadIdx.x; i < n; i += blockDim.x) y[i] = x[i] * s",
+        "float s = 0.0f;\n"
+        "    for (int i = threadIdx.x; i < n; i += blockDim.x) s += x[i];\n"
+        "    for (int i = threadIdx.x; i < n; i += blockDim.x) y[i] = x[i] * s",
         "for (int i = threadIdx.x; i < n; i += blockDim.x) y[i] = x[i] * 2.0f",
     ),
     detects=("text",),

@@ -53,11 +53,15 @@ RULE = Rule(
     " of 16 and a tail for the rest; a kernel that is bound by memory gains up to a tenth.",
     bad=_BAD,
     good=_BAD.replace(
-        "* x, float* y, int n) {\n    for (int i = threadIdx.x; i < n; i += blockDim.x) y[i] = x[i] > 0.0f ? x[i] : 0.0f",
-        "4* x, float4* y, int n) {\n    for (int i = threadIdx.x; i < n; i += blockDim.x) y[i] = x[i]",
+        "* x, float* y, int n) {\n"
+        "    for (int i = threadIdx.x; i < n; i += blockDim.x) y[i] = x[i] > 0.0f ? x[i] : 0.0f",
+        "4* x, float4* y, int n) {\n"
+        "    for (int i = threadIdx.x; i < n; i += blockDim.x) y[i] = x[i]",
     ).replace(
         "x.data_ptr<float>(), y.data_ptr<float>(), x.numel()",
-        "\n        reinterpret_cast<const float4*>(x.data_ptr<float>()),\n        reinterpret_cast<float4*>(y.data_ptr<float>()), x.numel() / 4",
+        "\n"
+        "        reinterpret_cast<const float4*>(x.data_ptr<float>()),\n"
+        "        reinterpret_cast<float4*>(y.data_ptr<float>()), x.numel() / 4",
     ),
     detects=("text",),
     languages=("cuda",),

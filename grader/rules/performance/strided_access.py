@@ -53,8 +53,13 @@ RULE = Rule(
     "contiguous axis to the threads and loop over the strided one.",
     bad=_BAD,
     good=_BAD.replace(
-        "for (int c = threadIdx.x; c < C; c += blockDim.x)\n        s += x[(blockIdx.x * C + c) * HW + blockIdx.y];\n    y[blockIdx.x * blockDim.x + threadIdx.x",
-        "int p = blockIdx.y * blockDim.x + threadIdx.x;\n    if (p >= HW) return;\n    for (int c = 0; c < C; ++c) s += x[(blockIdx.x * C + c) * HW + p];\n    y[blockIdx.x * HW + p",
+        "for (int c = threadIdx.x; c < C; c += blockDim.x)\n"
+        "        s += x[(blockIdx.x * C + c) * HW + blockIdx.y];\n"
+        "    y[blockIdx.x * blockDim.x + threadIdx.x",
+        "int p = blockIdx.y * blockDim.x + threadIdx.x;\n"
+        "    if (p >= HW) return;\n"
+        "    for (int c = 0; c < C; ++c) s += x[(blockIdx.x * C + c) * HW + p];\n"
+        "    y[blockIdx.x * HW + p",
     ).replace("0), x.size(2)", "0), (x.size(2) + 63) / 64"),
     detects=("text", "evidence"),
     languages=("cuda",),

@@ -7,32 +7,29 @@ from collections.abc import Iterator
 from grader.records import Context, Finding
 from grader.rules.rule import Rule
 from grader.source import Source
-from grader.source.analysis.reduced_result import result_evidence, settled
+from grader.source.analysis.reduced_result import losses_of, with_result
 from grader.source.analysis.reduction_steps import reduces
 from grader.source.analysis.walks import Case, cases
-from grader.source.flow.reduction import Loss, losses
+from grader.source.flow.reduction import Loss
 from grader.source.rewriting.reductions import broadcast
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for stores by threads that hold less of the sum than others."""
-    found: dict[str, tuple[str, Finding]] = {}
+    found: dict[str, Finding] = {}
     for case in cases(source, context):
-        if any(case.events("uninit-shared-read")):
-            continue
-        for loss in losses(case.walk):
+        for loss in losses_of(case):
             if loss.uneven and reduces(case, loss):
-                found.setdefault(case.kernel, (case.kernel, _finding(case, loss)))
-    yield from settled(found.values(), result_evidence(context))
+                found.setdefault(case.kernel, _finding(case, loss))
+    yield from with_result(found.values(), context)
 
 
 def _finding(case: Case, loss: Loss) -> Finding:
-    at = loss.exchange_call if loss.exchange_call is not None else loss.exchange
-    node = at if at is not None else loss.store.node
+    node = loss.exchange_call or loss.exchange or loss.store.node
+    whole = "block" if loss.kind == "broadcast" and loss.group > 32 else "warp"
     return RULE.finding(
         case.place(node),
-        f"after line {case.line(node)} only the first thread of each "
-        f"{'block' if loss.kind == 'broadcast' and loss.group > 32 else 'warp'} holds the reduced value, but line "
+        f"after line {case.line(node)} only the first thread of each {whole} holds the reduced value, but line "
         f"{case.line(loss.store.node)} lets every thread use its own: thread {loss.thread} has {loss.have} of {loss.group} partial results",
         kernels=(case.kernel,),
         fixes=broadcast(case, loss),

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection
-from typing import TYPE_CHECKING
 
 from grader.repair.candidates.triton.function import names_in
+from grader.source import Source
 from grader.source.analysis.triton import kernels, launches
-
-if TYPE_CHECKING:
-    from grader.source import Source
 
 
 def lines_behind(source: Source, lines: Collection[int]) -> frozenset[int]:

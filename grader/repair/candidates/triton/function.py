@@ -6,13 +6,9 @@ import ast
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
-from grader.source import nodes_under
-
-if TYPE_CHECKING:
-    from grader.source import Source
-    from grader.source.analysis.triton import Kernel
+from grader.source import Source, nodes_under
+from grader.source.analysis.triton import Kernel
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,10 +7,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations, pairwise
-from typing import TYPE_CHECKING
 
 from grader.records import Edit, Fix
-from grader.repair.candidates.candidate import Change
+from grader.repair.candidates.candidate import Candidate, Change, Touches
+from grader.repair.candidates.evidence import Clues
 from grader.repair.candidates.triton.behind import lines_behind
 from grader.repair.candidates.triton.completed import completed
 from grader.repair.candidates.triton.pattern import options, parsed
@@ -18,12 +18,8 @@ from grader.repair.candidates.triton.rewrites import REWRITES
 from grader.repair.candidates.triton.scope import Scope, scopes
 from grader.repair.candidates.triton.slip import Slip
 from grader.repair.candidates.triton.twins import twins
+from grader.source import Source
 from grader.source.analysis.triton import launches
-
-if TYPE_CHECKING:
-    from grader.repair.candidates.candidate import Candidate, Touches
-    from grader.repair.candidates.evidence import Clues
-    from grader.source import Source
 
 MOST = 150
 """Changes of a Triton program that are tried."""

@@ -7,16 +7,13 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
+from grader.repair.candidates.candidate import Touches
 from grader.repair.candidates.triton.function import Function, called, names_in
 from grader.repair.candidates.triton.roles import roles_in
-from grader.source import nodes_under
+from grader.source import Source, nodes_under
 from grader.source.analysis.triton import Kernel, kernels, launches
-
-if TYPE_CHECKING:
-    from grader.repair.candidates.candidate import Touches
-    from grader.source import Source
 
 Kind = Literal["POINTER", "SIZE", "INDEX", "REAL", "SELF"]
 INDICES = {"program_id", "arange"}
