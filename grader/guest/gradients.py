@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-from torch._decomp import decomposition_table
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from grader.guest import tensors
+from grader.guest.taken_apart import Steps
 
 
 def gradients(model: Any, args: Sequence[Any], asked: Sequence[Sequence[int]]) -> list[Any]:
@@ -34,46 +33,19 @@ def gradients(model: Any, args: Sequence[Any], asked: Sequence[Sequence[int]]) -
     return [*(gradient for row in found for gradient in row), *_on_the_way(model, args, asked)]
 
 
-class _Steps(TorchDispatchMode):  # type: ignore[misc]
-    """Keeps what each operator returns, with those that torch can take apart taken apart."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.values: list[torch.Tensor] = []
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        apart = decomposition_table.get(func)
-        if apart is not None:
-            with self:
-                result = apart(*args, **(kwargs or {}))
-            if result is not NotImplemented:
-                return result
-        result = func(*args, **(kwargs or {}))
-        for one in result if isinstance(result, (tuple, list)) else (result,):
-            if (
-                isinstance(one, torch.Tensor)
-                and one.is_floating_point()
-                and len(self.values) < MOST
-            ):
-                self.values.append(one.detach())
-        return result
-
-
-MOST = 64
-"""Values that are kept of a reference's way, each a whole tensor."""
-FEW = 2048
-"""Elements of a value up to which all of them are kept."""
+FEW, MANY = 1 << 11, 1 << 16
+"""Elements of a value up to which all of them are kept, and up to which they are where they are told exactly."""
 
 
 def _on_the_way(
     model: Any, args: Sequence[Any], asked: Sequence[Sequence[int]]
 ) -> list[torch.Tensor]:
-    steps = _Steps()
+    steps = Steps()
     try:
         with torch.no_grad(), steps:
             result = model(*args)
     except Exception:  # noqa: BLE001 - what can't be taken apart tells nothing
-        return [torch.zeros((len(asked), 0), dtype=torch.float64), torch.zeros(0)]
+        return [torch.zeros((len(asked), 0), dtype=torch.float64), *[torch.zeros(0)] * 2]
     _, leaves = tensors.flatten(result)
     rows = []
     for output, flat in asked:
@@ -89,8 +61,14 @@ def _on_the_way(
             ]
         )
     there = torch.tensor(rows, dtype=torch.float64).reshape(len(asked), len(steps.values))
-    small = [value.double().flatten() for value in steps.values if 1 < value.numel() <= FEW]
-    return [there, torch.cat([*small, torch.zeros(0, dtype=torch.float64)])]
+    few, many = (
+        torch.cat([torch.zeros(0, dtype=torch.float64), *(v.double().flatten() for v in values)])
+        for values in (
+            [value for value in steps.values if 1 < value.numel() <= FEW],
+            [value for value in steps.values if FEW < value.numel() <= MANY],
+        )
+    )
+    return [there, few.unique(), many.unique()]
 
 
 def _where_it_stands(value: torch.Tensor, index: list[int], shape: Any) -> float:

@@ -314,6 +314,12 @@ class Touched(Record):
     """Elements that several threads of one launch stored to."""
     blocks: int = 0
     """Those of them that threads of several blocks stored to."""
+    times: int = 0
+    """How many threads' accesses these were, in all turns."""
+
+
+Walk = Literal["", "moved", "fixed"]
+"""How the elements lie that a result has in the place of others (`grader.judge.difference`)."""
 
 
 class Dependence(Record):
@@ -334,6 +340,9 @@ class Dependence(Record):
     """Whether any thread read them at all."""
     threads: tuple[int, ...] = ()
     """First and last thread of a block that read what never arrives; empty where that says nothing."""
+    walk: Walk = ""
+    whole: tuple[int, ...] = ()
+    """Lines that bring all that is needed of other tensors: what decides whether they run is right."""
 
 
 class Constant(Record):
@@ -343,6 +352,16 @@ class Constant(Record):
     used: int
     """The line that computes with it."""
     value: float
+    chosen: bool = False
+    """Whether that line chooses between it and others."""
+
+
+class Scale(Record):
+    """A number from no memory (a size, a count of blocks) that something is multiplied with or divided by."""
+
+    line: int
+    value: float
+    divides: bool
 
 
 class Slice(Record):
@@ -358,6 +377,12 @@ class Slice(Record):
     right: tuple[int, ...] = ()
     """Lines whose values are among those that the reference comes by."""
     constants: tuple[Constant, ...] = ()
+    scales: tuple[Scale, ...] = ()
+    """In the order in which they are used."""
+    unfinished: bool = False
+    """Whether the reference comes by its value too and goes on from it, or has it at another element."""
+    beside: tuple[int, ...] = ()
+    """Lines that compute right elements, where nothing computes this one."""
 
 
 FormMismatch = CountMismatch | ContainerMismatch | ShapeMismatch | DtypeMismatch | DeviceMismatch

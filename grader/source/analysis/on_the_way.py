@@ -33,13 +33,19 @@ def on_the_way(source: Source, context: Context, first: Evidence) -> Made | None
     None where no run kept the way.
     """
     for item, slice_ in slices(context):
-        for line, value in _off_by(first, slice_):
+        for line, words in (*_off_by(first, slice_), *_scaled(first, slice_), *_passed_by(slice_)):
             place = line_place(source, line)
             if place is not None:
-                return Made(place, f"{value:.6g} comes in at line {line}", certain=True)
+                return Made(place, words, certain=True)
         if item.place is None:
             continue
         line, before = item.place.line, [at for at in slice_.right if at != item.place.line]
+        if slice_.unfinished:
+            words = (
+                f"line {line} stores a value that the reference comes by too, and has not here: "
+                "a step is missing after it, or it belongs to another element"
+            )
+            return Made(item.place, words, certain=True)
         until = (
             f": in line {_listed(before)} the values are still the reference's" if before else ""
         )
@@ -50,19 +56,41 @@ def on_the_way(source: Source, context: Context, first: Evidence) -> Made | None
     return None
 
 
+def _passed_by(slice_: Slice) -> Iterator[tuple[int, str]]:
+    """Yield the lines that compute right elements, where nothing computes the wrong one."""
+    for line in slice_.beside[:1]:
+        others = f"right elements are computed in line {_listed(slice_.beside)}"
+        yield line, f"{others}, and element {list(slice_.element)} is stored as it was read"
+
+
 def _listed(lines: Sequence[int]) -> str:
     return ", ".join(map(str, lines))
 
 
-def _off_by(first: Evidence, slice_: Slice) -> Iterator[tuple[int, float]]:
-    """Yield the numbers on the way by which all results are off."""
+def _off_by(first: Evidence, slice_: Slice) -> Iterator[tuple[int, str]]:
+    """Yield the lines of numbers on the way by which all results are off, or which all of them are."""
     values = values_of(first)
     factor = values.factor if first.code == "constant-factor" else None
     for constant in slice_.constants:
-        if values.offset and math.isclose(constant.value, values.offset, rel_tol=NEAR):
-            yield constant.line, constant.value
+        comes = f"{constant.value:.6g} comes in at line {constant.line}"
+        if first.code == "zeros" and not constant.value and constant.chosen:
+            yield constant.line, f"the 0 of line {constant.line} comes through"
+        elif values.offset and math.isclose(constant.value, values.offset, rel_tol=NEAR):
+            yield constant.line, comes
         elif factor and math.isclose(constant.value, factor, rel_tol=NEAR):
-            yield constant.used, constant.value
+            yield constant.used, comes
+
+
+def _scaled(first: Evidence, slice_: Slice) -> Iterator[tuple[int, str]]:
+    """Yield the line of the only number from no memory on the way, where all results are off by a factor."""
+    factor = values_of(first).factor if first.code == "constant-factor" else None
+    if factor and len(slice_.scales) == 1 and not slice_.unfinished:
+        (scale,) = slice_.scales
+        verb, takes = ("divides", factor) if scale.divides else ("multiplies", 1 / factor)
+        yield (
+            scale.line,
+            f"line {scale.line} {verb} by {scale.value:.6g}, where it takes {scale.value * takes:.6g}",
+        )
 
 
 def line_place(source: Source, line: int) -> Place | None:
