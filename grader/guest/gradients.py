@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -81,6 +82,12 @@ def _where_it_stands(value: torch.Tensor, index: list[int], shape: Any) -> float
             fits = all(n in {1, m} for n, m in zip(value.shape, shape, strict=False))
             if fits and all(i < n for i, n in zip(place, value.shape, strict=True)):
                 return float(value[tuple(place)])
+    for dims in range(
+        len(index), 0, -1
+    ):  # seen in another shape: a row for each of the leading dims
+        if value.numel() == math.prod(shape[:dims]):
+            flat = sum(i * math.prod(shape[d + 1 : dims]) for d, i in enumerate(index[:dims]))
+            return float(value.flatten()[flat])
     return float("nan")
 
 

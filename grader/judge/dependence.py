@@ -9,6 +9,7 @@ from grader.judge.boxes import extents, in_words, told_extents
 from grader.judge.difference import (
     Difference,
     combined,
+    component,
     differences,
     doubled,
     lost,
@@ -85,10 +86,13 @@ def _missing(
     over = taken_over(told, found) if swapped else None
     without = combined(found) if read and not swapped and end is None else None
     place = over.place if over else without or by
+    part = component(found, end) if end is not None else None
     if end is not None and end.place is not None:
-        place = end.goes_on or end.place
+        place = part or end.goes_on or end.place
         text += f"; they are read, and their values end at line {end.place.line}"
-        if end.goes_on is not None and end.goes_on.line != end.place.line:
+        if part is not None:
+            text += f": line {part.line} takes others of the same vector in their place"
+        elif end.goes_on is not None and end.goes_on.line != end.place.line:
             text += f": line {end.goes_on.line} goes on with others, and not with these"
     elif swapped:
         had = in_words(extents(found.extra, tensor.shape)) or "others"
@@ -109,6 +113,7 @@ def _missing(
         read=read,
         threads=end.threads if end is not None else (),
         whole=whole,
+        stored=found.origin is not None or not told.of_results,
     )
 
 
@@ -166,6 +171,7 @@ def _evidence(
     related: tuple[Place, ...] = (),
     threads: tuple[int, ...] = (),
     whole: tuple[int, ...] = (),
+    stored: bool = True,
 ) -> Evidence:
     """Return a difference as evidence: `of` which elements it is, and how many where that is another number."""
     return Evidence(
@@ -186,6 +192,7 @@ def _evidence(
             threads=threads,
             walk=found.walk if code == "other-elements" else "",
             whole=whole,
+            stored=stored,
         ),
     )
 

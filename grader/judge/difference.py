@@ -109,15 +109,23 @@ def combined(found: Difference) -> Place | None:
     return next((place for place in lines if place.line > min(readers)), None)
 
 
+def component(found: Difference, end: Lost) -> Place | None:
+    """Return the line that computes an element from another part of the vector in which its own was read."""
+    same = any(read.access is end.reads.access for read in found.reads)
+    computed = found.origin.computed if found.origin is not None and same else ()
+    return computed[0].call if computed and len(found.extra) == len(found.missing) else None
+
+
 def taken_over(told: Told, found: Difference) -> Step | None:
     """Return the last step on the way that takes foreign elements over from memory which threads wrote.
 
-    The threads that wrote them read all of the tensor, each element once: they did as they should.
+    The threads that wrote them read all of the tensor: they did as they should. What the element's own thread
+    reads is right then.
     """
     at = told.tensors.index(found.tensor)
-    if found.origin is None or any(
-        read.access.boxes[at][0] < found.tensor.size for read in found.reads
-    ):
+    partly = any(read.access.boxes[at][0] < found.tensor.size for read in found.reads)
+    own = [told.elements_of(read, found.tensor) for read in found.reads if not read.over]
+    if found.origin is None or partly or any(np.isin(one, found.extra).any() for one in own):
         return None
     for step in reversed(found.origin.steps):
         over = [told.elements_of(r, found.tensor) for r in found.reads if step.number in r.over]

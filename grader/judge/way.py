@@ -80,19 +80,22 @@ def unfinished(steps: Sequence[Step], way: Way) -> Step | None:
     return ends[-1] if ends and made and meets(made[-1], way) else None
 
 
-def handed_over(step: Step, steps: Sequence[Step], way: Way) -> Step | None:
+def handed_over(step: Step, steps: Sequence[Step], way: Way, counts: Sequence[int]) -> Step | None:
     """Return the store of the value that a step takes from memory where the reference takes another.
 
-    With that other value, which the reference comes by, the step would give a value of the reference's.
+    With that other value, which the reference comes by, the step would give a value of the reference's; or
+    it is the mean of so many (`counts`) whose sum was stored.
     """
     by_number = {one.number: one for one in steps}
     before = [by_number[number] for number in sorted(_values_of(step, by_number), reverse=True)]
     stores = [one for one in before if one.op.startswith("st.")]
     for at, taken in enumerate(step.operands if len(step.operands) == 2 else ()):
+        store = next((one for one in stores if taken in one.operands), None)
         others = _others(step.op.partition(".")[0], at, step.operands[1 - at], way.there)
         wanted = [v for v in others if np.isfinite(v) and abs(v - taken) > SAME * abs(v)]
-        if any(_stands(way, value) for value in wanted):
-            return next((one for one in stores if taken in one.operands), None)
+        means = [taken / count for count in counts if count > 1]
+        if store is not None and any(_stands(way, value) for value in (*wanted, *means)):
+            return store
     return None
 
 
@@ -145,7 +148,8 @@ def way_of(told: Told, asked: Sequence[Asked], workload: str) -> Iterator[Eviden
         stored = origin.stored[-1] if origin.stored else 0
         end = unfinished(origin.steps, one.way)
         leaves = end or leaving_step(origin.steps, one.way)
-        leaves = (leaves and handed_over(leaves, origin.steps, one.way)) or leaves
+        counts = [len(needs) for needs in one.needs.values()]
+        leaves = (leaves and handed_over(leaves, origin.steps, one.way, counts)) or leaves
         yield Evidence(
             kind="provenance",
             code="slice",

@@ -341,6 +341,8 @@ class Dependence(Record):
     threads: tuple[int, ...] = ()
     """First and last thread of a block that read what never arrives; empty where that says nothing."""
     walk: Walk = ""
+    stored: bool = True
+    """Whether a kernel stores the element, where that is known."""
     whole: tuple[int, ...] = ()
     """Lines that bring all that is needed of other tensors: what decides whether they run is right."""
 

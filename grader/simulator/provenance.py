@@ -377,5 +377,8 @@ def _lost(
         threads = _runs(entry.get("threads"), room)
         if reads is not None:
             ends = (int(threads[0]), int(threads[-1])) if len(threads) else ()
-            goes_on = _place(fields.mapping(entry.get("next")), source)
-            yield Lost(reads, _place(entry, source), goes_on, fields.text(entry.get("class")), ends)
+            at, on = (_places(one, source) for one in (entry, fields.mapping(entry.get("next"))))
+            goes_on = (
+                on[0 if len(at) > 1 else -1] if on else None
+            )  # where the function stands that it ends in
+            yield Lost(reads, at[0] if at else None, goes_on, fields.text(entry.get("class")), ends)

@@ -40,12 +40,16 @@ def _cause(source: Source, place: Place, gap: Dependence) -> Steering | None:
     """Return the loop whose bound falls short, or else the condition that leaves the elements out.
 
     What lacks at the end of a dim is left out by the outermost loop along it; what lacks here and there by
-    the innermost. What lets other lines bring all that they should is none of them.
+    the innermost. What lets other lines bring all that they should is none of them. An element that nothing
+    stores is left out by a condition.
     """
     right = {one.place.line for p in _places(gap.whole, source) for one in around(source, p)}
     every = steering(source, place)
     found = [one for one in every if one.place.line not in right]
     loops = [one for one in found if one.is_loop]
+    guards = [one for one in around(source, place) if not one.is_loop]
+    if guards and not gap.stored:
+        return guards[0]
     if loops:
         cut = [one for one in loops if one.quotient]
         return (cut or loops)[-1 if any(_tail(extent) for extent in gap.extents) else 0]

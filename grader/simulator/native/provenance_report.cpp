@@ -114,8 +114,9 @@ std::string Provenance::origins(const u64* addresses, size_t count) const {
                 for (Label from : nodes_[below[k]].from)
                     if (from && !seen[from]) { seen[from] = 1; below.push_back(from); }
         std::sort(below.rbegin(), below.rend());  // what a value was made of has smaller labels
-        // What takes values over from other threads, by instruction; and through which of these each value came.
-        std::map<u32, size_t> handovers;
+        // Lines that take values over from other threads, each with its last instruction on the way; and through which of these each value came.
+        std::map<std::pair<std::string, u32>, size_t> lines_over;
+        std::vector<u32> handovers;
         std::unordered_map<Label, u64> through;
         std::map<std::pair<u32, u64>, Reads> reads;  // by access and by what it came through
         std::map<u32, std::pair<Label, u64>> steps;  // by instruction: the last of them, and how many
@@ -126,8 +127,9 @@ std::string Provenance::origins(const u64* addresses, size_t count) const {
             seen[label] = 0;
             u64 came = through[label];
             if (n.kind() == NodeKind::step) {
-                if (takes_over(instructions_[n.number()].klass)) {
-                    const auto known = handovers.try_emplace(n.number(), handovers.size()).first;
+                if (const Instruction& i = instructions_[n.number()]; takes_over(i.klass)) {
+                    const auto [known, fresh] = lines_over.try_emplace({i.file, i.line}, lines_over.size());
+                    if (fresh) handovers.push_back(n.number());
                     if (known->second < most_handovers) came |= u64(1) << known->second;
                 }
                 for (Label from : n.from) if (from) through[from] |= came;
@@ -148,8 +150,8 @@ std::string Provenance::origins(const u64* addresses, size_t count) const {
         std::vector<std::string> read_items, line_items;
         for (const auto& [key, r] : reads) {
             std::string over;
-            for (const auto& [insn, bit] : handovers)
-                if (bit < most_handovers && key.second >> bit & 1) over += (over.empty() ? "" : ",") + number(u64(insn));
+            for (size_t bit = 0; bit < handovers.size() && bit < most_handovers; ++bit)
+                if (key.second >> bit & 1) over += (over.empty() ? "" : ",") + number(u64(handovers[bit]));
             read_items.push_back("{\"access\":" + number(u64(key.first)) + ",\"over\":[" + over + "]" + ",\"reads\":" + number(u64(r.elements.size())) + ",\"runs\":" + runs_json(r.elements) + "}");
         }
         std::vector<std::string> constants;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -33,7 +34,11 @@ def on_the_way(source: Source, context: Context, first: Evidence) -> Made | None
     None where no run kept the way.
     """
     for item, slice_ in slices(context):
-        for line, words in (*_off_by(first, slice_), *_scaled(first, slice_), *_passed_by(slice_)):
+        for line, words in (
+            *_off_by(source, first, slice_),
+            *_scaled(first, slice_),
+            *_passed_by(slice_),
+        ):
             place = line_place(source, line)
             if place is not None:
                 return Made(place, words, certain=True)
@@ -67,18 +72,17 @@ def _listed(lines: Sequence[int]) -> str:
     return ", ".join(map(str, lines))
 
 
-def _off_by(first: Evidence, slice_: Slice) -> Iterator[tuple[int, str]]:
+def _off_by(source: Source, first: Evidence, slice_: Slice) -> Iterator[tuple[int, str]]:
     """Yield the lines of numbers on the way by which all results are off, or which all of them are."""
     values = values_of(first)
     factor = values.factor if first.code == "constant-factor" else None
     for constant in slice_.constants:
-        comes = f"{constant.value:.6g} comes in at line {constant.line}"
-        if first.code == "zeros" and not constant.value and constant.chosen:
-            yield constant.line, f"the 0 of line {constant.line} comes through"
-        elif values.offset and math.isclose(constant.value, values.offset, rel_tol=NEAR):
-            yield constant.line, comes
-        elif factor and math.isclose(constant.value, factor, rel_tol=NEAR):
-            yield constant.used, comes
+        off = math.isclose(constant.value, values.offset or math.nan, rel_tol=NEAR)
+        times = math.isclose(constant.value, factor or math.nan, rel_tol=NEAR)
+        zero = first.code == "zeros" and not constant.value and constant.chosen
+        if off or times or zero:
+            line = written_at(source, constant.used if times else constant.line, constant.value)
+            yield line, f"{constant.value:.6g} comes in at line {line}"
 
 
 def _scaled(first: Evidence, slice_: Slice) -> Iterator[tuple[int, str]]:
@@ -93,11 +97,25 @@ def _scaled(first: Evidence, slice_: Slice) -> Iterator[tuple[int, str]]:
         )
 
 
+def written_at(source: Source, line: int, value: float) -> int:
+    """Return the nearest line that has a number in its text, as a compiler moves what computes with it."""
+    has = [
+        at
+        for at, text in enumerate(source.code.splitlines(), 1)
+        for number in _NUMBER.findall(text)
+        if math.isclose(float(number), value, rel_tol=1e-6)
+    ]
+    return min(has, key=lambda at: abs(at - line), default=line)
+
+
+_NUMBER = re.compile(r"(?<![\w.])(?:\d+\.\d*|\.\d+)(?:[eE][-+]?\d+)?")
+"""A number with a point; whole ones are sizes and indices."""
+
+
 def line_place(source: Source, line: int) -> Place | None:
-    """Return the place of a line of the CUDA text."""
-    for unit in source.cuda:
-        for number in range(1, len(unit.lines) + 1):
-            place = unit.place_line(number)
-            if place.line == line:
-                return place
-    return None
+    """Return the place of a line of the submission."""
+    lines = source.code.splitlines(keepends=True)
+    if not 0 < line <= len(lines):
+        return None
+    begin = sum(map(len, lines[: line - 1]))
+    return source.place((begin, begin + len(lines[line - 1].rstrip())))

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 INDEXES = ("subscript_expression", "pointer_expression")
 LOOPS = ("for_statement", "while_statement", "do_statement")
-_QUOTIENT = re.compile(r"\(?\s*([\w.\->()]+)\s*/\s*(\w+)\s*\)?$")
+_OWN = re.compile(r"\b(thread|block)Idx\b")
+"""What makes a number each thread's own."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +118,10 @@ def bound_made(one: Steering) -> Place | None:
         node
         for function in _functions(one.node)
         for name, node in _definitions(function)
-        if name in names and _computes(node) and node.end_byte <= one.node.start_byte
+        if name in names
+        and _computes(node)
+        and not _OWN.search(text(node))
+        and node.end_byte <= one.node.start_byte
     ]
     return _last(one.unit, before)
 
