@@ -13,14 +13,16 @@ from grader.judge.difference import (
     differences,
     doubled,
     lost,
+    lost_part,
     read_there,
     reader,
+    stored_elsewhere,
     taken_over,
 )
 from grader.judge.touched import touched_by_line
 from grader.judge.way import way_of
-from grader.records import Dependence, Evidence, Extent, Place
-from grader.simulator.provenance import Flat, Reads, Told
+from grader.records import Dependence, Evidence, Extent, Place, Walk
+from grader.simulator.provenance import Flat, Lost, Reads, Told
 
 LEAST_READ = 0.4
 """Share of a tensor's elements from which a line is taken to be meant to read all of them."""
@@ -33,7 +35,8 @@ def evidence_of(told: Told, asked: Sequence[Asked], workload: str) -> tuple[Evid
         return touched
     found = tuple(_dependences(told, asked, workload))
     skipped = () if found else tuple(_skipped(told, asked, workload))
-    return (*touched, *found, *skipped, *way_of(told, asked, workload))
+    whole = not found and not skipped and any(len(n) for one in asked for n in one.needs.values())
+    return (*touched, *found, *skipped, *way_of(told, asked, workload, whole=whole))
 
 
 def _dependences(told: Told, asked: Sequence[Asked], workload: str) -> Iterator[Evidence]:
@@ -48,7 +51,11 @@ def _dependences(told: Told, asked: Sequence[Asked], workload: str) -> Iterator[
         choice = _most(right, lambda one: one.extra)
         if wrong:
             worst = max(wrong, key=lambda one: (one.walk != "", len(one.missing)))
-            yield _missing(told, worst, workload, whole=whole, choice=choice)
+            yield _missing(
+                told, worst, workload, whole=whole, choice=choice, stored=stored_elsewhere(wrong)
+            )
+        elif (part := lost_part(told, found)) is not None:
+            yield _lost_part(*part, workload)
         elif (twice := doubled(found)) is not None:
             yield _counted_again(*twice, workload)
         else:
@@ -71,7 +78,13 @@ def _whole(found: Sequence[Difference]) -> Iterator[int]:
 
 
 def _missing(
-    told: Told, found: Difference, workload: str, *, whole: tuple[int, ...], choice: bool
+    told: Told,
+    found: Difference,
+    workload: str,
+    *,
+    whole: tuple[int, ...],
+    choice: bool,
+    stored: Place | None,
 ) -> Evidence:
     """Say what a wrong element misses, where it was read last or where it would have to be."""
     tensor, missing = found.tensor, found.missing
@@ -85,7 +98,7 @@ def _missing(
     swapped = len(found.extra) > 0 and end is None and (not choice or found.walk == "fixed")
     over = taken_over(told, found) if swapped else None
     without = combined(found) if read and not swapped and end is None else None
-    place = over.place if over else without or by
+    place = over.place if over else without or (stored if swapped else None) or by
     part = component(found, end) if end is not None else None
     if end is not None and end.place is not None:
         place = part or end.goes_on or end.place
@@ -98,6 +111,8 @@ def _missing(
         had = in_words(extents(found.extra, tensor.shape)) or "others"
         text += f"; in their place it has {had}"
         text += f", which line {over.place.line} takes from memory" if over else ""
+        if stored is not None and over is None:
+            text += f": the blocks read one after another, and line {stored.line} does not store so"
     elif not read:
         text += "; no thread reads them"
     elif without is not None:
@@ -114,6 +129,7 @@ def _missing(
         threads=end.threads if end is not None else (),
         whole=whole,
         stored=found.origin is not None or not told.of_results,
+        walk="stored" if swapped and stored is not None and over is None else "",
     )
 
 
@@ -126,6 +142,24 @@ def _of(some: Flat, found: Difference) -> str:
             else f"the one element of {found.tensor.role}"
         )
     return f"{len(some)} of the {count} elements of {found.tensor.role}"
+
+
+def _lost_part(found: Difference, end: Lost, workload: str) -> Evidence:
+    line = end.reads.access.place.line if end.reads.access.place else 0
+    at = end.place.line if end.place else 0
+    return _evidence(
+        found,
+        "lost",
+        f"what line {line} reads of {found.tensor.role} for element {list(found.asked.index)} of the result ends "
+        f"in part at line {at}: of {len(end.reads.elements)} elements nothing goes on from there",
+        place=end.goes_on or end.place,
+        related=tuple(p for p in (end.place, end.reads.access.place) if p is not None),
+        workload=workload,
+        of=found.needs,
+        count=len(end.reads.elements),
+        read=True,
+        threads=end.threads,
+    )
 
 
 def _counted_again(found: Difference, reads: Reads, workload: str) -> Evidence:
@@ -172,6 +206,7 @@ def _evidence(
     threads: tuple[int, ...] = (),
     whole: tuple[int, ...] = (),
     stored: bool = True,
+    walk: Walk = "",
 ) -> Evidence:
     """Return a difference as evidence: `of` which elements it is, and how many where that is another number."""
     return Evidence(
@@ -190,7 +225,7 @@ def _evidence(
             expected=len(found.needs),
             read=read,
             threads=threads,
-            walk=found.walk if code == "other-elements" else "",
+            walk=walk or (found.walk if code == "other-elements" else ""),
             whole=whole,
             stored=stored,
         ),

@@ -100,6 +100,22 @@ def lost(told: Told, tensor: Tensor, missing: Flat) -> Lost | None:
     return most[0] if most is not None and 2 * len(most[1]) > len(missing) else None
 
 
+def lost_part(told: Told, found: Sequence[Difference]) -> tuple[Difference, Lost] | None:
+    """Return the end of a part of what a line reads for a wrong element, where another line brings the same elements.
+
+    A sum over a part of a row looks so, where the row's maximum is over all of it.
+    """
+    for one in found:
+        brought = [read for read in one.reads if len(read.elements) > 1]
+        for end in told.lost if one.asked.wrong else ():
+            arrives = any(read.access is end.reads.access for read in brought)
+            if end.what in {"compare", "control"} or end.place is None or not arrives:
+                continue
+            if np.isin(told.elements_of(end.reads, one.tensor), one.needs).any():
+                return one, end
+    return None
+
+
 def combined(found: Difference) -> Place | None:
     """Return the first step that computes with floats on the way to the element, after what reads the input."""
     readers = [reads.access.place.line for reads in found.reads if reads.access.place]
@@ -114,6 +130,24 @@ def component(found: Difference, end: Lost) -> Place | None:
     same = any(read.access is end.reads.access for read in found.reads)
     computed = found.origin.computed if found.origin is not None and same else ()
     return computed[0].call if computed and len(found.extra) == len(found.missing) else None
+
+
+def stored_elsewhere(wrong: Sequence[Difference]) -> Place | None:
+    """Return the line that stores, where the blocks read one after another and do not store so."""
+    known = [
+        (one.origin.block, int(one.got[0]), one) for one in wrong if one.origin and len(one.got)
+    ]
+    known.sort(key=lambda one: one[:2])
+    reads = [first for _, first, _ in known]
+    stores = [one.asked.index for *_, one in known]
+    if (
+        len({block for block, *_ in known}) < 2
+        or reads != sorted(reads)
+        or stores == sorted(stores)
+    ):
+        return None
+    ends = known[0][2].origin
+    return ends.steps[-1].place if ends and ends.steps else None
 
 
 def taken_over(told: Told, found: Difference) -> Step | None:

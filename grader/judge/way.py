@@ -134,8 +134,8 @@ def _among(values: Array, value: float, distance: float) -> bool:
     return bool(at < len(values) and values[at] <= value + distance * abs(value))
 
 
-def way_of(told: Told, asked: Sequence[Asked], workload: str) -> Iterator[Evidence]:
-    """Yield what made the first wrong element of each result."""
+def way_of(told: Told, asked: Sequence[Asked], workload: str, *, whole: bool) -> Iterator[Evidence]:
+    """Yield what made the first wrong element of each result; `whole`: of all that it should be."""
     done = set()
     known = list(zip(asked, told.origins, strict=False))
     for one, origin in known:
@@ -168,6 +168,7 @@ def way_of(told: Told, asked: Sequence[Asked], workload: str) -> Iterator[Eviden
                     for at, used, value, chosen in origin.constants
                 ),
                 scales=tuple(_scales(origin)),
+                whole=whole,
                 unfinished=end is not None,
                 beside=_beside(origin, right),
             ),

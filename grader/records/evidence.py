@@ -318,7 +318,7 @@ class Touched(Record):
     """How many threads' accesses these were, in all turns."""
 
 
-Walk = Literal["", "moved", "fixed"]
+Walk = Literal["", "moved", "fixed", "stored"]
 """How the elements lie that a result has in the place of others (`grader.judge.difference`)."""
 
 
@@ -381,6 +381,8 @@ class Slice(Record):
     constants: tuple[Constant, ...] = ()
     scales: tuple[Scale, ...] = ()
     """In the order in which they are used."""
+    whole: bool = False
+    """Whether the wrong elements are made of exactly what the reference's depend on."""
     unfinished: bool = False
     """Whether the reference comes by its value too and goes on from it, or has it at another element."""
     beside: tuple[int, ...] = ()

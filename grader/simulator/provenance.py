@@ -119,6 +119,8 @@ class Origin:
     """All that was done on the way, in the order in which it was last done."""
     stored: tuple[int, ...] = ()
     """Lines that store to global memory on the way."""
+    block: int = 0
+    """One that read for it."""
     constants: tuple[tuple[int, int, float, bool], ...] = ()
     """Numbers that take part, each with the line that has it, the one that uses it, and whether that chooses among values."""
 
@@ -340,6 +342,7 @@ def _origin(
         steps=tuple(step for _, step in steps),
         stored=tuple(step.place.line for what, step in steps if what in {"store_global", "atomic"}),
         constants=tuple(sorted(constants)),
+        block=fields.whole(value.get("block")),
     )
 
 

@@ -119,6 +119,7 @@ std::string Provenance::origins(const u64* addresses, size_t count) const {
         std::vector<u32> handovers;
         std::unordered_map<Label, u64> through;
         std::map<std::pair<u32, u64>, Reads> reads;  // by access and by what it came through
+        u64 block = 0;  // that read for it
         std::map<u32, std::pair<Label, u64>> steps;  // by instruction: the last of them, and how many
         std::map<u32, std::set<u32>> uses;           // which instructions' values each computes from
         std::set<std::tuple<u32, u32, u32>> numbers;  // constants: where each is written, where it is used, its bits
@@ -143,6 +144,7 @@ std::string Provenance::origins(const u64* addresses, size_t count) const {
                     if (nodes_[from].kind() == NodeKind::constant) numbers.insert({nodes_[from].number(), n.number(), nodes_[from].from[0]});
                 }
             } else if (const Touch* t = n.kind() == NodeKind::leaf ? touch_at(n) : nullptr) {
+                block = n.from[2] >> 10;
                 Reads& r = reads[{t->number, came}];
                 r.elements.push_back((n.address() - t->base) / t->width);
             }
@@ -166,7 +168,7 @@ std::string Provenance::origins(const u64* addresses, size_t count) const {
                                  quoted(class_name(i.klass)) + ",\"count\":" + number(step.second) + ",\"order\":" + number(u64(step.first)) +
                                  ",\"op\":" + quoted(i.opcode) + ",\"other\":" + other_json(step.first) + ",\"value\":" + precise(values_[step.first]) + ",\"id\":" + number(u64(insn)) + ",\"from\":[" + from + "]}");
         }
-        all.push_back("{\"reads\":" + list_json(read_items) + ",\"lines\":" + list_json(line_items) + ",\"constants\":" + list_json(constants) + "}");
+        all.push_back("{\"block\":" + number(block) + ",\"reads\":" + list_json(read_items) + ",\"lines\":" + list_json(line_items) + ",\"constants\":" + list_json(constants) + "}");
     }
     return list_json(all);
 }

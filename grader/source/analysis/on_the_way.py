@@ -57,7 +57,9 @@ def on_the_way(source: Source, context: Context, first: Evidence) -> Made | None
         words = (
             f"line {line} is the first that gives another value than the reference comes by{until}"
         )
-        return Made(item.place, words, certain=bool(slice_.right))
+        if slice_.whole and not slice_.right:
+            words = f"it is made of all the elements that it should be made of, and {words}"
+        return Made(item.place, words, certain=bool(slice_.right) or slice_.whole)
     return None
 
 

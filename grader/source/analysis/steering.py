@@ -145,10 +145,14 @@ def index_made(source: Source, place: Place, walk: Walk) -> Place | None:
             for name, node in _definitions(function)
             if name in names - moved and node.start_byte < spot.start_byte
         ]
-        if walk == "fixed":
-            kept = [node for _, node in found if not moved & set(_identifiers(_value(node)))]
-            pointers = [node for node in kept if _is_pointer(node)]
-            return _last(unit, pointers or [node for node in kept if _computes(node)])
+        if walk in {"fixed", "stored"}:
+            kept = [(n, node) for n, node in found if not moved & set(_identifiers(_value(node)))]
+            arrays = {
+                text(one.child_by_field_name("argument")) for one in descendants(spot, *INDEXES)
+            }
+            pointers = [node for name, node in kept if _is_pointer(node) and name in arrays]
+            others = [node for _, node in kept if _computes(node)] if walk == "fixed" else []
+            return _last(unit, pointers or others)
         return _last(unit, [node for _, node in found if _computes(node)])
     return None
 
