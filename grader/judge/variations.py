@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 
 from grader.judge.expected import Expected, Group, References, groups
-from grader.judge.inputs import Array, is_mask, make_inputs
+from grader.judge.inputs import Array, is_mask, is_real, make_inputs
 from grader.records import JsonValue, Task, Workload
 from grader.sandbox import Form, GuestJob, GuestResult, GuestWorkload, Limits, converse
 
@@ -27,6 +27,7 @@ Kind = Literal[
     "swapped equal dims",
     "a permuted part",
     "a parameter left out",
+    "the gradient for ones",
 ]
 MOST_INPUTS = 4
 MOST_DIMS = 4
@@ -69,6 +70,7 @@ def variations(task: Task, workload: Workload, right: References) -> Iterator[Va
     skipped = tuple(map(_skipped, given))
     if not _same(skipped, given):
         yield Variation("a skipped part", args=skipped)
+    yield from _of_ones(workload, given)
     yield from _left_out(given, others)
     yield from islice(_swapped(given, state), MOST_SWAPS)
     yield from _permuted(given)
@@ -134,7 +136,7 @@ def _seen(name: str, result: GuestResult) -> Expected:
 
 def _random(array: Array) -> bool:
     """Whether weights were drawn: constants and masks are a part of the operator."""
-    return array.dtype.kind == "f" and array.size > 1 and not is_mask(array) and np.ptp(array) > 0
+    return is_real(array) and array.size > 1 and not is_mask(array) and np.ptp(array) > 0
 
 
 def _left(state: Mapping[str, Array]) -> list[str]:
@@ -142,7 +144,7 @@ def _left(state: Mapping[str, Array]) -> list[str]:
     return [
         name
         for name, array in state.items()
-        if _random(array) or (array.dtype.kind == "f" and array.size == 1 and array.item() != 0)
+        if _random(array) or (is_real(array) and array.size == 1 and array.item() != 0)
     ]
 
 
@@ -150,6 +152,15 @@ def _some(names: Sequence[str]) -> Sequence[str]:
     """Return some of the names, from the first to the last."""
     step = max(1, -(-len(names) // MOST_PARAMETERS))
     return names[::step]
+
+
+def _of_ones(workload: Workload, given: Arguments) -> Iterator[Variation]:
+    """Yield that upstream gradients are taken for ones, where gradients are asked."""
+    asked = workload.backward
+    if asked is not None and asked.way != "without grad":
+        first = len(given) - 1 - asked.upstream
+        ones = (np.ones_like(np.asarray(value)) for value in given[first:-1])
+        yield Variation("the gradient for ones", args=(*given[:first], *ones, given[-1]))
 
 
 def _left_out(given: Arguments, others: Arguments) -> Iterator[Variation]:
@@ -207,7 +218,7 @@ def _mixed(value: Array, dim: int) -> Array:
 
 def _skipped(value: Array | JsonValue) -> Array | JsonValue:
     """Return an input whose second half (along its last dim) is a copy of the first."""
-    if not isinstance(value, np.ndarray) or value.dtype.kind != "f" or value.ndim == 0:
+    if not isinstance(value, np.ndarray) or not is_real(value) or value.ndim == 0:
         return value
     made = value.copy()
     half = value.shape[-1] // 2

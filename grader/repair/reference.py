@@ -12,11 +12,15 @@ from dataclasses import dataclass
 
 from grader import execution, sandbox
 from grader.diagnose import Examiner
-from grader.records import Evaluation, Form, Repair, Submission, Task, TensorSpec
+from grader.records import Evaluation, Form, Repair, Submission, Task
 from grader.repair.compose import UncoveredError, compose, read_graph
 from grader.repair.compose.write import Composed
 from grader.repair.families import Names, families
 from grader.repair.plain_triton import triton_code
+from grader.repair.with_gradients import gradient_task, joined
+from grader.tasks import builtin_tasks
+from grader.tasks.backward import SUFFIX
+from grader.tasks.precision import as_made
 from grader.tasks.problem import with_makers
 
 UNFINISHED = {"timeout", "hung", "not_run", "build_timeout", "grader_error"}
@@ -41,6 +45,8 @@ def reference_fixed(
     The plain form alone where it passes, unless `both` are asked for. `in_triton` asks for that form in Triton, where there
     is one that passes.
     """
+    if task.backward:
+        return _with_gradients(task, examiner, form)
     plain = _examined(task, examiner, "plain", triton_code(task) if in_triton else None)
     if not plain.repairs:
         plain = _examined(task, examiner, "plain", reference_code(task, "plain"))
@@ -53,6 +59,21 @@ def reference_fixed(
     fast = _examined(task, examiner, "fast", code)
     found = plain.repairs + fast.repairs
     return Fixed(found, "" if found else fast.note)
+
+
+def _with_gradients(task: Task, examiner: Examiner, form: sandbox.Form) -> Fixed:
+    """Return one program of the kernels of both passes: the gradients' are composed from their formula."""
+    base = builtin_tasks().get(task.name.removesuffix(SUFFIX))
+    if base is None:
+        return Fixed(
+            note="No reference-fixed kernel: none is written for gradients of a problem file."
+        )
+    try:
+        gradients = composed(gradient_task(base), form).code
+        results = reference_code(base, "plain") or reference_code(base) or composed(base, form).code
+    except UncoveredError as error:
+        return Fixed(note=f"No reference-fixed kernel: {error}.")
+    return _examined(task, examiner, "plain", joined(base, results, gradients))
 
 
 def _examined(task: Task, examiner: Examiner, form: Form, code: str | None) -> Fixed:
@@ -87,15 +108,9 @@ def program(code: str, name: str) -> Submission:
 def reference_code(task: Task, form: Form = "fast") -> str | None:
     """Return the program's text; None for a task of no family, or whose family lacks this form for it."""
     family = families().get(task.family)
-    if family is None or (form == "plain" and not _single(task)):
+    if family is None:
         return None
     return family.write(task, _names(task), form)
-
-
-def _single(task: Task) -> bool:
-    """Whether every floating-point input is float32, which is what plain kernels are written for."""
-    specs = (one for work in task.workloads for one in work.inputs if isinstance(one, TensorSpec))
-    return all("float" not in spec.dtype or spec.dtype == "float32" for spec in specs)
 
 
 def composed(task: Task, form: sandbox.Form) -> Composed:
@@ -106,7 +121,9 @@ def composed(task: Task, form: sandbox.Form) -> Composed:
     text = with_makers(task)
     graph = read_graph(execution.trace(text, form, sandbox.Limits()))
     extension = _names(task).extension
-    return compose(text, graph, f"{task.title}: reference-fixed kernel", extension)
+    return compose(
+        as_made(text, task.precision), graph, f"{task.title}: reference-fixed kernel", extension
+    )
 
 
 def _names(task: Task) -> Names:

@@ -8,12 +8,13 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations, product
 
 from grader.diagnose import Examiner, Program, try_fixes
+from grader.languages import compiles_when_launched
 from grader.records import RIGHT_VALUES, Finding, Fix, Repair, Submission
 from grader.repair.candidates import Screen, guess
 from grader.repair.candidates.rounds import SECONDS
 from grader.repair.said import how_far
 from grader.repair.wrong import cancels, doubtful, matters, needs_fix, waits
-from grader.source import edits
+from grader.source import edits, parse
 
 Chosen = tuple[tuple[Finding, Fix], ...]
 SEVERITIES = {"error": 0, "warning": 1, "note": 2}
@@ -113,8 +114,10 @@ def _guessed(
     `seconds` are what the search may take on an idle machine.
     """
     build = program.evaluation.build
-    if screen is None or build is None or build.status != "built":
+    if screen is None or build is None:
         return None
+    if build.status != "built" and not compiles_when_launched(parse(program.submission.code)):
+        return None  # what no compiler takes holds no candidates either
     if program.status in RIGHT_VALUES:  # a screening looks at values alone
         return None
     if waits(program) or program.submission.key in budget.searched:

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from grader.records import Context, Finding, Fix, TensorSpec
 from grader.rules.rule import Rule
+from grader.source import Source
 from grader.source.analysis.host_code import refuses, resolve
 from grader.source.analysis.walks import Case, cases, task_inputs
 from grader.source.code_edits import fix
 from grader.source.cuda_code import text
 from grader.source.flow import Access, Walk
-from grader.source.flow.trace import Care
 from grader.source.flow.tree import Binary, Call, Items
-
-if TYPE_CHECKING:
-    from grader.source import Source
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
@@ -39,7 +35,7 @@ def _rest(case: Case) -> tuple[Access, int, int] | None:
     grid = case.launch.grid
     if (case.sizes.real and not case.sizes.complete) or grid[1:] != (1, 1):
         return None
-    block, care = _block(case)
+    block = case.walk
     stores = [a for a in block.accesses if a.kind != "load" and not block.stopped]
     if not stores or any(a.loops or a.kind == "atomic" for a in stores):
         return None
@@ -51,7 +47,7 @@ def _rest(case: Case) -> tuple[Access, int, int] | None:
         numel = tensor.numel if tensor is not None else None
         writers = sum(
             1
-            for other in case.flow.walks(case.sizes, care)
+            for other in case.flow.walks(case.sizes)
             for r in other.regions
             if r.tensor is tensor and (r.stores or r.escaped or other.stopped)
         )
@@ -84,13 +80,6 @@ def _tops(case: Case, block: Walk) -> dict[int, tuple[Access, int]] | None:
         if id(tensor) not in tops or top > tops[id(tensor)][1]:
             tops[id(tensor)] = (access, top)
     return tops
-
-
-def _block(case: Case) -> tuple[Walk, Care]:
-    """Return the walk of the first block; of sizes that no other rule asks for, its stores only."""
-    alone = case.sizes.name.startswith("odd") and not case.flow.cooperates(case.kernel)
-    care = Care.STORES if alone else case.care
-    return case.flow.walk(case.launch, care), care
 
 
 def _of_both(case: Case, block: Walk) -> Iterator[Access]:
@@ -166,14 +155,7 @@ def _constants(source: Source, context: Context) -> Iterator[Finding]:
         return
 
 
-RULE = Rule(
-    code="IDX005",
-    name="shape-constants-baked-in",
-    severity="warning",
-    summary="Sizes of one example are built in: any other shape gives wrong results, leaves elements out, or writes out of bounds.",
-    why="`n / 256` blocks leave the rest of the division undone; a `#define` of a size fits one input. Round up, `(n + 255) / 256`, "
-    "guard the index, and pass sizes as parameters.",
-    bad="""
+_BAD = """
 __global__ void twice(const float* x, float* y, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) y[i] = x[i] * 2.0f;
@@ -185,20 +167,16 @@ torch::Tensor run(torch::Tensor x) {
     twice<<<blocks, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
     return y;
 }
-""",
-    good="""
-__global__ void twice(const float* x, float* y, int n) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) y[i] = x[i] * 2.0f;
-}
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty_like(x);
-    int n = x.numel();
-    int blocks = (n + 255) / 256;
-    twice<<<blocks, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
-    return y;
-}
-""",
+"""
+RULE = Rule(
+    code="IDX005",
+    name="shape-constants-baked-in",
+    severity="warning",
+    summary="Sizes of one example are built in: any other shape gives wrong results, leaves elements out, or writes out of bounds.",
+    why="`n / 256` blocks leave the rest of the division undone; a `#define` of a size fits one input. Round up, `(n + 255) / 256`, "
+    "guard the index, and pass sizes as parameters.",
+    bad=_BAD,
+    good=_BAD.replace("= n", "= (n + 255)"),
     detects=("text",),
     languages=("cuda",),
     guards="Grids that a check of divisibility protects, grid-stride loops, and buffers that several launches fill are fine; so are tile "

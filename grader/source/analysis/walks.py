@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
+from tree_sitter import Node
+
 from grader.records import Context, Place, Task, TensorSpec
+from grader.source import Source, Unit
 from grader.source.flow import (
     EVEN,
     LONG,
@@ -21,15 +23,9 @@ from grader.source.flow import (
     Walk,
     flow,
 )
+from grader.source.flow.program import Function
 from grader.source.flow.scalar_types import type_letter
-from grader.source.flow.trace import Care
 from grader.source.forward_arguments import Binding, attributes, bindings
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
-
-    from grader.source import Source, Unit
-    from grader.source.flow.program import Function
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,13 +36,11 @@ class Case:
     flow: Flow
     sizes: Sizes
     launch: Launch
-    care: Care
-    """What its walk looks at: of sizes that are only asked for addresses, no data."""
 
     @property
     def walk(self) -> Walk:
         """The walk of its first block, made when it is first asked for."""
-        return self.flow.walk(self.launch, self.care)
+        return self.flow.walk(self.launch)
 
     @property
     def tensors(self) -> tuple[Tensor, ...]:
@@ -69,14 +63,10 @@ class Case:
         return 0 if node is None else self.unit.place(node).line
 
     def events(self, *kinds: str) -> Iterator[Event]:
-        """Yield the events of these kinds, without a walk where it can have none of them."""
-        if ALONE.isdisjoint(kinds) and not self.flow.cooperates(self.kernel):
-            return iter(())
+        """Yield the events of these kinds."""
         return (event for event in self.walk.events if event.kind in kinds)
 
 
-ALONE = frozenset({"double-math", "int-overflow"})
-"""Events of threads that don't work together."""
 _CASES: WeakKeyDictionary[Source, dict[str, tuple[Case, ...]]] = WeakKeyDictionary()
 
 
@@ -108,7 +98,7 @@ def _walked(source: Source, task: Task | None, name: str) -> Iterator[Case]:
                     continue
                 sizes = sizes_for(source, function, task, "even")
             for launch in analysis.launched(sizes):
-                yield Case(unit, analysis, sizes, launch, CARE[name])
+                yield Case(unit, analysis, sizes, launch)
 
 
 def _refused(analysis: Flow, sizes: Sizes) -> bool:
@@ -116,7 +106,6 @@ def _refused(analysis: Flow, sizes: Sizes) -> bool:
     return any(run.refused for run in analysis.host(sizes))
 
 
-CARE = {"main": Care.DATA, "odd": Care.DATA, "long": Care.BOUNDS, "full": Care.ADDRESSES}
 BASES = {"main": USUAL, "full": USUAL, "even": EVEN, "odd": ODD, "long": LONG}
 
 

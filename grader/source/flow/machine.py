@@ -50,17 +50,10 @@ class Statements(State):
         """Forget what a loop's body assigns; defined by `loops`."""
         raise NotImplementedError
 
-    def pass_by(self, stmt: Stmt) -> bool:
-        """Leave out a statement on which no address depends; defined by `asides`."""
-        raise NotImplementedError
-
     def run(self, stmt: Stmt) -> None:
         """Execute one statement in the active threads."""
-        if self.hurried and self.pass_by(stmt):
-            return
         self.walk.steps += 1
         if self.walk.steps > STEP_LIMIT:
-            self.walk.stop_node = stmt.node
             raise StopWalkError("too long")
         getattr(self, _HOW[type(stmt)])(stmt)
 
@@ -68,7 +61,6 @@ class Statements(State):
         self.eval(stmt.expr)
 
     def _opaque(self, stmt: Opaque) -> None:
-        self.walk.stop_node = stmt.node
         raise StopWalkError(stmt.reason)
 
     def run_block(self, stmt: Block) -> None:
