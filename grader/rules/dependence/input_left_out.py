@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from grader.records import Context, Dependence, Evidence, Extent, Finding, Fix, Place
@@ -43,7 +43,9 @@ def _cause(source: Source, place: Place, gap: Dependence) -> Steering | None:
     the innermost. What lets other lines bring all that they should is none of them. An element that nothing
     stores is left out by a condition.
     """
-    right = {one.place.line for p in _places(gap.whole, source) for one in around(source, p)}
+    right = {
+        one.place.line for line in gap.whole for one in around(source, line_place(source, line))
+    }
     every = steering(source, place)
     found = [one for one in every if one.place.line not in right]
     loops = [one for one in found if one.is_loop]
@@ -54,10 +56,6 @@ def _cause(source: Source, place: Place, gap: Dependence) -> Steering | None:
         cut = [one for one in loops if one.quotient]
         return (cut or loops)[-1 if any(_tail(extent) for extent in gap.extents) else 0]
     return found[0] if found else None
-
-
-def _places(lines: Sequence[int], source: Source) -> Iterator[Place]:
-    yield from (place for line in lines if (place := line_place(source, line)) is not None)
 
 
 def _tail(extent: Extent) -> bool:

@@ -36,9 +36,7 @@ def on_the_way(source: Source, context: Context, first: Evidence) -> Made | None
             *_scaled(first, slice_),
             *_passed_by(slice_),
         ):
-            place = line_place(source, line)
-            if place is not None:
-                return Made(place, words, certain=True)
+            return Made(line_place(source, line), words, certain=True)
         if item.place is None:
             continue
         line, before = item.place.line, [at for at in slice_.right if at != item.place.line]
@@ -111,10 +109,11 @@ _NUMBER = re.compile(r"(?<![\w.])(?:\d+\.\d*|\.\d+)(?:[eE][-+]?\d+)?")
 """A number with a point; whole ones are sizes and indices."""
 
 
-def line_place(source: Source, line: int) -> Place | None:
-    """Return the place of a line of the submission."""
-    lines = source.code.splitlines(keepends=True)
-    if not 0 < line <= len(lines):
-        return None
-    begin = sum(map(len, lines[: line - 1]))
-    return source.place((begin, begin + len(lines[line - 1].rstrip())))
+def line_place(source: Source, line: int) -> Place:
+    """Return the place of a line of the submission, in the language that it is written in."""
+    for unit in source.cuda:
+        for number in range(1, len(unit.lines) + 1):
+            place = unit.place_line(number)
+            if place.line == line:
+                return place
+    return source.line_place(line)
