@@ -183,15 +183,6 @@ def test_an_edit_changes_the_text_as_asked(written: str, opening: str, closing: 
 
 
 @pytest.mark.parametrize(("written", "opening", "closing"), WRITTEN.values(), ids=WRITTEN)
-def test_a_line_is_inserted(written: str, opening: str, closing: str) -> None:
-    unit = only_unit(program(written, opening, closing))
-    edit = unit.insert_line(2, "#include <cfloat>")
-    assert edit is not None
-    new = only_unit(apply(program(written, opening, closing), [edit]))
-    assert new.lines == (unit.lines[0], "#include <cfloat>", *unit.lines[1:])
-
-
-@pytest.mark.parametrize(("written", "opening", "closing"), WRITTEN.values(), ids=WRITTEN)
 def test_places_point_at_the_text(written: str, opening: str, closing: str) -> None:
     code = program(written, opening, closing)
     unit = only_unit(code)

@@ -14,7 +14,6 @@ from grader.source.analysis.walks import Case, cases, task_inputs
 from grader.source.code_edits import fix
 from grader.source.cuda_code import text
 from grader.source.flow import Access, Walk
-from grader.source.flow.trace import Care
 from grader.source.flow.tree import Binary, Call, Items
 
 LARGE = 1024
@@ -37,16 +36,13 @@ def _rest(case: Case) -> tuple[Access, int, int] | None:
     """Return the last store to a result, and where it ends, when that is before the result does."""
     if (case.sizes.real and not case.sizes.complete) or case.launch.grid[1:] != (1, 1):
         return None
-    # Of sizes that no other rule asks for, only the stores of the first block are walked.
-    alone = case.sizes.name.startswith("odd") and not case.flow.cooperates(case.kernel)
-    care = Care.STORES if alone else case.care
-    block = case.flow.walk(case.launch, care)
+    block = case.walk
     stores = [a for a in block.accesses if a.kind != "load" and not block.stopped]
     if any(a.loops or a.kind == "atomic" for a in stores):
         return None
     for access, top in _tops(case, block).values() if stores else ():
         tensor = access.region.tensor
-        regions = ((w, r) for w in case.flow.walks(case.sizes, care) for r in w.regions)
+        regions = ((w, r) for w in case.flow.walks(case.sizes) for r in w.regions)
         mine = [(w, r) for w, r in regions if r.tensor is tensor]
         writers = sum(1 for w, r in mine if r.stores or r.escaped or w.stopped)
         numel = tensor.numel if tensor is not None else None

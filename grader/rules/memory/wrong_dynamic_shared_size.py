@@ -112,7 +112,7 @@ def _used(region: Region) -> int:
     shadow = region.shadow
     if shadow is None:
         return 0
-    touched = np.flatnonzero((shadow.state > 0) | (shadow.read_epoch > 0))
+    touched = np.flatnonzero(shadow.accessed)
     return int(touched.max()) + 1 if len(touched) else 0
 
 

@@ -10,7 +10,6 @@ from grader.rules.rule import Rule
 from grader.source import Source
 from grader.source.analysis.host_code import grid_node, origin, resolve
 from grader.source.analysis.walks import Case, cases
-from grader.source.flow.trace import Care
 from grader.source.flow.tree import Items, Number
 
 MANY = 100_000
@@ -46,7 +45,7 @@ def _tiny(case: Case) -> str:
         few = case.walk.threads <= 64 and turns <= 1 and blocks >= MANY
     else:
         few = all(size is None or size > 1 for size in case.launch.grid)
-    barriers = case.flow.walk(case.launch, Care.BOUNDS).barriers if loads and few else 0
+    barriers = case.walk.barriers if loads and few else 0
     if barriers < 2:
         return ""
     count = f"{blocks} blocks" if case.sizes.real else "one block for each position of three axes"

@@ -11,6 +11,7 @@ from grader.records.observed import observed
 from grader.rules.proofs import settle
 from grader.rules.rule import Rule
 from grader.source import Source
+from grader.source.analysis.races import lines_of
 from grader.source.analysis.starved import starved_reads
 from grader.source.analysis.walks import Case, cases, spans
 from grader.source.code_edits import fix
@@ -46,7 +47,7 @@ def _is_other(case: Case, event: Event) -> bool:
 def _evidence(source: Source, context: Context) -> tuple[Evidence, ...]:
     """Return what runs showed, but for what a race or threads that left early explain."""
     every = cases(source, context)
-    races = {case.line(event.node) for case in every for event in case.events("race-raw")}
+    races = lines_of(observed(context, "race"))
     races -= {case.line(e.node) for case in every for e in case.events("uninit-shared-read")}
     others = [item for items in starved_reads(source, context).values() for item in items]
     return tuple(

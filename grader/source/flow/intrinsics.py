@@ -132,7 +132,6 @@ class Intrinsics(Groups):
         if name in VOTES:
             return self.vote(expr)
         if name in {"__syncwarp", "__activemask"}:
-            self.warp_barrier()
             return Value(None, varies=True)
         if name in ATOMICS:
             return self._atomic(expr)
