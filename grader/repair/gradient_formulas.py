@@ -172,14 +172,5 @@ FORMULAS = {
         "by_Q = torch.matmul(by_score, K).reshape(Q.size(0), Q.size(1), Q.size(2), Q.size(3))\n"
         "return by_Q, torch.matmul(by_score.transpose(-2, -1), rows), torch.matmul(weights.transpose(-2, -1), flowing)"
     ),
-    "sliding-window-attention": (
-        "places = torch.arange(Q.size(2), device=Q.device).float()\n"
-        "row, column = places.unsqueeze(1), places.unsqueeze(0)\n"
-        "unseen = torch.where(column <= row, 0.0, -1e30)\n"
-        "gone = torch.where(column + self.window > row, 0.0, -1e30)\n"
-    )
-    + _ATTENTION.format(
-        **_PLAIN | {"scores": "torch.matmul(Q, K.transpose(-2, -1)) * scale + unseen + gone"}
-    ),
 }
 """By the name of the task without gradients."""
