@@ -51,6 +51,7 @@ PARTS = (
     Part("runtime", ("cudart_*", "alloc"), _ONCE_A_CALL),
     Part("programs", ("link*", "blob*", "report"), _ONCE_A_CALL),
     Part("accesses", ("access", "checks", "calls", "warp_ops")),
+    Part("exact", ("exact*",)),
     Part("races", ("races",)),
     Part("regions", ("global_races", "region*", "residents", "footprint", "bind*")),
     Part("interpreter", ("*",)),

@@ -79,9 +79,14 @@ void Provenance::copied(u64 to, u64 from, u64 size) {
     if (target) std::copy_n(source, std::min(known, last_->base + last_->bytes - to), target);
 }
 
-void Provenance::begin_block(const Block& block) {
+void Provenance::begin_block(Block& block) {
     shared_.assign(block.window + 8, 0);
     local_.clear();
+}
+
+void Provenance::begin_warp(Warp& w, const Code& code) {
+    w.labels.assign(size_t(code.slots + 2) * warp_lanes, 0);
+    w.pred_labels.assign(size_t(code.preds + 1) * warp_lanes, 0);
 }
 
 Label Provenance::node(u32 insn, NodeKind kind, u32 a, u32 b, u32 c) {
@@ -365,7 +370,7 @@ void Provenance::step(Ctx& c, const Insn& i) {
     each_lane(c.mask, [&](u32 l) { set(c, i.d, l, 0); set(c, i.d2, l, 0); });
 }
 
-void Provenance::computed(const Ctx& c, const Insn& i) {
+void Provenance::computed(Ctx& c, const Insn& i) {
     if (!computes_floats(i) || i.klass == Class::fp16 || i.d == none || kind_of(i.d) != Kind::reg) return;
     each_lane(c.mask, [&](u32 l) {
         const Label label = c.warp->labels[slot_of(i.d) * warp_lanes + l];
