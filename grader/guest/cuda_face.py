@@ -48,9 +48,9 @@ def install(options: Mapping[str, Any]) -> None:
     _install_names(gpu, str(options.get("cuda_version", "13.0")))
     if "exact" in options:
         # Only then: it takes torch's decompositions, half a second.
-        from grader.guest.exact import ExactAlgebra
+        from grader.guest.exact_mode import ExactRun
 
-        _state["algebra"] = ExactAlgebra
+        _state["exact run"] = ExactRun
     if options.get("triton"):
         # Where there is none, the import says so in the submission's own.
         with suppress(ImportError):
@@ -247,17 +247,17 @@ def tell_origins(
 def exactly(key: int, known: Iterable[torch.Tensor]) -> Any:
     """Return what follows a call in the exact algebra, the variables of which are these tensors."""
     with unlogged():
-        algebra = _state["algebra"](_state["runtime"], key)
-        algebra.mark(known)
-    return algebra
+        run = _state["exact run"](_state["runtime"], key)
+        run.algebra.mark(known)
+    return run
 
 
-def exact_results(algebra: Any, leaves: Sequence[Any]) -> list[Any]:
+def exact_results(run: Any, leaves: Sequence[Any]) -> list[Any]:
     """Return the residues of forward's results, and note for the report what was not followed."""
     with unlogged():
-        found = algebra.results(leaves)
+        found = run.algebra.results(leaves)
         kernels = _text(_state["runtime"].kgsim_exact_unfollowed())
-        _state["exact"] = {"operators": sorted(algebra.unfollowed), "instructions": kernels}
+        _state["exact"] = {"operators": sorted(run.unfollowed), "instructions": kernels}
     return list(found)
 
 

@@ -36,6 +36,7 @@ from grader.records.evidence import (
     WrongRegion,
     WrongValues,
 )
+from grader.records.exact import Algebraic, Exact
 from grader.records.finding import (
     AccessShape,
     Confidence,
@@ -105,6 +106,7 @@ __all__ = [
     "SCHEMA",
     "AccessShape",
     "Actor",
+    "Algebraic",
     "AppliedFix",
     "Assessment",
     "Autotuned",
@@ -129,6 +131,7 @@ __all__ = [
     "Evaluation",
     "Evidence",
     "EvidenceKind",
+    "Exact",
     "Extent",
     "Extraction",
     "Finding",

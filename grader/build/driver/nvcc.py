@@ -62,7 +62,7 @@ def _quick(config: Config, command: Command, text: str, folder: Path) -> int:
     with ThreadPoolExecutor(1) as pool:
         host = pool.submit(_host, config, command, text, folder)
         outcome, ptx = device_pass.over_stub(config, command, text, folder)
-        if not outcome.ok and config.mode != "draft":
+        if not outcome.ok and config.mode not in {"draft", "exact"}:
             outcome, ptx = stock.decide_device(
                 config, command, text, folder, outcome, lambda: host.result()[1]
             )
@@ -71,7 +71,7 @@ def _quick(config: Config, command: Command, text: str, folder: Path) -> int:
             return outcome.code
         registered, refusal = host.result()
         names = names_for(registered, ptx.read_text("utf-8", "replace"))
-    if names is None and config.mode == "draft":
+    if names is None and config.mode in {"draft", "exact"}:
         say(refusal)
         return 1
     if names is None:

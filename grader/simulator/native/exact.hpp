@@ -18,8 +18,8 @@ namespace kgsim {
 class Exact final : public Watcher {
 public:
     enum class Step : u8 {
-        other, move, add, sub, mul, fma, div, rcp, root, rsqrt, ex2, lg2, sine, cosine, tanh, erf, least, most, abs, neg,
-        copysign, select, pick_low, pick_high, band, bor, bxor, left, right, permute, convert, pair,
+        other, move, add, sub, mul, fma, div, function, power, least, most, abs, neg, copysign, select,
+        pick_low, pick_high, band, bor, bxor, left, right, permute, convert, pair,
     };
     enum class Format : u8 { none, f16, bf16, f32, f64 };
     struct Plan {
@@ -27,6 +27,7 @@ public:
         Format format = Format::none;
         bool packed = false;  // two halves
         u8 cells = 2;         // of the destination
+        Function function = nullptr;
     };
 
     void clear();

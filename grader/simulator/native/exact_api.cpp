@@ -9,22 +9,6 @@
 namespace kgsim {
 namespace {
 
-using Operation = Residues (*)(Residues, Residues);
-// As grader/guest/exact.py numbers them.
-constexpr Operation operations[] = {
-    [](Residues a, Residues b) { return a + b; },
-    [](Residues a, Residues b) { return a - b; },
-    [](Residues a, Residues b) { return a * b; },
-    [](Residues a, Residues b) { return a * inverse(b); },
-    [](Residues a, Residues) { return root(a); },
-    [](Residues a, Residues) { return exp2(a * log2e()); },
-    [](Residues a, Residues) { return log2(a) * inverse(log2e()); },
-    [](Residues a, Residues) { return tanh(a); },
-    [](Residues a, Residues) { return erf(a); },
-    [](Residues a, Residues) { return sine(a); },
-    [](Residues a, Residues) { return cosine(a); },
-};
-
 template <uint64_t M> uint64_t joined(const double* parts, size_t count, size_t at, size_t n, bool product) {
     using F = Field<M>;
     uint64_t sum = M;
@@ -45,8 +29,14 @@ KG_API void kgsim_exact_begin(uint64_t key) {
 KG_API char* kgsim_exact_unfollowed() { return strdup(exact().unfollowed().c_str()); }
 KG_API uint64_t kgsim_exact_cells(uint64_t address, uint64_t* count) { return uint64_t(exact().cells(address, count)); }
 
-KG_API void kgsim_exact_map(int operation, size_t n, const Residues* a, const Residues* b, Residues* out) {
-    for (size_t k = 0; k < n; ++k) out[k] = operations[operation](a[k], b[k]);
+// By the name of a function (exact_field.hpp), or + - * / of two.
+KG_API void kgsim_exact_map(const char* name, size_t n, const Residues* a, const Residues* b, Residues* out) {
+    const Function f = function_of(name);
+    for (size_t k = 0; k < n; ++k)
+        out[k] = f ? f(a[k]) : *name == '+' ? a[k] + b[k] : *name == '-' ? a[k] - b[k] : *name == '*' ? a[k] * b[k] : a[k] * inverse(b[k]);
+}
+KG_API void kgsim_exact_power(size_t n, double exponent, const Residues* a, Residues* out) {
+    for (size_t k = 0; k < n; ++k) out[k] = power(a[k], constant(exponent), exponent);
 }
 // Variables: of the same key and bits the same ones. What is no finite number has none.
 KG_API void kgsim_exact_leaves(size_t n, const double* values, Residues* out) {

@@ -34,6 +34,8 @@ Fraction simplest(Wide a, Wide b, Wide c, Wide d) {
     return {whole * rest.n + rest.d, rest.n};
 }
 
+Residues square_root(Residues a) { return {FieldP::root(a.p), a.q ? FieldQ::root(a.q) : 0}; }
+
 // The simplest fraction within one unit of the last place of a positive f32; nothing where the numbers get too long.
 std::optional<Fraction> fraction_near(float value) {
     int e;
@@ -69,11 +71,11 @@ Residues found(float value) {
     if (value == std::floor(value) && value < 0x1p24f) return whole(int64_t(value));
     const auto plain = fraction_near(value);
     if (is_simple(plain)) return element(*plain);
-    if (const auto squared = fraction_near(float(double(value) * value)); is_simple(squared)) return root(element(*squared));
+    if (const auto squared = fraction_near(float(double(value) * value)); is_simple(squared)) return square_root(element(*squared));
     if (const auto times = fraction_near(float(value / std::numbers::log2e)); is_simple(times)) return element(*times) * log2e();
     if (const auto times = fraction_near(float(value * std::numbers::log2e)); is_simple(times)) return element(*times) * inverse(log2e());
     if (const auto times = fraction_near(float(double(value) * value * std::numbers::pi)); is_simple(times))
-        return root(element(*times) * inverse(drawn(Symbol::pi, 0)));
+        return square_root(element(*times) * inverse(drawn(Symbol::pi, 0)));
     return plain ? element(*plain) : dyadic(value);
 }
 
@@ -96,9 +98,11 @@ Residues whole(int64_t n) {
     return n < 0 ? -e : e;
 }
 Residues inverse(Residues a) { return {FieldP::invert(a.p), a.q ? FieldQ::invert(a.q) : 0}; }
-Residues root(Residues a) { return {FieldP::root(a.p), a.q ? FieldQ::root(a.q) : 0}; }
 
-Residues exp2(Residues a) {
+namespace {
+
+Residues one() { return whole(1); }
+Residues two_to(Residues a) {
     static const auto* table = [] {  // 2^(d 16^i) at [i][d]
         auto* t = new uint64_t[15][16];
         uint64_t step = FieldP::of(2);
@@ -114,15 +118,54 @@ Residues exp2(Residues a) {
     for (int i = 0; n; ++i, n >>= 4) if (n & 15) r = FieldP::mul(r, table[i][n & 15]);
     return {r, 0};
 }
+Residues exponential(Residues a) { return two_to(a * log2e()); }
+Residues two_log(Residues a) { return drawn(Symbol::log2, a.p % prime_p); }
+Residues log_of_10() { return drawn(Symbol::log2_of_10, 0); }
+Residues natural_log(Residues a) { return two_log(a) * inverse(log2e()); }
+Residues error(Residues a) { return a * drawn(Symbol::erf, (a * a).p % prime_p); }
+Residues half(Residues a) { return a * inverse(whole(2)); }
+
+const std::unordered_map<std::string_view, Function> functions{
+    {"inverse", inverse},
+    {"sqrt", square_root},
+    {"rsqrt", [](Residues a) { return inverse(square_root(a)); }},
+    {"exp2", two_to},
+    {"exp", exponential},
+    {"exp10", [](Residues a) { return two_to(a * log_of_10()); }},
+    {"expm1", [](Residues a) { return exponential(a) - one(); }},
+    {"log2", two_log},
+    {"log", natural_log},
+    {"log10", [](Residues a) { return two_log(a) * inverse(log_of_10()); }},
+    {"log1p", [](Residues a) { return natural_log(a + one()); }},
+    {"tanh", [](Residues a) {
+        const Residues e = exponential(a + a);
+        return (e - one()) * inverse(e + one());
+    }},
+    {"sinh", [](Residues a) { return half(exponential(a) - exponential(-a)); }},
+    {"cosh", [](Residues a) { return half(exponential(a) + exponential(-a)); }},
+    {"sin", [](Residues a) { return a * drawn(Symbol::sine, (a * a).p % prime_p); }},
+    {"cos", [](Residues a) { return drawn(Symbol::cosine, (a * a).p % prime_p); }},
+    {"erf", error},
+    {"erfc", [](Residues a) { return one() - error(a); }},
+    {"normcdf", [](Residues a) { return half(one() + error(a * inverse(square_root(whole(2))))); }},
+};
+
+}  // namespace
 
 Residues log2e() { return drawn(Symbol::log2e, 0); }
-Residues log2(Residues a) { return drawn(Symbol::log2, a.p % prime_p); }
-Residues sine(Residues a) { return a * drawn(Symbol::sine, (a * a).p % prime_p); }
-Residues cosine(Residues a) { return drawn(Symbol::cosine, (a * a).p % prime_p); }
-Residues erf(Residues a) { return a * drawn(Symbol::erf, (a * a).p % prime_p); }
-Residues tanh(Residues a) {
-    const Residues e = exp2((a + a) * log2e());
-    return (e - whole(1)) * inverse(e + whole(1));
+
+Function function_of(std::string_view name) {
+    const auto it = functions.find(name);
+    return it == functions.end() ? nullptr : it->second;
+}
+
+// Small powers, whole or with a half, are products and roots.
+Residues power(Residues base, Residues exponent, std::optional<double> number) {
+    if (!number || *number * 2 != std::round(*number * 2) || std::fabs(*number) > 64) return two_to(exponent * two_log(base));
+    const uint64_t n = uint64_t(std::fabs(*number));
+    Residues r{FieldP::power(base.p, n), base.q ? FieldQ::power(base.q, n) : 0};
+    if (std::fabs(*number) != double(n)) r = r * square_root(base);
+    return *number < 0 ? inverse(r) : r;
 }
 
 Residues constant(double value) {

@@ -7,6 +7,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string_view>
 
 namespace kgsim {
 
@@ -56,21 +58,18 @@ inline Residues operator+(Residues a, Residues b) { return {FieldP::add(a.p, b.p
 inline Residues operator*(Residues a, Residues b) { return {FieldP::mul(a.p, b.p), a.q && b.q ? FieldQ::mul(a.q, b.q) : 0}; }
 inline Residues operator-(Residues a) { return {FieldP::neg(a.p), a.q ? FieldQ::neg(a.q) : 0}; }
 inline Residues operator-(Residues a, Residues b) { return a + -b; }
-Residues inverse(Residues a);
-Residues root(Residues a);
-Residues exp2(Residues a);
-
 // Functions of which nothing is assumed but that equal arguments give equal results (and what is named here).
-enum class Symbol : uint64_t { leaf = 1, log2, sine, cosine, erf, exponent, power, log2e, pi };
+enum class Symbol : uint64_t { leaf = 1, log2, sine, cosine, erf, exponent, log2e, log2_of_10, pi };
 void set_key(uint64_t key);
 Residues drawn(Symbol f, uint64_t a, uint64_t b = 0);
 Residues whole(int64_t n);
 Residues log2e();
-Residues log2(Residues a);
-Residues sine(Residues a);    // odd
-Residues cosine(Residues a);  // even
-Residues tanh(Residues a);    // through exp
-Residues erf(Residues a);     // odd
+using Function = Residues (*)(Residues);
+// By its name: inverse, sqrt, rsqrt; exp2, exp, exp10, expm1, and through them tanh, sinh, cosh; log2, log, log10, log1p;
+// sin, erf (odd), cos (even), erfc, normcdf. Null where there is none.
+Function function_of(std::string_view name);
+Residues inverse(Residues a);
+Residues power(Residues base, Residues exponent, std::optional<double> constant_exponent);
 // The number that a literal stands for, up to its rounding: the simplest fraction near it, alone or times log2(e), or a root.
 Residues constant(double value);
 

@@ -13,9 +13,10 @@ using Step = Exact::Step;
 using Format = Exact::Format;
 
 const std::unordered_map<std::string_view, Step> arithmetic{
-    {"add", Step::add}, {"sub", Step::sub}, {"mul", Step::mul}, {"fma", Step::fma}, {"mad", Step::fma}, {"div", Step::div}, {"rcp", Step::rcp},
-    {"sqrt", Step::root}, {"rsqrt", Step::rsqrt}, {"ex2", Step::ex2}, {"lg2", Step::lg2}, {"sin", Step::sine}, {"cos", Step::cosine},
-    {"tanh", Step::tanh}, {"min", Step::least}, {"max", Step::most}, {"abs", Step::abs}, {"neg", Step::neg}, {"copysign", Step::copysign}};
+    {"add", Step::add}, {"sub", Step::sub}, {"mul", Step::mul}, {"fma", Step::fma}, {"mad", Step::fma}, {"div", Step::div},
+    {"min", Step::least}, {"max", Step::most}, {"abs", Step::abs}, {"neg", Step::neg}, {"copysign", Step::copysign}};
+const std::unordered_map<std::string_view, std::string_view> approximated{
+    {"rcp", "inverse"}, {"sqrt", "sqrt"}, {"rsqrt", "rsqrt"}, {"ex2", "exp2"}, {"lg2", "log2"}, {"sin", "sin"}, {"cos", "cos"}, {"tanh", "tanh"}};
 const std::unordered_map<std::string_view, Step> bitwise{
     {"and", Step::band}, {"or", Step::bor}, {"xor", Step::bxor}, {"shl", Step::left}, {"shr", Step::right}, {"prmt", Step::permute}, {"mov", Step::move}};
 
@@ -29,7 +30,7 @@ Format format_of(std::string_view type) {
 u32 sources(Step op) {
     switch (op) {
         case Step::fma: return 3;
-        case Step::add: case Step::sub: case Step::mul: case Step::div: case Step::least: case Step::most: case Step::copysign: return 2;
+        case Step::add: case Step::sub: case Step::mul: case Step::div: case Step::least: case Step::most: case Step::copysign: case Step::power: return 2;
         default: return 1;
     }
 }
@@ -68,6 +69,12 @@ Exact::Plan plan_of(const Insn& i, std::string_view text) {
         if (p.format == Format::none && format_of(type) == Format::none) p.op = Step::move;
     } else if (const auto it = arithmetic.find(base); it != arithmetic.end() && format_of(type) != Format::none) {
         p = {it->second, format_of(type), type.ends_with("x2"), p.cells};
+    } else if (base == "math") {
+        p.function = function_of(opcode.words[1]);
+        p.op = p.function ? Step::function : Step::power;
+        p.format = format_of(type);
+    } else if (const auto named = approximated.find(base); named != approximated.end() && format_of(type) != Format::none) {
+        p = {Step::function, format_of(type), type.ends_with("x2"), p.cells, function_of(named->second)};
     } else if (const auto bits = bitwise.find(base); bits != bitwise.end()) p.op = bits->second;
     else if (base == "min" || base == "max") p.op = base == "min" ? Step::pick_low : Step::pick_high;
     return p;
@@ -103,15 +110,8 @@ Residues Exact::calculated(Ctx& c, const Insn& i, const Plan& p, u32 lane, u32 p
             if (!has(i.c) && rounds(p.format, number(i.c))) return {};
             return element(i.a) * element(i.b) + element(i.c);
         case Step::div: return element(i.a) * inverse(element(i.b));
-        case Step::rcp: return inverse(element(i.a));
-        case Step::root: return ::kgsim::root(element(i.a));
-        case Step::rsqrt: return inverse(::kgsim::root(element(i.a)));
-        case Step::ex2: return exp2(element(i.a));
-        case Step::lg2: return log2(element(i.a));
-        case Step::sine: return ::kgsim::sine(element(i.a));
-        case Step::cosine: return ::kgsim::cosine(element(i.a));
-        case Step::tanh: return ::kgsim::tanh(element(i.a));
-        case Step::erf: return ::kgsim::erf(element(i.a));
+        case Step::function: return p.function(element(i.a));
+        case Step::power: return power(element(i.a), element(i.b), has(i.b) ? std::nullopt : std::optional(number(i.b)));
         case Step::least: return number(i.b) < number(i.a) || std::isnan(number(i.a)) ? own(i.b) : own(i.a);
         case Step::most: return number(i.b) > number(i.a) || std::isnan(number(i.a)) ? own(i.b) : own(i.a);
         case Step::abs: return with_sign(i.a, false);
@@ -230,7 +230,7 @@ void Exact::computed(Ctx& c, const Insn& i) {
         const u32 l = u32(std::countr_zero(rest));
         for (u32 part = 0; p.format != Format::none && part < (p.packed || p.op == Step::pair ? 2u : 1u); ++part) {
             const double r = number_of(p.format, (p.format == Format::f64 ? c.dst<u64>(i.d)[l] : c.dst<u32>(i.d)[l]) >> 16 * part);
-            const bool clamped = (i.flags & sat && (r <= 0 || r >= 1)) || (i.flags & relu && r <= 0) || (p.op == Step::ex2 && r == 0);
+            const bool clamped = (i.flags & sat && (r <= 0 || r >= 1)) || (i.flags & relu && r <= 0) || (p.function == function_of("exp2") && r == 0);
             if (!std::isfinite(r) || clamped) made_[l].of[part] = {};
         }
         put(c, i.d, p.cells, l, made_[l].of);
