@@ -57,6 +57,14 @@ class Algebra:
         cells = self._cells(value) if value.is_floating_point() else None
         return torch.zeros((*value.shape, 2), dtype=torch.int64) if cells is None else cells.clone()
 
+    def known(self, operands: Sequence[Any]) -> torch.Tensor:
+        """Return where any of these operands has an element."""
+        found = torch.tensor(False)
+        for one in operands:
+            if isinstance(one, torch.Tensor):
+                found = found | (self.read(one)[..., 0] != 0)
+        return found
+
     def whole(self, value: Any) -> torch.Tensor:
         """Return elements of all: what has none is a constant."""
         if not isinstance(value, torch.Tensor):
@@ -153,10 +161,11 @@ class Algebra:
         """Return the first residues of forward's results, and with them whether they are no constants."""
         found: list[Any] = []
         for leaf in leaves:
-            if not isinstance(leaf, torch.Tensor) or not leaf.is_floating_point():
-                found += [leaf, 0]
-                continue
-            found += [self.whole(leaf)[..., 0].contiguous(), (self.read(leaf)[..., 0] != 0).byte()]
+            known = isinstance(leaf, torch.Tensor)
+            if known and leaf.is_floating_point():
+                found += [self.whole(leaf)[..., 0], (self.read(leaf)[..., 0] != 0).byte()]
+            else:
+                found += [leaf, torch.zeros(leaf.shape if known else (), dtype=torch.uint8)]
         return found
 
 

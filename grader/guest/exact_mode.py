@@ -14,7 +14,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from grader.guest.exact import Algebra
-from grader.guest.exact_rules import RULES
+from grader.guest.exact_rules import POINTWISE, RULES
 
 
 class ExactRun(TorchDispatchMode):  # type: ignore[misc]
@@ -57,9 +57,13 @@ class ExactRun(TorchDispatchMode):  # type: ignore[misc]
         if name not in RULES:
             return NotImplemented
         try:
-            return RULES[name](self.algebra, func, *args, **given)
+            elements = RULES[name](self.algebra, func, *args, **given)
         except (TypeError, ValueError, RuntimeError, NotImplementedError):
             return NotImplemented
+        if name not in POINTWISE or elements is NotImplemented:
+            return elements
+        # What is made of constants alone is one, as in a kernel.
+        return elements * self.algebra.known(tree_leaves((args, given)))[..., None]
 
     def _note(self, name: str, results: Any) -> None:
         if any(isinstance(r, torch.Tensor) and r.is_floating_point() for r in results):

@@ -22,6 +22,13 @@ Rule = Callable[..., Any]
 RULES: dict[str, Rule] = {}
 
 
+POINTWISE = frozenset(
+    ["add", "sub", "subtract", "rsub", "mul", "div", "reciprocal", "neg", "square", "pow", "exp", "sigmoid", "abs",
+     "sqrt", "rsqrt", "expm1", "exp2", "log", "log2", "log10", "log1p", "tanh", "sinh", "cosh", "sin", "cos", "erf", "erfc"]
+)  # fmt: skip
+"""Operators whose elements come of the operands' elements in the same place."""
+
+
 def rule(*names: str) -> Callable[[Rule], Rule]:
     """Say that a function gives the elements of these operators' results."""
 
@@ -89,16 +96,6 @@ def _pow(m: Algebra, _: Any, a: Any, b: Any) -> Any:
     if isinstance(b, torch.Tensor):
         return m.map(EXP, m.map(MUL, m.whole(b), m.map(LOG, base)))
     return m.power(base, float(b))
-
-
-def _function(name: str) -> None:
-    RULES[name] = lambda m, _, a, **_out: m.map(name, m.whole(a))
-
-
-for _name in (
-    "sqrt", "rsqrt", "expm1", "exp2", "log", "log2", "log10", "log1p", "tanh", "sinh", "cosh", "sin", "cos", "erf", "erfc",
-):  # fmt: skip
-    _function(_name)
 
 
 @rule("exp")
@@ -407,3 +404,13 @@ def _adaptive_avg_pool(m: Algebra, func: Any, a: Any, sizes: Any) -> Any:
     count = math.prod(n // size for n, size in zip(spatial, sizes, strict=True))
     made = m.linear(lambda digits: (func(digits, sizes) * count).round(), m.whole(a))
     return m.map(DIV, made, m.whole(count))
+
+
+# ---------------------------------------------------------------- functions of one value
+
+
+def _function(name: str) -> Rule:
+    return lambda m, _, a, **_out: m.map(name, m.whole(a))
+
+
+RULES.update({name: _function(name) for name in POINTWISE - RULES.keys()})

@@ -17,11 +17,13 @@ def exactness(
 ) -> Exact | None:
     """Return what exact arithmetic says of a program whose values came out right, or wrong."""
     device, build = grading.device, evaluation.build
-    told = evaluation.verdict.status in {"correct", "incorrect"}
-    if not (grading.options.exact and told and build and isinstance(device, ExactDevice)):
-        return None
     workload = _chosen(task, evaluation)
-    if workload is None:
+    told = evaluation.verdict.status in {"correct", "incorrect"}
+    if not grading.options.exact or not told or workload is None:
+        return None
+    if device is None or build is None:
+        return None
+    if not isinstance(device, ExactDevice):
         return None
     try:
         return device.exactly(submission, build, task, known(grading, task), workload)

@@ -17,6 +17,11 @@ std::unordered_map<uint32_t, Residues>& known() {
     return *m;
 }
 
+std::unordered_map<uint64_t, Residues>& logarithms() {  // what was taken the logarithm of, by the logarithm's second residue
+    static auto* m = new std::unordered_map<uint64_t, Residues>;
+    return *m;
+}
+
 uint64_t mixed(uint64_t x) {
     x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
     x = (x ^ x >> 27) * 0x94d049bb133111eb;
@@ -53,7 +58,7 @@ Residues element(Fraction f) {
     return {part(FieldP{}, f, prime_p), part(FieldQ{}, f, prime_q)};
 }
 
-bool is_simple(const std::optional<Fraction>& f) { return f && f->n < 65536 && f->d < 65536 && f->n * f->d < 65536; }
+bool is_simple(const std::optional<Fraction>& f, Wide most = 1 << 12) { return f && f->n <= most && f->d <= most && f->n * f->d <= most; }
 
 // m 2^e, exactly.
 Residues dyadic(float value) {
@@ -70,7 +75,7 @@ Residues found(float value) {
     if (value == low_part_of_log2e) return whole(0);
     if (value == std::floor(value) && value < 0x1p24f) return whole(int64_t(value));
     const auto plain = fraction_near(value);
-    if (is_simple(plain)) return element(*plain);
+    if (is_simple(plain, 1 << 18)) return element(*plain);
     if (const auto squared = fraction_near(float(double(value) * value)); is_simple(squared)) return square_root(element(*squared));
     if (const auto times = fraction_near(float(value / std::numbers::log2e)); is_simple(times)) return element(*times) * log2e();
     if (const auto times = fraction_near(float(value * std::numbers::log2e)); is_simple(times)) return element(*times) * inverse(log2e());
@@ -84,6 +89,7 @@ Residues found(float value) {
 void set_key(uint64_t value) {
     key = mixed(value ^ 0x9e3779b97f4a7c15);
     known().clear();
+    logarithms().clear();
 }
 
 Residues drawn(Symbol f, uint64_t a, uint64_t b) {
@@ -102,6 +108,22 @@ Residues inverse(Residues a) { return {FieldP::invert(a.p), a.q ? FieldQ::invert
 namespace {
 
 Residues one() { return whole(1); }
+
+// 2^(k log2(a)) = a^k, for k of 1, 2, -1 and -2.
+std::optional<Residues> power_of_logarithm(Residues a) {
+    if (logarithms().empty() || !a.q) return std::nullopt;
+    const auto base = [](uint64_t log) {
+        const auto it = logarithms().find(log);
+        return it == logarithms().end() ? std::nullopt : std::optional(it->second);
+    };
+    static const uint64_t by_two = FieldQ::invert(FieldQ::of(2));
+    const uint64_t half = FieldQ::mul(a.q, by_two);
+    if (const auto b = base(a.q)) return *b;
+    if (const auto b = base(half)) return *b * *b;
+    if (const auto b = base(FieldQ::neg(a.q))) return inverse(*b);
+    if (const auto b = base(FieldQ::neg(half))) return inverse(*b * *b);
+    return std::nullopt;
+}
 Residues two_to(Residues a) {
     static const auto* table = [] {  // 2^(d 16^i) at [i][d]
         auto* t = new uint64_t[15][16];
@@ -113,13 +135,18 @@ Residues two_to(Residues a) {
         }
         return t;
     }();
+    if (const auto known = power_of_logarithm(a)) return *known;
     uint64_t n = FieldQ::plain(a.q ? a.q : drawn(Symbol::exponent, a.p % prime_p).q);
     uint64_t r = FieldP::of(1);
     for (int i = 0; n; ++i, n >>= 4) if (n & 15) r = FieldP::mul(r, table[i][n & 15]);
     return {r, 0};
 }
 Residues exponential(Residues a) { return two_to(a * log2e()); }
-Residues two_log(Residues a) { return drawn(Symbol::log2, a.p % prime_p); }
+Residues two_log(Residues a) {
+    const Residues log = drawn(Symbol::log2, a.p % prime_p);
+    logarithms()[log.q] = a;
+    return log;
+}
 Residues log_of_10() { return drawn(Symbol::log2_of_10, 0); }
 Residues natural_log(Residues a) { return two_log(a) * inverse(log2e()); }
 Residues error(Residues a) { return a * drawn(Symbol::erf, (a * a).p % prime_p); }
