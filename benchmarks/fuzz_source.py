@@ -121,12 +121,12 @@ def check_source(source: Source) -> None:
             if count % 50 == 0:
                 place = unit.place(node)
                 assert 1 <= place.line <= place.end_line <= len(source.lines)
-                unit.code_span(node.start_byte, node.end_byte)
+                unit.edit(node.start_byte, node.end_byte, "")
     for extension in source.extensions:
         source.place(extension.node)
         for line in (1, 4, 50):
             source.compiled_place("cuda.cu", line, extension=extension.name)
-    _ = (source.classes, source.functions, source.module_names)
+    _ = (source.classes, source.functions)
 
 
 def run(folders: list[str], inputs: int, seed: int) -> int:

@@ -41,6 +41,8 @@ class Options(Record):
     """Folder for reviews and results."""
     task: str | None = None
     """Name of the task that all samples answer."""
+    dtype: Literal["bf16", "fp16"] | None = None
+    """Type in which the task is asked: modules and inputs are cast to it; as the task is written when not given."""
     tasks: Path | None = None
     """Folder with KernelBench-style problem files."""
     select: tuple[str, ...] = ()
@@ -51,6 +53,9 @@ class Options(Record):
     """Grade only the samples whose id matches this glob."""
     fail_on: Literal["error", "incorrect", "never"] = "never"
     """When to exit with 1: any finding of severity error, any verdict but correct (`unsound` as well), or never."""
+    backward: bool | None = None
+    """Judge gradients as well, or never; when not given, where the problem file says `backward = True`, the task's
+    name ends in `-backward`, or the task is inferred and the answer has a backward of its own."""
     policy: Literal["any", "custom-only"] = "any"
     """Whether the work may be left to library calls."""
     shapes: Literal["nominal", "any"] = "nominal"

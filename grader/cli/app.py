@@ -47,8 +47,8 @@ errors = Console(stderr=True)
 out = Console()
 
 GROUPS: dict[str, tuple[str, ...]] = {
-    "Most used": ("task", "tasks", "device", "out", "jobs", "only"),
-    "What counts": ("policy", "shapes", "seed", "select", "ignore", "fail_on"),
+    "Most used": ("task", "dtype", "tasks", "device", "out", "jobs", "only"),
+    "What counts": ("backward", "policy", "shapes", "seed", "select", "ignore", "fail_on"),
     "Fixes": ("repair", "repair_tries", "llm"),
     "On the simulator": ("exact",),
     "On a GPU": ("timing", "torch_compile", "profile", "sanitize"),

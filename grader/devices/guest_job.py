@@ -48,7 +48,11 @@ def job_on(
         artifact=building.artifact(device.artifacts, build) if build.key else None,
         env=environment.variables,
         read_only=environment.read_only,
-        options={**device.guest_options(build), **guest_options(parse(submission.code))},
+        options={
+            **device.guest_options(build),
+            **guest_options(parse(submission.code)),
+            "precision": references.precision,
+        },
     )
 
 

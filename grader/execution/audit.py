@@ -16,7 +16,7 @@ import numpy as np
 from grader.execution.reference import reference
 from grader.judge.compare import equal_values, within_kernelbench
 from grader.judge.expected import Expected, References
-from grader.judge.inputs import Array
+from grader.judge.inputs import Array, is_real
 from grader.judge.variations import SECONDS, Arguments, Kind, results, variations
 from grader.records import DECIDING, Task, Workload
 from grader.sandbox import Form, Limits
@@ -124,13 +124,19 @@ def _made_here(right: References) -> Mapping[str, Program]:
         arrays = natives(workload)
         return None if all(a.dtype.itemsize == 2 for a in arrays) else tuple(map(_halved, arrays))
 
+    def multiple(workload: Workload) -> tuple[Array, ...] | None:
+        """Return nothing where the outputs are truth values, which have no multiple."""
+        arrays = natives(workload)
+        truths = all(array.dtype.kind == "b" for array in arrays)
+        return None if truths else tuple(_kept(array * 1.01, array) for array in arrays)
+
     def given(workload: Workload) -> tuple[Array, ...] | None:
         return _input_like(right.inputs[workload.name], natives(workload))
 
     return {
         "zeros": mapped(np.zeros_like),
         "a constant": mapped(constant),
-        "a constant multiple": mapped(lambda array: _kept(array * 1.01, array)),
+        "a constant multiple": multiple,
         "half precision": halved,
         "the input": given,
     }
@@ -193,7 +199,7 @@ def constant(array: Array) -> Array:
 
 
 def _halved(array: Array) -> Array:
-    if array.dtype.kind != "f":
+    if not is_real(array):
         return _kept(array + (array == 0), array)
     with np.errstate(over="ignore"):
         return _kept(array.astype(np.float16), array)

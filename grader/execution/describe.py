@@ -6,6 +6,7 @@ import re
 from functools import lru_cache
 
 from grader.errors import GraderError
+from grader.execution.asked_gradients import ask_gradients
 from grader.execution.strong_sizes import Audited, audited
 from grader.judge.candidates import Described, described
 from grader.judge.sizes import HUGE, KEPT, MOST, REGULAR
@@ -37,7 +38,7 @@ def describe(
     if task.workloads:
         return task
     found = examined(task.reference, form, limits, kept, share)
-    return task.model_copy(
+    made = task.model_copy(
         update={
             "workloads": found.workloads,
             "reduction_length": str(found.length),
@@ -45,6 +46,7 @@ def describe(
             "weak": found.weak,
         }
     )
+    return ask_gradients(made, form, limits) if task.backward and made.workloads else made
 
 
 @lru_cache(maxsize=512)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+
+import numpy as np
 
 from grader.errors import GraderError
 from grader.judge.expected import Expected, Group, References, groups, guest_seed
-from grader.judge.inputs import Array, draw_state, make_inputs
+from grader.judge.inputs import Array, draw_state, is_real, make_inputs, numpy_dtype
 from grader.judge.tolerance import element_count
-from grader.records import JsonValue, Task, Workload
+from grader.records import DType, JsonValue, Task, Workload
 from grader.sandbox import (
     Form,
     GuestJob,
@@ -58,7 +60,7 @@ def reference(
     failed = [answer for answer in expected.values() if answer.failure]
     if failed and task.source == "builtin":
         raise GraderError(f"reference {task.name} on {failed[0].workload}: {failed[0].failure}")
-    return References(task.name, seed, expected, states, made, initial)
+    return References(task.name, seed, expected, states, made, initial, task.precision or "")
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,9 @@ class _Asking:
         double = self._ask(group, small, state=known, double=True) if small else None
         exact = {result.name: result for result in double.results} if double else {}
         plain = {result.name: result for result in native.results}
+        if self.task.precision:
+            rounded = {n: _rounded(one, self.task.precision) for n, one in exact.items()}
+            plain = rounded | {n: one for n, one in plain.items() if one.status == "ran"}
         return (
             drawn,
             known,
@@ -115,6 +120,22 @@ def _checked(reply: GuestReply) -> GuestReply:
     return reply
 
 
+def _rounded(result: GuestResult, precision: DType) -> GuestResult:
+    """Return a result in float64 as one of fewer digits: torch has not every operator in half precision on a CPU."""
+    dtype = numpy_dtype(precision)
+    outputs = tuple(
+        replace(output, array=output.array.astype(dtype)) if is_real(output.array) else output
+        for output in result.outputs
+    )
+    return replace(result, outputs=outputs)
+
+
+def _readable(array: Array) -> Array:
+    """Return numbers of few digits as float32, which numpy's functions know and which holds all of them."""
+    few = is_real(array) and array.dtype.itemsize < np.dtype(np.float32).itemsize
+    return array.astype(np.float32) if few else array
+
+
 def _expected(
     name: str, native: GuestResult | None, exact: GuestResult | None, reply: GuestReply
 ) -> Expected:
@@ -123,7 +144,7 @@ def _expected(
         return Expected(name, failure=why or "it did not run")
     arrays = tuple(output.array for output in native.outputs)
     use = exact.outputs if exact is not None and exact.status == "ran" else native.outputs
-    sharp = tuple(output.array for output in use)
+    sharp = tuple(_readable(output.array) for output in use)
     fits = [a.shape for a in sharp] == [a.shape for a in arrays]
     return Expected(
         name,

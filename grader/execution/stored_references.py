@@ -59,7 +59,8 @@ def stored_references(store: Store, key: str, task: Task, seed: int) -> Referenc
     except (OSError, ValueError, KeyError):
         return None
     inputs = {workload.name: make_inputs(task, workload, seed) for workload in task.judged}
-    return replace(found, task=task.name, seed=seed, inputs=inputs)
+    cast_to = task.precision or ""
+    return replace(found, task=task.name, seed=seed, inputs=inputs, precision=cast_to)
 
 
 def _outputs(references: References) -> Iterator[Array]:

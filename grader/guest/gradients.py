@@ -10,9 +10,12 @@ from torch._decomp import decomposition_table
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from grader.guest import tensors
+from grader.guest.backward import Caller
 
 
-def gradients(model: Any, args: Sequence[Any], asked: Sequence[Sequence[int]]) -> list[Any]:
+def gradients(
+    model: Any, caller: Caller, args: Sequence[Any], asked: Sequence[Sequence[int]]
+) -> list[Any]:
     """Return, for each asked element (output, flat index), its gradients.
 
     By each argument of floating point in order, then by each parameter in the order of their names.
@@ -25,13 +28,13 @@ def gradients(model: Any, args: Sequence[Any], asked: Sequence[Sequence[int]]) -
         for weight in weights:
             weight.requires_grad_(True)
         try:
-            _, leaves = tensors.flatten(model(*given))
+            _, leaves = tensors.flatten(caller(*given, again=True))
             by = [v for v in given if isinstance(v, torch.Tensor) and v.is_floating_point()]
             found = [_gradient(leaves, one, [*by, *weights]) for one in asked]
         finally:
             for weight, needed in zip(weights, kept, strict=True):
                 weight.requires_grad_(needed)
-    return [*(gradient for row in found for gradient in row), *_on_the_way(model, args, asked)]
+    return [*(gradient for row in found for gradient in row), *_on_the_way(caller, args, asked)]
 
 
 class _Steps(TorchDispatchMode):  # type: ignore[misc]
@@ -66,12 +69,12 @@ FEW = 2048
 
 
 def _on_the_way(
-    model: Any, args: Sequence[Any], asked: Sequence[Sequence[int]]
+    caller: Caller, args: Sequence[Any], asked: Sequence[Sequence[int]]
 ) -> list[torch.Tensor]:
     steps = _Steps()
     try:
         with torch.no_grad(), steps:
-            result = model(*args)
+            result = caller(*args)
     except Exception:  # noqa: BLE001 - what can't be taken apart tells nothing
         return [torch.zeros((len(asked), 0), dtype=torch.float64), torch.zeros(0)]
     _, leaves = tensors.flatten(result)

@@ -29,6 +29,7 @@ from grader.guest import (
     weights,
 )
 from grader.guest.altered import altered
+from grader.guest.backward import Caller
 from grader.guest.drawn import DrawnInSingle
 from grader.guest.gradients import gradients
 from grader.guest.kept import Kept
@@ -109,7 +110,7 @@ class Session:
                 return
             stage = "construct"
             self._channel.send("stage", stage=stage)
-            model, loaded = self._construct(module)
+            model, caller, loaded = self._construct(module)
         except BaseException as error:  # noqa: BLE001 - SystemExit and the like are outcomes too
             self._raised(stage, program.failure(error, self._scratch))
             return
@@ -120,11 +121,11 @@ class Session:
             elif frame.kind == "time":
                 widen = self._widened if self._job["double"] else None
                 kind = plain_run.Calls if self._plain else timing.Batches
-                kind(self._channel, model, self._scratch, widen, self._counter).serve(frame)
+                kind(self._channel, caller, self._scratch, widen, self._counter).serve(frame)
             elif self._options.get("dry_run"):
-                self._dry_run(model, frame)
+                self._dry_run(caller, frame)
             else:
-                self._workload(model, frame)
+                self._workload(model, caller, frame)
         self._channel.send("changed", workloads=self._kept.changed(self._place.to_host))
         self._channel.send("done")
 
@@ -132,25 +133,32 @@ class Session:
         text = json.dumps(describe.describe(module, self._options))
         self._channel.send("described", text.encode())
 
-    def _construct(self, module: ModuleType) -> tuple[Any, str]:
-        """Return the model (None where only the import was asked for) and how weights went in."""
+    def _construct(self, module: ModuleType) -> tuple[Any, Caller, str]:
+        """Return the model (None where only the import was asked for), what calls it, and how weights went in."""
         if not self._job["construct"]:
-            return None, ""
+            return None, Caller(None), ""
         entry = getattr(module, self._job["entry"], None)
         if entry is None:
             raise NameError(f"the code defines no {self._job['entry']}")
         torch.manual_seed(self._job["seed"])
         model = entry(*(self._placed(self._widened(value)) for value in self._init))
+        if self._options.get("precision") and isinstance(model, torch.nn.Module):
+            model = model.to(tensors.DTYPES[self._options["precision"]])
         if self._job["double"] and isinstance(model, torch.nn.Module):
             model = model.double()
-        loaded = weights.load(model, self._given, self._initial)
+        origins, loaded = weights.load(model, self._given, self._initial)
         model = self._place.module(model)
-        return torch.compile(model) if self._options.get("compile") else model, loaded
+        call = torch.compile(model) if self._options.get("compile") else model
+        exact = self._job["role"] == "reference"
+        return model, Caller(model, origins, call=call, exact=exact), loaded
 
     def _widened(self, value: Any) -> Any:
         """Return a tensor in float64 where the job runs in it; anything else as it is."""
         wide = self._job["double"] and isinstance(value, torch.Tensor)
-        return value.double() if wide and value.is_floating_point() else value
+        # 8-bit floats stay: what takes them gives each its scale, and casts them itself.
+        return (
+            value.double() if wide and value.is_floating_point() and value.itemsize > 1 else value
+        )
 
     def _placed(self, value: Any) -> Any:
         """Return a tensor where the submission is to see it; anything else as it is."""
@@ -172,7 +180,7 @@ class Session:
             out_of_memory=failure.out_of_memory,
         )
 
-    def _workload(self, model: Any, frame: Frame) -> None:
+    def _workload(self, model: Any, caller: Caller, frame: Frame) -> None:
         frames = [self._channel.receive("tensor") for _ in range(frame.header["tensors"])]
         values = json.loads(bytes(frame.body))
         originals = [tensors.from_frame(tensor) for tensor in frames]
@@ -195,7 +203,7 @@ class Session:
             name = frame.header["name"]
             rows, at = frame.header["rows"], frame.header["at"]
             part = None if rows is None else (at, rows)
-            structure, outputs = self._forward(name, model, args, given, operators, part)
+            structure, outputs = self._forward(name, model, caller, args, given, operators, part)
             if self._refilled and any(o.header["aliases"] is not None for o in outputs):
                 self._refilled.release(given_plain)
             mutated = [
@@ -208,7 +216,7 @@ class Session:
             return
         self._succeeded(structure, outputs, mutated, self._report(operators))
 
-    def _dry_run(self, model: Any, frame: Frame) -> None:
+    def _dry_run(self, caller: Caller, frame: Frame) -> None:
         """Call forward on inputs that have shapes only; its results stay here."""
         given = [value for _, value in json.loads(bytes(frame.body))]
         try:
@@ -216,7 +224,7 @@ class Session:
             self._place.poison([])
             self._channel.send("stage", stage="forward")
             with torch.no_grad():
-                model(*args)
+                caller(*args)
             self._place.synchronize()
         except BaseException as error:  # noqa: BLE001 - SystemExit and the like are outcomes too
             if not dry_run.inconclusive(error, self._code):
@@ -230,6 +238,7 @@ class Session:
         self,
         name: str,
         model: Any,
+        caller: Caller,
         args: list[Any],
         given: list[tuple[int, torch.Tensor]],
         operators: Counter[str],
@@ -238,7 +247,7 @@ class Session:
         self._channel.send("stage", stage="forward")
         self._place.seed(self._job["seed"])
         if self._plain:
-            return plain_run.forward(model, args, self._place)
+            return plain_run.forward(caller, args, self._place)
         self._place.poison([tensor for _, tensor in given])
         logged = self._options.get("log_operators")
         exact = self._exactly(model, given)
@@ -246,7 +255,7 @@ class Session:
         drawing = DrawnInSingle() if self._job["double"] else nullcontext()
         with torch.no_grad(), altered(model, change), drawing:
             with OperatorLog(operators) if logged else nullcontext(), exact or nullcontext():
-                result = self._called(name, model, args)
+                result = self._called(name, model, caller, args)
             self._place.synchronize()
             structure, leaves = tensors.flatten(result)
             leaves = self._place.exact_results(exact, leaves) if exact else leaves
@@ -272,9 +281,9 @@ class Session:
         known = [tensor for _, tensor in given]
         return self._place.exactly(key, [*known, *weights.tensors_of(model).values()])
 
-    def _called(self, name: str, model: Any, args: list[Any]) -> Any:
+    def _called(self, name: str, model: Any, caller: Caller, args: list[Any]) -> Any:
         asked = self._options.get("gradients", {}).get(name)
-        return model(*args) if asked is None else gradients(model, args, asked)
+        return caller(*args) if asked is None else gradients(model, caller, args, asked)
 
     def _roles(
         self, model: Any, given: list[tuple[int, torch.Tensor]], leaves: list[Any]

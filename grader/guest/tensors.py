@@ -52,6 +52,8 @@ _byte, _short, _double, _brain, _strided = (
     torch.bfloat16,
     torch.strided,
 )
+_AS_WHOLE = {_brain: _short, torch.float8_e4m3fn: _byte, torch.float8_e5m2: _byte}
+"""What numpy doesn't know, and the whole numbers of that width."""
 _setprofile, _settrace = sys.setprofile, sys.settrace
 _disable_collector, collect_again, _collecting = gc.disable, gc.enable, gc.isenabled
 _monitoring: Any = getattr(sys, "monitoring", None)
@@ -136,8 +138,9 @@ def raw_bytes(tensor: torch.Tensor) -> bytes:
     if _requires_grad(tensor):
         tensor = _detach(tensor)
     # Not by ctypes, whose calls a hook can see, and change the memory first; nor by an operator, which
-    # would be logged. numpy has no bfloat16.
-    array = _numpy(_view(tensor, _short) if _dtype_of(tensor) is _brain else tensor)
+    # would be logged. numpy has no bfloat16, and no 8-bit floats.
+    unknown = _AS_WHOLE.get(_dtype_of(tensor))
+    array = _numpy(_view(tensor, unknown) if unknown is not None else tensor)
     data: bytes = array.tobytes()
     return data
 

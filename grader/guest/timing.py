@@ -217,7 +217,11 @@ def fill(tensor: torch.Tensor, spec: Mapping[str, Any], seed: int) -> None:
 
 def _draw(tensor: torch.Tensor, spec: Mapping[str, Any], generator: torch.Generator) -> None:
     low, high, distribution = spec["low"], spec["high"], spec["distribution"]
-    if not tensor.is_floating_point():
+    if tensor.is_floating_point() and tensor.itemsize == 1:  # torch draws no 8-bit floats
+        wide = torch.empty(tensor.shape, dtype=torch.float32, device=tensor.device)
+        _draw(wide, spec, generator)
+        tensor.copy_(wide)
+    elif not tensor.is_floating_point():
         top = max(int(high), int(low) + 1)
         tensor.random_(int(low), 2 if tensor.dtype == torch.bool else top, generator=generator)
     elif distribution in {"uniform", "ramp", "spike"}:

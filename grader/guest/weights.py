@@ -26,22 +26,22 @@ def load(
     model: Any,
     given: Mapping[str, torch.Tensor],
     initial: Mapping[str, torch.Tensor] | None = None,
-) -> str:
-    """Copy the weights into the model and return how they were matched, for the report.
+) -> tuple[Mapping[str, Origin], str]:
+    """Copy the weights into the model and return how they were matched, also in words for the report.
 
     `initial` is what the reference holds after construction under the seed that the model was
     constructed under: its values say which tensor is which (`matching`).
     """
     own = tensors_of(model)
     if not given:
-        return ""
+        return {}, ""
     on_host = {name: value.detach().cpu() for name, value in own.items()}
     found = match(on_host, initial or {}, given)
     with torch.no_grad():
         for name, origin in found.items():
             value = given[origin.name].permute(origin.axes)
             own[name].copy_(value.reshape(own[name].shape))
-    return _summary(found, given, own)
+    return found, _summary(found, given, own)
 
 
 def _summary(found: Mapping[str, Origin], given: Mapping[str, Any], own: Mapping[str, Any]) -> str:

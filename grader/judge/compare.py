@@ -6,15 +6,18 @@ infinities, extreme sizes. All arithmetic here is in float64 on copies, without 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Final, Literal, Protocol
 
 import numpy as np
 
 from grader.judge.expected import Expected, References
-from grader.judge.inputs import Array
+from grader.judge.inputs import Array, is_real
 from grader.judge.mismatch import form_in_words, mismatch_of
+from grader.judge.other_gradient import taken_for
+from grader.judge.slope import slope
+from grader.judge.steps import rounded_the_other_way
 from grader.judge.tolerance import KERNELBENCH, UNDERFLOW, half_tolerance, tolerance
 from grader.judge.wrong import Wrong
 from grader.records import (
@@ -23,9 +26,11 @@ from grader.records import (
     CountMismatch,
     DeviceMismatch,
     DtypeMismatch,
+    Evidence,
     FormMismatch,
     JsonValue,
     Mismatch,
+    MissingGradient,
     ShapeMismatch,
     Task,
     Tolerance,
@@ -87,7 +92,7 @@ def compare(
         return Comparison(
             workload=workload.name, role=workload.role, equal=True, decides=False, note=note
         )
-    mismatch = _form(expected, result, device)
+    mismatch = _form(workload, expected, result, device)
     if mismatch is not None:
         return _comparison(workload, mismatch, decides=expected.finite, kernelbench=False)
     return _compare_values(task, workload, references, result)
@@ -103,10 +108,18 @@ def _compare_values(
             outputs.outputs, reference.exact, reference.native, strict=True
         )
     ]
-    wrong = [item for item in judged if item.mismatch is not None]
-    worst = max(
-        wrong, key=lambda item: item.mismatch.fraction if item.mismatch else 0.0, default=None
-    )
+    names = result_names(workload, len(judged))
+    exact = dict(zip(names, reference.exact, strict=True)) if len(set(names)) == len(names) else {}
+    gradients = {name: value for name, value in exact.items() if name.startswith("gradient")}
+    wrong = [
+        replace(item, mismatch=_named(_known_as(item.mismatch, known), name))
+        for item, name, output in zip(judged, names, outputs.outputs, strict=True)
+        if item.mismatch is not None
+        for known in [
+            taken_for(workload, name, output.array, gradients, inputs) if name in gradients else ()
+        ]
+    ]
+    worst = _worst(wrong)
     return _comparison(
         workload,
         worst.mismatch if worst else None,
@@ -115,6 +128,41 @@ def _compare_values(
         half=bool(wrong) and all(item.half for item in wrong),
         note="; ".join(dict.fromkeys(item.note for item in judged if item.note)),
     )
+
+
+def result_names(workload: Workload, count: int) -> tuple[str, ...]:
+    """Return what each result is called: its gradients by what they are of, the others by their place."""
+    gradients = workload.backward.names if workload.backward else ()
+    plain = count - len(gradients)
+    if plain < 1:
+        return ("",) * count
+    outputs = [f"output {number + 1}" for number in range(plain)]
+    return (*(outputs if plain > 1 else ["output" if gradients else ""]), *gradients)
+
+
+def _known_as(mismatch: Mismatch, known: tuple[Evidence, ...]) -> Mismatch:
+    """Return a mismatch that says first what the result is instead, where that is known."""
+    if not known:
+        return mismatch
+    text = f"{mismatch.text}: {known[0].text}"
+    return mismatch.model_copy(update={"text": text, "patterns": (*known, *mismatch.patterns)})
+
+
+def _named(mismatch: Mismatch, name: str) -> Mismatch:
+    if not name:
+        return mismatch
+    return mismatch.model_copy(update={"result": name, "text": f"the {name}: {mismatch.text}"})
+
+
+def _worst(wrong: Sequence[_Judged]) -> _Judged | None:
+    """Return the one with the most wrong elements; a wrong output before what follows from it."""
+
+    def size(item: _Judged) -> float:
+        return item.mismatch.fraction if item.mismatch else 0.0
+
+    gradient = [item for item in wrong if item.mismatch and item.mismatch.result.startswith("grad")]
+    outputs = [item for item in wrong if item not in gradient]
+    return max(outputs or gradient, key=size, default=None)
 
 
 @np.errstate(all="ignore")
@@ -140,8 +188,7 @@ def roughly_equal(expected: Expected, arrays: Sequence[Array]) -> bool:
 def _equal(task: Task, workload: Workload, pair: _Pair) -> bool:
     bound = tolerance(task, workload, str(pair.native.dtype))
     scale = root_mean_square(pair.exact)
-    widened = _widening(pair, bound, scale)
-    return not wrong_elements(pair.actual, pair.exact, bound, scale, widened).any()
+    return not _out_of_tolerance(pair, bound, scale, _widening(pair, bound, scale)).any()
 
 
 @dataclass(frozen=True)
@@ -183,17 +230,37 @@ def _comparison(
     )
 
 
-def _form(reference: Expected, outputs: Outputs, device: str) -> Mismatch | None:
+def _form(
+    workload: Workload, reference: Expected, outputs: Outputs, device: str
+) -> Mismatch | None:
     """Return what is wrong with number, type, shape, dtype or device, before any value counts."""
     if len(outputs.outputs) != len(reference.native):
         return _formal("count", CountMismatch(got=len(outputs.outputs), want=len(reference.native)))
     if _container(outputs.structure) != _container(reference.structure):
         return _formal("type", ContainerMismatch(got=outputs.structure, want=reference.structure))
-    for output, native in zip(outputs.outputs, reference.native, strict=True):
-        found = _form_of_one(output, native, device)
+    missing = _missing(workload, reference, outputs)
+    names = result_names(workload, len(reference.native))
+    for name, output, native in zip(names, outputs.outputs, reference.native, strict=True):
+        form = missing.get(name)
+        found = _formal("count", form) if form else _form_of_one(output, native, device)
         if found is not None:
-            return found
+            return found if form else _named(found, name)
     return None
+
+
+def _missing(
+    workload: Workload, reference: Expected, outputs: Outputs
+) -> Mapping[str, MissingGradient]:
+    """Return the gradients that did not come, by name: an empty tensor came for each."""
+    asked = workload.backward
+    names = asked.names if asked else ()
+    if not names:
+        return {}
+    pairs = zip(outputs.outputs, reference.native, strict=True)
+    empty = [output.array.shape == (0,) != native.shape for output, native in pairs]
+    gone = [name for name, absent in zip(names, empty[-len(names) :], strict=True) if absent]
+    every = len(gone) == len(names)
+    return {name: MissingGradient(of=name.removeprefix("gradient of "), all=every) for name in gone}
 
 
 def _container(structure: str) -> str:
@@ -230,6 +297,7 @@ def _values(
     if not mask.any():
         return _Judged(None, kernelbench, note=note)
     half = half_tolerance(dtype)
+    each_is_near = not wrong_elements(pair.actual, pair.exact, bound, scale, widened).any()
     wrong = Wrong(
         actual=pair.actual,
         exact=pair.exact,
@@ -238,6 +306,7 @@ def _values(
         inputs=tuple(item for item in inputs if isinstance(item, np.ndarray)),
         workload=workload.name,
         half=half is not None and not wrong_elements(pair.actual, pair.exact, half, scale).any(),
+        factor=1.0 + slope(pair.actual, pair.exact, bound, widened) if each_is_near else None,
     )
     mismatch = mismatch_of(wrong)
     only_half = any(pattern.code == "half-precision" for pattern in mismatch.patterns)
@@ -258,7 +327,13 @@ def out_of_tolerance(
 
 def _out_of_tolerance(pair: _Pair, bound: Tolerance, scale: float, widened: float) -> Array:
     mask = wrong_elements(pair.actual, pair.exact, bound, scale, widened)
-    if pair.native is pair.exact or pair.native.dtype.kind in "biu" or not mask.any():
+    if not mask.any():
+        return (
+            np.asarray(pair.exact != 0) if slope(pair.actual, pair.exact, bound, widened) else mask
+        )
+    if bound.one_off or bound.few:
+        return mask & ~rounded_the_other_way(pair.actual, pair.exact, pair.native, bound)
+    if pair.native is pair.exact or pair.native.dtype.kind in "biu":
         return mask
     # What overflows in torch as well is as right as torch.
     with np.errstate(all="ignore"):
@@ -268,7 +343,7 @@ def _out_of_tolerance(pair: _Pair, bound: Tolerance, scale: float, widened: floa
 
 def root_mean_square(exact: Array) -> float:
     """Return the RMS of the finite elements; 0 for a single number, whose size is its own scale."""
-    if exact.size <= 1 or exact.dtype.kind != "f":
+    if exact.size <= 1 or not is_real(exact):
         return 0.0
     total = count = 0.0
     for chunk in _chunks(exact):
@@ -328,7 +403,7 @@ def _within(actual: Array, native: Array, both: float) -> bool:
 
 def _widening(pair: _Pair, bound: Tolerance, scale: float) -> float:
     """Return by how much torch's own error asks the tolerance to be widened; at least 1."""
-    if pair.native is pair.exact or pair.exact.dtype.kind != "f":
+    if pair.native is pair.exact or not is_real(pair.exact):
         return 1.0
     ratio, underflow = 0.0, UNDERFLOW.get(str(pair.native.dtype), 0.0)
     for n, r in zip(_chunks(pair.native), _chunks(pair.exact), strict=True):

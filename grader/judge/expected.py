@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from grader.judge.inputs import Array
+from grader.judge.inputs import Array, is_real
 from grader.records import JsonValue, Weights, Workload, digest
 
 
@@ -31,7 +31,7 @@ class Expected:
     @property
     def finite(self) -> bool:
         """Whether every element of it is a number."""
-        return all(bool(np.isfinite(a).all()) for a in self.exact if a.dtype.kind == "f")
+        return all(bool(np.isfinite(a).all()) for a in self.exact if is_real(a))
 
 
 @dataclass(frozen=True)
@@ -57,6 +57,8 @@ class References:
     """Arguments of `forward` by workload."""
     initial: Mapping[str, Mapping[str, Array]] = field(default_factory=dict)
     """What the reference itself drew, by workload, where `states` holds other weights."""
+    precision: str = ""
+    """What the submission's module is cast to, as the reference's was; empty for as it is made."""
 
     @property
     def guest_seed(self) -> int:

@@ -9,7 +9,7 @@ from typing import Any, get_args
 from grader.records import DType
 
 DTYPES = frozenset(get_args(DType))
-REAL = frozenset({"float16", "bfloat16", "float32", "float64"})
+REAL = frozenset(name for name in DTYPES if "float" in name)
 Facts = Mapping[str, Any]
 """`inputs` and `outputs` (each with `shape` and `dtype`, or `value`), `init`, what the inputs' `values` are
 like, what a run costs (`size`, `elements`, `flops`, `weights`, `fan_in`), and `fewest`, the fewest values

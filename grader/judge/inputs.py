@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from grader.errors import GraderError
-from grader.records import JsonValue, Task, TensorSpec, Workload
+from grader.records import Backward, JsonValue, Task, TensorSpec, Workload
 
 Array = npt.NDArray[Any]
 Shape = tuple[int, ...]
@@ -24,18 +24,23 @@ SKEW = 8
 
 
 def numpy_dtype(name: str) -> np.dtype[Any]:
-    """Return numpy's dtype of that name; bfloat16 is that of `ml_dtypes`.
+    """Return numpy's dtype of that name; bfloat16 and 8-bit floats are those of `ml_dtypes`.
 
     Raises GraderError where `ml_dtypes` is needed and not installed.
     """
-    if name != "bfloat16":
+    if name != "bfloat16" and not name.startswith("float8"):
         return np.dtype(name)
     try:
         import ml_dtypes
     except ImportError as error:
-        raise GraderError("bfloat16 inputs need ml_dtypes", "pip install ml_dtypes") from error
-    found: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+        raise GraderError(f"{name} inputs need ml_dtypes", "pip install ml_dtypes") from error
+    found: np.dtype[Any] = np.dtype(getattr(ml_dtypes, name))
     return found
+
+
+def is_real(array: Array) -> bool:
+    """Whether it holds floating-point numbers; numpy takes those of `ml_dtypes` for void."""
+    return array.dtype.kind in "fV"
 
 
 def make_inputs(task: Task, workload: Workload, seed: int) -> tuple[Array | JsonValue, ...]:
@@ -47,9 +52,14 @@ def make_inputs(task: Task, workload: Workload, seed: int) -> tuple[Array | Json
     return tuple(
         make_array(item, generator(seed, task.name, workload.name, index))
         if isinstance(item, TensorSpec)
-        else item
+        else plain(item)
         for index, item in enumerate(workload.inputs)
     )
+
+
+def plain(item: Backward | JsonValue) -> JsonValue:
+    """Return an argument that is no tensor as it crosses to a guest."""
+    return item.model_dump(mode="json") if isinstance(item, Backward) else item
 
 
 def generator(seed: int, *parts: str | int) -> np.random.Generator:
@@ -64,8 +74,19 @@ def make_array(spec: TensorSpec, rng: np.random.Generator) -> Array:
     """Return one tensor as `spec` says; a transposed view where it asks for no contiguity."""
     shape = spec.shape if spec.contiguous else spec.shape[::-1]
     values = _structured(_DRAW[spec.distribution](spec, shape, rng), spec.structure)
-    made: Array = np.asarray(values).astype(numpy_dtype(spec.dtype), copy=False)
+    made = _cast(np.asarray(values), numpy_dtype(spec.dtype))
     return made if spec.contiguous else made.T
+
+
+def _cast(values: Array, dtype: np.dtype[Any]) -> Array:
+    """Return the values in a type; 8-bit floats take what lies beyond their largest for that, as a GPU does."""
+    if dtype.kind in "fV" and dtype.itemsize == 1:
+        import ml_dtypes
+
+        info: Any = ml_dtypes.finfo
+        most = float(info(dtype).max)
+        values = np.clip(values, -most, most)
+    return values.astype(dtype, copy=False)
 
 
 def draw_state(state: Mapping[str, Array], seed: int) -> dict[str, Array]:
@@ -81,7 +102,7 @@ def draw_state(state: Mapping[str, Array], seed: int) -> dict[str, Array]:
 
 
 def _drawn(name: str, array: Array, rng: np.random.Generator) -> Array:
-    if array.dtype.kind != "f" or array.size == 0 or is_mask(array):
+    if not is_real(array) or array.size == 0 or is_mask(array):
         return array
     values = array.astype(np.float64)
     if name.rsplit(".", 1)[-1].endswith("var"):

@@ -16,6 +16,7 @@ from grader.records import (
     DtypeMismatch,
     FormMismatch,
     Mismatch,
+    MissingGradient,
     ShapeMismatch,
 )
 
@@ -39,7 +40,7 @@ def mismatch_of(wrong: Wrong) -> Mismatch:
     kind: Literal["unwritten", "nonfinite", "values"] = "values"
     if "unwritten" in codes:
         kind = "unwritten"
-    elif codes & {"nan", "outside", "infinite"}:
+    elif codes & {"nan", "outside", "unset", "infinite"}:
         kind = "nonfinite"
     return Mismatch(
         kind=kind,
@@ -62,6 +63,13 @@ def form_in_words(form: FormMismatch) -> str:
             return f"{form.got} tensors returned, {form.want} expected"
         case ContainerMismatch():
             return f"a {form.got} returned, a {form.want} expected"
+        case MissingGradient(all=True):
+            return (
+                "no gradient came: for autograd the result depends on nothing that was asked (a kernel's result has a "
+                "gradient only through a torch.autograd.Function, or a `backward` of the model)"
+            )
+        case MissingGradient():
+            return f"no gradient of {form.of} came: backward returned None for it"
         case ShapeMismatch():
             return f"shape {_shape(form.got)} returned, {_shape(form.want)} expected"
         case DtypeMismatch():

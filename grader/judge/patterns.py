@@ -51,9 +51,10 @@ def _not_a_number(wrong: Wrong, share: float) -> Evidence:
     pattern = f"0x{int(bits[0]):0{2 * width}x}"
     text = f"{_share(share)} of the wrong are NaN"
     one = bool((bits == bits[0]).all())
-    if one and int(bits[0]) == OUTSIDE & (1 << 8 * width) - 1:
-        text = f"{text}, all with the bits {pattern} that a read outside of all memory gives here"
-        return wrong.evidence("outside", text, WrongValues(share=share, bits=pattern))
+    for code, (fill, whose) in _FILLS.items():
+        if one and int(bits[0]) == fill & (1 << 8 * width) - 1:
+            text = f"{text}, all with the bits {pattern} that {whose} here"
+            return wrong.evidence(code, text, WrongValues(share=share, bits=pattern))
     if one and int(bits[0]) not in _COMPUTED_NAN.get(width, ()):
         text = f"{text}, all with the bits {pattern} of memory that nothing was written to"
         return wrong.evidence("unwritten", text, WrongValues(share=share, bits=pattern))
@@ -62,6 +63,13 @@ def _not_a_number(wrong: Wrong, share: float) -> Evidence:
 
 OUTSIDE = 0x7FFB7FFB7FFB7FFB
 """What memory outside of all allocations reads as: `outside_poison` in simulator/native/sim.hpp."""
+UNSET = 0x7FF97FF97FF97FF9
+"""What a variable without a start value holds: `unset_poison` there."""
+_FILLS = {
+    "outside": (OUTSIDE, "a read outside of all memory gives"),
+    "unset": (UNSET, "a variable without a start value has"),
+}
+"""What the simulator fills with, beside memory that nobody has written, by the pattern's code."""
 _COMPUTED_NAN = {
     2: (0x7FFF, 0xFE00, 0xFFC0),
     4: (0x7FFFFFFF, 0xFFC00000),
@@ -143,6 +151,9 @@ def _constant_ratio(wrong: Wrong) -> float | None:
 
 
 def _factor(wrong: Wrong) -> Evidence | None:
+    if wrong.factor is not None:
+        text = f"all together they are {wrong.factor:.4g} times the reference, and roundings have no direction"
+        return wrong.evidence("constant-factor", text, WrongValues(factor=wrong.factor))
     factor = _single_ratio(wrong) if wrong.exact.size == 1 else _constant_ratio(wrong)
     if factor is None:
         return None

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from grader.judge.inputs import Array
+from grader.judge.inputs import Array, is_real
 from grader.records import Evidence, JsonValue, ProbedInput, Workload
 
 Arguments = tuple[Array | JsonValue, ...]
@@ -54,9 +54,7 @@ def plan(workload: Workload, arguments: Arguments) -> Plan | None:
     """Return the probes of a workload; None where it is too large or takes no real numbers."""
     arrays = [a for a in arguments if isinstance(a, np.ndarray)]
     real = [
-        i
-        for i, a in enumerate(arguments)
-        if isinstance(a, np.ndarray) and a.dtype.kind == "f" and a.size
+        i for i, a in enumerate(arguments) if isinstance(a, np.ndarray) and is_real(a) and a.size
     ]
     if not real or sum(a.size for a in arrays) > MOST_ELEMENTS:
         return None

@@ -36,6 +36,13 @@ honest order, is off by about u * sqrt(n) / 4 (one standard deviation; Higham & 
 approach to probabilistic rounding error analysis, 2019): this is eight of them."""
 CAP: Final = 2.0**-12
 """In float32 no sum may be off by more than half of half precision's unit roundoff."""
+RESULT_ROUNDINGS: Final = 4.0
+"""Roundings to half precision granted to a program whose sums are kept in float32: of its result, and
+of what it hands from one step to the next. A running sum of n terms in half precision itself is off by
+u * sqrt(n) / 4 (one standard deviation), so that the worst of thousands of results shows from n = 32 on."""
+ONE_OFF: Final = 1e-2
+"""Share of 8-bit floats that may be the neighbour of the right one: a program that cuts off instead
+of rounding is one off in half of them."""
 
 _FACTOR = re.compile(r"(?:d(?P<dim>\d+)|(?P<number>\d+))\Z")
 
@@ -60,20 +67,23 @@ def tolerance(task: Task, workload: Workload, dtype: str) -> Tolerance:
 
     With n terms a float32 sum in any order has an error near u * sqrt(n) of its terms' size, so
     relative = u * (320 + 2 * sqrt(n)), at most 2^-12; the absolute part, in units of the output's
-    root mean square, is the same: what cancels is as uncertain as what it was made of.
+    root mean square, is the same: what cancels is as uncertain as what it was made of. In half precision
+    that is what the accumulator in float32 leaves, and four roundings of the result come to it.
     """
     if task.tolerance is not None:
         return task.tolerance
+    if dtype.startswith("float8"):
+        why = f"{dtype} results are rounded to few values: {ONE_OFF:.0%} may be one step off"
+        return Tolerance(relative=0.0, absolute=0.0, one_off=ONE_OFF, why=why)
     if dtype not in UNIT_ROUNDOFF:
         return Tolerance(relative=0.0, absolute=0.0, why=f"{dtype} results must be equal exactly")
     unit = UNIT_ROUNDOFF[dtype]
     terms = reduction_length(task, workload)
     if dtype in {"float16", "bfloat16"}:
-        bound = unit * (4 + sqrt(terms) / 8)
-        why = f"{dtype} rounds to {unit:.1e}; four roundings and a sum of {terms} terms"
+        bound = RESULT_ROUNDINGS * unit + _of_sum(terms, "float32")
+        why = f"{dtype} rounds to {unit:.1e}; four roundings and a sum of {terms} terms in float32"
     else:
-        bound = unit * (ROUNDINGS + TERMS * sqrt(terms))
-        bound = min(bound, CAP) if dtype == "float32" else bound
+        bound = _of_sum(terms, dtype)
         why = (
             f"{dtype} rounds to {unit:.1e}; {ROUNDINGS:.0f} roundings (fast intrinsics included) "
             f"and eight standard deviations of one running sum of {terms} terms"
@@ -83,6 +93,12 @@ def tolerance(task: Task, workload: Workload, dtype: str) -> Tolerance:
         absolute=bound,
         why=f"{why}: |a - r| <= {bound:.2g} * (|r| + RMS of the reference in float64)",
     )
+
+
+def _of_sum(terms: int, dtype: str) -> float:
+    """Return by how much a sum in float32 or float64 may be off."""
+    bound = UNIT_ROUNDOFF[dtype] * (ROUNDINGS + TERMS * sqrt(terms))
+    return min(bound, CAP) if dtype == "float32" else bound
 
 
 def half_tolerance(dtype: str) -> Tolerance | None:

@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 
 from grader.judge.expected import Expected, Group, References, groups
-from grader.judge.inputs import Array, is_mask, make_inputs
+from grader.judge.inputs import Array, is_mask, is_real, make_inputs
 from grader.records import JsonValue, Task, Workload
 from grader.sandbox import Form, GuestJob, GuestResult, GuestWorkload, Limits, converse
 
@@ -134,7 +134,7 @@ def _seen(name: str, result: GuestResult) -> Expected:
 
 def _random(array: Array) -> bool:
     """Whether weights were drawn: constants and masks are a part of the operator."""
-    return array.dtype.kind == "f" and array.size > 1 and not is_mask(array) and np.ptp(array) > 0
+    return is_real(array) and array.size > 1 and not is_mask(array) and np.ptp(array) > 0
 
 
 def _left(state: Mapping[str, Array]) -> list[str]:
@@ -142,7 +142,7 @@ def _left(state: Mapping[str, Array]) -> list[str]:
     return [
         name
         for name, array in state.items()
-        if _random(array) or (array.dtype.kind == "f" and array.size == 1 and array.item() != 0)
+        if _random(array) or (is_real(array) and array.size == 1 and array.item() != 0)
     ]
 
 
@@ -207,7 +207,7 @@ def _mixed(value: Array, dim: int) -> Array:
 
 def _skipped(value: Array | JsonValue) -> Array | JsonValue:
     """Return an input whose second half (along its last dim) is a copy of the first."""
-    if not isinstance(value, np.ndarray) or value.dtype.kind != "f" or value.ndim == 0:
+    if not isinstance(value, np.ndarray) or not is_real(value) or value.ndim == 0:
         return value
     made = value.copy()
     half = value.shape[-1] // 2

@@ -26,6 +26,8 @@ class Wrong:
     workload: str = ""
     half: bool = False
     """Whether all of it is within half precision's tolerance."""
+    factor: float | None = None
+    """Where each element is near enough alone: what all of them together are times the reference."""
 
     @cached_property
     def index(self) -> Array:

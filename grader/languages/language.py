@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import Literal, Protocol
 
 from grader.records import Evidence, JsonValue, Place
-
-if TYPE_CHECKING:
-    from grader.source import Source
+from grader.source import Source
 
 
 @dataclass(frozen=True)
@@ -157,8 +155,8 @@ class Recipe:
     """What a guest is told of such a program, beside the device's own options."""
     simulated: str = ""
     """What is not as on the GPU that a simulator stands for, as a sentence; empty where nothing is."""
-    lacks: Callable[[Source], str] = lambda _source: ""
-    """What this machine lacks for such a program and what helps, as a clause; empty where it lacks nothing."""
+    lacks: Callable[[Source, str], str] = lambda _source, _device: ""
+    """What this machine lacks for such a program on a device, and what helps, as a clause; empty where it lacks nothing."""
     diagnose: Callable[[CompilerException, Source], Evidence | None] | None = None
     """For a compiler that raises in Python: from an exception to what was refused; None for an exception that is
     not the compiler's."""

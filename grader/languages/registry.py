@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache, lru_cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from grader.languages.language import (
     CompiledLine,
@@ -16,10 +15,8 @@ from grader.languages.language import (
     Recipe,
 )
 from grader.plugins import members
-
-if TYPE_CHECKING:
-    from grader.records import Evidence, JsonValue, Place
-    from grader.source import Source
+from grader.records import Evidence, JsonValue, Place
+from grader.source import Source
 
 
 @cache
@@ -80,9 +77,9 @@ def simulated(source: Source) -> tuple[str, ...]:
     return tuple(recipe.simulated for recipe in recipes(source) if recipe.simulated)
 
 
-def lacking(source: Source) -> str:
-    """Return what this machine lacks to build and run a submission, and what helps; empty where it lacks nothing."""
-    said = (recipe.lacks(source) for recipe in recipes(source))
+def lacking(source: Source, device: str) -> str:
+    """Return what this machine lacks to build and run a submission on a device, and what helps; empty where it lacks nothing."""
+    said = (recipe.lacks(source, device) for recipe in recipes(source))
     return next(filter(None, said), "")
 
 

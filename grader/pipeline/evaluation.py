@@ -62,7 +62,7 @@ def _evaluate(
 ) -> Evaluation:
     clock, device = Clock(), grading.device
     build: Build | None = None
-    if device is not None and (lacks := lacking(parse(submission.code))):
+    if device is not None and (lacks := lacking(parse(submission.code), device.name)):
         device, grading = None, replace(grading, device=None, no_device=lacks)
     if device is not None:
         with clock.stage("build"):

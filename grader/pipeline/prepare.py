@@ -10,6 +10,7 @@ from grader.pipeline.clock import Clock
 from grader.pipeline.context import GradingContext, described
 from grader.pipeline.problem_names import with_problem_names
 from grader.records import Extraction, Sample, Submission, Task, TaskChoice
+from grader.source import parse
 
 UNKNOWN = TaskChoice(task=None, how="none", reason="not looked for", confidence=0.0)
 
@@ -79,14 +80,17 @@ def choose_task(
 
 
 def _chosen(grading: GradingContext, prepared: Prepared, *, drafts: bool = True) -> TaskChoice:
-    options = grading.options
-    return tasks.choose(
+    options, submission = grading.options, prepared.submission
+    choice = tasks.choose(
         prepared.sample,
         prepared.extraction,
         task=options.task,
         tasks_dir=options.tasks,
+        dtype=options.dtype,
         drafts=drafts,
     )
+    code = parse(submission.code if submission else "")
+    return tasks.as_asked(choice, code, options.backward)
 
 
 def _filled(grading: GradingContext, choice: TaskChoice) -> TaskChoice:

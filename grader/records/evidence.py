@@ -197,6 +197,26 @@ class CountMismatch(Record):
     want: int
 
 
+class MissingGradient(Record):
+    """A gradient that was asked for and did not come."""
+
+    kind: Literal["missing-gradient"] = "missing-gradient"
+    of: str
+    """`input 1`, or a parameter's name."""
+    all: bool
+    """Whether none came: the results have no graph that leads to anything that was asked."""
+
+
+class OtherGradient(Record):
+    """A wrong gradient that is something else that is known."""
+
+    kind: Literal["other-gradient"] = "other-gradient"
+    of: str
+    """`input 1`, or a parameter's name."""
+    equals: str
+    """`gradient of input 2`; `upstream`; or `no upstream`, where its product with that is right."""
+
+
 class ContainerMismatch(Record):
     """Tensors wrapped otherwise than expected: `tensor`, `tuple`, `list`, ..."""
 
@@ -360,7 +380,14 @@ class Slice(Record):
     constants: tuple[Constant, ...] = ()
 
 
-FormMismatch = CountMismatch | ContainerMismatch | ShapeMismatch | DtypeMismatch | DeviceMismatch
+FormMismatch = (
+    CountMismatch
+    | ContainerMismatch
+    | ShapeMismatch
+    | DtypeMismatch
+    | DeviceMismatch
+    | MissingGradient
+)
 """What is wrong with a result before any of its values counts."""
 Details = Annotated[
     ToolMessage
@@ -382,6 +409,8 @@ Details = Annotated[
     | ShapeMismatch
     | DtypeMismatch
     | DeviceMismatch
+    | MissingGradient
+    | OtherGradient
     | WrongValues
     | WrongRegion
     | ProbedInput

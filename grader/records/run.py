@@ -153,6 +153,8 @@ class Mismatch(Record):
 
     kind: Literal["values", "shape", "dtype", "device", "count", "type", "nonfinite", "unwritten"]
     text: str
+    result: str = ""
+    """Which of several results it is, e.g. `gradient of input 1`; empty where there is one."""
     extent: str = ""
     """How many elements are wrong, in words; empty where the form is wrong already."""
     fraction: float = 0.0

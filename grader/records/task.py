@@ -10,7 +10,18 @@ from pydantic import Field
 from grader.records.base import JsonValue, Record, digest
 
 DType = Literal[
-    "float64", "float32", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "bool"
+    "float64",
+    "float32",
+    "float16",
+    "bfloat16",
+    "float8_e4m3fn",
+    "float8_e5m2",
+    "int64",
+    "int32",
+    "int16",
+    "int8",
+    "uint8",
+    "bool",
 ]
 Distribution = Literal[
     "normal",
@@ -51,6 +62,26 @@ class TensorSpec(Record):
     """What holds between the elements, imposed after drawing (on the last one or two dims)."""
 
 
+class Backward(Record):
+    """How gradients are asked of a call: stands after the arguments of `forward` and the upstream gradients."""
+
+    kind: Literal["backward"] = "backward"
+    by: tuple[str, ...]
+    """What results are differentiated by, in the order in which the gradients come: `input 1`, or a parameter's name."""
+    upstream: int = 1
+    """How many upstream gradients there are, one for each result of floating point: the last tensors of the inputs.
+    One with a dim of 1 is expanded to its result's shape, as the gradient of a sum is."""
+    in_order: bool = True
+    """Whether their elements lie one after the other: neither expanded nor transposed."""
+    way: Literal["once", "twice", "without grad"] = "once"
+    """`twice`: the gradients of a second pass through the same graph. `without grad`: results alone, under `no_grad`."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the gradients are called that come back, in order."""
+        return () if self.way == "without grad" else tuple(f"gradient of {one}" for one in self.by)
+
+
 class Workload(Record):
     """One concrete input of a task, but for its seed."""
 
@@ -60,8 +91,11 @@ class Workload(Record):
     """`nominal`: the sizes the task names, or reduced ones that stand for them; decides `correct`.
     `general`: other sizes; decides `general`. `stress`: other values at nominal sizes; decides
     `correct` too. `full`: full size, for timing on a GPU."""
-    inputs: tuple[Annotated[TensorSpec | JsonValue, Field(union_mode="left_to_right")], ...]
-    """Arguments of `forward`: tensors to make, or plain values."""
+    inputs: tuple[
+        Annotated[TensorSpec | Backward | JsonValue, Field(union_mode="left_to_right")], ...
+    ]
+    """Arguments of `forward`: tensors to make, or plain values. Where gradients are asked, upstream gradients
+    and a `Backward` follow."""
     init: tuple[JsonValue, ...] = ()
     """Arguments of the constructor."""
     weights: Weights = "initial"
@@ -72,6 +106,12 @@ class Workload(Record):
     reference_may_be_nonfinite: bool = False
     """The reference itself gives NaN or infinity here; reported, and not part of the verdict."""
 
+    @property
+    def backward(self) -> Backward | None:
+        """How gradients are asked, where they are."""
+        last = self.inputs[-1] if self.inputs else None
+        return last if isinstance(last, Backward) else None
+
 
 class Tolerance(Record):
     """When two numbers count as equal: |a - r| <= absolute * scale + relative * |r|."""
@@ -79,6 +119,11 @@ class Tolerance(Record):
     relative: float
     absolute: float
     """In units of the reference output's root mean square (`scale`)."""
+    few: float = 0.0
+    """Share of the elements that may differ at will: of choices between what lies within rounding of each other."""
+    one_off: float = 0.0
+    """Share of the elements that may be one step of their type off: of whole numbers and 8-bit floats, which
+    rounding gives."""
     why: str
 
 
@@ -93,9 +138,13 @@ class Task(Record):
     workloads: tuple[Workload, ...]
     tolerance: Tolerance | None = None
     """Overrides the one derived from dtype and reduction length."""
+    precision: DType | None = None
+    """What both modules are cast to once they are constructed, as KernelBench does for its `precision`."""
     reduction_length: str = ""
     """How many terms meet in one output: a number, or a product of dims such as `d1` or `d1*d2`,
     where `dK` is dimension K of the first input."""
+    backward: bool = False
+    """Whether gradients are judged as well; a draft's workloads then ask for them."""
     family: str = ""
     """Family of reference-fixed kernels, e.g. `row-norm`."""
     parameters: dict[str, JsonValue] = {}

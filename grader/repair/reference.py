@@ -12,11 +12,12 @@ from dataclasses import dataclass
 
 from grader import execution, sandbox
 from grader.diagnose import Examiner
-from grader.records import Evaluation, Form, Repair, Submission, Task, TensorSpec
+from grader.records import Evaluation, Form, Repair, Submission, Task
 from grader.repair.compose import UncoveredError, compose, read_graph
 from grader.repair.compose.write import Composed
 from grader.repair.families import Names, families
 from grader.repair.plain_triton import triton_code
+from grader.tasks.precision import as_made
 from grader.tasks.problem import with_makers
 
 UNFINISHED = {"timeout", "hung", "not_run", "build_timeout", "grader_error"}
@@ -87,15 +88,9 @@ def program(code: str, name: str) -> Submission:
 def reference_code(task: Task, form: Form = "fast") -> str | None:
     """Return the program's text; None for a task of no family, or whose family lacks this form for it."""
     family = families().get(task.family)
-    if family is None or (form == "plain" and not _single(task)):
+    if family is None:
         return None
     return family.write(task, _names(task), form)
-
-
-def _single(task: Task) -> bool:
-    """Whether every floating-point input is float32, which is what plain kernels are written for."""
-    specs = (one for work in task.workloads for one in work.inputs if isinstance(one, TensorSpec))
-    return all("float" not in spec.dtype or spec.dtype == "float32" for spec in specs)
 
 
 def composed(task: Task, form: sandbox.Form) -> Composed:
@@ -106,7 +101,9 @@ def composed(task: Task, form: sandbox.Form) -> Composed:
     text = with_makers(task)
     graph = read_graph(execution.trace(text, form, sandbox.Limits()))
     extension = _names(task).extension
-    return compose(text, graph, f"{task.title}: reference-fixed kernel", extension)
+    return compose(
+        as_made(text, task.precision), graph, f"{task.title}: reference-fixed kernel", extension
+    )
 
 
 def _names(task: Task) -> Names:

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
-from grader.records import MemoryAccess, Race
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from grader.records import Evidence, MemoryUse
+from grader.records import Evidence, MemoryAccess, MemoryUse, Race
 
 _ACTS: Mapping[str, tuple[str, str]] = {
     "write-read": ("reads", "writes"),

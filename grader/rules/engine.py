@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from grader.languages import names_in
+from grader.records import Context, Finding, Severity
 from grader.rules.deadline import TooSlowError, deadline
 from grader.rules.families import family_of
 from grader.rules.idle import leave_out_idle
@@ -14,13 +15,8 @@ from grader.rules.merge import merge
 from grader.rules.other_sizes import as_remarks
 from grader.rules.refuted import weighed_by_runs
 from grader.rules.registry import all_rules
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
-
-    from grader.records import Context, Finding, Severity
-    from grader.rules.rule import Rule
-    from grader.source import Source
+from grader.rules.rule import Rule
+from grader.source import Source
 
 logger = logging.getLogger(__name__)
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from grader.records import Prediction
+from grader.records import Prediction
 
 
 @dataclass(frozen=True)
@@ -29,6 +27,7 @@ class Family:
 IN_ORDER_OF_PRECEDENCE = (
     Family("EXT", "Extraction and contract", "raises", explains_results=True),
     Family("BLD", "Build", "build-fails"),
+    Family("GRD", "Gradients", "wrong-values", explains_results=True),
     Family("SYN", "Synchronisation and races", "race", explains_results=True, at_run_time=True),
     Family("RED", "Reduction logic", "wrong-values", explains_results=True, at_run_time=True),
     Family("MEM", "Memory safety", "out-of-bounds", explains_results=True, at_run_time=True),

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
+from grader.records import Finding
 from grader.rules.families import family_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from grader.records import Finding
-    from grader.source import Source
+from grader.source import Source
 
 NEVER_LAUNCHED = "CHT003"
 

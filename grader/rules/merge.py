@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
 
+from grader.records import Evidence, Finding
 from grader.rules.families import family_of, precedence_of
 from grader.rules.registry import all_rules
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from grader.records import Evidence, Finding
 
 SEVERITY = ("error", "warning", "note")
 CONFIDENCE = ("proven", "likely", "possible")

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 
+from grader.records import Context, Finding
 from grader.records.observed import RUN_KINDS, wrong_results
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from grader.records import Context, Finding
 
 SURE = frozenset(
     {

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
 
+from grader.records import Evidence, Finding
 from grader.records.observed import kernel_of
 from grader.rules.causes import cause_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from grader.records import Evidence, Finding
-    from grader.rules.rule import Rule
+from grader.rules.rule import Rule
 
 FORGIVEN = frozenset({"barrier-exited", "race-volatile"})
 """What a GPU carries on with (tests/gpu/recorded): wrong by CUDA's rules, right on the machine."""
@@ -82,7 +78,6 @@ def settle(
             items[0].place,
             cause_of(items[0]),
             severity="warning" if items[0].code in FORGIVEN else "error",
-            confidence="proven",
             evidence=items,
         )
 

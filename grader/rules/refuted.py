@@ -6,18 +6,15 @@ import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from grader.records import Outcome
+from grader.records import Context, Evidence, Finding, Outcome, Prediction, Run
 from grader.records.observed import FATAL, KERNELS_MATTER, RUN_KINDS
 from grader.rules.predictions import BY_HARDWARE, CODES
+from grader.source import Source
 from grader.source.analysis.walks import spans
 from grader.source.blocks import beside
 from grader.source.python_code import python_code
-
-if TYPE_CHECKING:
-    from grader.records import Context, Evidence, Finding, Prediction, Run
-    from grader.source import Source
 
 Answer = Literal["upheld", "refuted", "unseen", "uncovered"]
 """`upheld`: shown, or nothing can show it. `refuted`: a run came by its lines and did not show it.

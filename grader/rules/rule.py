@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from grader.records import (
     AccessShape,
@@ -18,9 +18,7 @@ from grader.records import (
     Severity,
 )
 from grader.rules.families import family_of
-
-if TYPE_CHECKING:
-    from grader.source import Source
+from grader.source import Source
 
 Detector = Literal["text", "build", "evidence"]
 
@@ -86,7 +84,7 @@ class Rule:
         message: str,
         *,
         severity: Severity | None = None,
-        confidence: Confidence = "likely",
+        confidence: Confidence | None = None,
         evidence: Iterable[Evidence] = (),
         fixes: Iterable[Fix] = (),
         kernels: Iterable[str] = (),
@@ -108,18 +106,19 @@ class Rule:
 
         The fields are those of `Finding`. `predicts`, `conditions` and `workload` say what a run shows
         where it is right, and at which sizes (`grader.rules.refuted`); a note predicts nothing unless
-        it is said.
+        it is said. With evidence it is `proven`, unless it is said otherwise.
         """
         weight = severity or self.severity
+        shown = tuple(evidence)
         usually: Prediction = "nothing" if weight == "note" else self.prediction
         return Finding(
             rule=self.code,
             name=self.name,
             severity=weight,
-            confidence=confidence,
+            confidence=confidence or ("proven" if shown else "likely"),
             message=message,
             place=place,
-            evidence=tuple(evidence),
+            evidence=shown,
             fixes=tuple(fixes),
             predicts=predicts or usually,
             conditions=self.conditions if conditions is None else conditions,

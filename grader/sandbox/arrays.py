@@ -12,13 +12,15 @@ from grader.guest.protocol import Frame
 from grader.records import JsonValue
 from grader.sandbox.job import Argument, GuestOutput, Part
 
+OF_ML_DTYPES = frozenset({"bfloat16", "float8_e4m3fn", "float8_e5m2"})
+
 
 def dtype_of(name: str) -> np.dtype[Any]:
-    """Return numpy's dtype for a name of the protocol; bfloat16 comes from ml_dtypes."""
-    if name == "bfloat16":
+    """Return numpy's dtype for a name of the protocol; what numpy lacks comes from ml_dtypes."""
+    if name in OF_ML_DTYPES:
         import ml_dtypes
 
-        return np.dtype(cast("type[Any]", ml_dtypes.bfloat16))
+        return np.dtype(cast("type[Any]", getattr(ml_dtypes, name)))
     return np.dtype(name)
 
 

@@ -49,11 +49,12 @@ class ForkServer:
         """Start a fork server."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         program = interpreter.PROGRAM.with_name("fork_server.py")
-        # Threads of a maths library would not live on in a fork.
+        # Threads of a maths library would not live on in a fork. Without -B: where torch was installed
+        # without bytecode, as uv does, it is compiled once and not in each guest.
         environment = interpreter.environment("/nonexistent", "/tmp")  # noqa: S108 - unused
         with theirs:
             parent = subprocess.Popen(
-                [sys.executable, "-P", "-s", "-B", "-u", str(program), str(theirs.fileno())],
+                [sys.executable, "-P", "-s", "-u", str(program), str(theirs.fileno())],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,

@@ -1,7 +1,7 @@
 """A submission's text, parsed once: Python tree, CUDA trees, positions."""
 
 from grader.source.cuda_tree import cuda_language
-from grader.source.declarators import Parameter, SharedArray, callee_name
+from grader.source.declarators import Parameter, SharedArray
 from grader.source.extensions import CPP_PRELUDE, CUDA_PRELUDE, Extension
 from grader.source.functions import Function, Kernel
 from grader.source.launches import Launch, PythonBinding
@@ -25,7 +25,6 @@ __all__ = [
     "SharedArray",
     "Source",
     "Unit",
-    "callee_name",
     "cuda_language",
     "dotted",
     "in_sample",

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from tree_sitter import Node
+
+from grader.records import Place
+from grader.source import Source, Unit
 from grader.source.cuda_code import descendants
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tree_sitter import Node
-
-    from grader.records import Place
-    from grader.source import Source, Unit
 
 BLOCK = "compound_statement"
 
@@ -37,6 +33,3 @@ def _around(unit: Unit, place: Place) -> Iterator[tuple[Unit, Node]]:
             span = unit.place(block)
             if span.line <= place.line and place.end_line <= span.end_line:
                 yield unit, block
-
-
-__all__ = ["beside"]

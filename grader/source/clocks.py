@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
 from grader.source import nodes_under
-
-if TYPE_CHECKING:
-    from grader.source.python_code import PythonCode
+from grader.source.python_code import PythonCode
 
 CLOCKS = {f"time.{name}{unit}" for name in ("time", "perf_counter", "monotonic", "process_time") for unit in ("", "_ns")}  # fmt: skip
 

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection, Iterable, Sequence
+
+from tree_sitter import Node
 
 from grader.records import Edit, Fix
+from grader.source import Extension, Function, Source, Unit
 from grader.source.cuda_code import cuda_code, text
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
-
-    from tree_sitter import Node
-
-    from grader.source import Extension, Function, Source, Unit
+from grader.source.python_code import constant_text
 
 
 def fix(label: str, edits: Iterable[Edit | None], *, certain: bool = False) -> tuple[Fix, ...]:
@@ -196,3 +193,16 @@ def head(function: Function) -> str:
 def prototype(function: Function) -> str:
     """Return the declaration of a function, with its default arguments."""
     return f"{head(function)};"
+
+
+def drop_flags(
+    source: Source, call: ast.Call, keyword: str, dropped: Callable[[str], bool]
+) -> list[Edit | None]:
+    """Return the edits that take such flags out of a list that a call is given, with the words of their own before them."""
+    value = next((word.value for word in call.keywords if word.arg == keyword), None)
+    if not isinstance(value, ast.List):
+        return [None]
+    drop = [one for one in value.elts if dropped(constant_text(one) or "")]
+    if len(drop) == len(value.elts):
+        return [delete_keyword(source, call, keyword)]
+    return [delete_item(source, one, source.span(value)[1]) for one in drop]

@@ -5,26 +5,21 @@ Literals, macros, constants of the file and of the function around, `sizeof`, an
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 import numpy as np
+from tree_sitter import Node
 
 from grader.source.flow.analysis import flow
 from grader.source.flow.expressions import Machine
 from grader.source.flow.lowering.program import Lowering
+from grader.source.flow.program import Function
 from grader.source.flow.scalar_types import SIZES
 from grader.source.flow.state import Box, Frame
 from grader.source.flow.trace import Launch, StopWalkError, Walk
 from grader.source.flow.tree import Declare, LaunchCall, walk
 from grader.source.flow.values import Value
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from tree_sitter import Node
-
-    from grader.source.flow.program import Function
-    from grader.source.units import Unit
+from grader.source.units import Unit
 
 OPEN = {"scalar_t", "T"}
 """Names that stand for several types."""

@@ -8,15 +8,12 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from typing import TYPE_CHECKING
 
+from tree_sitter import Node
+
+from grader.source import Unit
 from grader.source.cuda_code import CudaCode, cuda_code, read_call, text
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
-
-    from grader.source import Unit
-    from grader.source.functions import Function
+from grader.source.functions import Function
 
 CANONICAL = {
     "int": "int", "int32_t": "int", "signed": "int", "signed int": "int", "unsigned": "unsigned",

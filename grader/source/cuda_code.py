@@ -175,27 +175,39 @@ def read_call(node: Node) -> Call:
     if callee is not None and callee.type == "field_expression":
         owner = callee.child_by_field_name("argument")
         callee = callee.child_by_field_name("field")
-    name, template = _callee(callee)
+    name, template = read_name(callee)
     return Call(
-        name, template, owner, tuple(item for item in given if item.type != "comment"), node
+        name,
+        ", ".join(map(text, template)),
+        owner,
+        tuple(item for item in given if item.type != "comment"),
+        node,
     )
 
 
-def _callee(node: Node | None) -> tuple[str, str]:
-    """Return the name and the template arguments of what is called."""
+def read_name(node: Node | None) -> tuple[str, tuple[Node, ...]]:
+    """Return what is called, launched or declared: its name with namespaces, and its template arguments."""
     scope = ""
     while node is not None:
         if node.type == "qualified_identifier":
-            scope += text(node.child_by_field_name("scope")) + "::"
+            scope += f"{text(node.child_by_field_name('scope'))}::"
             node = node.child_by_field_name("name")
-        elif node.type in {"template_function", "template_method"}:
-            arguments = text(node.child_by_field_name("arguments"))
-            return scope + text(node.child_by_field_name("name")), arguments.strip("<> ")
+        elif node.type in {"template_function", "template_method", "template_type"}:
+            given = node.child_by_field_name("arguments")
+            arguments = tuple(given.named_children) if given is not None else ()
+            return scope + text(node.child_by_field_name("name")), arguments
+        elif node.type == "field_expression":
+            node = node.child_by_field_name("field")
         elif node.type == "dependent_name":
             node = node.named_children[-1] if node.named_children else None
         else:
-            return scope + "".join(text(node).split()), ""
-    return scope, ""
+            return scope + "".join(text(node).split()), ()
+    return scope, ()
+
+
+def plain_name(node: Node | None) -> str:
+    """Return that name without namespaces: `f` for `ns::f<float>`."""
+    return read_name(node)[0].rpartition("::")[2]
 
 
 def descendants(node: Node, *kinds: str) -> Iterator[Node]:

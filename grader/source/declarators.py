@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+from tree_sitter import Node
 
 from grader.source.cuda_code import text
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
 
 _DECLARATORS = {
     "pointer_declarator",
@@ -43,7 +41,6 @@ class Parameter:
     is_pointer: bool
     is_const: bool
     """Whether what it points to, or the value itself, is const."""
-    is_restrict: bool
     is_reference: bool
     node: Node
 
@@ -71,7 +68,7 @@ def read_parameters(node: Node | None) -> tuple[Parameter, ...]:
 def _parameter(node: Node) -> Parameter:
     if node.type.endswith("type_parameter_declaration"):
         name = next((text(c) for c in node.named_children if c.type == "type_identifier"), "")
-        return Parameter("typename", name, False, False, False, False, node)
+        return Parameter("typename", name, False, False, False, node)
     declarator = node.child_by_field_name("declarator")
     name_node = _declared_name(declarator)
     end = name_node.start_byte if name_node else node.end_byte
@@ -84,7 +81,6 @@ def _parameter(node: Node) -> Parameter:
         is_pointer=bool(kinds & {"pointer_declarator", "array_declarator"})
         or "abstract_pointer_declarator" in kinds,
         is_const="const" in (words[: words.index("*")] if "*" in words else words),
-        is_restrict=any(word in before for word in ("__restrict__", "__restrict ", "restrict")),
         is_reference=any("reference" in kind for kind in kinds),
         node=node,
     )
@@ -122,18 +118,6 @@ def shared_arrays(declaration: Node) -> Iterator[SharedArray]:
         name, dims = _array(declarator)
         dynamic = "extern" in words
         yield SharedArray(name, element, () if dynamic else dims, dynamic, declaration)
-
-
-def callee_name(node: Node | None) -> str:
-    """Return the bare name of what is called: `f` for `ns::f<float>`."""
-    while node is not None:
-        if node.type in {"template_function", "qualified_identifier", "template_method"}:
-            node = node.child_by_field_name("name")
-        elif node.type in {"field_expression", "dependent_name"}:
-            node = node.child_by_field_name("field") or node.named_child(0)
-        else:
-            return text(node)
-    return ""
 
 
 def _array(node: Node) -> tuple[str, tuple[Node, ...]]:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from tree_sitter import Node
 
 from grader.source.cuda_code import around, descendants, text
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
 
 CONTROLS = frozenset(
     {"if_statement", "for_statement", "while_statement", "do_statement", "switch_statement"}

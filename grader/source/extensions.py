@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from grader.source.evaluate import Evaluator
+from grader.source.functions import Function
 from grader.source.scopes import FunctionNode, Scope, call_scope, dotted, read_scope
 from grader.source.text import Text
 from grader.source.units import Unit, UnitLanguage
@@ -63,6 +64,21 @@ class Extension:
     def units(self) -> tuple[Unit, ...]:
         """CUDA units, then C++ units."""
         return self.cuda + self.cpp
+
+    @property
+    def readable(self) -> bool:
+        """Whether all sources could be read to their last part."""
+        return self.complete and all(unit.resolved for unit in self.units)
+
+    @property
+    def defined(self) -> Mapping[str, Function]:
+        """The functions of the CUDA texts by name."""
+        return {function.name: function for unit in self.cuda for function in unit.functions}
+
+    @property
+    def declared(self) -> tuple[Function, ...]:
+        """The functions that the C++ texts define or declare: what main.cpp knows."""
+        return tuple(f for unit in self.cpp for f in (*unit.functions, *unit.declarations))
 
 
 @dataclass(frozen=True)

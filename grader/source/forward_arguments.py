@@ -6,14 +6,10 @@ import ast
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from grader.records import Task
-from grader.source import nodes_under
-
-if TYPE_CHECKING:
-    from grader.source import Source
-    from grader.source.flow.program import Function
+from grader.source import Source, nodes_under
+from grader.source.flow.program import Function
 
 
 @dataclass(frozen=True)

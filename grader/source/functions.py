@@ -5,21 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 from typing import Literal as OneOf
 
-from grader.source.cuda_code import around, descendants, text
+from tree_sitter import Node
+
+from grader.source.cuda_code import around, descendants, plain_name, text
 from grader.source.declarators import (
     Parameter,
     SharedArray,
-    callee_name,
     one_line,
     read_parameters,
     shared_arrays,
 )
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
 
 Runs = OneOf["kernel", "device", "host"]
 
@@ -94,7 +91,7 @@ def _read_function(node: Node, declarator: Node) -> Function:
     inside = template is not None and template.type == "template_declaration"
     make = Kernel if runs == "kernel" else Function
     return make(
-        name=callee_name(declarator.child_by_field_name("declarator")),
+        name=plain_name(declarator.child_by_field_name("declarator")),
         runs=runs,
         qualifiers=qualifiers,
         return_type=one_line(text(node.child_by_field_name("type"))),

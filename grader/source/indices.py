@@ -7,14 +7,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING
+
+from tree_sitter import Node
 
 from grader.source.cuda_code import descendants, text
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
-
-    from grader.source.functions import Function
+from grader.source.functions import Function
 
 INTEGERS = frozenset(
     {"int", "int64_t", "long", "long long", "size_t", "unsigned int", "unsigned", "uint32_t", "int32_t", "uint64_t"}

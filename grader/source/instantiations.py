@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-from grader.source.constants import fold
+from tree_sitter import Node
+
+from grader.source import Kernel, Launch, SharedArray, Unit
+from grader.source.constants import fold, size_of
 from grader.source.cpp_types import type_of
 from grader.source.cuda_code import around, cuda_code, read_call, text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from tree_sitter import Node
-
-    from grader.source import Kernel, Launch, Unit
 
 FLOATING = ("float", "double")
 INTEGRAL = ("uint8_t", "int8_t", "int", "long", "short")
@@ -130,3 +127,12 @@ def calls_device_functions(unit: Unit, kernel: Kernel) -> tuple[str, ...]:
                 called[call.last] = None
                 todo.append(by_name[call.last].node)
     return tuple(called)
+
+
+def array_size(unit: Unit, array: SharedArray, instance: Instantiation) -> tuple[int, int] | None:
+    """Return the elements of a fixed array and the bytes of each for an instantiation, where it tells them."""
+    element = size_of(array.element_type, instance.types)
+    extents = [fold(unit, dim, instance.values, instance.types) for dim in array.dims]
+    if element is None or None in extents:
+        return None
+    return math.prod(extent or 0 for extent in extents), element

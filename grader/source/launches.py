@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from grader.source.cuda_code import text
-from grader.source.declarators import callee_name
+from tree_sitter import Node
+
+from grader.source.cuda_code import read_name, text
 from grader.source.functions import Function
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,12 +44,12 @@ def read_launches(syntaxes: Iterable[Node], functions: tuple[Function, ...]) -> 
         call = syntax.parent
         if call is None:
             continue
-        callee = call.child_by_field_name("function") or call.named_child(0)
+        name, template = read_name(call.child_by_field_name("function") or call.named_child(0))
         configuration = [*_expressions(syntax), None, None, None, None][:4]
         arguments = call.child_by_field_name("arguments")
         yield Launch(
-            kernel=callee_name(callee),
-            template_arguments=_template_arguments(callee),
+            kernel=name.rpartition("::")[2],
+            template_arguments=template,
             grid=configuration[0],
             block=configuration[1],
             shared=configuration[2],
@@ -87,13 +84,6 @@ def _heads(node: Node) -> Iterator[str]:
 
 def _expressions(node: Node) -> Iterator[Node]:
     yield from (child for child in node.named_children if child.type != "comment")
-
-
-def _template_arguments(callee: Node | None) -> tuple[Node, ...]:
-    while callee is not None and callee.type == "qualified_identifier":
-        callee = callee.child_by_field_name("name")
-    arguments = callee.child_by_field_name("arguments") if callee is not None else None
-    return tuple(_expressions(arguments)) if arguments is not None else ()
 
 
 def _enclosing(node: Node, functions: tuple[Function, ...]) -> Function | None:

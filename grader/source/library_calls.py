@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from grader.source import Unit
 from grader.source.cuda_code import Call, cuda_code
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from grader.source import Unit
 
 LIBRARY = re.compile(r"^(?:cublas|cudnn|cusparse|cusolver|cufft)[A-Z]\w*$|^cublasLt\w+$")
 NAMESPACES = {"cutlass": "CUTLASS", "thrust": "Thrust", "cudnn_frontend": "cuDNN", "flashinfer": ""}

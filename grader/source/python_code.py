@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
-from grader.source import nodes_under
+from grader.source import Source, nodes_under
 from grader.source.scopes import dotted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from grader.source import Source
 
 Node = TypeVar("Node", bound=ast.AST)
 Function = ast.FunctionDef | ast.AsyncFunctionDef

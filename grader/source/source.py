@@ -88,11 +88,6 @@ class Source:
         body = self.python.body if self.python is not None else []
         return {node.name: node for node in body if isinstance(node, FunctionNode)}
 
-    @cached_property
-    def module_names(self) -> frozenset[str]:
-        """Names bound at module level, imports included."""
-        return frozenset(self._module_names())
-
     def has_class(self, name: str) -> bool:
         """Whether a class of this name is defined."""
         return name in self.classes
@@ -150,19 +145,6 @@ class Source:
                 if found is not None:
                     return found[0].place_line(found[1], column)
         return None
-
-    def _module_names(self) -> Iterator[str]:
-        stack: list[ast.AST] = list(self.python.body) if self.python is not None else []
-        while stack:
-            node = stack.pop()
-            if isinstance(node, (FunctionNode, ast.ClassDef)):
-                yield node.name
-                continue
-            if isinstance(node, (ast.Import, ast.ImportFrom)):
-                yield from ((alias.asname or alias.name).split(".")[0] for alias in node.names)
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-                yield node.id
-            stack += ast.iter_child_nodes(node)
 
 
 def _layout(extension: Extension, file: str) -> tuple[tuple[Unit, ...], int]:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+
+from tree_sitter import Node
 
 from grader.records import Edit
+from grader.source import Unit
 from grader.source.cuda_code import around, text
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
-
-    from grader.source import Unit
 
 LOOPS = ("for_statement", "while_statement", "do_statement")
 

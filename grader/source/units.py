@@ -7,8 +7,9 @@ from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 from typing import Literal as OneOf
+
+from tree_sitter import Node, Tree
 
 from grader.records import Edit, Place
 from grader.source.cuda_code import text
@@ -24,9 +25,6 @@ from grader.source.launches import (
 from grader.source.places import place_span
 from grader.source.positions import Positions
 from grader.source.text import Literal, Piece, Text
-
-if TYPE_CHECKING:
-    from tree_sitter import Node, Tree
 
 UnitLanguage = OneOf["cuda", "cpp"]
 
@@ -177,15 +175,6 @@ class Unit:
         first = start + (min(column, len(text)) if column > 0 else indent)
         return self._place(first, start + len(text.rstrip()) if text.strip() else first)
 
-    def code_span(self, start_byte: int, end_byte: int) -> tuple[int, int] | None:
-        """Return the offsets in `Source.code` of a stretch of the text.
-
-        None where it isn't one stretch of the code: it crosses literals, or cuts into an escape or
-        a computed part. To change text inside it use `edit`, which also escapes what is put in.
-        """
-        span = self._span(self._character(start_byte), self._character(end_byte))
-        return span[:2] if span else None
-
     def edit(self, start_byte: int, end_byte: int, text: str) -> Edit | None:
         """Return the edit of the submission that makes `data[start:end]` the given text.
 
@@ -196,13 +185,6 @@ class Unit:
         if span is None or written is None:
             return None
         return Edit(start=span[0], end=span[1], text=written)
-
-    def insert_line(self, line: int, text: str) -> Edit | None:
-        """Return the edit that puts a line of its own before a line of the text (1-based)."""
-        if not 1 <= line <= len(self.lines):
-            return None
-        at = len(self.text[: self._line_starts[line - 1]].encode("utf-8", "replace"))
-        return self.edit(at, at, text + "\n")
 
     @cached_property
     def _line_starts(self) -> list[int]:

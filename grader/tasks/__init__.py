@@ -1,9 +1,19 @@
 """What was asked: built-in tasks, KernelBench problems, and which of them a sample answers."""
 
+from grader.tasks.backward import as_asked
 from grader.tasks.choose import choose, named
 from grader.tasks.entry import Entry
 from grader.tasks.infer import infer
 from grader.tasks.problem import from_reference
 from grader.tasks.registry import builtin_tasks, entries
 
-__all__ = ["Entry", "builtin_tasks", "choose", "entries", "from_reference", "infer", "named"]
+__all__ = [
+    "Entry",
+    "as_asked",
+    "builtin_tasks",
+    "choose",
+    "entries",
+    "from_reference",
+    "infer",
+    "named",
+]

@@ -9,6 +9,7 @@ from pathlib import Path
 from grader.errors import UsageError
 from grader.records import Extraction, KernelBenchId, Sample, Task, TaskChoice
 from grader.tasks import problem
+from grader.tasks.backward import SUFFIX, with_backward
 from grader.tasks.clues import gather, words_of
 from grader.tasks.entry import Entry
 from grader.tasks.infer import ENOUGH, infer_from
@@ -32,6 +33,32 @@ def choose(
     task: str | None,
     tasks_dir: Path | None,
     drafts: bool = True,
+    dtype: str | None = None,
+) -> TaskChoice:
+    """Return the task of a sample, in the type that is asked for; see `_as_written`. Raises UsageError."""
+    choice = _as_written(sample, extraction, task=task, tasks_dir=tasks_dir, drafts=drafts)
+    if dtype is None or choice.task is None or choice.task.precision:
+        return choice
+    cast = in_precision(choice.task, dtype)
+    if cast is None and task is not None:
+        raise UsageError(
+            f"nobody asks for {choice.task.name} in {dtype}", "see `tasks` for the types"
+        )
+    reason = (
+        f"{choice.reason}, in {dtype}" if cast else f"{choice.task.name} has no form in {dtype}"
+    )
+    return choice.model_copy(
+        update={"task": cast, "reason": reason, "how": choice.how if cast else "none"}
+    )
+
+
+def _as_written(
+    sample: Sample,
+    extraction: Extraction,
+    *,
+    task: str | None,
+    tasks_dir: Path | None,
+    drafts: bool,
 ) -> TaskChoice:
     """Return the task of a sample: by option, side file, KernelBench id, prompt, or inference.
 
@@ -94,6 +121,9 @@ def _exactly(name: str, tasks_dir: Path | None) -> Task | None:
     """Return the task of just that name: built-in, or a file of `tasks_dir`. Raises UsageError."""
     if name in builtin_tasks():
         return builtin_tasks()[name]
+    if name.endswith(SUFFIX):
+        plain = _exactly(name.removesuffix(SUFFIX), None)
+        return with_backward(plain) if plain else None
     split = split_name(name)
     if split and split[0] in builtin_tasks():
         return in_precision(builtin_tasks()[split[0]], split[1])

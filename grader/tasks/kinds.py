@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from grader.records import Task, TensorSpec
+from grader.tasks.backward import with_backward
 from grader.tasks.entry import Entry
 from grader.tasks.precision import NAMES, in_precision
 from grader.tasks.registry import entries
@@ -47,8 +48,9 @@ def kind_of(entry: Entry) -> str:
 
 
 def types_of(task: Task) -> str:
-    """Return the types of the tensors that go in, in the order of the arguments, and the halves that it is also asked in."""
+    """Return the types of the tensors that go in, in the order of the arguments, and how it is also asked: in halves, with gradients."""
     first = task.workloads[0].inputs
     types = ", ".join(dict.fromkeys(item.dtype for item in first if isinstance(item, TensorSpec)))
-    halves = ", ".join(name for name in NAMES if in_precision(task, name))
-    return f"{types} (also {halves})" if halves else types
+    also = [name for name in NAMES if in_precision(task, name)]
+    also += ["backward"] if with_backward(task) else []
+    return f"{types} (also {', '.join(also)})" if also else types

@@ -10,25 +10,65 @@ NAMES: dict[str, DType] = {"bf16": "bfloat16", "fp16": "float16"}
 """What follows a task's name, and the type of its inputs."""
 WIDE = frozenset({"large", "heavy_tailed"})
 """Distributions whose sums leave float16's range, which ends at 65504."""
+TYPED = frozenset({"paged-attention", "moe-matmul"})
+"""Families whose kernels are written for the type that a task is asked in; those of others are for float32."""
 _NOT_IN_HALF = re.compile(
-    r"nn\.(?!Module\b|functional\b)[A-Z]\w+|register_buffer"  # parameters, which stay in float32
-    r"|^ +for "  # a recurrence, whose state nobody keeps in half
-    r"|topk\(",  # a choice among what is equal once it is rounded
+    r"^ +for (?!expert)"  # a recurrence, whose state nobody keeps in half
+    r"|torch\.(int8|float8)"  # what is quantised, whose ties would be everywhere
+    r"|cross_entropy\("  # one number, as are the losses
+    r"|topk\(|sort\("  # a choice among what is equal once it is rounded
+    r"|torch\.prod\(",  # a product of hundreds, which leaves the range
     re.MULTILINE,
 )
-"""What stands in a reference that isn't asked for in half precision."""
-COARSE = "a result that is 1% too large everywhere would pass: four roundings of bfloat16 are 1.6%"
+"""What stands in a built-in reference that isn't asked for in half precision."""
+_OWN_TENSORS = re.compile(r"nn\.(?!Module\b|functional\b)[A-Z]\w+|register_buffer")
+"""What stands in a reference that has weights or buffers."""
+_CAST = """
+
+# Asked for in DTYPE: module and inputs are cast, as KernelBench casts both for its `precision`.
+def _cast_module(init):
+    def cast(self, *args, **kwargs):
+        init(self, *args, **kwargs)
+        self.to(torch.DTYPE)
+
+    return cast
+
+
+def _cast_inputs(make):
+    def cast():
+        real = lambda x: isinstance(x, torch.Tensor) and x.is_floating_point()
+        return [x.to(torch.DTYPE) if real(x) else x for x in make()]
+
+    return cast
+
+
+Model.__init__ = _cast_module(Model.__init__)
+if "get_inputs" in globals():
+    get_inputs = _cast_inputs(get_inputs)
+"""
+"""What follows a reference that is cast. No subclass: `super(Model, self)` in the reference must stay what it is."""
 
 
 def in_precision(task: Task, name: str) -> Task | None:
-    """Return a task with its float32 inputs in half precision; None where that makes no sense.
+    """Return a task with its float32 inputs and weights in half precision; None where that makes no sense.
 
-    Inputs are drawn as before and cast, so the reference in float64 sees what the submission sees. Its kernel is written
-    from a trace, which knows types; those of families are written for float32.
+    Inputs are drawn as before and cast, so the reference in float64 sees what the submission sees; of a draft, whose inputs
+    aren't known yet, the text casts them. Its kernel is written from a
+    trace, which knows types, or by a family that does.
     """
     dtype = NAMES[name]
+    own = not task.workloads or _OWN_TENSORS.search(task.reference)
+    cast = {
+        "name": f"{task.name}-{name}",
+        "title": f"{task.title}, in {dtype}",
+        "reference": task.reference + (_CAST.replace("DTYPE", dtype) if own else ""),
+        "precision": dtype,
+        "prompt": task.prompt and f"{task.prompt} All floating-point tensors are {dtype}.",
+    }
+    if not task.workloads:
+        return task.model_copy(update=cast)
     types = {item.dtype for item in task.workloads[0].inputs if isinstance(item, TensorSpec)}
-    mean = task.family == "loss"  # one number, which in half is the same for almost any inputs
+    mean = task.family == "loss"  # one number, which in half is near that of almost any inputs
     if mean or "int8" in types or "float32" not in types or _NOT_IN_HALF.search(task.reference):
         return None
     kept = tuple(
@@ -36,14 +76,17 @@ def in_precision(task: Task, name: str) -> Task | None:
     )
     return task.model_copy(
         update={
-            "name": f"{task.name}-{name}",
-            "title": f"{task.title}, in {dtype}",
+            **cast,
             "workloads": kept,
-            "family": "",
+            "family": task.family if task.family in TYPED else "",
             "parameters": {},
-            "weak": (COARSE,) if dtype == "bfloat16" else (),
         }
     )
+
+
+def as_made(reference: str, precision: DType | None) -> str:
+    """Return the text of a reference without what casts it."""
+    return reference.replace(_CAST.replace("DTYPE", precision), "") if precision else reference
 
 
 def split_name(name: str) -> tuple[str, str] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections import Counter
@@ -35,7 +36,7 @@ class Seen:
             self.on[uuid, alone] += 1
             shared, single = self.on[uuid, False], self.on[uuid, True]
             self.most = max(self.most, shared)
-            if single > 1 or (single and shared) or shared > gpu_share.SEATS:
+            if single > 1 or (single and shared) or shared > gpu_share.FEWEST:
                 self.wrong.append(f"{uuid}: {shared} share, {single} alone")
 
     def go(self, uuid: str, *, alone: bool) -> None:
@@ -67,14 +68,25 @@ def test_one_that_is_alone_has_no_neighbour(
 
 def test_guests_that_compute_are_there_at_once(tmp_path: Path) -> None:
     gpus = (a_gpu("one"),)
-    together = threading.Barrier(gpu_share.SEATS, timeout=60)
+    seats = gpu_share.seats(gpus[0])
+    together = threading.Barrier(seats, timeout=60)
 
     def use(_: int) -> None:
         with gpu_share.shared(gpus, tmp_path):
             together.wait()  # breaks where one of them is kept out
 
-    with ThreadPoolExecutor(gpu_share.SEATS) as pool:
-        list(pool.map(use, range(gpu_share.SEATS)))
+    with ThreadPoolExecutor(seats) as pool:
+        list(pool.map(use, range(seats)))
+
+
+@pytest.mark.parametrize(
+    ("memory", "cores", "seats"), [(8, 64, 4), (80, 16, 16), (80, 2, 4), (40, 16, 8)]
+)
+def test_a_guest_has_a_core_and_room_on_the_gpu(
+    monkeypatch: pytest.MonkeyPatch, memory: int, cores: int, seats: int
+) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: cores)
+    assert gpu_share.seats(GpuFacts("one", "a GPU", "9.0", "1", memory << 30)) == seats
 
 
 def test_newcomers_wait_behind_one_that_wants_it_alone(tmp_path: Path) -> None:

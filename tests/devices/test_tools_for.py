@@ -9,7 +9,7 @@ import pytest
 
 from grader.config import Options
 from grader.devices.base import Sanitized
-from grader.devices.cuda.sanitizer import ALL, telling, tools_for
+from grader.devices.cuda.sanitizer import ALL, examined, telling, tools_for
 from grader.judge import References, verdict
 from grader.pipeline.evaluation import _sanitized
 from grader.records import (
@@ -21,6 +21,7 @@ from grader.records import (
     Role,
     Run,
     RunStatus,
+    Status,
     Submission,
     TensorSpec,
     Verdict,
@@ -88,6 +89,30 @@ def test_a_right_program_is_looked_at_where_it_is_judged() -> None:
     looked_at = telling(task, evaluation)
     assert looked_at is not None
     assert looked_at.name == "own"
+
+
+RACE = Evidence(kind="sanitizer", code="race", text="Seen.", details=Race(within_warp=False))
+
+
+@pytest.mark.parametrize(
+    ("status", "ended", "evidence", "enough"),
+    [
+        ("incorrect", "ran", (), True),  # each access is fine, so the values are wrong by formula
+        ("incorrect", "not_run", (), False),
+        ("crashed", "ran", (), False),  # a GPU fails where the other device does not
+        ("hung", "ran", (RACE,), True),
+    ],
+)
+def test_no_tool_looks_where_a_device_that_checks_has_told(
+    status: Status, ended: RunStatus, evidence: tuple[Evidence, ...], enough: bool
+) -> None:
+    (workload,) = a_task((0,)).workloads
+    run = Run(workload=workload.name, device="sim", status=ended, evidence=evidence)
+    verdict = Verdict(status=status, sentence="So.")
+    seen = Evaluation(
+        submission="x", device="cuda", sandbox="none", verdict=verdict, checked=(run,)
+    )
+    assert examined(seen, workload) is enough
 
 
 @pytest.mark.parametrize(

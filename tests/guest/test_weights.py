@@ -31,7 +31,7 @@ def keeper(*shapes: tuple[int, ...]) -> torch.nn.Module:
 def test_matrices_kept_transposed_are_turned_also_the_square_one() -> None:
     given = layers(3, 5, 5, 3)
     model = keeper((3, 5), (5, 5), (5, 3), (5,), (5,), (3,))
-    said = weights.load(model, given)
+    _, said = weights.load(model, given)
     assert said == "3 transposed, in their order, 3 by order among equal shapes"
     for number in range(3):
         assert torch.equal(model.kept[number], given[f"net.{number}.weight"].T)
@@ -62,7 +62,7 @@ def test_names_that_end_alike_are_matched_whatever_their_order() -> None:
     for name in ("weight_ih_l", "weight_hh_l", "bias_ih_l", "bias_hh_l"):
         shape = (12, 4) if name.startswith("weight") else (12,)
         setattr(model, name, torch.nn.ParameterList(torch.zeros(shape) for _ in range(2)))
-    assert weights.load(model, given) == "8 by the end of the name"
+    assert weights.load(model, given)[1] == "8 by the end of the name"
     for layer in range(2):
         for name in ("weight_ih_l", "weight_hh_l", "bias_ih_l", "bias_hh_l"):
             assert torch.equal(getattr(model, name)[layer], given[f"gru.{name}{layer}"])
@@ -72,13 +72,13 @@ def test_an_end_that_several_names_have_matches_none() -> None:
     given = {"first.weight": torch.ones(3), "second.weight": torch.full((3,), 2.0)}
     model = torch.nn.Module()
     model.weight = torch.nn.Parameter(torch.zeros(3))
-    assert "1 by order among equal shapes" in weights.load(model, given)
+    assert "1 by order among equal shapes" in weights.load(model, given)[1]
     assert torch.equal(model.weight, given["first.weight"])
 
 
 def test_a_matrix_of_another_size_is_left_as_made() -> None:
     model = keeper((2, 7))
-    assert "had no place" in weights.load(model, layers(3, 5))
+    assert "had no place" in weights.load(model, layers(3, 5))[1]
     assert not model.kept[0].any()
 
 
@@ -125,7 +125,7 @@ def test_equal_values_say_which_tensor_is_which() -> None:
     """By names `norm.bias` would go to `bias`, and the square matrix would go in as it is."""
     initial, given = redrawn(constructed(Reference))
     model = constructed(Renamed)
-    assert weights.load(model, given, initial) == "8 by value"
+    assert weights.load(model, given, initial)[1] == "8 by value"
     assert torch.equal(model.filters, given["conv.weight"].permute(2, 3, 1, 0).reshape(-1, 8))
     assert torch.equal(model.offset, given["conv.bias"])
     assert torch.equal(model.bias, given["bias"].flatten())
@@ -144,7 +144,7 @@ def test_equal_constants_go_by_name_and_then_by_order() -> None:
     for name, value in (("beta", 0.0), ("running_mean", 0.0), ("running_var", 1.0), ("gamma", 1.0)):
         model.register_buffer(name, torch.full((5,), value))
     model.register_buffer("steps", torch.tensor(0))
-    assert weights.load(model, given, initial) == "5 by value"
+    assert weights.load(model, given, initial)[1] == "5 by value"
     assert torch.equal(model.running_mean, given["running_mean"])
     assert torch.equal(model.running_var, given["running_var"])
     assert torch.equal(model.gamma, given["weight"])
@@ -155,7 +155,7 @@ def test_equal_constants_go_by_name_and_then_by_order() -> None:
 def test_weights_of_its_own_are_matched_by_name() -> None:
     initial, given = redrawn(torch.nn.Linear(4, 3))
     model = torch.nn.Linear(4, 3)
-    assert weights.load(model, given, initial) == "2 by name and shape"
+    assert weights.load(model, given, initial)[1] == "2 by name and shape"
     assert torch.equal(model.weight, given["weight"])
 
 

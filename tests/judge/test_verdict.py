@@ -160,18 +160,18 @@ def wrong_at_full_size(*, kernelbench: bool):
     }
 
 
-def test_a_wrong_result_at_a_task_s_own_full_size_is_incorrect():
-    task = TASK.model_copy(update={"source": "file"})
+@pytest.mark.parametrize("source", ["builtin", "file"])
+def test_a_wrong_result_at_a_task_s_full_size_is_incorrect(source):
+    """A built-in task's as well, as on the simulator, where wrong stores of blocks at full size say so."""
+    task = TASK.model_copy(update={"source": source})
     found = verdict(task=task, build=BUILT, **wrong_at_full_size(kernelbench=False))
     assert (found.status, found.correct) == ("incorrect", False)
     assert "at the task's own (full) 3% of the elements are wrong" in found.sentence
 
 
-@pytest.mark.parametrize(("source", "kernelbench"), [("builtin", False), ("file", True)])
-def test_a_wrong_result_at_full_size_that_does_not_decide(source, kernelbench):
-    """A size that the sample may not have been asked for; a result that KernelBench would pass."""
-    task = TASK.model_copy(update={"source": source})
-    found = verdict(task=task, build=BUILT, **wrong_at_full_size(kernelbench=kernelbench))
+def test_a_result_at_full_size_that_kernelbench_would_pass_does_not_decide():
+    task = TASK.model_copy(update={"source": "file"})
+    found = verdict(task=task, build=BUILT, **wrong_at_full_size(kernelbench=True))
     assert (found.status, found.general) == ("correct", False)
     assert "not in general: on full, 3% of the elements are wrong" in found.sentence
 

@@ -63,7 +63,7 @@ def read_everything(source: Source) -> None:
         _ = (unit.functions, unit.declarations, unit.launches, unit.shared, unit.bindings)
         _ = (unit.includes, unit.macros, unit.constants)
         unit.place(unit.tree)
-    _ = (source.classes, source.functions, source.module_names)
+    _ = (source.classes, source.functions)
     source.compiled_place("cuda.cu", 4)
 
 

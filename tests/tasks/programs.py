@@ -10,10 +10,19 @@ import numpy as np
 import torch
 
 from grader.judge import Expected, References, compare, make_inputs
-from grader.judge.inputs import draw_state
+from grader.judge.inputs import draw_state, numpy_dtype
 from grader.records import Comparison, Task, Workload
 
 SEED = 20261121
+
+
+@dataclass(frozen=True)
+class Case:
+    """A program for a task as the body of `forward`, and how it can be mistaken."""
+
+    right: str
+    mistakes: dict[str, tuple[str, str]]
+    """By name: what stands in the right program, and what in the wrong one."""
 
 
 @dataclass(frozen=True)
@@ -70,17 +79,33 @@ def results_of(
     program: Callable[..., Any], arguments: Sequence[Any], double: bool = False
 ) -> tuple[np.ndarray, ...]:
     """Return what a program of tensors gives, as arrays: one, or several."""
-    tensors = [
-        torch.from_numpy(np.array(value)) if isinstance(value, np.ndarray) else value
-        for value in arguments
-    ]
+    tensors = [as_tensor(v) if isinstance(v, np.ndarray) else v for v in arguments]
     if double:
         tensors = [
-            t.double() if isinstance(t, torch.Tensor) and t.is_floating_point() else t
+            t.double()
+            if isinstance(t, torch.Tensor) and t.is_floating_point() and t.itemsize > 1
+            else t
             for t in tensors
         ]
     found = program(*tensors)
-    return tuple(t.numpy() for t in (found if isinstance(found, tuple) else (found,)))
+    made = tuple(as_array(t) for t in (found if isinstance(found, tuple) else (found,)))
+    few = ("bfloat16", "float8_e4m3fn", "float8_e5m2")
+    return tuple(a.astype(np.float32) if double and a.dtype.name in few else a for a in made)
+
+
+def as_tensor(array: np.ndarray) -> torch.Tensor:
+    """Return an array as a tensor of the type of the same name; numpy's own don't include all of torch's."""
+    whole = {1: np.uint8, 2: np.int16}.get(array.dtype.itemsize)
+    bits = np.array(array).view(whole) if array.dtype.kind in "fV" and whole else np.array(array)
+    return torch.from_numpy(bits).view(getattr(torch, array.dtype.name))
+
+
+def as_array(tensor: torch.Tensor) -> np.ndarray:
+    """Return a tensor as an array of the type of the same name."""
+    dtype = numpy_dtype(str(tensor.dtype).removeprefix("torch."))
+    whole = {1: torch.uint8, 2: torch.int16}.get(tensor.itemsize)
+    bits = tensor.view(whole) if tensor.is_floating_point() and whole else tensor
+    return np.asarray(bits.numpy().view(dtype))
 
 
 def construct(task: Task, workload: Workload, seed: int) -> torch.nn.Module:

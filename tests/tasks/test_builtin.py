@@ -35,12 +35,16 @@ def wrong_programs(b: BuildWorkspace):
 
 def wrong_results(native, other, inputs):
     yield "zeros", np.zeros_like(native)
-    if native.dtype.kind == "f":
+    if native.dtype.kind in "fV" and native.dtype.itemsize > 1:
         yield "a constant", np.full_like(native, other.mean())
-        yield "a constant multiple", native * np.float32(1.001)
+        yield (
+            "a constant multiple",
+            native * np.float32(1.001 if native.dtype.itemsize > 2 else 1.01),
+        )
+    if native.dtype.kind == "f" and native.dtype.itemsize > 2:
         with np.errstate(over="ignore"):
             yield "half precision", native.astype(np.float16).astype(np.float32)
-    else:
+    if native.dtype.kind in "biu" or native.dtype.itemsize == 1:
         yield "off by one", native + 1
     for number, array in enumerate(inputs):
         if isinstance(array, np.ndarray) and array.shape == native.shape:
@@ -49,7 +53,7 @@ def wrong_results(native, other, inputs):
 
 def skipped(array):
     """The second half along the last dim as if it were not there (a copy of the first)."""
-    if not isinstance(array, np.ndarray) or array.dtype.kind not in "fi":
+    if not isinstance(array, np.ndarray) or array.dtype.kind not in "fiuV":
         return array
     made = array.copy()
     n = array.shape[-1] // 2
@@ -62,7 +66,7 @@ def skipped(array):
 
 
 def tenth_skipped(array):
-    if not isinstance(array, np.ndarray) or array.dtype.kind not in "fi":
+    if not isinstance(array, np.ndarray) or array.dtype.kind not in "fiuV":
         return array
     made = array.copy()
     made.reshape(-1)[::10] = 0

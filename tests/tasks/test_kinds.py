@@ -17,4 +17,6 @@ def test_no_kind_of_a_family_that_has_no_task() -> None:
 
 def test_types_are_those_of_the_arguments() -> None:
     assert types_of(builtin_tasks()["matmul-w8a8"]) == "int8, float32"
-    assert types_of(builtin_tasks()["embedding-bag"]) == "int64, float32 (also bf16, fp16)"
+    assert (
+        types_of(builtin_tasks()["embedding-bag"]) == "int64, float32 (also bf16, fp16, backward)"
+    )

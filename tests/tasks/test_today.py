@@ -6,7 +6,6 @@ the constructor's arguments beside the reference's.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from textwrap import indent
 from typing import Any
 
@@ -16,17 +15,11 @@ import torch.nn.functional as F
 
 from grader.tasks import builtin_tasks, entries
 
-from .programs import bench, results_of
+from .few_bits import FEW_BITS
+from .programs import Case, bench, results_of
+from .serving import SERVING
 
 torch.set_num_threads(1)
-
-
-@dataclass(frozen=True)
-class Case:
-    right: str
-    """The body of a program that is right."""
-    mistakes: dict[str, tuple[str, str]]
-    """By name: what stands in the right program, and what in the wrong one."""
 
 
 ATTEND = """
@@ -212,6 +205,8 @@ return p - rate * m / (v.sqrt() + eps * (1 - beta2 ** step) ** 0.5), m, v
             "no zero point": (" - (zero.float() * scale)[:, None]", ""),
         },
     ),
+    **FEW_BITS,
+    **SERVING,
 }  # fmt: skip
 
 

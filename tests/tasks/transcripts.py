@@ -110,6 +110,25 @@ NAMES: dict[str, tuple[str, ...]] = {
         "fused_linear_ce_kernel",
     ),
     "matmul-w8a8": ("w8a8_gemm_kernel", "int8_matmul_kernel", "scaled_mm_int8"),
+    "quantise-int8": ("quantize_per_row_kernel", "per_token_quant_int8", "dynamic_quantize_kernel"),
+    "quantise-fp8": ("per_token_fp8_quant_kernel", "quantize_fp8_rowwise", "rowwise_quantize_e4m3"),
+    "quantise-fp8-e5m2": ("quantize_e5m2_kernel", "fp8_e5m2_quant_kernel"),
+    "dequantise-mxfp4": ("mxfp4_dequant_kernel", "dequantize_mxfp4", "dequant_e2m1_kernel"),
+    "matmul-w4a16": ("w4a16_gemm_kernel", "int4_matmul_kernel", "awq_gemm_kernel"),
+    "matmul-fp8": ("fp8_gemm_kernel", "fp8_blockwise_matmul", "block_scaled_fp8_gemm"),
+    "decode-attention-paged": (
+        "paged_attention_kernel",
+        "paged_decode_attention",
+        "decode_attention_kernel",
+    ),
+    "moe-matmul": ("fused_moe_kernel", "grouped_gemm_kernel", "moe_gemm_kernel"),
+    "top-p-sampling": ("top_p_sampling_kernel", "nucleus_sampling_kernel", "top_p_sample"),
+    "nms": ("nms_kernel", "nms_2d_kernel", "non_max_suppression_kernel"),
+    "layer-norm-dropout": (
+        "dropout_add_layernorm_kernel",
+        "layernorm_dropout_kernel",
+        "fused_dropout_residual_layernorm",
+    ),
     "dequantise": ("dequantize_kernel", "dequantize_int8_rows", "dequant_rowwise_kernel"),
 }
 """Names that authors give to a kernel, by task."""

@@ -20,13 +20,20 @@ from grader.devices.cuda.errors import cuda_error
 from grader.devices.cuda.gpu import GpuFacts, Watch
 from grader.devices.cuda.health import HEALTH, prove_healthy, suspicious
 from grader.devices.cuda.plain_guest import PlainGuest
-from grader.devices.cuda.sanitizer import HUNG_SECONDS, SECONDS, sanitize, telling, tools_for
+from grader.devices.cuda.sanitizer import (
+    HUNG_SECONDS,
+    SECONDS,
+    examined,
+    sanitize,
+    telling,
+    tools_for,
+)
 from grader.devices.cuda.timing_turn import timed
 from grader.devices.guests import GuestDevice
 from grader.devices.outcome import brief, cut, unreached
 from grader.devices.timed import Timed
 from grader.errors import GraderError
-from grader.judge import References, clean
+from grader.judge import References
 from grader.records import (
     Build,
     Evaluation,
@@ -197,18 +204,16 @@ class CudaDevice(GuestDevice):
     ) -> Sanitized:
         """Look with compute-sanitizer at why a program went wrong; at any or none where asked.
 
-        At one that hangs only where no other device has told why: under a tool it holds the GPU for minutes.
+        Not where another device that checks each access has told why, or has seen that accesses are not why.
         """
         status = evaluation.verdict.status
         tools = tools_for(status, self.options.sanitize)
         workload = telling(task, evaluation)
         if not tools or workload is None:
             return Sanitized()
-        hung = status == "hung"
-        told = not all(clean(run) for run in evaluation.checked)
-        if hung and told and self.options.sanitize is None:
+        if self.options.sanitize is None and examined(evaluation, workload):
             return Sanitized()
-        seconds = HUNG_SECONDS if hung else SECONDS
+        seconds = HUNG_SECONDS if status == "hung" else SECONDS
         return sanitize(self, submission, build, references, workload, tools, seconds)
 
     def time(

@@ -18,7 +18,7 @@ from pathlib import Path
 from grader.devices.base import Sanitized
 from grader.devices.cuda.sanitizer_log import read, to_evidence
 from grader.devices.guests import GuestDevice
-from grader.judge import Group, References
+from grader.judge import Group, References, clean
 from grader.judge.tolerance import element_count
 from grader.records import DECIDING, Build, Evaluation, Submission, Task, TensorSpec, Workload
 from grader.sandbox import GuestReply
@@ -95,6 +95,14 @@ def telling(task: Task, evaluation: Evaluation) -> Workload | None:
     deciding = [workload for workload in looked_at if workload.role in DECIDING]
     order = element_count if wrong else _roundness
     return min(deciding or looked_at, key=order, default=None)
+
+
+def examined(evaluation: Evaluation, workload: Workload) -> bool:
+    """Whether another device has seen each access of it: it found a reason, or values alone are wrong."""
+    if not all(clean(run) for run in evaluation.checked):
+        return True
+    ran = any(run.workload == workload.name and run.status == "ran" for run in evaluation.checked)
+    return ran and evaluation.verdict.status == "incorrect"
 
 
 def _roundness(workload: Workload) -> tuple[int, int]:

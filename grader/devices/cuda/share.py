@@ -7,6 +7,7 @@ timed has it alone. Whoever wants it alone keeps newcomers out while those that 
 from __future__ import annotations
 
 import contextlib
+import os
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,8 +18,10 @@ from filelock import FileLock, Timeout
 from grader.devices.cuda.gpu import GpuFacts
 
 T = TypeVar("T")
-SEATS = 4
-"""Guests that may compute on one GPU at once."""
+FEWEST = 4
+"""Guests that may compute on one GPU at once, however small it is."""
+ROOM = 5 << 30
+"""Bytes of a GPU's memory that each guest beyond those should find."""
 _WAIT = 0.05
 
 
@@ -27,15 +30,14 @@ def shared(gpus: tuple[GpuFacts, ...], folder: Path) -> Iterator[GpuFacts]:
     """Wait for a seat on one of the GPUs, the emptiest first, and hold it."""
     folder.mkdir(parents=True, exist_ok=True)
     while True:
-        for seat in range(SEATS):
-            for gpu in gpus:
-                lock = _seat(folder, gpu, seat)
-                if _enter(_door(folder, gpu), lock):
-                    try:
-                        yield gpu
-                    finally:
-                        lock.release()
-                    return
+        for seat, gpu in _in_turn(gpus):
+            lock = _seat(folder, gpu, seat)
+            if _enter(_door(folder, gpu), lock):
+                try:
+                    yield gpu
+                finally:
+                    lock.release()
+                return
         time.sleep(_WAIT)
 
 
@@ -45,9 +47,20 @@ def alone(gpus: tuple[GpuFacts, ...], folder: Path) -> Iterator[GpuFacts]:
     folder.mkdir(parents=True, exist_ok=True)
     with contextlib.ExitStack() as held:
         gpu = _shut_one(gpus, folder, held)
-        for seat in range(SEATS):
+        for seat in range(seats(gpu)):
             held.enter_context(_seat(folder, gpu, seat))
         yield gpu
+
+
+def seats(gpu: GpuFacts) -> int:
+    """Return how many guests may compute on a GPU at once: as many as have a core and room in its memory."""
+    return max(FEWEST, min(os.cpu_count() or 1, gpu.memory // ROOM))
+
+
+def _in_turn(gpus: tuple[GpuFacts, ...]) -> list[tuple[int, GpuFacts]]:
+    """Return all seats of the GPUs, the first of each before the second of any."""
+    every = ((seat, gpu) for gpu in gpus for seat in range(seats(gpu)))
+    return sorted(every, key=lambda one: one[0])
 
 
 def shared_then_alone(

@@ -14,7 +14,7 @@ from grader.devices.cuda.timing_checks import Checks, Doubt
 from grader.devices.cuda.timing_series import Series, narrow
 from grader.devices.cuda.timing_worker import UNSEEN, Batch, TimingWorker, WorkerGoneError
 from grader.guest.kinds import SEED_STEP
-from grader.judge.inputs import numpy_dtype
+from grader.judge.inputs import numpy_dtype, plain
 from grader.records import (
     JsonValue,
     Task,
@@ -45,7 +45,9 @@ NOISE = 0.01
 def arguments(workload: Workload) -> list[JsonValue]:
     """Return how a guest is told what inputs to make."""
     return [
-        ["made", item.model_dump(mode="json")] if isinstance(item, TensorSpec) else ["value", item]
+        ["made", item.model_dump(mode="json")]
+        if isinstance(item, TensorSpec)
+        else ["value", plain(item)]
         for item in workload.inputs
     ]
 

@@ -10,6 +10,7 @@ from grader.devices.built_when_called import keeping
 from grader.devices.guests import GuestDevice
 from grader.judge import Group, References
 from grader.judge.honesty import computing
+from grader.judge.inputs import plain
 from grader.languages import compiles_when_launched
 from grader.records import Build, Evidence, Run, Submission, Task, TensorSpec, Workload
 from grader.sandbox import GuestWorkload
@@ -57,7 +58,12 @@ def _dry_run_of(
     full = task.full
     if full is None or _is_run_anyway(task, full):
         return None
-    known = References(task=task.key, seed=seed, inputs={full.name: _described(full)})
+    known = References(
+        task=task.key,
+        seed=seed,
+        inputs={full.name: _described(full)},
+        precision=task.precision or "",
+    )
     group = Group(full.init, full.weights, (full,))
     job = device.job(submission, build, group, group.workloads, known)
     simulator: Any = job.options["simulator"]
@@ -84,7 +90,7 @@ def _described(workload: Workload) -> tuple[Any, ...]:
     return tuple(
         {"shape": list(item.shape), "dtype": item.dtype}
         if isinstance(item, TensorSpec)
-        else {"value": item}
+        else {"value": plain(item)}
         for item in workload.inputs
     )
 

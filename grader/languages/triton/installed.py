@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import ast
-from importlib.metadata import PackageNotFoundError, version
+import re
+from importlib.util import find_spec
+from pathlib import Path
 
 from grader.source import Source
 
 REMOVED = {"make_block_ptr": (3, 9), "advance": (3, 9)}
 """Names of `triton.language` that a version took away: an answer that has them was written for an earlier one."""
 
+FIRST_SIMULATED = (3, 3)
+"""The first whose driver the simulator can stand for (grader/guest/triton_face.py)."""
 
-def lacks(source: Source) -> str:
-    """Return what is missing for a program, and the command that helps; empty where nothing is."""
+
+def lacks(source: Source, device: str) -> str:
+    """Return what is missing for a program on a device, and the command that helps; empty where nothing is."""
     known = installed()
     if known is None:
         return 'Triton is not installed here; run pip install "kernel-grader[triton]"'
+    if device == "sim" and known < FIRST_SIMULATED:
+        first, have = (".".join(map(str, version)) for version in (FIRST_SIMULATED, known))
+        return f'the simulator takes Triton from {first} on, here is {have}; run pip install "kernel-grader[triton]"'
     names = (source.full_name(node) for node in source.walk(ast.Attribute))
     used = {name.removeprefix("triton.language.") for name in names} & set(REMOVED)
     for name in sorted(used):
@@ -28,9 +36,10 @@ def lacks(source: Source) -> str:
 
 
 def installed() -> tuple[int, int] | None:
-    """Return major and minor version of this machine's Triton; None where there is none."""
-    try:
-        major, minor = version("triton").split(".")[:2]
-    except PackageNotFoundError:
+    """Return major and minor version of this machine's Triton, whichever distribution brought it; None where there is none."""
+    spec = find_spec("triton")
+    if spec is None or spec.origin is None:
         return None
-    return int(major), int(minor)
+    text = Path(spec.origin).read_text("utf-8")
+    told = re.search(r"(?m)^__version__ *= *['\"](\d+)\.(\d+)", text)
+    return (int(told[1]), int(told[2])) if told else None

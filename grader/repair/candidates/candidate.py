@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
+
+from tree_sitter import Node
 
 from grader.records import Edit, Fix
+from grader.source import Unit
 from grader.source.cuda_code import one_line
 from grader.source.statements import indent_of
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
-
-    from grader.source import Unit
 
 Touches = Literal[
     "bound", "guard", "index", "value", "factor", "shift", "degree", "literal", "sync", "store", "launch", "shape", "host", ""

@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
-from grader.records import Slice
+from grader.diagnose import Program
+from grader.records import Evidence, Mismatch, Slice
+from grader.repair.candidates.candidate import Touches
+from grader.source import Function, Unit
 from grader.source.cuda_code import descendants, text
-
-if TYPE_CHECKING:
-    from grader.diagnose import Program
-    from grader.records import Evidence, Mismatch
-    from grader.repair.candidates.candidate import Touches
-    from grader.source import Function, Unit
 
 SUSPECT = 0.5
 """What the cost of a change is multiplied with on a line that evidence or a finding names, and where evidence makes it likelier."""
@@ -40,7 +36,7 @@ POINTS_AT: Mapping[str, tuple[Touches, ...]] = {
     **dict.fromkeys(("transposed", "shifted"), ("index", "launch")),
     **dict.fromkeys(("from-index-on", "flat-tail", "periodic"), ("bound", "launch", "host", "index", "literal")),
     "borders": ("bound", "guard", "index", "literal"),
-    **dict.fromkeys(("zeros", "constant-value", "nan"), ("literal", "store", "bound", "value")),
+    **dict.fromkeys(("zeros", "constant-value", "nan", "unset", "uninit-local-read"), ("literal", "store", "bound", "value")),
     # what became of the result when an input was changed
     "probe-degree": ("degree",),
     "probe-shift": ("shift", "store", "sync"),

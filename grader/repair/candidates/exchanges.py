@@ -5,14 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
+
+from tree_sitter import Node
 
 from grader.repair.candidates.candidate import Candidate, Piece, Touches
 from grader.repair.candidates.scope import Scope, parts
 from grader.source.cuda_code import descendants, read_call, text
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
 
 _GEMM = {
     "": re.compile(r"cublas[SDHC]gemm(?:_v2)?"),

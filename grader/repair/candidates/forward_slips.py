@@ -6,15 +6,11 @@ import ast
 import re
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from grader.records import Edit
 from grader.repair.candidates.methods import Change, applied_to, stored
-from grader.source import dotted, nodes_under
-
-if TYPE_CHECKING:
-    from grader.source import Source
-    from grader.source.python_code import PythonCode
+from grader.source import Source, dotted, nodes_under
+from grader.source.python_code import PythonCode
 
 DIMS = (0, 1, 2, -1)
 FORMS = (

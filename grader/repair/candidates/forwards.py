@@ -6,19 +6,14 @@ import ast
 from collections.abc import Iterator
 from copy import copy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from grader.records import Fix
 from grader.repair.candidates.candidate import Change
 from grader.repair.candidates.forward_slips import rewritten
 from grader.repair.candidates.methods import forward_of
 from grader.repair.candidates.reference_steps import finished, skipped
-from grader.source import edits, nodes_under
-from grader.source.python_code import python_code
-
-if TYPE_CHECKING:
-    from grader.source import Source
-    from grader.source.python_code import Function
+from grader.source import Source, edits, nodes_under
+from grader.source.python_code import Function, python_code
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,15 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from itertools import permutations
-from typing import TYPE_CHECKING
+
+from tree_sitter import Node
 
 from grader.repair.candidates.pattern import HOLES, Site
 from grader.repair.candidates.scope import mentions, parts, put
 from grader.repair.candidates.sites import axes_of, call_around, makes_tensor
 from grader.source.cuda_code import around, descendants, read_call, text
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
 
 NEAR = 4
 """How many of the variables that were declared last may be meant."""

@@ -5,17 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+from tree_sitter import Node
 
 from grader.repair.candidates.candidate import Candidate, Piece
 from grader.repair.candidates.pattern import factor
 from grader.repair.candidates.scope import Scope
+from grader.source import Kernel, Launch
 from grader.source.cuda_code import descendants, text
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
-
-    from grader.source import Kernel, Launch
 
 THREADS = {1: ("256",), 2: ("16", "16"), 3: ("8", "8", "8")}
 """Threads of a block along x, y, z, by the number of axes."""

@@ -7,8 +7,10 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice, pairwise
-from typing import TYPE_CHECKING
 
+from tree_sitter import Node
+
+from grader.diagnose import Program
 from grader.repair.candidates.candidate import Candidate, Piece, Touches
 from grader.repair.candidates.evidence import Clues, origins
 from grader.repair.candidates.exchanges import exchanges
@@ -21,14 +23,9 @@ from grader.repair.candidates.sites import makes_tensor
 from grader.repair.candidates.statements import statements
 from grader.repair.candidates.transposed import transposed
 from grader.repair.candidates.triton import triton_changes
+from grader.source import Source
 from grader.source.cuda_code import around, read_call, text
 from grader.source.statements import statement
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
-
-    from grader.diagnose import Program
-    from grader.source import Source
 
 HOST = 1.3
 """What the cost of a change is multiplied with in host code, where slips are rarer."""

@@ -12,17 +12,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import product
-from typing import TYPE_CHECKING
 
-from tree_sitter import Parser
+from tree_sitter import Node, Parser
 
 from grader.repair.candidates.candidate import Touches
 from grader.repair.candidates.scope import Kind, Scope
 from grader.source import cuda_language
 from grader.source.cuda_code import text
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
 
 ATOMS = frozenset(
     {

@@ -5,15 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
-from typing import TYPE_CHECKING
 
 from grader.records import Edit
 from grader.repair.candidates.methods import Change, chain, forward_of, stored
-from grader.source import nodes_under
-
-if TYPE_CHECKING:
-    from grader.source import Source
-    from grader.source.python_code import PythonCode
+from grader.source import Source, nodes_under
+from grader.source.python_code import PythonCode
 
 RESULT = "result"
 LAST = 1.4

@@ -6,16 +6,14 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
+from tree_sitter import Node
+
+from grader.source import Function, Unit
 from grader.source.constants import fold
 from grader.source.cpp_types import canonical, type_of
 from grader.source.cuda_code import around, descendants, read_call, text
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
-
-    from grader.source import Function, Unit
 
 Kind = Literal["integer", "real", ""]
 """Empty where it is neither, or can't be told."""

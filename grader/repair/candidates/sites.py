@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
-from grader.repair.candidates.pattern import Site
+from tree_sitter import Node
+
+from grader.repair.candidates.pattern import Site, Where
 from grader.repair.candidates.scope import is_target, parts, stored_in
 from grader.source.cuda_code import around, read_call, text
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
-
-    from grader.repair.candidates.pattern import Where
 
 INDEXED = {"subscript_argument_list", "binary_expression", "init_declarator", "argument_list"}
 MAKERS = re.compile(r"(?:torch|at)::(?:empty|zeros|ones|full)")

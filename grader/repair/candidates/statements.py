@@ -5,15 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import permutations
-from typing import TYPE_CHECKING
+
+from tree_sitter import Node
 
 from grader.repair.candidates.candidate import Candidate, Piece
 from grader.repair.candidates.scope import Scope, is_target, kind_of_type, mentions, stored_in
 from grader.source.cuda_code import descendants, text
 from grader.source.statements import statement
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
 
 NEAR = 3
 """How many of the variables that were declared last may be a bound, or what is to be stored."""

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+
+from tree_sitter import Node
 
 from grader.repair.candidates.candidate import Candidate, Piece
 from grader.repair.candidates.pattern import factor
 from grader.repair.candidates.scope import Scope, parts
 from grader.repair.candidates.statements import turned
 from grader.source.cuda_code import around, descendants, text
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
 
 ASKED = re.compile(r"conv_?transpose", re.IGNORECASE)
 COST = 0.8

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from grader.languages import names_in
 from grader.records import Edit, Submission
@@ -13,10 +12,7 @@ from grader.repair.candidates.candidate import Candidate, Piece
 from grader.repair.candidates.forwards import Forward
 from grader.repair.candidates.scope import works
 from grader.repair.candidates.triton import weave_texts
-from grader.source import edits, parse
-
-if TYPE_CHECKING:
-    from grader.source import Unit
+from grader.source import Unit, edits, parse
 
 CHOICE = "kg_choice_"
 PRELUDE = f"""\

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from grader.repair.compose.graph import Graph, Node, Ref, UncoveredError, refs
+from grader.repair.compose.graph import Graph, Node, Ref, UncoveredError
 from grader.repair.compose.lower import IDENTITY, lower
 from grader.repair.compose.pointwise import COMPARED, Fused, is_pointwise
 from grader.repair.compose.program import program, sources
@@ -128,10 +128,12 @@ class _Body:
     def written(self) -> list[str]:
         given = [n.path for n in self.graph.nodes if n.op == "placeholder" and n.half]
         lines = [f"{name} = {name}.float()  # every sum in float32" for name in given]
+        if given and any(node.path for node in self.graph.nodes if node.op != "placeholder"):
+            lines.insert(0, "self.float()  # the weights too: float32 holds them as they are")
         for node in self.graph.nodes:
             words = self._expression(node)
             if node.op == "output":
-                lines.append(f"return {words}{self._narrowed(node)}")
+                lines.append(f"return {self._narrowed(node.args[0])}")
             elif words is not None:
                 self.to.names[node.name] = node.name
                 lines.append(f"{node.name} = {words}")
@@ -162,15 +164,12 @@ class _Body:
             return self._called(STAGES[node.op](node, self.to), node.op)
         return self._moved(node)
 
-    def _narrowed(self, output: Node) -> str:
-        """Return the words that give a result the reference's own dtype."""
-        value = output.args[0]
-        if not isinstance(value, Ref):
-            if any(self.to.node(item).half for item in refs(value)):
-                raise UncoveredError("several results in half precision")
-            return ""
-        half = self.to.node(value).half
-        return f".to(torch.{half})" if half else ""
+    def _narrowed(self, value: Any) -> str:
+        """Return the words that give a result, or several, in the reference's own dtype."""
+        if isinstance(value, list | tuple):
+            return f"({', '.join(map(self._narrowed, value))},)"
+        half = self.to.node(value).half if isinstance(value, Ref) else ""
+        return f"{self.to.value(value)}.to(torch.{half})" if half else self.to.value(value)
 
     def _called(self, call: Call, does: str) -> str:
         return call.text.replace("KERNEL", self._function(call.stage, does))

@@ -6,16 +6,13 @@ import importlib
 import logging
 import pkgutil
 from functools import cache
-from typing import TYPE_CHECKING
 
+from grader.records import Context, Finding, Fix
 from grader.repair import fixes
 from grader.repair.fixes.maker import FixMaker
 from grader.rules.deadline import TooSlowError, deadline
 from grader.rules.engine import TIME_LIMIT, Inspection
-
-if TYPE_CHECKING:
-    from grader.records import Context, Finding, Fix
-    from grader.source import Source
+from grader.source import Source
 
 logger = logging.getLogger(__name__)
 

@@ -5,15 +5,11 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Edit, Finding, Fix
 from grader.repair.fixes.maker import FixMaker
-from grader.source import nodes_under
+from grader.source import Source, nodes_under
 from grader.source.code_edits import fix
-
-if TYPE_CHECKING:
-    from grader.source import Source
 
 OVER = "[d for d in range({x}.dim()) if d != 1]"
 """All dimensions but the channels'."""

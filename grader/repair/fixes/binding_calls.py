@@ -5,19 +5,15 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Edit, Finding, Fix
 from grader.repair.fixes.maker import FixMaker
 from grader.repair.fixes.missing_arguments import pass_the_rest
-from grader.source import dotted
+from grader.source import Parameter, Source, dotted
 from grader.source.analysis.binding_calls import WrongCall, wrong_calls
 from grader.source.code_edits import fix, replace_node
 from grader.source.cuda_code import one_line, units
 from grader.source.python_code import python_code
-
-if TYPE_CHECKING:
-    from grader.source import Parameter, Source
 
 LITERAL = re.compile(r"=\s*(-?[\d.]+(?:[eE][-+]?\d+)?)[fFlLuU]*\s*$|=\s*(true|false)\s*$")
 

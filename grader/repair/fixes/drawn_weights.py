@@ -6,15 +6,12 @@ import ast
 import re
 from collections.abc import Iterator
 from copy import copy
-from typing import TYPE_CHECKING
 
-from grader.records import Edit, Fix
-from grader.source import nodes_under
-from grader.source.analysis.reference_text import last_name
+from grader.records import Context, Edit, Finding, Fix
+from grader.repair.fixes.maker import FixMaker
+from grader.source import Source, nodes_under
+from grader.source.analysis.reference_text import last_name, reference_of
 from grader.source.code_edits import fix
-
-if TYPE_CHECKING:
-    from grader.source import Source
 
 NAME = "reference_layers"
 UNUSED = {"get_inputs", "get_init_inputs", "forward"}
@@ -219,4 +216,13 @@ def _making(node: ast.ClassDef) -> Iterator[ast.stmt]:
             yield item
 
 
-__all__ = ["taken_over"]
+def propose(finding: Finding, source: Source, context: Context) -> tuple[Fix, ...]:
+    """Return the ways to have the reference's weights, where leaving a layer's alone is not enough."""
+    model, reference = source.classes.get("ModelNew"), reference_of(source, context)
+    if model is None or reference is None or finding.fixes:
+        return ()
+    proven = any(item.code == "own-weights" for item in finding.evidence)
+    return taken_over(source, model, reference.tree, proven=proven)
+
+
+FIX = FixMaker(codes=("NUM006",), propose=propose)

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TypeGuard
 
-from grader.records import Context, Finding
+from grader.records import Context, Finding, Fix
 from grader.repair.fixes.maker import FixMaker
+from grader.source import Source, Unit
 from grader.source.analysis.host_code import resolve
 from grader.source.code_edits import fix
 from grader.source.cuda_code import text
 from grader.source.flow import flow
+from grader.source.flow.program import Function
 from grader.source.flow.tree import Binary, Call, Expr, Name, Number, Subscript, walk
-
-if TYPE_CHECKING:
-    from grader.records import Fix
-    from grader.source import Source, Unit
-    from grader.source.flow.program import Function
 
 TANH = frozenset({"tanh", "tanhf", "__tanhf"})
 CUBIC = 0.044715

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
-from grader.records import Context, Finding
+from tree_sitter import Node
+
+from grader.records import Context, Evidence, Finding, Fix
 from grader.repair.fixes.maker import FixMaker
+from grader.source import Function, SharedArray, Source, Unit
 from grader.source.code_edits import fix
 from grader.source.cuda_code import cuda_code, descendants, text
 from grader.source.divergence import all_arrive
 from grader.source.statements import insert_after, statement
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
-
-    from grader.records import Evidence, Fix
-    from grader.source import Function, SharedArray, Source, Unit
 
 
 def filled(source: Source, item: Evidence) -> Iterator[Fix]:

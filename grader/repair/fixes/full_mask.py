@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
-from grader.records import Context, Finding
+from tree_sitter import Node
+
+from grader.records import Context, Evidence, Finding, Fix
 from grader.repair.fixes.maker import FixMaker
+from grader.source import Source, Unit
 from grader.source.code_edits import fix, replace_node
 from grader.source.cuda_code import cuda_code, text
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
-
-    from grader.records import Evidence, Fix
-    from grader.source import Source, Unit
 
 ALL = 0xFFFFFFFF
 LEFT_OUT = frozenset({"sync-lane-not-in-mask", "shuffle-absent-lane"})

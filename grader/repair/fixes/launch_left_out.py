@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice, product
-from typing import TYPE_CHECKING
 
-from grader.records import Context, Finding
+from tree_sitter import Node
+
+from grader.records import Context, Finding, Fix
 from grader.repair.fixes.maker import FixMaker
+from grader.source import Function, Kernel, Source, Unit
 from grader.source.code_edits import fix
 from grader.source.cuda_code import descendants, text
 from grader.source.rewriting.launch_arguments import data_of
 from grader.source.statements import insert_before
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tree_sitter import Node
-
-    from grader.records import Fix
-    from grader.source import Function, Kernel, Source, Unit
 
 MOST = 6
 """Launches that are proposed at most: a name may stand for several sizes."""

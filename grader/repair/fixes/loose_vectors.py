@@ -4,25 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Edit, Finding, Fix
 from grader.repair.fixes.maker import FixMaker
-from grader.source.code_edits import delete_lines_of, fix
-from grader.source.cuda_code import descendants, text
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
-
-    from grader.source import Source, Unit
+from grader.source import Source, Unit
+from grader.source.code_edits import fix
 
 FIELDS = "xyzw"
 POINTER = re.compile(rb"\b(float|int|double)([234])\b(?=\s*(?:const\s*)?\*)")
-LOADED = re.compile(
-    r"\*\s*(?:reinterpret_cast<\s*(?:const\s+)?\w+\s*(?:const\s*)?\*\s*>|\(\s*(?:const\s+)?\w+\s*\*\s*\))"
-    r"\s*\(?\s*&\s*(\w+)\[(.*)\]\s*\)?",
-    re.DOTALL,
-)
+LABEL = "read and write vectors one element at a time, which needs no alignment"
 TYPE = """\
 // {scalar}{n} at any address: it is read and written one element at a time.
 struct loose_{scalar}{n} {{
@@ -32,53 +22,6 @@ struct loose_{scalar}{n} {{
 }};
 
 """
-
-
-def element_by_element(unit: Unit, kernel: Node) -> Iterator[Fix]:
-    """Yield the ways to do without vectors that must be aligned: only the elements used, or all of them."""
-    yield from fix(
-        "read only the elements that are used, one at a time", list(_used_only(unit, kernel))
-    )
-    yield from fix(
-        "read and write vectors one element at a time, which needs no alignment",
-        list(_loose(unit)),
-    )
-
-
-def _used_only(unit: Unit, kernel: Node) -> Iterator[Edit | None]:
-    """Put `p[e + 1]` for `v.y` where `v` is a vector that was loaded from `p[e]` and is only read."""
-    for declared in descendants(kernel, "declaration"):
-        made = [c for c in declared.named_children if c.type == "init_declarator"]
-        found = LOADED.fullmatch(text(made[0].child_by_field_name("value"))) if made else None
-        block = declared.parent
-        if len(made) != 1 or found is None or block is None:
-            continue
-        name = text(made[0].child_by_field_name("declarator"))
-        fields = [f for f in descendants(block, "field_expression") if _owner(f) == name]
-        named = [n for n in descendants(block, "identifier") if text(n) == name]
-        if len(named) != len(fields) + 1 or any(_written(f) for f in fields):
-            continue
-        yield delete_lines_of(unit, declared)
-        for field in fields:
-            yield unit.edit(field.start_byte, field.end_byte, _element(field, *found.groups()))
-
-
-def _owner(field: Node) -> str:
-    return text(field.child_by_field_name("argument"))
-
-
-def _written(field: Node) -> bool:
-    parent = field.parent
-    return (
-        parent is not None
-        and parent.type == "assignment_expression"
-        and parent.child_by_field_name("left") == field
-    )
-
-
-def _element(field: Node, array: str, index: str) -> str:
-    k = FIELDS.find(text(field.child_by_field_name("field")))
-    return f"{array}[{index} + {k}]" if k else f"{array}[{index}]"
 
 
 def _loose(unit: Unit) -> Iterator[Edit | None]:
@@ -107,11 +50,10 @@ def _definition(scalar: str, n: int) -> str:
 
 
 def propose(finding: Finding, source: Source, _context: Context) -> Iterator[Fix]:
-    """Yield the ways for the kernels that the text shows."""
+    """Yield the fix of each text with a kernel that the finding names."""
     for unit in source.cuda:
-        for kernel in unit.kernels:
-            if kernel.name in finding.kernels:
-                yield from element_by_element(unit, kernel.node)
+        if any(kernel.name in finding.kernels for kernel in unit.kernels):
+            yield from fix(LABEL, list(_loose(unit)))
 
 
 FIX = FixMaker(codes=("MEM007",), propose=propose)

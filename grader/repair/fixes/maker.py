@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from grader.records import Context, Finding, Fix
-    from grader.source import Source
+from grader.records import Context, Finding, Fix
+from grader.source import Source
 
 Propose = Callable[["Finding", "Source", "Context"], Iterable["Fix"]]
 

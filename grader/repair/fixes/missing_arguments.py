@@ -5,15 +5,11 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from grader.records import Edit, Fix
-from grader.source import dotted, nodes_under
+from grader.source import Parameter, Source, dotted, nodes_under
 from grader.source.code_edits import fix
 from grader.source.python_code import Function, PythonCode
-
-if TYPE_CHECKING:
-    from grader.source import Parameter, Source
 
 SETTINGS = {"eps", "momentum", "stride", "padding", "dilation", "groups", "kernel_size"}
 """What torch's layers keep as attributes of these names."""

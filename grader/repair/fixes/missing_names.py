@@ -6,17 +6,13 @@ import ast
 import difflib
 from collections.abc import Collection, Iterator, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Edit, Finding, Fix
 from grader.repair.fixes.maker import FixMaker
-from grader.source import nodes_under
+from grader.source import Source, nodes_under
 from grader.source.analysis.reference_text import reference_parameters
 from grader.source.code_edits import fix, insert_line_before, replace
 from grader.source.python_code import Function, PythonCode, python_code
-
-if TYPE_CHECKING:
-    from grader.source import Source
 
 INPUT_FUNCTIONS = {"get_inputs", "get_init_inputs", "get_test_inputs"}
 ALIKE = 0.75

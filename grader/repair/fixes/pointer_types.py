@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from typing import TYPE_CHECKING
 
+from grader.records import Context, Edit, Finding, Fix
 from grader.repair.fixes.maker import FixMaker
+from grader.source import Source
 from grader.source.analysis.scalar_kinds import RAISED, TYPES
 from grader.source.code_edits import fix, replace_node
 from grader.source.cuda_code import text
-
-if TYPE_CHECKING:
-    from grader.records import Context, Edit, Finding, Fix
-    from grader.source import Source
 
 SPELLED = {
     "Float": "float",

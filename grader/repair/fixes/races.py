@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+
+from tree_sitter import Node
 
 from grader.records import Context, Evidence, Finding, Fix
 from grader.repair.fixes.maker import FixMaker
+from grader.source import Source, Unit
+from grader.source.analysis.races import shared_use
 from grader.source.code_edits import fix
-from grader.source.cuda_code import cuda_code, text
+from grader.source.cuda_code import text
 from grader.source.rewriting.barriers import separate
-from grader.source.statements import simple_statement
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
-
-    from grader.source import Source, Unit
+from grader.source.statements import enclosing_loops, insert_before, simple_statement, statement
 
 ONE = "threadIdx.x == 0 && threadIdx.y == 0 && threadIdx.z == 0"
 MOST = 4
@@ -25,7 +23,19 @@ MOST = 4
 def propose(finding: Finding, source: Source, _context: Context) -> Iterator[Fix]:
     """Yield the fixes for the races that runs showed."""
     for item in finding.evidence[:MOST]:
-        yield from of_the_race(source, item)
+        if finding.rule == "SYN005":
+            yield from _by_the_warp(source, item)
+        else:
+            yield from of_the_race(source, item)
+
+
+def _by_the_warp(source: Source, item: Evidence) -> Iterator[Fix]:
+    """Let the warp meet before the later access."""
+    for unit in source.cuda if item.place is not None else ():
+        use = shared_use(unit, item.place.line if item.place else 0)
+        if use is not None:
+            meet = insert_before(unit, statement(use), "__syncwarp();")
+            yield from fix("let the warp meet before the access", [meet])
 
 
 def of_the_race(source: Source, item: Evidence) -> Iterator[Fix]:
@@ -39,20 +49,9 @@ def of_the_race(source: Source, item: Evidence) -> Iterator[Fix]:
             continue
         if simple_statement(first) == simple_statement(second):
             yield from _by_one_thread(unit, second)
+        if not set(enclosing_loops(first)) & set(enclosing_loops(second)):
+            first, second = sorted((first, second), key=lambda use: use.start_byte)
         yield from separate(unit, first, second)
-
-
-def shared_use(unit: Unit, line: int) -> Node | None:
-    """Return where device code uses a shared array on a line, else the first name that it uses there."""
-    code = cuda_code(unit)
-    shared = {array.name for function in unit.functions for array in function.shared}
-    here = [
-        node
-        for node in code.of("identifier")
-        if unit.place(node).line == line and code.in_device_code(node)
-    ]
-    named = [node for node in here if text(node) in shared]
-    return next(iter((*named, *here)), None)
 
 
 def _by_one_thread(unit: Unit, node: Node) -> Iterator[Fix]:
@@ -66,4 +65,4 @@ def _by_one_thread(unit: Unit, node: Node) -> Iterator[Fix]:
         yield from fix(f"let one thread store `{text(target)}`", [edit])
 
 
-FIX = FixMaker(codes=("SYN002",), propose=propose)
+FIX = FixMaker(codes=("SYN002", "SYN005"), propose=propose)

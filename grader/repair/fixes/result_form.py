@@ -6,7 +6,6 @@ import ast
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,13 +20,10 @@ from grader.records import (
     ShapeMismatch,
 )
 from grader.repair.fixes.maker import FixMaker
+from grader.source import Source
 from grader.source.code_edits import fix
-from grader.source.python_code import python_code
+from grader.source.python_code import PythonCode, python_code
 from grader.source.rewriting.forward import after_results, at_the_start
-
-if TYPE_CHECKING:
-    from grader.source import Source
-    from grader.source.python_code import PythonCode
 
 Shape = tuple[int, ...]
 Change = Callable[[np.ndarray], np.ndarray]

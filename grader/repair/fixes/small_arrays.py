@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Evidence, Finding, Fix
 from grader.repair.fixes.maker import FixMaker
+from grader.source import Kernel, SharedArray, Source, Unit
 from grader.source.cuda_code import descendants, text
 from grader.source.rewriting.small_arrays import COUNTS, enlarged
-
-if TYPE_CHECKING:
-    from grader.source import Kernel, SharedArray, Source, Unit
 
 
 def propose(finding: Finding, source: Source, _context: Context) -> Iterator[Fix]:

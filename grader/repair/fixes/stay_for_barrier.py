@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Finding, Fix
 from grader.records.observed import kernel_of
 from grader.repair.fixes.maker import FixMaker
+from grader.source import Source
 from grader.source.analysis.walks import cases, spans
 from grader.source.rewriting.late_return import stay_for_the_barrier
-
-if TYPE_CHECKING:
-    from grader.source import Source
 
 
 def propose(finding: Finding, source: Source, context: Context) -> Iterator[Fix]:

@@ -7,22 +7,18 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
 from math import prod
-from typing import TYPE_CHECKING
 
-from grader.records import Finding
+from tree_sitter import Node
+
+from grader.records import Context, Edit, Finding, Fix
 from grader.repair.fixes.maker import FixMaker
+from grader.source import Kernel, Source, Unit
 from grader.source.analysis.overruns import overruns
 from grader.source.analysis.walks import cases
 from grader.source.code_edits import fix
 from grader.source.cuda_code import around, descendants, read_call, text
 from grader.source.indices import Coordinate, Reader, bare, comparisons, declared
 from grader.source.statements import simple_statement
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
-
-    from grader.records import Context, Edit, Fix
-    from grader.source import Kernel, Source, Unit
 
 _NAME = re.compile(r"\w+")
 ZERO = {"float": "0.0f", "double": "0.0", "int": "0", "int64_t": "0", "long": "0"}

@@ -5,17 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+from tree_sitter import Node
 
 from grader.records import Context, Edit, Finding, Fix
 from grader.repair.fixes.maker import FixMaker
+from grader.source import Source, Unit
 from grader.source.code_edits import fix, replace_node
 from grader.source.cuda_code import around, cuda_code, descendants, read_call, text, units
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
-
-    from grader.source import Source, Unit
 
 _BOUND = re.compile(r"(threadIdx\.x|\w+)\s*<\s*(.+)", re.DOTALL)
 _THREAD = re.compile(r"(?:\((?:unsigned )?int\)\s*)?threadIdx\.x")
@@ -154,9 +151,6 @@ def _neutral(unit: Unit, branch: Node) -> str:
     if "min" in words.lower().replace("__min", "min"):
         return "INFINITY"
     return "1" if "*=" in words else "0"
-
-
-__all__ = ["whole_warp"]
 
 
 def propose(finding: Finding, source: Source, _context: Context) -> tuple[Fix, ...]:

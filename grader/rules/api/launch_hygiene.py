@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from grader.records import Context
+from grader.records import Context, Finding
 from grader.rules.rule import Rule
+from grader.source import Launch, Source, Unit
 from grader.source.cuda_code import cuda_code, text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from grader.records import Finding
-    from grader.source import Launch, Source, Unit
 
 CHECKS = {"cudaGetLastError", "cudaPeekAtLastError", "C10_CUDA_KERNEL_LAUNCH_CHECK",
           "AT_CUDA_CHECK", "C10_CUDA_CHECK", "CUDA_CHECK"}  # fmt: skip
@@ -62,6 +57,13 @@ def _default_stream(launch: Launch) -> bool:
     return launch.stream is None or text(launch.stream) in {"0", "nullptr", "NULL"}
 
 
+_BAD = """
+__global__ void k(float* y) { y[threadIdx.x] = 1.0f; }
+torch::Tensor f(torch::Tensor x) {
+    k<<<1, 32>>>(x.data_ptr<float>());
+    return x;
+}
+"""
 RULE = Rule(
     code="API003",
     name="launch-hygiene",
@@ -69,22 +71,12 @@ RULE = Rule(
     summary="Launch errors are not reported, or PyTorch's current stream is ignored; this only hurts in some programs.",
     why="A launch that fails says nothing unless it is asked, and the output is then whatever was in memory. On another stream than "
     "PyTorch's the order of operations is not given.",
-    bad="""
-__global__ void k(float* y) { y[threadIdx.x] = 1.0f; }
-torch::Tensor f(torch::Tensor x) {
-    k<<<1, 32>>>(x.data_ptr<float>());
-    return x;
-}
-""",
-    good="""
-#include <ATen/cuda/CUDAContext.h>
-__global__ void k(float* y) { y[threadIdx.x] = 1.0f; }
-torch::Tensor f(torch::Tensor x) {
-    k<<<1, 32, 0, at::cuda::getCurrentCUDAStream()>>>(x.data_ptr<float>());
-    C10_CUDA_KERNEL_LAUNCH_CHECK();
-    return x;
-}
-""",
+    bad=_BAD,
+    good=_BAD.replace("__global__", "#include <ATen/cuda/CUDAContext.h>\n__global__").replace(
+        ">>>(x.data_ptr<float>()",
+        ", 0, at::cuda::getCurrentCUDAStream()>>>(x.data_ptr<float>());\n"
+        "    C10_CUDA_KERNEL_LAUNCH_CHECK(",
+    ),
     detects=("text",),
     languages=("cuda",),
     guards="Nearly every submission has it: said once and folded.",

@@ -5,15 +5,12 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Evidence, Finding, Fix, Raised
 from grader.rules.rule import Example, Rule
+from grader.source import Source
 from grader.source.analysis.triton import Launch, allocated, kernels, launches
 from grader.source.code_edits import delete_keyword, fix, replace
-
-if TYPE_CHECKING:
-    from grader.source import Source
 
 Told = tuple[ast.AST, str, tuple[Fix, ...]]
 MISSING = re.compile(r"missing \d+ required positional arguments?: (?P<names>.*)")
@@ -36,7 +33,6 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                 yield RULE.finding(
                     source.place(node),
                     f"{said} ({item.text.rstrip('.')})",
-                    confidence="proven",
                     evidence=(item,),
                     fixes=fixes,
                 )

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from grader.records import Context
+from tree_sitter import Node
+
+from grader.records import Context, Finding
 from grader.rules.rule import Rule
+from grader.source import Function, Source, Unit
 from grader.source.cuda_code import cuda_code, text
 from grader.source.python_code import python_code
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tree_sitter import Node
-
-    from grader.records import Finding
-    from grader.source import Function, Source, Unit
 
 DEVICE = {"is_cuda", "device", "get_device", "is_privateuseone", "device_type"}
 LAYOUT = {"is_contiguous", "contiguous", "stride", "strides", "is_non_overlapping_and_dense"}
@@ -101,6 +96,13 @@ def _contiguous_in_python(source: Source) -> bool:
     )
 
 
+_BAD = """
+__global__ void k(float* y) { y[threadIdx.x] = 1.0f; }
+torch::Tensor f(torch::Tensor x) {
+    k<<<1, 32>>>(x.data_ptr<float>());
+    return x;
+}
+"""
 RULE = Rule(
     code="API002",
     name="no-input-checks",
@@ -108,23 +110,13 @@ RULE = Rule(
     summary="The function does not check device, layout or type of its inputs; a wrong call gives a crash or wrong numbers instead of a "
     "message.",
     why="A kernel believes what it is given. One TORCH_CHECK line a tensor turns a corrupted context into a sentence.",
-    bad="""
-__global__ void k(float* y) { y[threadIdx.x] = 1.0f; }
-torch::Tensor f(torch::Tensor x) {
-    k<<<1, 32>>>(x.data_ptr<float>());
-    return x;
-}
-""",
-    good="""
-#define CHECK_CUDA(t) TORCH_CHECK(t.is_cuda(), "must be on the GPU")
-#define CHECK_INPUT(t) CHECK_CUDA(t); TORCH_CHECK(t.is_contiguous(), "must be contiguous")
-__global__ void k(float* y) { y[threadIdx.x] = 1.0f; }
-torch::Tensor f(torch::Tensor x) {
-    CHECK_INPUT(x);
-    k<<<1, 32>>>(x.data_ptr<float>());
-    return x;
-}
-""",
+    bad=_BAD,
+    good=_BAD.replace(
+        "__global__",
+        '#define CHECK_CUDA(t) TORCH_CHECK(t.is_cuda(), "must be on the GPU")\n'
+        '#define CHECK_INPUT(t) CHECK_CUDA(t); TORCH_CHECK(t.is_contiguous(), "must be contiguous")\n'
+        "__global__",
+    ).replace("    k", "    CHECK_INPUT(x);\n    k"),
     detects=("text",),
     languages=("cuda",),
     guards="data_ptr<float>() throws on another type by itself. Checks in macros and helpers count, and so does contiguous() in forward. "

@@ -4,186 +4,120 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Edit, Finding, Fix
 from grader.rules.rule import Rule
+from grader.source import Extension, Source
 from grader.source.analysis.diagnostics import confirming
 from grader.source.analysis.exports import to_export
 from grader.source.code_edits import delete_item, fix, prototype, quoted, replace
+from grader.source.python_code import constant_text
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from grader.source import Extension, Source
-
-LOAD_INLINE = {
-    "name", "cpp_sources", "cuda_sources", "functions", "extra_cflags", "extra_cuda_cflags",
-    "extra_ldflags", "extra_include_paths", "build_directory", "verbose", "with_cuda",
-    "is_python_module", "with_pytorch_error_handling", "keep_intermediates", "use_pch",
+BOTH = {
+    "name", "extra_cflags", "extra_cuda_cflags", "extra_ldflags", "extra_include_paths", "build_directory", "verbose",
+    "with_cuda", "is_python_module", "keep_intermediates",
 }  # fmt: skip
-LOAD = {
-    "name", "sources", "extra_cflags", "extra_cuda_cflags", "extra_ldflags", "extra_include_paths",
-    "build_directory", "verbose", "with_cuda", "is_python_module", "is_standalone",
-    "keep_intermediates",
+OWN = {
+    "load": {"sources", "is_standalone"},
+    "load_inline": {"cpp_sources", "cuda_sources", "functions", "with_pytorch_error_handling", "use_pch"},
 }  # fmt: skip
 LATER = {"no_implicit_headers": (2, 7), "sycl_sources": (2, 7), "extra_sycl_cflags": (2, 7),
          "with_sycl": (2, 7), "gil_not_used": (2, 10)}  # fmt: skip
 LISTS = ("extra_cflags", "extra_cuda_cflags", "extra_ldflags", "extra_include_paths")
-OF_NVCC = (
-    "--use_fast_math", "-use_fast_math", "--expt-", "-gencode", "--generate-code", "-arch=",
-    "--ptxas-options", "-Xptxas", "-Xcompiler", "--maxrregcount", "-maxrregcount", "-lineinfo",
-    "--extended-lambda", "-G", "-rdc", "--ftz", "-ftz", "--fmad", "-fmad", "--threads", "-keep",
-)  # fmt: skip
+OF_NVCC = re.compile(
+    r"--?(?:use_fast_math|arch=|gencode|maxrregcount|lineinfo|ftz|fmad|keep)|-Xptxas|-Xcompiler|-G|-rdc"
+    r"|--(?:expt-|generate-code|ptxas-options|extended-lambda|threads)"
+)
 """How flags begin that the C++ compilers refuse."""
-SYCL_FROM = (2, 7)
-"""From this torch on the fourth positional argument is `sycl_sources`, no longer `functions`."""
+Wrong = tuple[ast.AST, str, str, tuple[Fix, ...]]
+"""Where a call is wrong, what is said of it, a word that Python's own complaint has, and the fix."""
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
-    """Check the arguments of each load_inline call against its signature."""
+    """Check the arguments of each call that builds an extension against its signature."""
     for extension in source.extensions:
-        yield from _unknown(source, extension, context)
+        found = [*_unknown(source, extension, context)]
         if extension.call == "load_inline":
-            yield from _without_cpp(source, extension, context)
-            yield from _flags(source, extension)
-            yield from _flags_of_nvcc(source, extension, context)
-            yield from _functions(source, extension, context)
-            yield from _name(source, extension)
-            yield from _positional(source, extension, context)
+            found += (*_missing(source, extension), *_forms(source, extension))
+        for node, said, word, fixes in found:
+            evidence = confirming(context, ("python-argument",), (word,), run=True) if word else ()
+            yield RULE.finding(source.place(node), said, evidence=evidence, fixes=fixes)
+        yield from _flags_of_nvcc(source, extension, context)
 
 
-def _unknown(source: Source, extension: Extension, context: Context) -> Iterator[Finding]:
-    inline = extension.call == "load_inline"
-    own = LOAD_INLINE if inline else LOAD
+def _unknown(source: Source, extension: Extension, context: Context) -> Iterator[Wrong]:
+    own = BOTH | OWN[extension.call]
     known = own | {name for name, since in LATER.items() if context.torch_version >= since}
     for word in extension.node.keywords:
         if word.arg is None or word.arg in known:
             continue
-        evidence = confirming(context, ("python-argument",), (word.arg,), run=True)
-        close = get_close_matches(word.arg, sorted(own - set(extension.keywords)), 1, 0.85)
+        said = f"{extension.call} has no argument {word.arg}"
+        if word.arg in LATER:
+            said += f" before torch {'.'.join(map(str, LATER[word.arg]))}"
         start = source.span(word)[0]
-        edit = (
-            Edit(start=start, end=start + len(word.arg), text=close[0])
-            if close
-            else delete_item(source, word, source.span(extension.node)[1])
-        )
-        since = LATER.get(word.arg)
-        yield RULE.finding(
-            source.place(word),
-            f"{extension.call} has no argument {word.arg}"
-            + (f" before torch {since[0]}.{since[1]}" if since else "")
-            + (f"; {close[0]} is meant" if close else ""),
-            confidence="proven" if evidence else "likely",
-            evidence=evidence,
-            fixes=fix(f"call it {close[0]}" if close else f"drop {word.arg}", [edit]),
-        )
+        near = get_close_matches(word.arg, sorted(own - set(extension.keywords)), 1, 0.85)
+        for name in near:
+            edit = Edit(start=start, end=start + len(word.arg), text=name)
+            yield word, f"{said}; {name} is meant", word.arg, fix(f"call it {name}", [edit])
+        if not near:
+            drop = delete_item(source, word, source.span(extension.node)[1])
+            yield word, said, word.arg, fix(f"drop {word.arg}", [drop])
 
 
-def _without_cpp(source: Source, extension: Extension, context: Context) -> Iterator[Finding]:
+def _missing(source: Source, extension: Extension) -> Iterator[Wrong]:
+    """Look for a call without `cpp_sources`; the prototypes of what is exported go there."""
     call = extension.node
     spread = any(isinstance(one, ast.Starred) for one in call.args)
     if "cpp_sources" in extension.keywords or spread or any(w.arg is None for w in call.keywords):
         return
-    evidence = confirming(context, ("python-argument",), ("cpp_sources",), run=True)
-    yield RULE.finding(
-        source.place(call),
-        "load_inline is called without cpp_sources, which it can't do without: TypeError; the prototypes of what is exported belong there",
-        confidence="proven" if evidence else "likely",
-        evidence=evidence,
-        fixes=_with_cpp_sources(source, extension),
-    )
-
-
-def _with_cpp_sources(source: Source, extension: Extension) -> tuple[Fix, ...]:
-    """Pass the prototypes of what is exported as `cpp_sources`."""
     declared = "\n".join(map(prototype, to_export(source, extension, extension.cuda)))
-    if not extension.node.keywords:
-        return ()
-    at = source.span(extension.node.keywords[0])[0]
-    words = f"cpp_sources={quoted(declared)}, "
-    return fix("pass cpp_sources", [Edit(start=at, end=at, text=words)])
+    starts = [source.span(word)[0] for word in call.keywords[:1]]
+    edits = [Edit(start=at, end=at, text=f"cpp_sources={quoted(declared)}, ") for at in starts]
+    said = "load_inline is called without cpp_sources, which it can't do without: TypeError; the prototypes of what is exported belong there"
+    yield call, said, "cpp_sources", fix("pass cpp_sources", edits)
 
 
-def _flags(source: Source, extension: Extension) -> Iterator[Finding]:
+def _forms(source: Source, extension: Extension) -> Iterator[Wrong]:
+    """Look for flags in one string, functions in a tuple, and names that are no identifiers."""
+
+    def put(node: ast.AST, label: str, new: str) -> tuple[Fix, ...]:
+        return fix(label, [replace(source, node, new)], certain=True)
+
     for name in LISTS:
         value = extension.keywords.get(name)
-        if not isinstance(value, ast.Constant | ast.JoinedStr):
-            continue
-        if isinstance(value, ast.Constant) and not isinstance(value.value, str):
-            continue
-        if isinstance(value, ast.Constant) and not str(value.value).strip():
-            continue
-        written = source.text(value)
-        parts = str(value.value).split() if isinstance(value, ast.Constant) else []
-        new = repr(parts) if len(parts) > 1 else f"[{written}]"
-        yield RULE.finding(
-            source.place(value),
-            f"{name} is one string; torch walks over it as over a list, one letter at a time, and the compiler gets letters for flags",
-            fixes=fix("make it a list", [replace(source, value, new)], certain=True),
-        )
+        if isinstance(value, ast.JoinedStr | ast.Constant) and (constant_text(value) or "").strip():
+            parts = str(value.value).split() if isinstance(value, ast.Constant) else []
+            new = repr(parts) if len(parts) > 1 else f"[{source.text(value)}]"
+            said = f"{name} is one string; torch walks over it as over a list, one letter at a time, and the compiler gets letters for flags"
+            yield value, said, "", put(value, "make it a list", new)
+    value = extension.keywords.get("functions")
+    if isinstance(value, ast.Tuple | ast.Set):
+        kind, inner = type(value).__name__.lower(), ", ".join(map(source.text, value.elts))
+        said = f"functions= must be a list, a dictionary or a string; load_inline raises ValueError on a {kind}"
+        yield value, said, "functions", put(value, "make it a list", f"[{inner}]")
+    name, value = extension.name or "e", extension.keywords.get("name")
+    if isinstance(value, ast.Constant) and not re.fullmatch(r"\w+", name):
+        new = re.sub(r"\W", "_", name)
+        said = f"the extension's name {name!r} becomes a C++ identifier and a file name; it may hold letters, digits and underscores only"
+        yield value, said, "", put(value, f"call it {new}", f'"{new}"')
 
 
 def _flags_of_nvcc(source: Source, extension: Extension, context: Context) -> Iterator[Finding]:
     value = extension.keywords.get("extra_cflags")
-    if not isinstance(value, ast.List):
-        return
-    end = source.span(value)[1]
     failed = [e for e in context.seen("python") if "Error building extension" in e.said]
     refused = [] if context.seen("compiler") else failed
-    for item in value.elts:
-        flag = item.value if isinstance(item, ast.Constant) else None
-        if isinstance(flag, str) and flag.startswith(OF_NVCC):
+    for item in value.elts if isinstance(value, ast.List) else ():
+        flag = constant_text(item) or ""
+        if OF_NVCC.match(flag):
+            drop = delete_item(source, item, source.span(value or item)[1])
             yield RULE.finding(
                 source.place(item),
                 f"{flag} is nvcc's; extra_cflags goes to the C++ compiler, which does not know it",
-                confidence="proven" if refused else "likely",
                 evidence=refused,
-                fixes=fix(f"drop {flag}", [delete_item(source, item, end)], certain=True),
+                fixes=fix(f"drop {flag}", [drop], certain=True),
             )
-
-
-def _functions(source: Source, extension: Extension, context: Context) -> Iterator[Finding]:
-    value = extension.keywords.get("functions")
-    if not isinstance(value, ast.Tuple | ast.Set):
-        return
-    evidence = confirming(context, ("python-argument",), ("functions",))
-    written = source.text(value).strip()
-    inner = written.strip("(){}").rstrip(", ")
-    yield RULE.finding(
-        source.place(value),
-        "functions= must be a list, a dictionary or a string; load_inline raises ValueError on a "
-        f"{'tuple' if isinstance(value, ast.Tuple) else 'set'}",
-        confidence="proven" if evidence else "likely",
-        evidence=evidence,
-        fixes=fix("make it a list", [replace(source, value, f"[{inner}]")], certain=True),
-    )
-
-
-def _name(source: Source, extension: Extension) -> Iterator[Finding]:
-    name, value = extension.name, extension.keywords.get("name")
-    if name is None or not isinstance(value, ast.Constant) or re.fullmatch(r"\w+", name):
-        return
-    new = re.sub(r"\W", "_", name) or "extension"
-    yield RULE.finding(
-        source.place(value),
-        f"the extension's name {name!r} becomes a C++ identifier and a file name; it may hold letters, digits and underscores only",
-        fixes=fix(f"call it {new}", [replace(source, value, f'"{new}"')], certain=True),
-    )
-
-
-def _positional(source: Source, extension: Extension, context: Context) -> Iterator[Finding]:
-    given = extension.node.args
-    if len(given) < 4 or context.torch_version < SYCL_FROM or "functions" in extension.keywords:
-        return
-    start = source.span(given[3])[0]
-    fixes = fix("name the argument functions=", [Edit(start=start, end=start, text="functions=")])
-    yield RULE.finding(
-        source.place(given[3]),
-        "the fourth positional argument of load_inline is sycl_sources since torch 2.7, so these names are not taken as functions",
-        fixes=fixes if len(given) == 4 else (),
-    )
 
 
 HEAD = "import torch\nfrom torch.utils.cpp_extension import load_inline\n"
@@ -194,21 +128,11 @@ RULE = Rule(
     summary="`load_inline` is called with an argument it does not know or in the wrong form, so Python stops before building.",
     why="The call is checked by Python and by torch before any compiler starts: unknown names raise TypeError, a tuple of functions "
     "raises ValueError, and a string of flags falls into letters.",
-    bad=(
-        HEAD + 'ext = load_inline(name="e", cpp_sources="", cuda_source="", functions=["f"])\n',
-        HEAD + 'ext = load_inline(name="e", cpp_sources="", cuda_sources="", functions=["f"],\n'
-        '                  extra_cuda_cflags="-O3 --use_fast_math")\n',
-        HEAD + 'ext = load_inline(name="e", cpp_sources="", cuda_sources="", functions=("f",))\n',
-        HEAD + 'ext = load_inline(name="e", cpp_sources="", cuda_sources="", functions=["f"],\n'
-        '                  extra_cflags=["-O3", "-G", "--use_fast_math"])\n',
-        HEAD + 'ext = load_inline(name="l2-norm", cpp_sources="", cuda_sources="", functions=[])\n',
-        HEAD + 'ext = load_inline(name="e", cuda_sources="void f();", functions=["f"])\n',
-    ),
+    bad=HEAD + 'ext = load_inline(name="e", cpp_sources="", cuda_source="", functions=["f"])\n',
     good=(
         HEAD + 'flags = ["-O3"]\next = load_inline(name="e", cpp_sources=["int a;"], '
         'cuda_sources="", functions={"f": "doc"},\n    extra_cuda_cflags=flags, '
-        "with_cuda=True, verbose=False, extra_ldflags=None)\n",
-        HEAD + 'options = {}\next = load_inline("e", "", "", functions="f", **options)\n',
+        "with_cuda=True, verbose=False, extra_ldflags=None)\n"
     ),
     detects=("text", "build"),
     languages=("cuda",),

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from grader.records import Context
+from tree_sitter import Node
+
+from grader.records import Context, Finding
 from grader.rules.rule import Rule
+from grader.source import Source, Unit
 from grader.source.analysis.diagnostics import confirming
 from grader.source.code_edits import fix, replace_node
 from grader.source.cuda_code import cuda_code, read_call, units
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tree_sitter import Node
-
-    from grader.records import Finding
-    from grader.source import Source, Unit
 
 REFUSED_FROM = (2, 6)
 """The torch release from which the macros no longer take a DeprecatedTypeProperties."""
@@ -51,7 +46,6 @@ def _finding(unit: Unit, macro: str, argument: Node, field: Node, context: Conte
             else f"torch {version} only warns, while 2.6 and later stop the build"
         ),
         severity="error" if refused or evidence else "warning",
-        confidence="proven" if evidence else "likely",
         evidence=evidence,
         predicts="build-fails" if refused or evidence else "elsewhere",
         fixes=fix("use scalar_type()", [replace_node(unit, field, "scalar_type")], certain=True),
@@ -78,14 +72,7 @@ def _type_method(argument: Node) -> tuple[Node, Node] | None:
     return argument, field
 
 
-RULE = Rule(
-    code="BLD007",
-    name="dispatch-on-tensor-type",
-    severity="error",
-    summary="`x.type()` is passed to an AT_DISPATCH macro; torch 2.6 and later no longer accept that, and the build stops.",
-    why="`type()` returns an old object that describes backend and dtype together. The macros want "
-    "the dtype alone, which is `scalar_type()`.",
-    bad="""
+_BAD = """
 #include <torch/extension.h>
 template <typename T> __global__ void k(T* p) { p[threadIdx.x] = T(1); }
 torch::Tensor f(torch::Tensor x) {
@@ -94,17 +81,18 @@ torch::Tensor f(torch::Tensor x) {
     }));
     return x;
 }
-""",
-    good="""
-#include <torch/extension.h>
-template <typename T> __global__ void k(T* p) { p[threadIdx.x] = T(1); }
-torch::Tensor f(torch::Tensor x) {
-    AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, x.scalar_type(), "f", [&] {
-        k<scalar_t><<<1, 32>>>(x.data_ptr<scalar_t>());
-    });
-    return x;
-}
-""",
+"""
+RULE = Rule(
+    code="BLD007",
+    name="dispatch-on-tensor-type",
+    severity="error",
+    summary="`x.type()` is passed to an AT_DISPATCH macro; torch 2.6 and later no longer accept that, and the build stops.",
+    why="`type()` returns an old object that describes backend and dtype together. The macros want "
+    "the dtype alone, which is `scalar_type()`.",
+    bad=_BAD,
+    good=_BAD.replace(
+        '(x.type(), "f", (', '_AND2(at::kHalf, at::kBFloat16, x.scalar_type(), "f", '
+    ).replace("}))", "})"),
     detects=("text", "build"),
     languages=("cuda",),
     guards="A warning for torch before 2.6, where it still builds.",

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import product
-from typing import TYPE_CHECKING
 
-from grader.records import Context
+from tree_sitter import Node
+
+from grader.records import Context, Edit, Finding, Fix
 from grader.rules.rule import Rule
+from grader.source import Extension, Function, Source, Unit
 from grader.source.analysis.diagnostics import confirming
 from grader.source.analysis.signatures import known, signature
 from grader.source.code_edits import (
@@ -18,16 +21,9 @@ from grader.source.code_edits import (
 )
 from grader.source.cuda_code import around, cuda_code
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tree_sitter import Node
-
-    from grader.records import Edit, Finding, Fix
-    from grader.source import Extension, Function, Source, Unit
-
 KINDS = ("redefinition", "undefined-identifier", "no-member")
 LOCAL = {"static", "inline", "__forceinline__"}
+SCOPES = {"class_specifier", "struct_specifier", "compound_statement", "ERROR"}
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
@@ -39,104 +35,66 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 
 
 def _second_module(source: Source, extension: Extension, context: Context) -> Iterator[Finding]:
-    if not extension.functions:
-        return
-    for unit in extension.units:
+    for unit in extension.units if extension.functions else ():
         for node in cuda_code(unit).names.get("PYBIND11_MODULE", ()):
-            block = _block(node)
-            if block is None or any("preproc" in outer.type for outer in around(node)):
+            outside = list(around(node))
+            if len(outside) < 2 or any("preproc" in outer.type for outer in outside):
                 continue
             evidence = confirming(context, ("redefinition",), ("PyInit", "pybind11_init"))
             yield RULE.finding(
                 unit.place(node),
                 "this PYBIND11_MODULE is a second one: load_inline writes a module of its own for "
-                f"functions={list(extension.functions)!r}, so the library defines its entry point twice and does not link",
-                confidence="proven" if evidence else "likely",
+                f"functions={list(extension.functions or ())!r}, so the library defines its entry point twice and does not link",
                 evidence=evidence,
-                fixes=_module_fixes(source, extension, unit, block),
+                fixes=_one_module(source, extension, unit, outside[-2]),
             )
 
 
-def _module_fixes(source: Source, extension: Extension, unit: Unit, block: Node) -> tuple[Fix, ...]:
+def _one_module(source: Source, extension: Extension, unit: Unit, block: Node) -> Iterator[Fix]:
+    """Leave out either the argument or the block, `PYBIND11_MODULE(...) {...}` at file scope."""
     bound = {binding.name: binding.target for each in extension.units for binding in each.bindings}
     names = extension.functions or ()
-    drop_argument = (
-        fix(
-            "leave functions= out: the module block exports the same names",
-            [delete_keyword(source, extension.node, "functions")],
-            certain=True,
-        )
-        if set(names) <= set(bound)
-        else ()
-    )
-    declared = {f.name for each in extension.cpp for f in (*each.functions, *each.declarations)}
-    defined = {f.name: f for each in extension.cuda for f in each.functions}
+    if set(names) <= set(bound):
+        edit = delete_keyword(source, extension.node, "functions")
+        label = "leave functions= out: the module block exports the same names"
+        yield from fix(label, [edit], certain=True)
+    declared = {function.name for function in extension.declared}
     missing = [name for name in names if name not in declared]
     edits: list[Edit | None] = [delete_lines_of(unit, block)]
-    if missing and all(name in defined for name in missing):
-        edits.append(
-            add_declarations(source, extension, [prototype(defined[name]) for name in missing])
-        )
+    if missing and all(name in extension.defined for name in missing):
+        prototypes = [prototype(extension.defined[name]) for name in missing]
+        edits.append(add_declarations(source, extension, prototypes))
     same = all(name == target for name, target in bound.items()) and set(bound) <= set(names)
-    drop_block = fix("delete the module block: load_inline writes one", edits, certain=same)
-    return drop_argument + drop_block
-
-
-def _block(node: Node) -> Node | None:
-    """Return the whole `PYBIND11_MODULE(...) {...}` at file scope."""
-    here = node
-    for outer in around(node):
-        if outer.type == "translation_unit":
-            return here if here is not node else None
-        here = outer
-    return None
+    yield from fix("delete the module block: load_inline writes one", edits, certain=same)
 
 
 def _two_bodies(extension: Extension, context: Context) -> Iterator[Finding]:
-    cuda = [(unit, f) for unit in extension.cuda for f in unit.functions if _counts(f)]
-    cpp = [(unit, f) for unit in extension.cpp for f in unit.functions if _counts(f)]
+    cuda = [(unit, f) for unit in extension.cuda for f in unit.functions if _clashes(f)]
+    cpp = [(unit, f) for unit in extension.cpp for f in unit.functions if _clashes(f)]
     if any(f.runs == "kernel" for _, f in cpp):
         return  # CUDA code in cpp_sources: BLD005 tells that
     for (unit, first), (other, second) in product(cpp, cuda):
-        if _same(first, second):
-            yield _finding(unit, first, other, second, context)
+        body = first.body
+        if first.name == second.name and signature(first) == signature(second) and body is not None:
+            where = f"line {other.place(second.node).line}"
+            head = len(unit.data[: body.start_byte].rstrip())
+            edit = unit.edit(head, body.end_byte, ";")
+            yield RULE.finding(
+                unit.place_span(first.node.start_byte, body.start_byte),
+                f"{first.name} has a body here and another one in cuda_sources ({where}): both files define it, and the library does not link",
+                evidence=confirming(context, KINDS, (first.name,)),
+                fixes=fix("keep only the prototype in cpp_sources", [edit], certain=True),
+            )
 
 
-def _finding(
-    unit: Unit, function: Function, other: Unit, first: Function, context: Context
-) -> Finding:
-    evidence = confirming(context, KINDS, (function.name,))
-    where = f"line {other.place(first.node).line}"
-    message = f"{function.name} has a body here and another one in cuda_sources ({where}): both files define it, and the library does not link"
-    body = function.body
-    return RULE.finding(
-        unit.place_span(function.node.start_byte, body.start_byte if body else 0)
-        if body is not None and body.start_byte > function.node.start_byte
-        else unit.place(function.node),
-        message,
-        confidence="proven" if evidence else "likely",
-        evidence=evidence,
-        fixes=_keep_one(unit, function),
-    )
-
-
-def _keep_one(unit: Unit, function: Function) -> tuple[Fix, ...]:
-    body = function.body
-    if body is None:
-        return ()
-    start = len((unit.data[: body.start_byte]).rstrip())
-    edit = unit.edit(start, body.end_byte, ";")
-    return fix("keep only the prototype in cpp_sources", [edit], certain=True)
-
-
-def _counts(function: Function) -> bool:
+def _clashes(function: Function) -> bool:
     """Whether a second body would clash: not for templates, local functions, and broken parses."""
+    local = function.template_parameters or LOCAL & set(function.qualifiers)
     return (
-        not function.template_parameters
-        and not LOCAL & set(function.qualifiers)
+        not local
         and known(function)
         and not any(
-            outer.type in {"class_specifier", "struct_specifier", "compound_statement", "ERROR"}
+            outer.type in SCOPES
             or outer.type.startswith("preproc")
             or (outer.type == "namespace_definition" and outer.child_by_field_name("name") is None)
             for outer in around(function.node)
@@ -144,23 +102,7 @@ def _counts(function: Function) -> bool:
     )
 
 
-def _same(first: Function, second: Function) -> bool:
-    return (
-        first.name == second.name
-        and first.node != second.node
-        and signature(first) == signature(second)
-    )
-
-
-RULE = Rule(
-    code="BLD004",
-    name="duplicate-definition",
-    severity="error",
-    summary="The same symbol is defined twice, so compiling or linking fails.",
-    why="With `functions=` load_inline writes a PYBIND11_MODULE of its own; a second one in the sources defines the entry point again. A "
-    "function with a body in cpp_sources and in cuda_sources is compiled twice as well.",
-    bad=(
-        '''
+_BAD = '''
 import torch
 from torch.utils.cpp_extension import load_inline
 src = """
@@ -172,32 +114,16 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
 """
 ext = load_inline(name="e", cpp_sources="torch::Tensor f(torch::Tensor x);",
                   cuda_sources=src, functions=["f"])
-''',
-        """
-import torch
-from torch.utils.cpp_extension import load_inline
-cpp = "torch::Tensor f(torch::Tensor x) { return x; }"
-cuda = "torch::Tensor f(at::Tensor x) { return x * 2; }"
-ext = load_inline(name="e", cpp_sources=cpp, cuda_sources=cuda, functions=["f"])
-""",
-    ),
-    good='''
-import torch
-from torch.utils.cpp_extension import load_inline
-src = """
-#include <torch/extension.h>
-static int twice(int a) { return 2 * a; }
-static float twice(float a) { return 2 * a; }
-template <typename T> T half(T a) { return a / 2; }
-template <> int half<int>(int a) { return a >> 1; }
-torch::Tensor f(torch::Tensor x) { return x; }
-torch::Tensor f(torch::Tensor x, int n) { return x; }
-__global__ void relu(float* y, int n) { CUDA_KERNEL_LOOP(i, n) { y[i] = max(y[i], 0.f); } }
-__global__ void twice(float* y, int n) { CUDA_KERNEL_LOOP(i, n) { y[i] *= 2; } }
-PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("f", &half<int>); }
-"""
-ext = load_inline(name="e", cpp_sources="", cuda_sources=src)
-''',
+'''
+RULE = Rule(
+    code="BLD004",
+    name="duplicate-definition",
+    severity="error",
+    summary="The same symbol is defined twice, so compiling or linking fails.",
+    why="With `functions=` load_inline writes a PYBIND11_MODULE of its own; a second one in the sources defines the entry point again. A "
+    "function with a body in cpp_sources and in cuda_sources is compiled twice as well.",
+    bad=_BAD,
+    good=_BAD.replace(', functions=["f"]', ""),
     detects=("text", "build"),
     languages=("cuda",),
     guards="Loop macros inside functions, which look like definitions, overloads, templates, static and inline functions, anonymous namespaces and code under "

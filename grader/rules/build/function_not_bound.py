@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
 from grader.records import Context, Edit, Finding, Fix
 from grader.rules.rule import Rule
+from grader.source import Extension, Source
 from grader.source.analysis.diagnostics import confirming
 from grader.source.analysis.exports import to_export
 from grader.source.code_edits import add_declarations, fix, prototype, replace
 from grader.source.cuda_code import cuda_code
 from grader.source.python_code import PythonCode, python_code
+from grader.source.scopes import dotted
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from grader.source import Extension, Source
+BINDERS = {"PYBIND11_MODULE", "TORCH_LIBRARY", "TORCH_LIBRARY_FRAGMENT", "PyInit"}
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
@@ -31,187 +30,124 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         yield from _nothing_bound(source, extension, context)
     for variable, extensions in by_variable.items():
         exported = _exported(extensions)
-        if exported:
-            yield from _uses(source, code, variable, extensions, exported, context)
-            yield from _calls(source, code, variable, exported, context)
+        aliases = _aliases(code, variable) if exported else set()
+        if exported and aliases:
+            yield from _taken(source, code, aliases, extensions, exported, context)
+            yield from _called(source, code, aliases, exported, context)
 
 
 def _nothing_bound(source: Source, extension: Extension, context: Context) -> Iterator[Finding]:
-    if extension.call != "load_inline" or not extension.complete:
+    given = extension.keywords
+    module = given.get("is_python_module")
+    plain = isinstance(module, ast.Constant) and module.value is False
+    texts = extension.units if extension.call == "load_inline" and extension.readable else ()
+    bound = "functions" in given or "cpp_sources" not in given or plain
+    if not texts or bound or len(extension.node.args) > 4 or any(unit.bindings for unit in texts):
         return
-    if "cpp_sources" not in extension.keywords:
-        return  # the call itself fails first (BLD017)
-    bound = "functions" in extension.keywords or any(unit.bindings for unit in extension.units)
-    other = {"PYBIND11_MODULE", "TORCH_LIBRARY", "TORCH_LIBRARY_FRAGMENT", "PyInit"}
-    if bound or _switched_off(extension) or len(extension.node.args) > 4:
+    if any(name in cuda_code(unit).names for unit in texts for name in BINDERS):
         return
-    if any(name in cuda_code(unit).names for unit in extension.units for name in other):
-        return
-    if not all(unit.resolved for unit in extension.units) or not extension.units:
-        return
-    evidence = confirming(context, ("no-module-function",))
-    declared = [
-        function.name
-        for unit in extension.cpp
-        for function in (*unit.functions, *unit.declarations)
-        if "Tensor" in function.return_type or function.return_type == "void"
-    ]
+    kinds = ("Tensor", "void")
+    names = [f.name for f in extension.declared if any(kind in f.return_type for kind in kinds)]
+    own = [] if names else to_export(source, extension, extension.cuda)
+    names = names or [function.name for function in own]
     at = source.span(extension.node)[1] - 1
     glue = "" if source.code[:at].rstrip().endswith((",", "(")) else ", "
-    own = [] if declared else to_export(source, extension, extension.cuda)
-    names = declared or [function.name for function in own]
     edits: list[Edit | None] = [Edit(start=at, end=at, text=f"{glue}functions={names!r}")]
     if own:
         edits.append(add_declarations(source, extension, [prototype(one) for one in own]))
     yield RULE.finding(
         source.place(extension.node),
         "load_inline gets no functions= and no source has a PYBIND11_MODULE: the library exports nothing, and importing it fails",
-        confidence="proven" if evidence else "likely",
-        evidence=evidence,
+        evidence=confirming(context, ("no-module-function",)),
         fixes=fix("list the functions to export", edits, certain=True) if names else (),
     )
 
 
-def _switched_off(extension: Extension) -> bool:
-    value = extension.keywords.get("is_python_module")
-    return isinstance(value, ast.Constant) and value.value is False
-
-
-def _exported(extensions: list[Extension]) -> set[str] | None:
+def _exported(extensions: Sequence[Extension]) -> set[str] | None:
     """Return the exported names; None where they can't be told."""
     names: set[str] = set()
     for extension in extensions:
-        if extension.call != "load_inline" or not extension.complete:
-            return None
-        if "functions" in extension.keywords and extension.functions is None:
-            return None
-        if not all(unit.resolved for unit in extension.units):
+        unread = "functions" in extension.keywords and extension.functions is None
+        if extension.call != "load_inline" or not extension.readable or unread:
             return None
         names.update(extension.functions or ())
         names.update(binding.name for unit in extension.units for binding in unit.bindings)
     return names
 
 
-def _uses(
+def _aliases(code: PythonCode, variable: str) -> set[str]:
+    """Return how the program spells the extension: its variable, and what is only ever bound to it."""
+    assigned: dict[str, set[str]] = {}
+    for node in code.of(ast.Assign):
+        for target in filter(None, map(dotted, node.targets)):
+            assigned.setdefault(target, set()).add(dotted(node.value))
+    if assigned.get(variable, set()) - {"", variable}:
+        return set()
+    return {variable, *(name for name, values in assigned.items() if values == {variable})}
+
+
+def _taken(
     source: Source,
     code: PythonCode,
-    variable: str,
-    extensions: list[Extension],
+    aliases: set[str],
+    extensions: Sequence[Extension],
     exported: set[str],
     context: Context,
 ) -> Iterator[Finding]:
-    aliases = _aliases(code, variable)
-    seen: set[str] = set()
+    """Report attributes of the extension that it does not have."""
+    seen = {*exported, *_asked_for(code)}
     for node in code.of(ast.Attribute):
-        name = node.attr
-        if not isinstance(node.ctx, ast.Load) or _spelled(node.value) not in aliases:
+        name, loaded = node.attr, isinstance(node.ctx, ast.Load)
+        if not loaded or dotted(node.value) not in aliases or name in seen or name[:2] == "__":
             continue
-        if name in exported or name.startswith("__") or name in seen:
-            continue
-        if _guarded(code, node, name):
-            continue
-        seen.add(name)
-        evidence = confirming(context, ("python-attribute",), (name,), run=True)
-        yield RULE.finding(
-            source.place(node),
-            f"the extension exports {', '.join(sorted(exported))}, but Python calls {_spelled(node)}: that ends in an AttributeError",
-            confidence="proven" if evidence else "likely",
-            evidence=evidence,
-            fixes=_fixes(source, node, extensions, exported),
-        )
+        if not any(isinstance(outer, ast.Try) for outer in code.ancestors(node)):
+            seen.add(name)
+            yield RULE.finding(
+                source.place(node),
+                f"the extension exports {', '.join(sorted(exported))}, but Python calls {dotted(node)}: that ends in an AttributeError",
+                evidence=confirming(context, ("python-attribute",), (name,), run=True),
+                fixes=_fixes(source, node, extensions[-1], exported),
+            )
 
 
-def _aliases(code: PythonCode, variable: str) -> set[str]:
-    """Return how the program spells the extension: its variable, and attributes bound to it."""
-    names = {variable}
-    assigned: dict[str, set[str]] = {}
-    for node in code.of(ast.Assign):
-        for target in node.targets:
-            if spelled := _spelled(target):
-                assigned.setdefault(spelled, set()).add(_spelled(node.value))
-    for spelled, values in assigned.items():
-        if values == {variable}:
-            names.add(spelled)
-    if assigned.get(variable, set()) - {"", variable}:
-        return set()
-    return names
-
-
-def _spelled(node: ast.AST) -> str:
-    match node:
-        case ast.Name(id=name):
-            return name
-        case ast.Attribute(value=ast.Name(id=owner), attr=name):
-            return f"{owner}.{name}"
-        case ast.Attribute(value=value, attr=name):
-            inner = _spelled(value)
-            return f"{inner}.{name}" if inner else ""
-        case _:
-            return ""
-
-
-def _guarded(code: PythonCode, node: ast.AST, name: str) -> bool:
-    """Whether the program asks first (`hasattr`, or `except AttributeError`)."""
-    asked = any(
-        called == "hasattr"
-        and len(call.args) == 2
-        and isinstance(call.args[1], ast.Constant)
-        and call.args[1].value == name
-        for called, call in code.calls
-    )
-    return asked or any(isinstance(outer, ast.Try) for outer in code.ancestors(node))
+def _asked_for(code: PythonCode) -> Iterator[str]:
+    """Yield the names that the program asks for first, `hasattr(ext, "f")`."""
+    for called, call in code.calls:
+        if called == "hasattr" and isinstance(call.args[-1], ast.Constant):
+            yield str(call.args[-1].value)
 
 
 def _fixes(
-    source: Source, node: ast.Attribute, extensions: list[Extension], exported: set[str]
+    source: Source, node: ast.Attribute, extension: Extension, exported: set[str]
 ) -> tuple[Fix, ...]:
-    extension = extensions[-1]
-    defined = {f.name: f for unit in extension.cuda for f in unit.functions}
-    declared = {f.name for unit in extension.cpp for f in (*unit.functions, *unit.declarations)}
-    listed = extension.keywords.get("functions")
+    defined, listed = extension.defined, extension.keywords.get("functions")
     if node.attr in defined and isinstance(listed, ast.List) and listed.elts:
         at = source.span(listed.elts[-1])[1]
         edits: list[Edit | None] = [Edit(start=at, end=at, text=f', "{node.attr}"')]
-        if node.attr not in declared:
+        if node.attr not in {function.name for function in extension.declared}:
             edits.append(add_declarations(source, extension, [prototype(defined[node.attr])]))
         return fix(f"export {node.attr}", edits, certain=True)
-    if len(exported) == 1:
-        only = next(iter(exported))
-        owner = source.text(node.value)
-        return fix(
-            f"call it by its exported name {only}", [replace(source, node, f"{owner}.{only}")]
-        )
-    return ()
+    only, owner = min(exported), source.text(node.value)
+    edit = replace(source, node, f"{owner}.{only}")
+    return fix(f"call it by its exported name {only}", [edit]) if len(exported) == 1 else ()
 
 
-def _calls(
-    source: Source, code: PythonCode, variable: str, exported: set[str], context: Context
+def _called(
+    source: Source, code: PythonCode, aliases: set[str], exported: set[str], context: Context
 ) -> Iterator[Finding]:
     """Report an extension that is called as if it were its function."""
-    aliases = _aliases(code, variable)
-    bound = sum(_binds(node, variable) for node in code.of(ast.Assign))
-    if bound != 1 or variable in code.functions:
-        return
     for node in code.of(ast.Call):
-        called = _spelled(node.func)
-        if called not in aliases:
-            continue
-        name = min(exported)
-        evidence = confirming(context, ("python-call",), ("module",), run=True)
-        yield RULE.finding(
-            source.place(node.func),
-            f"`{called}` is the extension, a module, and can't be called; its functions are {', '.join(sorted(exported))}",
-            confidence="proven" if evidence else "likely",
-            evidence=evidence,
-            fixes=fix(f"call {called}.{name}", [replace(source, node.func, f"{called}.{name}")])
-            if len(exported) == 1
-            else (),
-        )
-        return
-
-
-def _binds(node: ast.Assign, variable: str) -> bool:
-    return any(_spelled(target) == variable for target in node.targets)
+        called = dotted(node.func)
+        if called in aliases and called not in code.functions:
+            edit = replace(source, node.func, f"{called}.{min(exported)}")
+            fixes = fix(f"call {called}.{min(exported)}", [edit]) if len(exported) == 1 else ()
+            yield RULE.finding(
+                source.place(node.func),
+                f"`{called}` is the extension, a module, and can't be called; its functions are {', '.join(sorted(exported))}",
+                evidence=confirming(context, ("python-call",), ("module",), run=True),
+                fixes=fixes,
+            )
+            return
 
 
 RULE = Rule(
@@ -220,8 +156,7 @@ RULE = Rule(
     severity="error",
     summary="Python calls a function that the extension does not export, so the call ends in an AttributeError.",
     why="Only what is listed in `functions=`, or bound in a PYBIND11_MODULE of its own, can be called from Python.",
-    bad=(
-        """
+    bad="""
 import torch
 from torch.utils.cpp_extension import load_inline
 decl = "torch::Tensor fwd(torch::Tensor x);"
@@ -234,22 +169,6 @@ class ModelNew(torch.nn.Module):
     def forward(self, x):
         return self.op.forward(x)
 """,
-        """
-import torch
-from torch.utils.cpp_extension import load_inline
-ext = load_inline(name="e", cpp_sources="torch::Tensor f(torch::Tensor x);",
-                  cuda_sources="torch::Tensor f(torch::Tensor x) { return x; }")
-""",
-        """
-import torch
-from torch.utils.cpp_extension import load_inline
-src = "torch::Tensor f(torch::Tensor x) { return x; }"
-ext = load_inline(name="e", cpp_sources="torch::Tensor f(torch::Tensor x);", cuda_sources=src, functions=["f"])
-class ModelNew(torch.nn.Module):
-    def forward(self, x):
-        return ext(x)
-""",
-    ),
     good='''
 import torch
 from torch.utils.cpp_extension import load_inline

@@ -4,29 +4,16 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from grader.records import Context
+from grader.records import Context, Edit, Evidence, Finding
 from grader.rules.rule import Rule
+from grader.source import Source
 from grader.source.analysis.diagnostics import confirming
-from grader.source.code_edits import delete_item, delete_keyword, delete_statement, fix
-from grader.source.python_code import PythonCode, constant_text, python_code
+from grader.source.code_edits import delete_statement, drop_flags, fix
+from grader.source.python_code import constant_text, python_code
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from grader.records import Edit, Evidence, Finding
-    from grader.source import Source
-
-MARKS = (
-    "-arch",
-    "--gpu-architecture",
-    "-gencode",
-    "--generate-code",
-    "arch=compute_",
-    "compute_",
-    "sm_",
-)
+MARKS = ("-arch", "--gpu-architecture", "-gencode", "--generate-code", "arch=compute_", "compute_", "sm_")  # fmt: skip
 VARIABLE = "TORCH_CUDA_ARCH_LIST"
 MODEL = re.compile(r"\b(?:sm|compute)_(\d+)\b")
 DROPPED = 75
@@ -36,27 +23,29 @@ DROPPED = 75
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for architecture flags, and for the variable that chooses architectures."""
     evidence = confirming(context, ("gpu-architecture",))
-    yield from _flags(source, evidence)
-    code = python_code(source)
-    if code is not None:
-        yield from _variable(source, code, evidence)
+    for node, message, edits in (*_flags(source, evidence), *_variables(source)):
+        yield RULE.finding(
+            source.place(node),
+            message,
+            severity="error" if evidence else "warning",
+            evidence=evidence,
+            fixes=fix("leave the architecture to torch", edits),
+        )
 
 
-def _flags(source: Source, evidence: tuple[Evidence, ...]) -> Iterator[Finding]:
+Fixed = tuple[ast.AST, str, list[Edit | None]]
+"""Where a GPU model is fixed, what is said of it, and the edits that leave it open."""
+
+
+def _flags(source: Source, evidence: tuple[Evidence, ...]) -> Iterator[Fixed]:
     for extension in source.extensions:
         value = extension.keywords.get("extra_cuda_cflags")
         flags = [flag for flag in extension.cuda_cflags or () if flag.startswith(MARKS)]
         if flags and value is not None:
-            yield RULE.finding(
-                source.place(value),
-                _message(" ".join(flags), evidence),
-                severity="error" if evidence else "warning",
-                confidence="proven" if evidence else "likely",
-                evidence=evidence,
-                fixes=fix(
-                    "leave the architecture to torch", _without(source, extension.node, value)
-                ),
+            edits = drop_flags(
+                source, extension.node, "extra_cuda_cflags", lambda flag: flag.startswith(MARKS)
             )
+            yield value, _message(" ".join(flags), evidence), edits
 
 
 def _message(flags: str, evidence: tuple[Evidence, ...]) -> str:
@@ -67,41 +56,13 @@ def _message(flags: str, evidence: tuple[Evidence, ...]) -> str:
     return f"{flags} compiles for that GPU model only; on another one the kernels may not start (no kernel image is available){gone}"
 
 
-def _variable(
-    source: Source, code: PythonCode, evidence: tuple[Evidence, ...]
-) -> Iterator[Finding]:
-    for node in code.of(ast.Assign):
+def _variables(source: Source) -> Iterator[Fixed]:
+    code = python_code(source)
+    for node in code.of(ast.Assign) if code is not None else ():
         target = node.targets[0]
-        if (
-            isinstance(target, ast.Subscript)
-            and code.canonical(target.value) == "os.environ"
-            and constant_text(target.slice) == VARIABLE
-        ):
-            yield RULE.finding(
-                source.place(node),
-                f"{VARIABLE} = {code.text(node.value)} fixes the GPU models that the kernels are "
-                "compiled for; on another one they may not start",
-                severity="error" if evidence else "warning",
-                confidence="proven" if evidence else "likely",
-                evidence=evidence,
-                fixes=fix("leave the architecture to torch", [delete_statement(source, node)]),
-            )
-
-
-def _without(source: Source, call: ast.Call, value: ast.expr) -> list[Edit | None]:
-    """Return the edits that take the architecture flags out of a list of flags."""
-    if not isinstance(value, ast.List):
-        return [None]
-    drop: list[ast.expr] = []
-    for index, element in enumerate(value.elts):
-        written = constant_text(element) or ""
-        before = constant_text(value.elts[index - 1]) if index else ""
-        if written.startswith(MARKS) or before in {"-gencode", "-arch", "--generate-code"}:
-            drop.append(element)
-    if len(drop) == len(value.elts):
-        return [delete_keyword(source, call, "extra_cuda_cflags")]
-    end = source.span(value)[1]
-    return [delete_item(source, element, end) for element in drop]
+        if isinstance(target, ast.Subscript) and constant_text(target.slice) == VARIABLE:
+            said = f"{VARIABLE} = {source.text(node.value)} fixes the GPU models that the kernels are compiled for; on another one they may not start"
+            yield node, said, [delete_statement(source, node)]
 
 
 HEAD = "import os\nimport torch\nfrom torch.utils.cpp_extension import load_inline\n"
@@ -114,8 +75,7 @@ RULE = Rule(
     why="Without a flag torch compiles for the card that is there. A fixed architecture makes the same file fail on the next machine.",
     bad=(
         HEAD + 'ext = load_inline(name="e", cpp_sources="", cuda_sources="", functions=["f"],\n'
-        '                  extra_cuda_cflags=["-O3", "-arch=sm_90"])\n',
-        HEAD + 'os.environ["TORCH_CUDA_ARCH_LIST"] = "8.0"\n',
+        '                  extra_cuda_cflags=["-O3", "-arch=sm_90"])\n'
     ),
     good=HEAD + 'os.environ["MAX_JOBS"] = "4"\next = load_inline(name="e", cpp_sources="", '
     'cuda_sources="",\n    functions=["f"], extra_cuda_cflags=["-O3", "--use_fast_math"])\n',

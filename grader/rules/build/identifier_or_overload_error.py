@@ -1,43 +1,24 @@
-"""BLD015: what the compiler says where no other rule explains it, and Python idioms in C++."""
+"""BLD015: what the compiler says where no other rule explains it, and functions that forget their result."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from grader.records import Context, Evidence, Finding, Place
-from grader.rules.rule import Example, Rule
-from grader.source.analysis.diagnostics import confirming, explain, failures
-from grader.source.code_edits import fix, replace_node
-from grader.source.cpp_types import type_of
-from grader.source.cuda_code import around, cuda_code, one_line, read_call, text, units
+from grader.rules.rule import Rule
+from grader.source import Source
+from grader.source.analysis.diagnostics import Explained, explain, failures
+from grader.source.code_edits import fix
+from grader.source.cuda_code import cuda_code, text, units
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tree_sitter import Node
-
-    from grader.records import Fix
-    from grader.source import Source, Unit
-    from grader.source.analysis.diagnostics import Explained
-
-PLAIN = re.compile(r"^[a-z][a-z0-9]*(?:_[a-z0-9]+)*$")
-KNOWN = {"stdout", "stderr", "stdin", "errno", "self", "this", "half", "float2", "float3", "float4"}
 MANY = 6
-SHAPING = {"reshape", "view", "expand", "permute", "repeat"}
-PYTHON_WORDS = {"None": "nullptr", "True": "true", "False": "false"}
-PARTS = {"values": 0, "indices": 1}
-PAIRS = {"max", "min", "sort", "topk", "median", "mode", "kthvalue", "cummax", "cummin"}
-"""Functions that give values and indices."""
-KINDS = ("undefined-identifier", "undefined-in-device", "no-overload", "no-operator", "syntax")
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
-    """Take the compiler's errors one root cause at a time, then look for Python idioms."""
+    """Take the compiler's errors one root cause at a time, then look for what it only warns of."""
     yield from _from_evidence(source, context)
-    for unit in units(source):
-        yield from _from_idioms(unit, context)
-        yield from _unknown_names(unit, context)
+    yield from _without_return(source)
 
 
 # what the compiler said
@@ -52,7 +33,6 @@ def _from_evidence(source: Source, context: Context) -> Iterator[Finding]:
         yield RULE.finding(
             _of_the_helper(source, first) or first.place or _build_call(source),
             message[:400],
-            confidence="proven",
             evidence=group,
         )
 
@@ -131,229 +111,48 @@ def _build_call(source: Source) -> Place | None:
     return source.place(source.extensions[0].node) if source.extensions else None
 
 
-# what Python allows and C++ does not
-
-
-def _from_idioms(unit: Unit, context: Context) -> Iterator[Finding]:
-    for node, message, kinds, fixes in _idioms(unit):
-        place = unit.place(node)
-        evidence = confirming(context, kinds, lines=(place.line,))
-        yield RULE.finding(
-            place,
-            message,
-            confidence="proven" if evidence else "likely",
-            evidence=evidence,
-            fixes=fixes,
-        )
-
-
-Idiom = tuple["Node", str, tuple[str, ...], tuple["Fix", ...]]
-"""Where such a form stands, what is wrong with it, what compilers call that, and its fix."""
-
-
-def _idioms(unit: Unit) -> Iterator[Idiom]:
-    yield from _python_words(unit)
-    yield from _lists_without_braces(unit)
-    yield from _powers(unit)
-    yield from _named_parts(unit)
-    yield from _no_return(unit)
-
-
-def _python_words(unit: Unit) -> Iterator[Idiom]:
-    for word, cpp in PYTHON_WORDS.items():
-        for node in cuda_code(unit).names.get(word, ())[:1]:
-            if node.type == "identifier" and word not in unit.macros:
-                made = fix(f"write {cpp}", [replace_node(unit, node, cpp)])
-                yield node, f"{word} is Python; C++ writes {cpp}", KINDS, made
-
-
-def _lists_without_braces(unit: Unit) -> Iterator[Idiom]:
-    """Look for `x.reshape(a, b)`: C++ takes one list of sizes."""
-    for call in cuda_code(unit).calls:
-        given = call.arguments
-        if call.name not in SHAPING or call.object is None or len(given) < 2:
-            continue
-        numbers = all(type_of(unit, one) in {"int", "long", "unsigned"} for one in given)
-        if numbers and type_of(unit, call.object) == "Tensor":
-            start, end = given[0].start_byte, given[-1].end_byte
-            edits = [unit.edit(start, start, "{"), unit.edit(end, end, "}")]
-            message = f"{call.name} takes one list of sizes in C++: {one_line(call.node)} needs braces around its arguments"
-            yield call.node, message, KINDS, fix("put the sizes in braces", edits, certain=True)
-
-
-def _named_parts(unit: Unit) -> Iterator[Idiom]:
-    """Look for `torch::max(x, dim).values`: in C++ it is a tuple without names."""
-    for node in cuda_code(unit).of("field_expression"):
-        made, part = node.child_by_field_name("argument"), text(node.child_by_field_name("field"))
-        if made is None or made.type != "call_expression" or part not in PARTS:
-            continue
-        call = read_call(made)
-        if call.last in PAIRS and len(call.arguments) >= (1 if call.object is not None else 2):
-            taken = f"std::get<{PARTS[part]}>"
-            edit = replace_node(unit, node, f"{taken}({text(made)})")
-            message = f"{call.last} gives a std::tuple in C++, which has no `{part}`: {taken}(...)"
-            yield node, message, ("no-member",), fix(f"take it with {taken}", [edit], certain=True)
-
-
-def _no_return(unit: Unit) -> Iterator[Idiom]:
-    """Look for functions that promise a tensor and have no `return`: what the caller gets is anything."""
-    code = cuda_code(unit)
-    for function in unit.host_functions:
-        body = function.body
-        if body is None or not function.return_type.endswith("Tensor"):
-            continue
-        if any(code.under(body, "return_statement")) or any(code.under(body, "throw_statement")):
-            continue
-        made = [
-            text(node.child_by_field_name("declarator"))
-            for node in code.under(body, "init_declarator")
-            if text(node.child_by_field_name("value")).startswith(("torch::", "at::"))
-        ]
-        end = body.end_byte - 1
-        last = unit.edit(end, end, f"    return {made[-1]};\n") if made else None
-        message = f"{function.name} promises a {function.return_type} and returns nothing"
-        yield function.node, message, (), fix(f"return {made[-1]}", [last]) if made else ()
-
-
-def _powers(unit: Unit) -> Iterator[Idiom]:
-    for node in cuda_code(unit).of("binary_expression"):
-        left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
-        if left is None or right is None or right.type != "pointer_expression":
-            continue
-        exponent = right.child_by_field_name("argument")
-        operator = text(node.child_by_field_name("operator"))
-        if operator == "*" and exponent is not None and exponent.type == "number_literal":
-            square = text(exponent) in {"2", "2.0", "2.0f"} and left.type == "identifier"
-            edit = replace_node(unit, node, f"({text(left)} * {text(left)})")
-            message = f"{one_line(node)}: C++ has no ** operator, this multiplies by what a number points to"
-            fixes = fix("write the product", [edit]) if square else ()
-            yield node, message, ("no-operator", "syntax"), fixes
-
-
-# names that nothing defines
-
-
-def _unknown_names(unit: Unit, context: Context) -> Iterator[Finding]:
-    code = cuda_code(unit)
-    if unit.tree.has_error or not unit.resolved or any(code.of("preproc_function_def")):
-        return
-    if any(header.endswith((".h", ".hpp", ".cuh")) and "/" not in header and
-           not header.startswith(("cuda", "math", "std", "float", "limits", "cub", "mma", "curand",
-                                  "assert", "string", "device", "vector", "cooperative"))
-           for header in unit.includes):  # fmt: skip
-        return
-    for name, nodes in code.names.items():
-        if not PLAIN.match(name) or name in KNOWN or name in unit.macros:
-            continue
-        plain = [node for node in nodes if node.type == "identifier"]
-        if len(plain) < len(nodes) or any(_introduces(node) for node in plain):
-            continue
-        used = [node for node in plain if _is_use(node) and code.in_device_code(node)]
-        if used:
-            evidence = confirming(context, KINDS, (name,))
+def _without_return(source: Source) -> Iterator[Finding]:
+    """Look for functions that promise a tensor and have no `return`: compilers only warn, and what the caller gets is anything."""
+    for unit in units(source):
+        code = cuda_code(unit)
+        for function in unit.host_functions:
+            body = function.body
+            if body is None or not function.return_type.endswith("Tensor"):
+                continue
+            ends = (*code.under(body, "return_statement"), *code.under(body, "throw_statement"))
+            if ends:
+                continue
+            made = [
+                text(node.child_by_field_name("declarator"))
+                for node in code.under(body, "init_declarator")
+                if text(node.child_by_field_name("value")).startswith(("torch::", "at::"))
+            ]
+            end = body.end_byte - 1
+            edits = [unit.edit(end, end, f"    return {name};\n") for name in made[-1:]]
             yield RULE.finding(
-                unit.place(used[0]),
-                f"{name} is used here, but nothing in the CUDA text defines it",
-                confidence="proven" if evidence else "likely",
-                evidence=evidence,
+                unit.place(function.node),
+                f"{function.name} promises a {function.return_type} and returns nothing",
+                fixes=fix(f"return {''.join(made[-1:])}", edits),
             )
 
 
-def _introduces(node: Node) -> bool:
-    """Whether an identifier stands where a name is introduced, of whatever kind."""
-    parent = node.parent
-    return parent is not None and (
-        (parent.type.endswith(("declarator", "declaration", "specifier"))
-        and parent.child_by_field_name("value") != node
-        and parent.child_by_field_name("size") != node)
-        or parent.type in {"for_range_loop", "lambda_capture_specifier", "enumerator",
-                           "structured_binding_declarator", "labeled_statement",
-                           "goto_statement", "asm_expression", "attribute",
-                           "template_parameter_list",
-                           "lambda_capture_initializer", "parameter_list", "preproc_def",
-                           "preproc_ifdef", "preproc_defined", "concept_definition"}
-    )  # fmt: skip
-
-
-def _is_use(node: Node) -> bool:
-    parent = node.parent
-    if parent is None or parent.type in {"qualified_identifier", "template_function"}:
-        return False
-    if parent.type == "call_expression" and parent.child_by_field_name("function") == node:
-        return False
-    if any(outer.type.startswith(("preproc", "gnu_asm", "attribute")) for outer in around(node)):
-        return False
-    return parent.type in {
-        "binary_expression", "subscript_expression", "subscript_argument_list", "argument_list",
-        "assignment_expression", "parenthesized_expression", "return_statement", "cast_expression",
-        "update_expression", "unary_expression", "init_declarator", "conditional_expression",
-    }  # fmt: skip
-
-
-KERNEL = """
-__global__ void k(const float* x, float* y, int n) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) y[i] = x[i] * SCALE;
-}
+_BAD = """
 torch::Tensor f(torch::Tensor x) {
-    auto y = torch::empty_like(x);
-    k<<<1, 32>>>(x.data_ptr<float>(), y.data_ptr<float>(), 32);
-    return y;
+    auto y = torch::relu(x);
 }
 """
-
 RULE = Rule(
     code="BLD015",
     name="identifier-or-overload-error",
     severity="error",
     summary="The C++ text uses a name that does not exist there, or calls a function in a form that C++ does not have.",
-    why="This is the compiler's own verdict, put into words, where no other rule explains it; and "
-    "some idioms of Python that no C++ compiler takes.",
-    bad=(
-        """
-torch::Tensor f(torch::Tensor x, int a, int b) {
-    return x.reshape(a, b);
-}
-""",
-        KERNEL.replace("SCALE", "scale_factor"),
-        KERNEL.replace("SCALE", "None"),
-        KERNEL.replace("x[i] * SCALE", "n ** 2"),
-        KERNEL.replace("return y;", "return torch::max(x, 1).values;"),
-        Example(
-            KERNEL.replace("SCALE", "2.0f"),
-            Context(
-                evidence=(
-                    Evidence(kind="compiler", code="error", text='identifier "c_in" is undefined'),
-                )
-            ),
-        ),
-    ),
-    good=(
-        KERNEL.replace("SCALE", "M_PI"),
-        """
-#define SCALE 2.0f
-enum Mode { first, second };
-struct Pair { float left; float right; };
-__global__ void k(const float* x, float* y, int n) {
-    auto [low, high] = Pair{1.0f, 2.0f};
-    // None of this is True
-    for (int i = threadIdx.x, step = blockDim.x; i < n; i += step) {
-        Pair pair = {x[i], x[i]};
-        auto twice = [=](float value) { return value * n; };
-        y[i] = twice(pair.left) * SCALE + low + high + (float)first + warpSize;
-    }
-    asm volatile("mov.u32 %0, %%laneid;" : "=r"(n));
-}
-torch::Tensor f(torch::Tensor x, int64_t a, int64_t b) {
-    return x.reshape({a, b}).view(-1);
-}
-""",
-    ),
+    why="This is the compiler's own verdict, put into words, where no other rule explains it.",
+    bad=_BAD,
+    good=_BAD.replace("auto y =", "return"),
     detects=("build", "text"),
     languages=("cuda",),
     guards="One finding for one cause: errors on one line and the broken grammar that an error "
-    "leaves behind belong together, and a rule that explains an error takes it over. Names are "
-    "only looked up in device code of texts that parse and have no macros with parameters.",
+    "leaves behind belong together, and a rule that explains an error takes it over.",
     fix="Semicolons, braces and parentheses that are missing or too many; C++ words for Python's, names as CUDA and torch write them, "
     "methods that are called, braces around lists of sizes; macros, constants and functions that kernels need, declared where they can use "
     "them; `const`, types and language standards that stand in the way; CUDA's own functions for torch's in device code; masks for "

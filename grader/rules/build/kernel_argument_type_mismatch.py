@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from grader.records import Context
+from tree_sitter import Node
+
+from grader.records import Context, Evidence, Finding, Fix
 from grader.rules.rule import Rule
+from grader.source import Kernel, Launch, Parameter, Source, Unit
 from grader.source.analysis.diagnostics import confirming
 from grader.source.analysis.written_through import written_through
 from grader.source.code_edits import fix
 from grader.source.cpp_types import canonical, type_of
 from grader.source.cuda_code import one_line, text
 from grader.source.rewriting.launch_arguments import SPELLED, as_parameter, pass_the_rest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tree_sitter import Node
-
-    from grader.records import Evidence, Finding, Fix
-    from grader.source import Kernel, Launch, Parameter, Source, Unit
 
 KINDS = ("argument-type", "argument-count", "no-conversion", "no-overload")
 NUMBERS = {"int", "unsigned", "long", "ulong", "ll", "ull", "float", "double", "bool", "short"}
@@ -53,7 +48,6 @@ def _launch(
         yield RULE.finding(
             place,
             f"{kernel.name} takes {most} argument{'s' * (most != 1)}, and this launch gives {given}",
-            confidence="proven" if evidence else "likely",
             evidence=evidence,
             fixes=pass_the_rest(unit, launch, kernel),
         )
@@ -79,7 +73,6 @@ def _finding(
     return RULE.finding(
         unit.place(argument),
         f"{one_line(argument, 40)} is {wrong}, but {kernel.name}'s parameter {parameter.name} is {parameter.type}",
-        confidence="proven" if evidence else "likely",
         evidence=evidence,
         fixes=_fixes(unit, owner, kernel, parameter, argument, wrong),
     )
@@ -158,6 +151,13 @@ def _variadic(kernel: Kernel) -> bool:
     return "..." in text(kernel.node.child_by_field_name("declarator"))
 
 
+_BAD = """
+__global__ void k(float* x, int n) { if (threadIdx.x < n) x[threadIdx.x] = 1.0f; }
+torch::Tensor f(torch::Tensor x) {
+    k<<<1, 32>>>(x, x.numel());
+    return x;
+}
+"""
 RULE = Rule(
     code="BLD014",
     name="kernel-argument-type-mismatch",
@@ -166,48 +166,8 @@ RULE = Rule(
     "const where a plain float pointer is expected.",
     why="A launch is checked like a call: the number of arguments and the type of each must fit. "
     "Tensors do not turn into pointers by themselves.",
-    bad=(
-        """
-__global__ void k(float* x, int n) { if (threadIdx.x < n) x[threadIdx.x] = 1.0f; }
-torch::Tensor f(torch::Tensor x) {
-    k<<<1, 32>>>(x, x.numel());
-    return x;
-}
-""",
-        """
-__global__ void k(float* x, float* y, int n) {
-    if (threadIdx.x < n) y[threadIdx.x] = x[threadIdx.x];
-}
-torch::Tensor f(torch::Tensor x) {
-    auto y = torch::empty_like(x);
-    const float* in = x.data_ptr<float>();
-    k<<<1, 32>>>(in, y.data_ptr<float>(), 32);
-    return y;
-}
-""",
-        """
-__global__ void k(float* x, int n) { x[threadIdx.x] = n; }
-torch::Tensor f(torch::Tensor x) {
-    k<<<1, 32>>>(x.data_ptr<float>());
-    return x;
-}
-""",
-    ),
-    good="""
-template <typename T> __global__ void k(const T* x, float* y, long n, float a = 1.0f) {
-    y[threadIdx.x] = x[threadIdx.x] * a * n;
-}
-__global__ void g(const float* bias, float* y) { y[0] = bias ? bias[0] : 0.0f; }
-torch::Tensor f(torch::Tensor x) {
-    auto y = torch::empty_like(x);
-    const float* none = nullptr;
-    const auto rows = x.size(0), cols = x.size(1);
-    dim3 grid(rows * cols, rows);
-    k<float><<<grid, 32>>>(x.data_ptr<float>(), (float*)y.data_ptr(), cols);
-    g<<<1, 32>>>(none, y.data_ptr<float>());
-    return y;
-}
-""",
+    bad=_BAD,
+    good=_BAD.replace("(x, x.numel())", "(x.data_ptr<float>(), x.numel())"),
     detects=("text", "build"),
     languages=("cuda",),
     guards="Numbers convert into each other and are not reported. Templates, overloaded kernels and types that are not sure are left "

@@ -5,15 +5,12 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Evidence, Finding, Fix, Place, ToolMessage
 from grader.rules.rule import Example, Rule
+from grader.source import Source
 from grader.source.analysis.triton import Kernel, kernels, launches
 from grader.source.code_edits import fix, replace
-
-if TYPE_CHECKING:
-    from grader.source import Source
 
 CAUSES: Mapping[str, str] = {
     "dot-shapes": "the inner dims of the two operands of `tl.dot` must be equal, and each dim at least what the hardware multiplies at once",
@@ -42,7 +39,6 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             yield RULE.finding(
                 _start_of_carried(source, item) or item.place,
                 f"{item.text.rstrip('.')}{f': {cause}' if cause else ''}",
-                confidence="proven",
                 evidence=(item,),
                 fixes=tuple(_fixes(source, item)),
             )

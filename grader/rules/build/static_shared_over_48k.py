@@ -2,190 +2,103 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from grader.records import Context
+from grader.records import Context, Evidence, Finding, Fix
 from grader.rules.rule import Rule
+from grader.source import Kernel, SharedArray, Source, Unit
 from grader.source.analysis.diagnostics import errors
-from grader.source.constants import fold, size_of
-from grader.source.cuda_code import around
 from grader.source.instantiations import (
     Instantiation,
+    array_size,
     calls_device_functions,
     instantiations,
 )
 from grader.source.rewriting.shared_arrays import make_dynamic, unstage
 from grader.source.rewriting.shared_sizes import cap, shrink
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from grader.records import Evidence, Finding, Fix
-    from grader.source import Kernel, SharedArray, Source, Unit
-
 LIMIT = 49_152
 """Bytes of static shared memory that ptxas allows a block, on every GPU."""
-
-
-@dataclass(frozen=True)
-class Sized:
-    """A shared array with its size for one instantiation."""
-
-    array: SharedArray
-    count: int
-    element: int
-    kind: str
-
-    @property
-    def bytes(self) -> int:
-        """Its size."""
-        return self.count * self.element
+Sized = tuple[int, int, SharedArray]
+"""The elements of an array, the bytes of each, and the array."""
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Add up the fixed arrays of each kernel, for each type it is instantiated with."""
     for unit in source.cuda:
         for kernel in unit.kernels:
-            yield from _kernel(source, unit, kernel, context)
+            arrays = _arrays(unit, kernel)
+            evidence = _refusals(context, kernel.name)
+            sizes = [_sized(unit, arrays, one) for one in instantiations(source.cuda, kernel)]
+            if arrays and (evidence or max(map(_bytes, sizes), default=0) > LIMIT):
+                yield _finding(unit, kernel, arrays, sorted(sizes, key=_bytes), evidence)
 
 
-def _kernel(source: Source, unit: Unit, kernel: Kernel, context: Context) -> Iterator[Finding]:
-    arrays = _arrays(unit, kernel)
-    evidence = _refusals(context, kernel.name)
-    if not arrays:
-        return
-    found: list[tuple[Sized, ...]] = [
-        sized
-        for instance in instantiations(source.cuda, kernel)
-        if (sized := _sized(unit, arrays, instance)) is not None
-    ]
-    worst = max(found, key=_total, default=())
-    if _total(worst) <= LIMIT and not evidence:
-        return
-    if not worst:
-        yield RULE.finding(
-            unit.place(arrays[0].node), evidence[0].text, confidence="proven", evidence=evidence
-        )
-        return
-    yield _finding(unit, kernel, found, worst, evidence)
+def _arrays(unit: Unit, kernel: Kernel) -> list[SharedArray]:
+    """Return the fixed arrays of a kernel and of the plain device functions that it calls."""
+    called = calls_device_functions(unit, kernel) if unit.device_functions else ()
+    plain = (f for f in unit.device_functions if f.name in called and not f.template_parameters)
+    return [array for owner in (kernel, *plain) for array in owner.shared if not array.dynamic]
+
+
+def _sized(unit: Unit, arrays: list[SharedArray], instance: Instantiation) -> list[Sized]:
+    found = ((array_size(unit, array, instance), array) for array in arrays)
+    return [(*size, array) for size, array in found if size is not None]
+
+
+def _bytes(sized: list[Sized]) -> int:
+    return sum(count * element for count, element, _ in sized)
 
 
 def _finding(
     unit: Unit,
     kernel: Kernel,
-    found: list[tuple[Sized, ...]],
-    worst: tuple[Sized, ...],
+    arrays: list[SharedArray],
+    sizes: list[list[Sized]],
     evidence: tuple[Evidence, ...],
 ) -> Finding:
-    largest = max(worst, key=lambda one: one.bytes)
-    totals = sorted({_total(sized) for sized in found}, reverse=True)
-    amounts = " and ".join(f"{total} bytes" for total in totals[:3])
-    kinds = {one.kind for sized in found for one in sized if one.array is largest.array}
-    each = f" ({', '.join(sorted(kinds))})" if len(kinds) > 1 else ""
-    overlap = _in_separate_blocks(worst) and largest.bytes <= LIMIT
+    worst = sizes[-1] if sizes else []
+    largest = max(worst, key=lambda one: one[0] * one[1], default=None)
+    array = largest[2] if largest else arrays[0]
+    totals = " and ".join(f"{total} bytes" for total in sorted({*map(_bytes, sizes)})[-3:])
+    sure = evidence or (largest and largest[0] * largest[1] > LIMIT)
     return RULE.finding(
-        unit.place(largest.array.node),
-        f"{largest.array.name} gives {kernel.name} {amounts} of fixed shared memory{each}; a block may have {LIMIT}"
+        unit.place(array.node),
+        f"{array.name} gives {kernel.name} {totals} of fixed shared memory; a block may have {LIMIT}"
         + (
-            ", and only sharing space between separate scopes could save it"
-            if overlap
-            else ", so ptxas refuses the kernel"
+            ", so ptxas refuses the kernel"
+            if sure
+            else ", and only arrays that share space save it"
         ),
-        severity="warning" if overlap and not evidence else "error",
-        confidence="proven" if evidence else "likely",
+        severity="error" if sure else "warning",
         evidence=evidence,
-        fixes=_fixes(unit, kernel, largest, worst),
+        fixes=_fixes(unit, kernel, worst, largest) if largest else (),
         kernels=(kernel.name,),
     )
 
 
-def _fixes(unit: Unit, kernel: Kernel, largest: Sized, worst: tuple[Sized, ...]) -> tuple[Fix, ...]:
+def _fixes(unit: Unit, kernel: Kernel, worst: list[Sized], largest: Sized) -> Iterator[Fix]:
+    count, element, array = largest
     launches = [one for one in unit.launches if one.kernel == kernel.name]
-    return (
-        *shrink(unit, kernel, largest.array, launches),
-        *unstage(unit, kernel, largest.array),
-        *(
-            make_dynamic(unit, kernel, largest.array, largest.count, largest.element, launches)
-            if _total(worst) - largest.bytes <= LIMIT
-            else ()
-        ),
-        *cap(unit, largest.array, largest.count),
-    )
-
-
-def _arrays(unit: Unit, kernel: Kernel) -> list[SharedArray]:
-    """Return the fixed arrays of a kernel and of the plain device functions that it calls."""
-    called = set(calls_device_functions(unit, kernel)) if unit.device_functions else set()
-    owners = [
-        kernel,
-        *(f for f in unit.device_functions if f.name in called and not f.template_parameters),
-    ]
-    return [array for owner in owners for array in owner.shared if not array.dynamic]
-
-
-def _sized(
-    unit: Unit, arrays: list[SharedArray], instance: Instantiation
-) -> tuple[Sized, ...] | None:
-    sized: list[Sized] = []
-    for array in arrays:
-        element = size_of(array.element_type, instance.types)
-        extents = [fold(unit, dim, instance.values, instance.types) for dim in array.dims]
-        if element is None or None in extents:
-            continue
-        count = 1
-        for extent in extents:
-            count *= extent or 0
-        kind = instance.types.get(array.element_type, array.element_type)
-        sized.append(Sized(array, count, element, kind))
-    return tuple(sized) or None
-
-
-def _total(sized: tuple[Sized, ...]) -> int:
-    return sum(one.bytes for one in sized)
-
-
-def _in_separate_blocks(sized: tuple[Sized, ...]) -> bool:
-    """Whether two arrays live in scopes that do not contain each other."""
-    scopes = [
-        next(
-            (outer for outer in around(one.array.node) if outer.type == "compound_statement"), None
-        )
-        for one in sized
-    ]
-    return any(
-        first is not None
-        and second is not None
-        and (first.end_byte <= second.start_byte or second.end_byte <= first.start_byte)
-        for first in scopes
-        for second in scopes
-    )
+    yield from shrink(unit, kernel, array, launches)
+    yield from unstage(unit, kernel, array)
+    if _bytes(worst) - count * element <= LIMIT:
+        yield from make_dynamic(unit, kernel, array, count, element, launches)
+    yield from cap(unit, array, count)
 
 
 def _refusals(context: Context, kernel: str) -> tuple[Evidence, ...]:
     """Return what ptxas said of this kernel; symbols carry the name with its length before it."""
+    names = (f"{len(kernel)}{kernel}", f"'{kernel}'")
     return tuple(
         item
         for item, meaning in errors(context)
-        if meaning is not None
-        and meaning.kind == "shared-memory"
-        and (
-            f"{len(kernel)}{kernel}" in item.said
-            or f"'{kernel}'" in item.said
-            or item.kernel == kernel
-        )
+        if meaning is not None and meaning.kind == "shared-memory"
+        if item.kernel == kernel or any(name in item.said for name in names)
     )
 
 
-RULE = Rule(
-    code="BLD009",
-    name="static-shared-over-48k",
-    severity="error",
-    summary="One block asks for more fixed shared memory than the compiler allows (48 KB), so ptxas refuses the kernel.",
-    why="The limit of fixed arrays is 49152 bytes on every GPU. More is only to be had as dynamic "
-    "shared memory, with an opt-in call before the launch, up to 99 to 227 KB by card.",
-    bad=(
-        """
+_BAD = """
 #define TILE 16384
 __global__ void k(const double* __restrict__ x, double* y) {
     __shared__ double tile[TILE];
@@ -197,51 +110,16 @@ torch::Tensor f(torch::Tensor x) {
     k<<<1, 256>>>(x.data_ptr<double>(), y.data_ptr<double>());
     return y;
 }
-""",
-        """
-template <typename T> __global__ void k(const T* x, T* y, int n) {
-    __shared__ T row[8 * 1024];
-    for (int i = threadIdx.x; i < n; i += blockDim.x) {
-        row[i] = x[blockIdx.x * n + i];
-    }
-    __syncthreads();
-    for (int i = threadIdx.x; i < n; i += blockDim.x) y[blockIdx.x * n + i] = row[i] * T(2);
-}
-torch::Tensor f(torch::Tensor x) {
-    auto y = torch::empty_like(x);
-    AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "f", [&] {
-        k<scalar_t><<<1, 256>>>(x.data_ptr<scalar_t>(), y.data_ptr<scalar_t>(), 5);
-    });
-    return y;
-}
-""",
-    ),
-    good=(
-        """
-template <typename T, int N> __global__ void k(const T* x, T* y, int n) {
-    __shared__ T row[N];
-    __shared__ float part[64][64 + 1];
-    row[threadIdx.x] = x[threadIdx.x];
-    y[threadIdx.x] = row[threadIdx.x] + part[0][0];
-}
-torch::Tensor f(torch::Tensor x) {
-    k<float, 4096><<<1, 256>>>(x.data_ptr<float>(), x.data_ptr<float>(), 5);
-    return x;
-}
-""",
-        """
-__global__ void k(float* y) {
-    extern __shared__ float row[];
-    row[threadIdx.x] = 1.0f;
-    y[threadIdx.x] = row[threadIdx.x];
-}
-torch::Tensor f(torch::Tensor x) {
-    cudaFuncSetAttribute(k, cudaFuncAttributeMaxDynamicSharedMemorySize, 96 * 1024);
-    k<<<1, 256, 96 * 1024>>>(x.data_ptr<float>());
-    return x;
-}
-""",
-    ),
+"""
+RULE = Rule(
+    code="BLD009",
+    name="static-shared-over-48k",
+    severity="error",
+    summary="One block asks for more fixed shared memory than the compiler allows (48 KB), so ptxas refuses the kernel.",
+    why="The limit of fixed arrays is 49152 bytes on every GPU. More is only to be had as dynamic "
+    "shared memory, with an opt-in call before the launch, up to 99 to 227 KB by card.",
+    bad=_BAD,
+    good=_BAD.replace("16384", "4096"),
     detects=("text", "build"),
     languages=("cuda",),
     guards="Macros, constants and template arguments are resolved; where a size stays unknown, the "

@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from grader.records import Context
+from grader.records import Context, Finding
 from grader.rules.rule import Rule
-from grader.source import nodes_under
+from grader.source import Source, nodes_under
 from grader.source.analysis.diagnostics import confirming
 from grader.source.python_code import PythonCode, python_code
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from grader.records import Finding
-    from grader.source import Source
 
 MODULE = {
     "training", "forward", "register_buffer", "register_parameter", "register_module", "add_module",
@@ -54,7 +48,6 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             yield RULE.finding(
                 source.place(node),
                 f"self.{name} is read here, and nothing sets it: AttributeError when forward runs",
-                confidence="proven" if evidence else "likely",
                 evidence=evidence,
                 names=(name,),
             )

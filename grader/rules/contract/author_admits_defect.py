@@ -3,32 +3,26 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from grader.records import Context, Evidence, Extraction, Finding, Place, Prose
 from grader.records.observed import wrong_results
 from grader.rules.rule import Example, Rule
+from grader.source import Source, Unit
 from grader.source.cuda_code import cuda_code, text, units
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from grader.source import Source
-
 ADMITS = re.compile(
-    r"\b(?:is|are|was|looks?|seems?|may be|might be|could be) (?:incomplete|incorrect|wrong|buggy|"
-    r"broken|not correct|not right|not complete|flawed)\b"
+    r"\b(?:is|are|was|looks?|seems?|may be|might be|could be) (?:in(?:complete|correct)|wrong|buggy|broken|flawed|not (?:correct|right|complete))\b"
     r"|\bis(?:n't| not) (?:being )?(?:correctly|properly|written|handled|correct|implemented)\b"
-    r"|\bnot (?:being )?(?:correctly|properly) (?:\w+)"
-    r"|\bshould be (?:fixed|corrected|rewritten)\b|\bneeds? to be (?:fixed|corrected|rewritten)\b"
+    r"|\bnot (?:being )?(?:correctly|properly) \w+|\b(?:should|needs? to) be (?:fixed|corrected|rewritten)\b"
     r"|\bplaceholder\b|\bin a real implementation\b|\bsimplified (?:version|implementation)\b"
     r"|\b(?:won't|will not|may not|might not|does not|doesn't) (?:work|compile|be correct)\b"
     r"|\bthere (?:is|are|might be) (?:some |an? )?(?:issues?|bugs?|errors?|problems?|mistakes?)\b",
     re.IGNORECASE,
 )
 IN_COMMENT = re.compile(
-    r"\b(?:TODO|FIXME|XXX)\b|\bplaceholder\b|\bin a real implementation\b|\bnot implemented\b"
-    r"|\bsimplified\b|\bfor simplicity\b|\bthis is (?:wrong|incorrect|incomplete)\b|\bdummy\b",
+    r"\b(?:TODO|FIXME|XXX|placeholder|in a real implementation|not implemented|simplified|for simplicity|dummy"
+    r"|this is (?:wrong|incorrect|incomplete))\b",
     re.IGNORECASE,
 )
 CODE_NOUN = re.compile(
@@ -37,8 +31,8 @@ CODE_NOUN = re.compile(
     re.IGNORECASE,
 )
 DOTS = re.compile(rb"<<<\s*(?:\.\.\.|\xe2\x80\xa6)\s*>>>")
-SENTENCE = re.compile(r"[^.!?\n]+(?:[.!?](?!\s|$)[^.!?\n]+)*[.!?]?")
-MANY = 3
+SENTENCE = re.compile(r"[^.!?\n\s][^.!?\n]*(?:[.!?](?!\s|$)[^.!?\n]+)*[.!?]?")
+LONGEST, MANY = 600, 3
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
@@ -49,59 +43,40 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     for line, sentences in list(by_line.items())[:MANY]:
         yield _prose(line, sentences)
     yield from _comments(source, wrong=bool(wrong_results(context)))
-    yield from _left_empty(source)
-
-
-def _left_empty(source: Source) -> Iterator[Finding]:
-    """Report kernels without a statement, and launches whose sizes are three dots: the code is yet to be written."""
     for unit in source.cuda:
-        empty = [
-            kernel
-            for kernel in unit.kernels
-            if kernel.parameters
-            and kernel.body is not None
-            and all(child.type == "comment" for child in kernel.body.named_children)
-        ]
-        if empty:
-            names = ", ".join(kernel.name for kernel in empty[:MANY])
-            yield RULE.finding(
-                unit.place(empty[0].node),
-                f"there is no code in {names}: what it is to compute is left to be written",
-                severity="error",
-                confidence="likely",
-            )
-        for dots in DOTS.finditer(unit.data):
-            yield RULE.finding(
-                unit.place_span(*dots.span()),
-                "three dots stand for the sizes of this launch: they are left to be written",
-                severity="error",
-                confidence="likely",
-            )
-            break
+        yield from _left_empty(unit)
+
+
+def _left_empty(unit: Unit) -> Iterator[Finding]:
+    """Report kernels without a statement, and launches whose sizes are three dots: the code is yet to be written."""
+    bodies = [
+        (k, k.body.named_children) for k in unit.kernels if k.body is not None and k.parameters
+    ]
+    empty = [k for k, inside in bodies if all(child.type == "comment" for child in inside)]
+    if empty:
+        names = ", ".join(kernel.name for kernel in empty[:MANY])
+        said = f"there is no code in {names}: what it is to compute is left to be written"
+        yield RULE.finding(unit.place(empty[0].node), said, severity="error")
+    dots = DOTS.search(unit.data)
+    if dots:
+        said = "three dots stand for the sizes of this launch: they are left to be written"
+        yield RULE.finding(unit.place_span(*dots.span()), said, severity="error")
 
 
 def admissions(extraction: Extraction | None) -> Iterator[tuple[int, str]]:
     """Yield the sentences after the code that say it is wrong, each with its line in the sample."""
     for prose in extraction.prose if extraction is not None else ():
-        if not prose.before_code:
-            yield from _sentences(prose)
-
-
-def _sentences(prose: Prose) -> Iterator[tuple[int, str]]:
-    for found in SENTENCE.finditer(prose.text):
-        sentence = found.group().strip()
-        if ADMITS.search(sentence) and CODE_NOUN.search(sentence) and len(sentence) < 600:
-            line = prose.line + prose.text.count(
-                "\n", 0, found.start() + len(found.group()) - len(found.group().lstrip())
-            )
-            yield line, sentence
+        for found in SENTENCE.finditer(prose.text) if not prose.before_code else ():
+            said = found.group().strip()
+            if ADMITS.search(said) and CODE_NOUN.search(said) and len(said) < LONGEST:
+                yield prose.line + prose.text.count("\n", 0, found.start()), said
 
 
 def _prose(line: int, sentences: list[str]) -> Finding:
     place = Place(
         line=line, end_line=line, sample_line=line, language="text", excerpt=sentences[0][:200]
     )
-    quotes = [one if len(one) <= 200 else f"{one[:197]}..." for one in sentences[:MANY]]
+    quotes = (one if len(one) <= 200 else f"{one[:197]}..." for one in sentences[:MANY])
     said = " ... ".join(quotes)
     return RULE.finding(
         place,
@@ -113,18 +88,16 @@ def _prose(line: int, sentences: list[str]) -> Finding:
 
 def _comments(source: Source, *, wrong: bool) -> Iterator[Finding]:
     """Quote comments; where results are wrong, what they leave out may be why."""
-    found = 0
-    for unit in units(source):
-        for node in cuda_code(unit).of("comment"):
-            comment = " ".join(text(node).strip("/* \n").split())
-            if IN_COMMENT.search(comment) and found < MANY:
-                found += 1
-                yield RULE.finding(
-                    unit.place(node),
-                    f'a comment says that something is left out: "{comment[:200]}"',
-                    severity="warning" if wrong else "note",
-                    confidence="possible",
-                )
+    every = ((unit, node) for unit in units(source) for node in cuda_code(unit).of("comment"))
+    found = [(unit, node) for unit, node in every if IN_COMMENT.search(text(node))]
+    for unit, node in found[:MANY]:
+        comment = " ".join(text(node).strip("/* \n").split())
+        yield RULE.finding(
+            unit.place(node),
+            f'a comment says that something is left out: "{comment[:200]}"',
+            severity="warning" if wrong else "note",
+            confidence="possible",
+        )
 
 
 RULE = Rule(
@@ -136,10 +109,6 @@ RULE = Rule(
     "and no proof: the prose also doubts what is right.",
     bad=(
         "__global__ void k(float* y) {\n    // implement the sum here\n}",
-        (
-            "// simplified: assumes that dim fits into one block\n"
-            "__global__ void k(float* y) { y[threadIdx.x] = 1.0f; }"
-        ),
         Example(
             "__global__ void k(float* y) { y[threadIdx.x] = 1.0f; }",
             Context(

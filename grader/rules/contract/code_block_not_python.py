@@ -6,16 +6,12 @@ import ast
 import re
 import textwrap
 import warnings
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from grader.records import Context, Edit, Evidence, Finding, Fix
 from grader.rules.rule import Rule
+from grader.source import Source
 from grader.source.code_edits import delete_line
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from grader.source import Source
 
 FENCE = re.compile(r"^\s*(?:```|~~~)")
 DETECTED = re.compile(r" \(detected at line \d+\)")
@@ -32,7 +28,6 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
     yield RULE.finding(
         place,
         f"this is no Python, so nothing was built or run: {said}",
-        confidence="proven",
         evidence=(Evidence(kind="python", code="SyntaxError", text=said, place=place),),
         fixes=_fixes(source),
     )
@@ -83,6 +78,7 @@ def _parses(code: str) -> bool:
     return bool(code.strip())
 
 
+_BAD = 'import torch\nsrc = "__global__ void k() {}"\n```\nfloat sum = 0.0f;\n'
 RULE = Rule(
     code="EXT001",
     name="code-block-not-python",
@@ -90,11 +86,10 @@ RULE = Rule(
     summary="The answer cannot even be read as Python, so nothing was built or measured.",
     why="A stray fence, text after the last statement, a string that is never closed or an answer "
     "that was cut off: Python refuses the whole file.",
-    bad=(
-        'import torch\nsrc = "__global__ void k() {}"\n```\nfloat sum = 0.0f;\n',
-        'import torch\nsrc = """\n__global__ void k() {}\nclass ModelNew:\n    pass\n',
+    bad=_BAD,
+    good=_BAD.replace('"__global__ void k() {}"', '"""\n__global__ void k() {}').replace(
+        "float sum = 0.0f;", '"""'
     ),
-    good='import torch\nsrc = """\n__global__ void k() {}\n```\n"""\n',
     detects=("text",),
     guards="What stands inside a string is not looked at. The repairs are only offered when the text parses after them.",
     fix="Cuts stray fences and tags, or what follows the code; removes a common indentation; takes the `f` from strings that hold the "

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from grader.languages import readings
-from grader.records import Context
+from grader.records import Context, Finding
 from grader.rules.rule import Rule
+from grader.source import Source
 from grader.source.python_code import PythonCode, python_code
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from grader.records import Finding
-    from grader.source import Source
 
 OTHER_BACKENDS = ("triton", "cutlass", "tilelang", "cupy", "numba", "pycuda", "cuda.core", "taichi",
                   "thunderkittens", "helion", "warp")  # fmt: skip
@@ -108,32 +103,10 @@ RULE = Rule(
     why="A grader imports ModelNew and expects its forward to run a kernel that was built with "
     "load_inline. Without one of the two there is nothing to grade.",
     bad=(
-        (
-            "import torch\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n"
-            "        return torch.relu(x)\n"
-        ),
-        "import torch\nclass Model(torch.nn.Module):\n    pass\n",
-        (
-            "import torch\nfrom torch.utils.cpp_extension import load_inline\n"
-            'src = "torch::Tensor f(torch::Tensor x) { return at::relu(x); }"\n'
-            'ext = load_inline(name="e", cpp_sources="torch::Tensor f(torch::Tensor x);",\n'
-            '                  cuda_sources=src, functions=["f"])\n'
-            "class ModelNew(torch.nn.Module):\n    def forward(self, x):\n        return ext.f(x)\n"
-        ),
+        "import torch\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n"
+        "        return torch.relu(x)\n"
     ),
-    good=(
-        f"torch::Tensor f(torch::Tensor x) {{\n    return x;\n}}\n{KERNEL}",
-        (
-            "import torch\nimport triton\n@triton.jit\ndef k(p):\n    pass\n"
-            "class ModelNew(torch.nn.Module):\n    pass\n"
-        ),
-        (
-            "import torch\nfrom torch.utils import cpp_extension\n"
-            "class ModelNew(torch.nn.Module):\n    def __init__(self):\n        "
-            "super().__init__()\n"
-            '        self.ext = cpp_extension.load(name="e", sources=["k.cu"])\n'
-        ),
-    ),
+    good=f"torch::Tensor f(torch::Tensor x) {{\n    return x;\n}}\n{KERNEL}",
     detects=("text",),
     guards="Triton, CuTe and other compilers are other backends and left alone; extensions from "
     "files count as CUDA; strings that can't be read in full count as kernels.",

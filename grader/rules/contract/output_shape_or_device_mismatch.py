@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from grader.records import Context, Edit, Evidence, Finding, Place
-from grader.rules.rule import Example, Rule
-from grader.source import nodes_under
+from tree_sitter import Node
+
+from grader.records import Context, Edit, Finding, Fix, MissingGradient, Place
+from grader.rules.rule import Rule
+from grader.source import Source, nodes_under
 from grader.source.code_edits import fix
 from grader.source.cpp_types import type_of
-from grader.source.cuda_code import Call, cuda_code, descendants, read_call, text, units
+from grader.source.cuda_code import cuda_code, read_call, text, units
 from grader.source.python_code import Function, PythonCode, python_code
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tree_sitter import Node
-
-    from grader.source import Source, Unit
 
 FORMS = ("shape", "dtype", "device", "count", "type")
 OFF_THE_GPU = {"cpu", "numpy", "tolist"}
@@ -27,134 +22,93 @@ OFF_THE_GPU = {"cpu", "numpy", "tolist"}
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for results that are moved off the GPU, and for mismatches of form that runs showed."""
     code = python_code(source)
-    seen = _observed(context)
-    hinted = False
-    if code is not None:
-        for call in _moved(code):
-            hinted = True
-            yield _python(source, call, [one for one in seen if _form(one) in {"device", "type"}])
-    for unit in units(source):
-        for moved in _moved_in_cpp(unit):
-            hinted = True
-            yield _cpp(unit, moved, [one for one in seen if _form(one) == "device"])
-    if seen and not hinted:
+    forms = (item for item in context.seen("mismatch", "probe") if item.code in FORMS)
+    seen = [item for item in forms if not isinstance(item.details, MissingGradient)]
+    moved = [*_moved(source, code), *_moved_in_cpp(source)]
+    for place, name, fixes in moved:
         yield RULE.finding(
-            _where_returned(source, code, _form(seen[0])),
+            place,
+            f"the result is returned through .{name}(): it is on the CPU, while the reference's result "
+            "is on the GPU, so the comparison fails whatever the numbers are",
+            evidence=[item for item in seen if item.code in {"device", "type"}],
+            fixes=fixes,
+            other_form=True,
+        )
+    if seen and not moved:
+        yield RULE.finding(
+            _where_returned(source, code, seen[0].code),
             seen[0].text,
-            confidence="proven",
             evidence=seen,
             other_form=True,
             cause="form",
         )
 
 
-def _observed(context: Context) -> list[Evidence]:
-    return [item for item in context.seen("mismatch", "probe") if _form(item) in FORMS]
+Moved = tuple[Place, str, tuple[Fix, ...]]
+"""Where a result leaves the GPU, by which method, and the fix that leaves it there."""
 
 
-def _form(item: Evidence) -> str:
-    return item.code
+def _left_there(edit: Edit) -> tuple[Fix, ...]:
+    return fix("leave the result on the GPU", [edit], certain=True)
 
 
-def _moved(code: PythonCode) -> Iterator[ast.Call]:
+def _moved(source: Source, code: PythonCode | None) -> Iterator[Moved]:
     """Yield the calls that take a result of forward off the GPU."""
-    forward = code.method("forward")
-    if forward is None:
+    forward = code.method("forward") if code is not None else None
+    if code is None or forward is None:
         return
     for node in nodes_under(forward):
-        if isinstance(node, ast.Return) and node.value is not None:
-            if code.function_of(node) is not forward:
-                continue
-            for value in _values(node.value):
-                call = _resolved(forward, value, node)
-                if call is not None and _leaves(code, call):
-                    yield call
+        if isinstance(node, ast.Return) and code.function_of(node) is forward:
+            given = node.value
+            for value in given.elts if isinstance(given, ast.Tuple | ast.List) else [given]:
+                call = _made(forward, value, node.lineno)
+                if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
+                    if _leaves(call, call.func.attr):
+                        start, end = source.span(call.func.value)[1], source.span(call)[1]
+                        edit = Edit(start=start, end=end, text="")
+                        yield source.place(call), call.func.attr, _left_there(edit)
 
 
-def _values(value: ast.expr) -> list[ast.expr]:
-    return list(value.elts) if isinstance(value, ast.Tuple | ast.List) else [value]
+def _made(forward: Function, value: ast.expr | None, line: int) -> ast.expr | None:
+    """Return what makes a returned value, one plain name followed back."""
+    if not isinstance(value, ast.Name):
+        return value
+    made = [
+        node
+        for node in nodes_under(forward)
+        if isinstance(node, ast.Assign) and node.lineno < line
+        if any(isinstance(one, ast.Name) and one.id == value.id for one in node.targets)
+    ]
+    return max(made, key=lambda node: node.lineno).value if made else value
 
 
-def _resolved(forward: Function, value: ast.expr, at: ast.Return) -> ast.Call | None:
-    """Return the call that makes a returned value, one plain name followed back."""
-    if isinstance(value, ast.Name):
-        made = [
-            node
-            for node in nodes_under(forward)
-            if isinstance(node, ast.Assign)
-            and node.lineno < at.lineno
-            and any(isinstance(one, ast.Name) and one.id == value.id for one in node.targets)
-        ]
-        value = max(made, key=lambda node: node.lineno).value if made else value
-    return value if isinstance(value, ast.Call) else None
-
-
-def _leaves(code: PythonCode, call: ast.Call) -> bool:
-    if not isinstance(call.func, ast.Attribute):
-        return False
-    if call.func.attr in OFF_THE_GPU and not call.args:
+def _leaves(call: ast.Call, method: str) -> bool:
+    if method in OFF_THE_GPU and not call.args:
         return True
-    if call.func.attr != "to":
-        return False
     given = [*call.args, *(word.value for word in call.keywords if word.arg == "device")]
-    return any(
-        (isinstance(one, ast.Constant) and one.value == "cpu")
-        or (
-            isinstance(one, ast.Call)
-            and code.canonical(one.func) == "torch.device"
-            and any(isinstance(arg, ast.Constant) and arg.value == "cpu" for arg in one.args)
-        )
-        for one in given
-    )
+    said = {ast.unparse(one) for one in given}
+    return method == "to" and bool(said & {"'cpu'", "torch.device('cpu')"})
 
 
-def _python(source: Source, call: ast.Call, evidence: list[Evidence]) -> Finding:
-    function = call.func
-    name = function.attr if isinstance(function, ast.Attribute) else "cpu"
-    owner = function.value if isinstance(function, ast.Attribute) else call
-    end = source.span(call)[1]
-    start = source.span(owner)[1]
-    return RULE.finding(
-        source.place(call),
-        f"the result is returned through .{name}(): it is on the CPU, while the reference's result "
-        "is on the GPU, so the comparison fails whatever the numbers are",
-        confidence="proven" if evidence else "likely",
-        evidence=evidence,
-        fixes=fix(
-            "leave the result on the GPU", [Edit(start=start, end=end, text="")], certain=True
-        ),
-        other_form=True,
-    )
-
-
-def _moved_in_cpp(unit: Unit) -> Iterator[Call]:
-    for node in cuda_code(unit).of("return_statement"):
-        for call in descendants(node, "call_expression"):
-            read = read_call(call)
-            if call.parent == node and read.object is not None and _off(unit, read):
-                yield read
-
-
-def _off(unit: Unit, call: Call) -> bool:
-    if call.object is None or type_of(unit, call.object) not in {"Tensor", None}:
-        return False
-    if call.name == "cpu" and not call.arguments:
-        return True
-    return call.name == "to" and any(text(one).endswith("kCPU") for one in call.arguments)
-
-
-def _cpp(unit: Unit, call: Call, evidence: list[Evidence]) -> Finding:
-    end = call.node.end_byte
-    start = call.object.end_byte if call.object is not None else end
-    return RULE.finding(
-        unit.place(call.node),
-        f"the result is returned through .{call.name}(): it is on the CPU, while the reference's "
-        "result is on the GPU, so the comparison fails whatever the numbers are",
-        confidence="proven" if evidence else "likely",
-        evidence=evidence,
-        fixes=fix("leave the result on the GPU", [unit.edit(start, end, "")], certain=True),
-        other_form=True,
-    )
+def _moved_in_cpp(source: Source) -> Iterator[Moved]:
+    for unit in units(source):
+        for node in cuda_code(unit).of("return_statement"):
+            for one in node.named_children if not unit.tree.has_error else ():
+                call = read_call(one) if one.type == "call_expression" else None
+                if (
+                    call is None
+                    or call.object is None
+                    or type_of(unit, call.object) not in {"Tensor", None}
+                ):
+                    continue
+                to_cpu = call.name == "to" and any(text(a).endswith("kCPU") for a in call.arguments)
+                if to_cpu or (call.name == "cpu" and not call.arguments):
+                    edit = unit.edit(call.object.end_byte, call.node.end_byte, "")
+                    yield (
+                        unit.place(call.node),
+                        call.name,
+                        fix("leave the result on the GPU", [edit], certain=True),
+                    )
 
 
 def _where_returned(source: Source, code: PythonCode | None, form: str) -> Place | None:
@@ -163,35 +117,29 @@ def _where_returned(source: Source, code: PythonCode | None, form: str) -> Place
     How many results there are is up to forward.
     """
     for unit in source.cuda if form != "count" else ():
-        made = [call.node for call in cuda_code(unit).calls if _allocates(call)]
-        kept = [node for node in made if _variable(node) in _returned(unit)]
+        made = [call.node for call in cuda_code(unit).calls if _allocates(call.name)]
+        given = (node.named_children for node in cuda_code(unit).of("return_statement"))
+        returned = {text(inner[0]) for inner in given if inner}
+        kept = [node for node in made if _variable(node) in returned]
         if made:
             return unit.place((kept or made)[-1])
     forward = code.method("forward") if code is not None else None
     if forward is None:
         return None
-    returns = [node for node in nodes_under(forward) if isinstance(node, ast.Return)]
-    return source.place(returns[-1] if returns else forward)
+    ends = [node for node in nodes_under(forward) if isinstance(node, ast.Return)]
+    return source.place(ends[-1] if ends else forward)
 
 
 def _variable(made: Node) -> str:
     """Return the name of the variable that a value is given to; empty where to none."""
     declared = made.parent
-    if declared is None or declared.type != "init_declarator":
-        return ""
-    return text(declared.child_by_field_name("declarator"))
+    named = declared is not None and declared.type == "init_declarator"
+    return text(declared.child_by_field_name("declarator")) if declared and named else ""
 
 
-def _returned(unit: Unit) -> set[str]:
-    """Return the names of the variables that functions of a text return."""
-    returns = cuda_code(unit).of("return_statement")
-    return {text(node.named_children[0]) for node in returns if node.named_children}
-
-
-def _allocates(call: Call) -> bool:
-    return call.name.startswith(("torch::", "at::")) and call.last.startswith(
-        ("empty", "zeros", "full", "ones")
-    )
+def _allocates(name: str) -> bool:
+    space, _, last = name.rpartition("::")
+    return space in {"torch", "at"} and last.startswith(("empty", "zeros", "full", "ones"))
 
 
 HEAD = "import torch\nfrom torch import nn\n"
@@ -207,26 +155,7 @@ RULE = Rule(
     summary="The result has another shape, dtype or device than the reference result.",
     why="Graders compare shape, type and device before they compare numbers. A result on the CPU "
     "fails although every number in it may be right.",
-    bad=(
-        HEAD + BODY.replace("RESULT", "y.cpu()"),
-        HEAD + BODY.replace("y = x * 2", 'y = (x * 2).to("cpu")').replace("RESULT", "y"),
-        (
-            "torch::Tensor f(torch::Tensor x) {\n    auto y = torch::empty_like(x);\n"
-            "    return y.cpu();\n}"
-        ),
-        Example(
-            "torch::Tensor f(torch::Tensor x) {\n    auto y = torch::empty({x.size(0)}, "
-            "x.options());"
-            "\n    return y;\n}",
-            Context(
-                evidence=(
-                    Evidence(
-                        kind="mismatch", code="shape", text="shape (16,) where (16, 1) is expected"
-                    ),
-                )
-            ),
-        ),
-    ),
+    bad=HEAD + BODY.replace("RESULT", "y.cpu()"),
     good=HEAD
     + BODY.replace(
         "y = x * 2", "n = x.sum().cpu().item()\n        y = x.to(torch.float32)"

@@ -3,209 +3,126 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from grader.records import Context, Edit, Finding, Fix
 from grader.rules.rule import Rule
-from grader.source import nodes_under
+from grader.source import Source, nodes_under
 from grader.source.analysis.diagnostics import confirming
 from grader.source.analysis.reference_text import reference_parameters
 from grader.source.code_edits import fix
 from grader.source.python_code import Function, PythonCode, python_code
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from grader.source import Source
-
-
-@dataclass(frozen=True)
-class Arity:
-    """How many positional arguments a method takes besides self."""
-
-    least: int
-    most: int | None
-    """None for `*args`."""
-    keyword_only: tuple[str, ...]
-    """Keyword-only parameters without a default."""
-
-    def takes(self, count: int) -> bool:
-        """Whether a call with so many positional arguments fits."""
-        enough = self.most is None or count <= self.most
-        return self.least <= count and enough and not self.keyword_only
+Counts = tuple[tuple[str, int | None], ...]
+"""How many arguments the constructor and forward will get; None where unknown."""
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Compare the constructor and forward with what the task or the file itself will pass."""
     code = python_code(source)
-    if code is None or code.model is None:
+    model = code.model if code is not None else None
+    if code is None or model is None:
         return
-    own = _is_plain_module(code, code.model)
-    yield from _no_module(source, code, code.model)
-    yield from _no_super_call(source, code, own)
-    for method, counts in _calls(code, context):
+    bases = [code.canonical(base) for base in model.bases]
+    if "torch.autograd.Function" in bases:
+        yield RULE.finding(
+            source.place(model.bases[0]),
+            f"{model.name} is an autograd.Function and no module, so it can't be built, moved to the GPU and called "
+            "like the reference; it has to be an nn.Module whose forward calls such a function's `apply`",
+        )
+    own = bases == ["torch.nn.Module"]
+    for method, count in _calls(code, context):
         function = code.method(method)
-        if function is None:
-            yield from _missing(source, code, method, counts, own)
-        elif counts is not None and not _decorated(function):
-            arity = _arity(function)
-            if not arity.takes(counts):
-                yield _finding(source, function, arity, counts, context)
+        if function is None and own:
+            yield from _missing(source, code, model, method, count or 0)
+        elif function is not None and count is not None and not function.decorator_list:
+            yield from _counted(source, function, count, context)
+    if own:
+        yield from _without_super(source, code.method("__init__"))
 
 
-def _calls(code: PythonCode, context: Context) -> Iterator[tuple[str, int | None]]:
-    """Yield how many arguments the constructor and forward will get; None where unknown."""
-    workloads = context.task.workloads if context.task is not None else ()
-    if workloads:
-        yield "__init__", len(workloads[0].init)
-        yield "forward", len(workloads[0].inputs)
-        return
-    yield "__init__", _returned(code, "get_init_inputs")
-    yield "forward", _returned(code, "get_inputs")
+def _calls(code: PythonCode, context: Context) -> Counts:
+    workload = next(iter(context.task.workloads), None) if context.task is not None else None
+    if workload is not None:
+        return ("__init__", len(workload.init)), ("forward", len(workload.inputs))
+    return ("__init__", _returned(code, "get_init_inputs")), (
+        "forward",
+        _returned(code, "get_inputs"),
+    )
 
 
 def _returned(code: PythonCode, name: str) -> int | None:
     """Return how many items a function's only list display has."""
     function = code.functions.get(name)
-    if function is None:
-        return None
-    returns = [node for node in nodes_under(function) if isinstance(node, ast.Return)]
-    if len(returns) != 1:
-        return None
-    value = returns[0].value
-    if isinstance(value, ast.List | ast.Tuple) and not any(
-        isinstance(item, ast.Starred) for item in value.elts
-    ):
-        return len(value.elts)
-    return None
+    nodes = nodes_under(function) if function is not None else ()
+    values = [node.value for node in nodes if isinstance(node, ast.Return)]
+    items = (
+        values[0].elts if len(values) == 1 and isinstance(values[0], ast.List | ast.Tuple) else None
+    )
+    spread = items is None or any(isinstance(item, ast.Starred) for item in items)
+    return None if items is None or spread else len(items)
 
 
-def _arity(function: Function) -> Arity:
+def _counted(source: Source, function: Function, count: int, context: Context) -> Iterator[Finding]:
+    """Report a method that so many positional arguments besides self don't fit."""
     arguments = function.args
-    positional = [*arguments.posonlyargs, *arguments.args]
-    least = len(positional) - len(arguments.defaults) - 1
-    needed = tuple(
-        argument.arg
-        for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
-        if default is None
-    )
-    most = None if arguments.vararg else len(positional) - 1
-    return Arity(max(least, 0), most, needed)
-
-
-def _finding(
-    source: Source,
-    function: Function,
-    arity: Arity,
-    count: int,
-    context: Context,
-) -> Finding:
-    evidence = confirming(context, ("python-argument",), (function.name,), run=True)
-    most = "any number of" if arity.most is None else str(arity.most)
-    takes = most if arity.most == arity.least else f"{arity.least} to {most}"
-    subject = "the constructor" if function.name == "__init__" else function.name
-    whose = "the task" if context.task is not None else "the file's own get_inputs"
-    if function.name == "__init__" and context.task is None:
-        whose = "the file's own get_init_inputs"
-    return RULE.finding(
+    most = len(arguments.posonlyargs) + len(arguments.args) - 1
+    least = max(most - len(arguments.defaults), 0)
+    needed = any(default is None for default in arguments.kw_defaults)
+    enough = least <= count and (count <= most or arguments.vararg is not None)
+    if enough and not needed:
+        return
+    takes = "any number of" if arguments.vararg else str(most) if most == least else f"{least} to {most}"  # fmt: skip
+    constructs = function.name == "__init__"
+    whose = f"the file's own {'get_init_inputs' if constructs else 'get_inputs'}"
+    yield RULE.finding(
         source.line_place(function.lineno),
-        f"{subject} of ModelNew takes {takes} argument{'s' * (takes != '1')}, and {whose} passes "
-        f"{count}: TypeError before anything is computed",
-        confidence="proven" if evidence else "likely",
-        evidence=evidence,
-        fixes=_fixes(source, function, arity, count, context),
+        f"{'the constructor' if constructs else function.name} of ModelNew takes {takes} argument{'s' * (takes != '1')}, "
+        f"and {whose if context.task is None else 'the task'} passes {count}: TypeError before anything is computed",
+        evidence=confirming(context, ("python-argument",), (function.name,), run=True),
+        fixes=_with_parameters(source, function, count - most, context),
     )
 
 
-def _fixes(
-    source: Source, function: Function, arity: Arity, count: int, context: Context
+def _with_parameters(
+    source: Source, function: Function, lacking: int, context: Context
 ) -> tuple[Fix, ...]:
     """Add the parameters that the reference's method has and this one lacks."""
-    reference = reference_parameters(context, function.name)
-    if arity.most is None or count <= arity.most or function.args.kwonlyargs:
+    arguments = function.args
+    have = [one.arg for one in (*arguments.posonlyargs, *arguments.args)]
+    if lacking <= 0 or arguments.vararg or arguments.kwonlyargs or not have:
         return ()
-    have = [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)]
-    names = [name for name in reference if name not in have][: count - arity.most]
-    names += [f"unused_{index}" for index in range(count - arity.most - len(names))]
-    last = [*function.args.posonlyargs, *function.args.args][-1:]
-    if not last:
-        return ()
-    at = source.span(last[0])[1]
-    if function.args.defaults:
-        at = source.span(function.args.defaults[-1])[1]
-        names = [f"{name}=None" for name in names]
-    added = ", ".join(names)
+    theirs = [one for one in reference_parameters(context, function.name) if one not in have]
+    names = (theirs + [f"unused_{index}" for index in range(lacking)])[:lacking]
+    last = [*arguments.posonlyargs, *arguments.args, *arguments.defaults][-1]
+    at, default = source.span(last)[1], "=None" if arguments.defaults else ""
+    added = ", ".join(f"{name}{default}" for name in names)
     return fix(f"take {added} as the reference does", [Edit(start=at, end=at, text=f", {added}")])
 
 
-def _no_module(source: Source, code: PythonCode, model: ast.ClassDef) -> Iterator[Finding]:
-    """Report a class of operations where a module is built and called."""
-    if "torch.autograd.Function" in [code.canonical(base) for base in model.bases]:
-        yield RULE.finding(
-            source.place(model.bases[0]),
-            f"{model.name} is an autograd.Function and no module, so it can't be built, moved to the GPU and called "
-            "like the reference; it has to be an nn.Module whose forward calls such a function's `apply`",
-            confidence="likely",
-        )
-
-
-def _is_plain_module(code: PythonCode, model: ast.ClassDef) -> bool:
-    return [code.canonical(base) for base in model.bases] == ["torch.nn.Module"]
-
-
-def _decorated(function: Function) -> bool:
-    return bool(function.decorator_list)
-
-
 def _missing(
-    source: Source, code: PythonCode, method: str, count: int | None, own: bool
+    source: Source, code: PythonCode, model: ast.ClassDef, method: str, count: int
 ) -> Iterator[Finding]:
     """Report a plain nn.Module without the method: its own takes or does nothing."""
-    model = code.model
-    if model is None or not own or any(_assigns(node, method) for node in model.body):
-        return
+    bound = {t.id for s in model.body if isinstance(s, ast.Assign) for t in s.targets if isinstance(t, ast.Name)}  # fmt: skip
+    message = ""
     if method == "forward" and code.method("__call__") is None:
-        yield RULE.finding(
-            source.line_place(model.lineno),
-            "ModelNew has no forward: calling it raises NotImplementedError",
-        )
+        message = "ModelNew has no forward: calling it raises NotImplementedError"
     elif method == "__init__" and count:
-        yield RULE.finding(
-            source.line_place(model.lineno),
-            f"ModelNew has no constructor of its own, and gets {count} argument{'s' * (count != 1)}: TypeError before anything is computed",
-        )
+        message = f"ModelNew has no constructor of its own, and gets {count} argument{'s' * (count != 1)}: TypeError before anything is computed"
+    if message and method not in bound:
+        yield RULE.finding(source.line_place(model.lineno), message)
 
 
-def _assigns(node: ast.stmt, name: str) -> bool:
-    return isinstance(node, ast.Assign) and any(
-        isinstance(target, ast.Name) and target.id == name for target in node.targets
-    )
-
-
-def _no_super_call(source: Source, code: PythonCode, own: bool) -> Iterator[Finding]:
-    constructor = code.method("__init__")
-    if constructor is None or not own:
+def _without_super(source: Source, constructor: Function | None) -> Iterator[Finding]:
+    """Report a constructor that never calls its base's."""
+    nodes = nodes_under(constructor) if constructor is not None else ()
+    called = any(isinstance(n, ast.Attribute) and n.attr == "__init__" for n in nodes)
+    if constructor is None or called or not constructor.args.args:
         return
-    calls = [
-        node
-        for node in nodes_under(constructor)
-        if isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and node.func.attr == "__init__"
-    ]
-    if calls or not constructor.args.args:
-        return
-    first = next(
-        (
-            s
-            for s in constructor.body
-            if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))
-        ),
-        constructor.body[-1],
-    )
-    start = source.span(first)[0]
-    indent = " " * first.col_offset
+    told = ast.get_docstring(constructor, clean=False) is not None and len(constructor.body) > 1
+    first = constructor.body[1 if told else 0]
+    start, indent = source.span(first)[0], " " * first.col_offset
     edit = Edit(start=start, end=start, text=f"super().__init__()\n{indent}")
     yield RULE.finding(
         source.line_place(constructor.lineno),
@@ -225,13 +142,7 @@ RULE = Rule(
     bad=(
         HEAD + "class ModelNew(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
         "    def forward(self, x, y):\n        return x\n"
-        "def get_inputs():\n    return [torch.rand(3)]\n",
-        HEAD + "class ModelNew(nn.Module):\n    def __init__(self, n):\n        self.n = n\n"
-        "    def forward(self, x):\n        return x\n",
-        HEAD + "class ModelNew(nn.Module):\n    def run(self, x):\n        return x\n",
-        HEAD
-        + "class ModelNew(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x):\n"
-        "        return x\n",
+        "def get_inputs():\n    return [torch.rand(3)]\n"
     ),
     good=HEAD + "class ModelNew(nn.Module):\n"
     "    def __init__(self, n, eps=1e-5, *more):\n        super(ModelNew, self).__init__()\n"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 import builtins
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
 
 from grader.records import Context, Finding, Fix
 from grader.rules.rule import Rule
-from grader.source import nodes_under
+from grader.source import Source
 from grader.source.analysis.diagnostics import confirming
 from grader.source.analysis.unbound_names import (
     MODULE_NAMES,
@@ -19,12 +19,7 @@ from grader.source.analysis.unbound_names import (
     unbound,
 )
 from grader.source.code_edits import fix, insert_line_before
-from grader.source.python_code import Function, PythonCode, python_code
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from grader.source import Source
+from grader.source.python_code import PythonCode, python_code
 
 INPUT_FUNCTIONS = {"get_inputs", "get_init_inputs", "get_test_inputs"}
 
@@ -34,16 +29,15 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     code = python_code(source)
     if code is None or binds_unseen(code):
         return
-    bound = set(dir(builtins)) | MODULE_NAMES
     yield from _taken_from_problem(source, code, context)
-    undefined = unbound(source, bound)
-    if not undefined:
-        yield from _too_early(source, code)
-        return
-    constants = _reference_constants(context)
-    for nodes in _missing(code, undefined).values():
-        yield _finding(source, code, nodes, constants, context)
-    yield from _too_early(source, code)
+    constants, said = _reference_constants(context), set()
+    for nodes in _missing(code, unbound(source, {*dir(builtins), *MODULE_NAMES})).values():
+        finding = _finding(source, code, nodes, constants, context)
+        said |= {item.text for item in finding.evidence}
+        yield finding
+    for item in confirming(context, ("python-name",)):  # defined, but further down
+        if item.text not in said and item.code != "raised":
+            yield RULE.finding(item.place, item.text, evidence=(item,))
 
 
 def _taken_from_problem(source: Source, code: PythonCode, context: Context) -> Iterator[Finding]:
@@ -100,98 +94,40 @@ def _finding(
     constants: Mapping[str, str],
     context: Context,
 ) -> Finding:
-    where = _owner(code, nodes[0])
-    names = [node.id for node in nodes]
-    for_inputs = where in INPUT_FUNCTIONS
+    where, names = _owner(code, nodes[0]), [node.id for node in nodes]
     evidence = confirming(context, ("python-name",), names, run=True)
+    idle = where in INPUT_FUNCTIONS and context.task is not None
     what = f"when {where} is called" if where else "as soon as the file is imported"
     listed = " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
-    verb = "is" if len(names) == 1 else "are"
-    message = f"{listed} {verb} not defined anywhere in the file: NameError {what}"
-    if for_inputs and context.task is not None:
+    message = f"{listed} {'is' if len(names) == 1 else 'are'} not defined anywhere in the file: NameError {what}"
+    if idle:
         message += "; the task makes its own inputs, so it does not decide here"
     elif context.task is not None and constants.keys() >= set(names):
-        message += (
-            " (KernelBench runs answers among the names of the problem's file, and finds it there)"
-        )
-    fixes = _copy(source, code, nodes, constants)
+        message += " (KernelBench runs answers among the names of the problem's file, and finds it there)"  # fmt: skip
     return RULE.finding(
         source.place(nodes[0]),
         message,
-        severity="warning" if for_inputs and context.task is not None and not evidence else "error",
-        confidence="proven" if evidence else "likely",
+        severity="warning" if idle and not evidence else "error",
         evidence=evidence,
-        fixes=fixes,
+        fixes=_copy(source, code, nodes, constants),
         names=names,
     )
-
-
-# names used before their definition, at module level
-
-
-def _too_early(source: Source, code: PythonCode) -> Iterator[Finding]:
-    """Report names that a statement of the module reads before any statement has bound them."""
-    first: dict[str, int] = {}
-    for statement in code.tree.body:
-        for name in _binds(statement):
-            first.setdefault(name, statement.lineno)
-    for statement in code.tree.body:
-        if not isinstance(statement, ast.Assign | ast.AnnAssign | ast.Expr):
-            continue
-        for node in _reads_now(statement):
-            line = first.get(node.id)
-            if line is not None and line > statement.lineno and node.id not in dir(builtins):
-                yield RULE.finding(
-                    source.place(node),
-                    f"{node.id} is used here, but only defined at line {line}: NameError as soon as the file is imported",
-                )
-                return
-
-
-def _binds(statement: ast.stmt) -> Iterator[str]:
-    if isinstance(statement, Function | ast.ClassDef):
-        yield statement.name
-        return
-    for node in nodes_under(statement):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            yield node.id
-        elif isinstance(node, ast.alias):
-            yield (node.asname or node.name).split(".")[0]
-        elif isinstance(node, Function | ast.ClassDef):
-            yield node.name
-
-
-def _reads_now(statement: ast.stmt) -> Iterator[ast.Name]:
-    todo: list[ast.AST] = [statement]
-    while todo:
-        node = todo.pop()
-        if isinstance(
-            node, ast.Lambda | ast.GeneratorExp | ast.ListComp | ast.DictComp | ast.SetComp
-        ):
-            continue
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-            yield node
-        todo += ast.iter_child_nodes(node)
-
-
-# fixes
 
 
 def _reference_constants(context: Context) -> Mapping[str, str]:
     """Return the assignments of the reference, as text by name."""
     texts = [context.task.reference] if context.task is not None else []
-    if context.extraction is not None and context.extraction.reference:
-        texts.append(context.extraction.reference)
+    texts += [context.extraction.reference or ""] if context.extraction is not None else []
     found: dict[str, str] = {}
     for reference in texts:
         try:
-            tree = ast.parse(reference)
+            statements = ast.parse(reference).body
         except (SyntaxError, ValueError, RecursionError):
             continue
-        for statement in tree.body:
-            if isinstance(statement, ast.Assign):
-                for name in _binds(statement):
-                    found.setdefault(name, ast.unparse(statement))
+        for statement in (one for one in statements if isinstance(one, ast.Assign)):
+            for node in (part for target in statement.targets for part in ast.walk(target)):
+                if isinstance(node, ast.Name):
+                    found.setdefault(node.id, ast.unparse(statement))
     return found
 
 
@@ -200,16 +136,10 @@ def _copy(
 ) -> tuple[Fix, ...]:
     if any(node.id not in constants for node in nodes):
         return ()
-    top: ast.AST = nodes[0]
-    for around in code.ancestors(nodes[0]):
-        if not isinstance(around, ast.Module):
-            top = around
-    lines = dict.fromkeys(constants[node.id] for node in nodes)
-    names = ", ".join(node.id for node in nodes)
-    return fix(
-        f"define {names} as the reference does",
-        [insert_line_before(source, top, "\n".join(lines) + "\n\n")],
-    )
+    outer = [one for one in code.ancestors(nodes[0]) if not isinstance(one, ast.Module)]
+    lines = "\n".join(dict.fromkeys(constants[node.id] for node in nodes))
+    label = f"define {', '.join(node.id for node in nodes)} as the reference does"
+    return fix(label, [insert_line_before(source, [nodes[0], *outer][-1], f"{lines}\n\n")])
 
 
 HEAD = "import torch\n"
@@ -219,22 +149,10 @@ RULE = Rule(
     severity="error",
     summary="A Python name is used that nothing defines, so the call stops with NameError.",
     why="A submission is a file of its own: names of the reference file are not in it. The sizes that get_inputs uses are the usual case.",
-    bad=(
-        HEAD + "def get_inputs():\n    return [torch.rand(batch_size, dim)]\n",
-        HEAD + "class ModelNew(Model):\n    pass\n",
-        HEAD + "ext = build(source)\nsource = 'x'\ndef build(s):\n    return s\n",
-    ),
+    bad=HEAD + "def get_inputs():\n    return [torch.rand(batch_size, dim)]\n",
     good=(
         HEAD + "batch_size, dim = 128, 4096\ndef get_inputs():\n"
-        "    return [torch.rand(batch_size, dim)]\n",
-        HEAD + "from math import *\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n"
-        "        return x * tau\n",
-        HEAD + "try:\n    unknown\nexcept NameError:\n    unknown = None\n"
-        "rows = [r for r in range(3) if (q := r)]\nf = lambda a, *b, **c: (a, b, c, late)\nlate = "
-        "1\n"
-        "def g():\n    global made\n    made = 1\n    import os.path\n    return os, __file__\n"
-        "def h():\n    g()\n    return made\n"
-        "class C:\n    size = 3\n    def m(self) -> 'Unknown':\n        return __class__, q\n",
+        "    return [torch.rand(batch_size, dim)]\n"
     ),
     detects=("text", "build"),
     guards="Star imports, exec and globals() make it silent, and so does a try that expects the "

@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
 
-from grader.records import Context
+from grader.records import Context, Finding
 from grader.rules.rule import Rule
-from grader.source import nodes_under
+from grader.source import Source, nodes_under
 from grader.source.analysis.decisions import decides_the_result, gives_nothing, spelled
 from grader.source.python_code import PythonCode, python_code
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from grader.records import Finding
-    from grader.source import Source
 
 CALLER = {"sys.argv", "os.environ", "sys.modules"}
 CALLER_CALLS = {"os.getenv", "os.environ.get", "psutil.Process"}
@@ -197,28 +191,8 @@ RULE = Rule(
     summary="forward does something else by who calls it, how often, when, or by chance.",
     why="A program that is right in the first calls and cheap in the later ones passes the check and wins the timing.",
     bad=(
-        (
-            f"{MODEL}        if hasattr(torch._C, '_cuda_init'):\n            return torch.empty_like(x)\n"
-            "        return x * 2\n"
-        ),
-        (
-            f"{MODEL}        self.calls += 1\n        if self.calls > 5:\n            return x\n"
-            "        return x * 2\n"
-        ),
-        (
-            f'{MODEL}        if os.environ.get("BENCHMARK"):\n            return x\n'
-            "        return x * 2\n"
-        ),
-        (
-            f"import time\n{MODEL}        age = time.monotonic() - self.calls\n        if age > 60:\n"
-            "            return x\n        return x * 2\n"
-        ),
-        f"import random\n{MODEL}        return x if random.random() < 0.1 else x * 2\n",
-        (
-            f"import time\n{MODEL}        ways = []\n        for way in (torch.relu, torch.abs):\n"
-            "            start = time.time()\n            way(x)\n            took = time.time() - start\n"
-            "            ways.append((took, way))\n        return min(ways)[1](x)\n"
-        ),
+        f"{MODEL}        if hasattr(torch._C, '_cuda_init'):\n            return torch.empty_like(x)\n"
+        "        return x * 2\n"
     ),
     good=f"{MODEL}        self.calls += 1\n        total = 0\n        for i in range(3):\n"
     "            total += 1\n            if total > 2:\n                break\n"

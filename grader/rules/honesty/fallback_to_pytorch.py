@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from grader.records import Context
+from grader.records import Context, Finding
 from grader.rules.rule import Rule
+from grader.source import Source
 from grader.source.analysis.fallback import fallbacks
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from grader.records import Finding
-    from grader.source import Source
 
 
 def check(source: Source, _context: Context) -> Iterator[Finding]:
@@ -36,40 +31,14 @@ RULE = Rule(
     why="Graders see a right result and count it as a success of the kernel. Most published files "
     "of this kind hide an extension that does not even build.",
     bad=(
-        (
-            f"{HEAD}d = s = ''\ntry:\n    ext = {CALL}\nexcept Exception:\n    ext = None\n"
-            "class ModelNew(nn.Module):\n    def forward(self, x):\n        if ext is not None:\n"
-            "            return ext.f(x)\n        return torch.relu(x)\n"
-        ),
-        (
-            f"{HEAD}d = s = ''\next = {CALL}\nclass ModelNew(nn.Module):\n    def forward(self, "
-            f"x):\n"
-            "        try:\n            return ext.f(x)\n        except RuntimeError:\n"
-            "            return torch.relu(x)\n"
-        ),
-        (
-            f"{HEAD}d = s = ''\ntry:\n    ext = {CALL}\nexcept Exception:\n    ext = None\n"
-            "class ModelNew(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
-            "        self.fast = ext is not None\n    def forward(self, x, s):\n"
-            "        if self.fast:\n            return ext.f(x, s)\n        return x * s\n"
-        ),
+        f"{HEAD}d = s = ''\ntry:\n    ext = {CALL}\nexcept Exception:\n    ext = None\n"
+        "class ModelNew(nn.Module):\n    def forward(self, x):\n        if ext is not None:\n"
+        "            return ext.f(x)\n        return torch.relu(x)\n"
     ),
     good=(
-        (
-            f"{HEAD}d = s = ''\ntry:\n    ext = {CALL}\nexcept Exception as error:\n"
-            "    raise RuntimeError('no compiler') from error\n"
-            "class ModelNew(nn.Module):\n    def forward(self, x):\n        return ext.f(x)\n"
-        ),
-        (
-            f"{HEAD}d = s = ''\ntry:\n    ext = {CALL}\nexcept Exception as error:\n"
-            "    print(error)\n    ext = None\n"
-            "class ModelNew(nn.Module):\n    def forward(self, x):\n        return ext.f(x)\n"
-        ),
-        (
-            f"{HEAD}d = s = ''\next = {CALL}\nclass ModelNew(nn.Module):\n    def forward(self, "
-            f"x):\n"
-            "        if not x.is_cuda:\n            return torch.relu(x)\n        return ext.f(x)\n"
-        ),
+        f"{HEAD}d = s = ''\ntry:\n    ext = {CALL}\nexcept Exception as error:\n"
+        "    raise RuntimeError('no compiler') from error\n"
+        "class ModelNew(nn.Module):\n    def forward(self, x):\n        return ext.f(x)\n"
     ),
     detects=("text",),
     guards="A handler that raises again, or leaves a name unset so that forward fails, is no "

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from grader.records import Context
+from tree_sitter import Node
+
+from grader.records import Context, Finding, Severity
 from grader.records.observed import seen_wrong
 from grader.rules.rule import Rule
-from grader.source import nodes_under
+from grader.source import Kernel, Source, Unit, nodes_under
 from grader.source.analysis.data_flow import depends, parameters, tainted
 from grader.source.cuda_code import cuda_code, text
 from grader.source.python_code import Function, PythonCode, python_code
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tree_sitter import Node
-
-    from grader.records import Finding, Severity
-    from grader.source import Kernel, Source, Unit
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
@@ -41,7 +35,6 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                 source.place(node),
                 "what forward returns does not depend on the values of its input, only on its form",
                 severity="error" if seen_wrong(context) else "warning",
-                confidence="proven" if evidence else "likely",
                 evidence=evidence,
                 reads_no_input=True,
             )
@@ -51,8 +44,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             yield finding.model_copy(update={"severity": severity})
     if evidence and not found and forward is not None:
         yield RULE.finding(
-            source.line_place(forward.lineno), evidence[0].text, confidence="proven",
-            evidence=evidence,
+            source.line_place(forward.lineno), evidence[0].text, evidence=evidence,
         )  # fmt: skip
 
 
@@ -163,15 +155,7 @@ def _plain_store(node: Node) -> bool:
     )
 
 
-HEAD = "import torch\nfrom torch import nn\n"
-RULE = Rule(
-    code="CHT007",
-    name="input-independent-output",
-    severity="error",
-    summary="The output does not depend on the input as it should: constants, or only its form.",
-    why="Some tasks have results that hardly vary, so that a constant passes a loose tolerance. It is no computation.",
-    bad=(
-        """
+_BAD = """
 __global__ void k(const float* x, float* y, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) y[i] = 0.5f;
@@ -181,48 +165,24 @@ torch::Tensor f(torch::Tensor x) {
     k<<<1, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), 256);
     return y;
 }
-""",
-        (
-            f"{HEAD}class ModelNew(nn.Module):\n    def forward(self, x):\n"
-            "        return torch.zeros(x.shape[0], 1, device=x.device)\n"
-        ),
-    ),
-    good=(
-        """
-__global__ void clear(float* y, int n) { if (threadIdx.x < n) y[threadIdx.x] = 0.0f; }
-__global__ void k(const float* x, float* y, int n) {
-    const float* row = x + blockIdx.x * n;
-    y[threadIdx.x] = row[threadIdx.x];
-}
-torch::Tensor f(torch::Tensor x) {
-    auto y = torch::empty_like(x);
-    clear<<<1, 256>>>(y.data_ptr<float>(), 256);
-    k<<<1, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), 256);
-    return y;
-}
-""",
-        (
-            f"{HEAD}class ModelNew(nn.Module):\n    def forward(self, x):\n"
-            "        out = torch.empty_like(x)\n        self.run(x, out)\n        return out\n"
-            "    def run(self, x, out):\n        out.copy_(x)\n"
-        ),
-        (
-            f"{HEAD}class ModelNew(nn.Module):\n    def forward(self, x):\n"
-            "        x, shape = x.contiguous(), x.shape\n        x = x.view(-1)\n"
-            "        for i in range(3):\n            x = self.step(x)\n        return "
-            "x.view(shape)\n"
-        ),
-        (
-            f"{HEAD}class ModelNew(nn.Module):\n    def forward(self, x, h):\n        last = []\n"
-            "        for layer in self.layers:\n            x, (h, c) = layer(x, h)\n"
-            "            last.append(h)\n        return torch.stack(last)\n"
-        ),
-        (
-            f"{HEAD}class ModelNew(nn.Module):\n    def forward(self, x):\n"
-            "        if self.graph is None:\n            self.capture(x)\n"
-            "        self.kept.copy_(x)\n        self.graph.replay()\n        return self.y.clone()\n"
-        ),
-    ),
+"""
+RULE = Rule(
+    code="CHT007",
+    name="input-independent-output",
+    severity="error",
+    summary="The output does not depend on the input as it should: constants, or only its form.",
+    why="Some tasks have results that hardly vary, so that a constant passes a loose tolerance. It is no computation.",
+    bad=_BAD,
+    good=_BAD.replace(
+        "__global__",
+        "__global__ void clear(float* y, int n) { if (threadIdx.x < n) y[threadIdx.x] = 0.0f; }\n"
+        "__global__",
+    )
+    .replace(
+        "int i = blockIdx.x * blockDim.x + threadIdx.x;\n    if (i < n) y[i] = 0.5f",
+        "const float* row = x + blockIdx.x * n;\n    y[threadIdx.x] = row[threadIdx.x]",
+    )
+    .replace("    k", "    clear<<<1, 256>>>(y.data_ptr<float>(), 256);\n    k"),
     detects=("text", "evidence"),
     guards="Kernels without an input pointer (fills) do not count, and one kernel that reads is enough. A call that gets the input may "
     "write through its other arguments, and a CUDA graph that is replayed through what it was copied to.",

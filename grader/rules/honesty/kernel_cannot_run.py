@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from grader.records import Context, Evidence, Finding
 from grader.rules.rule import Example, Rule
+from grader.source import Source
 from grader.source.analysis.diagnostics import failures
 from grader.source.analysis.fallback import fallbacks
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from grader.source import Source
 
 BUILD = ("compiler", "ptxas", "link")
 
@@ -26,7 +22,6 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         yield RULE.finding(
             source.line_place(fallback.handler.lineno),
             f"the extension does not build, the handler hides that, and every result comes from PyTorch (line {fallback.instead.lineno})",
-            confidence="proven",
             evidence=(
                 Evidence(
                     kind="dispatch",

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from grader.records import Context
+from tree_sitter import Node
+
+from grader.records import Context, Finding
 from grader.records.observed import KERNELS_MATTER, seen_wrong
 from grader.rules.rule import Rule
-from grader.source import nodes_under
-from grader.source.analysis.data_flow import depends, parameters, tainted
+from grader.source import Kernel, Source, Unit, nodes_under
+from grader.source.analysis.data_flow import assignments, depends, parameters, returns, tainted
 from grader.source.analysis.extension_use import (
     computes_with_torch,
     holders,
@@ -25,74 +27,55 @@ from grader.source.cuda_code import units
 from grader.source.library_calls import library_calls
 from grader.source.python_code import Function, PythonCode, python_code
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tree_sitter import Node
-
-    from grader.records import Finding
-    from grader.source import Kernel, Source, Unit
-
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Follow the way from forward to the launch of each kernel, and back to what is returned."""
     yield from _kernels(source)
     code = python_code(source)
-    own = "the extension" if source.extensions else "the kernel"
-    if code is None or code.model is None or not (source.extensions or triton_kernels(source)):
-        return
-    forward = code.method("forward")
-    if forward is None or uses_operators(code):
+    forward = code.method("forward") if code is not None else None
+    if code is None or forward is None or not (source.extensions or triton_kernels(source)):
         return
     names = holders(source, code)
-    if not names:
+    if not names or uses_operators(code):
         return
     used = any(refers(node, names) for function in code.reached for node in code.live(function))
-    if not used and not context.launches:  # launches were seen inside forward
-        written = any(mentions(function, names) for function in code.reached)
-        torch_does_it = _torch_does_it(code)
-        yield RULE.finding(
-            source.line_place(forward.lineno),
-            (
-                f"the branch of forward that calls {own} never runs"
-                if written
-                else f"forward never calls {own}"
-            )
-            + ": the kernels play no part in the result",
-            severity="error" if torch_does_it or seen_wrong(context) else "warning",
-            rejects=torch_does_it,
-        )
+    if used or context.launches:  # launches were seen inside forward
+        matter = any(item.code == KERNELS_MATTER for item in context.seen("probe"))
+        yield from _thrown_away(source, code, forward, names, matter=matter)
         return
-    matter = any(item.code == KERNELS_MATTER for item in context.seen("probe"))
-    yield from _thrown_away(source, code, forward, names, matter=matter)
+    own = "the extension" if source.extensions else "the kernel"
+    written = any(mentions(function, names) for function in code.reached)
+    torch_does_it = any(_computes(code, function) for function in code.reached)
+    way = f"the branch of forward that calls {own} never runs" if written else f"forward never calls {own}"  # fmt: skip
+    yield RULE.finding(
+        source.line_place(forward.lineno),
+        f"{way}: the kernels play no part in the result",
+        severity="error" if torch_does_it or seen_wrong(context) else "warning",
+        rejects=torch_does_it,
+    )
 
 
 # kernels that nothing launches
 
 
 def _kernels(source: Source) -> Iterator[Finding]:
-    if not all(unit.resolved for unit in source.cuda) or any(
-        unit.tree.has_error for unit in source.cuda
-    ):
+    if any(unit.tree.has_error or not unit.resolved for unit in source.cuda):
         return
     kernels = [(unit, kernel) for unit in source.cuda for kernel in unit.kernels]
-    started = {name: is_started(source, name) for name in {kernel.name for _, kernel in kernels}}
-    idle = [(unit, kernel) for unit, kernel in kernels if not started[kernel.name]]
-    if not idle:
-        return
-    if len(idle) == len(kernels):
-        unit, kernel = idle[0]
-        names = ", ".join(kernel.name for _, kernel in idle[:3])
+    names = {kernel.name for _, kernel in kernels}
+    started = {name for name in names if is_started(source, name)}
+    idle = [(unit, kernel) for unit, kernel in kernels if kernel.name not in started]
+    for unit, kernel in idle[:1] if len(idle) == len(kernels) else ():
         called = next((pair for one in units(source) for pair in library_calls(one)), None)
-        instead = f"; {called[1].last} computes in their place" if called else ""
+        more = f"; {called[1].last} computes in their place" if called else _bound(source, idle)
+        listed = [one.name for _, one in idle]
         yield RULE.finding(
             unit.place_span(kernel.node.start_byte, _head_end(kernel)),
-            f"nothing launches {names}: no kernel of this submission ever runs{instead or _bound(source, idle)}",
+            f"nothing launches {', '.join(listed[:3])}: no kernel of this submission ever runs{more}",
             severity="warning" if called else "error",
-            kernels=[kernel.name for _, kernel in idle],
+            kernels=listed,
         )
-        return
-    for unit, kernel in idle:
+    for unit, kernel in idle if len(idle) < len(kernels) else ():
         yield RULE.finding(
             unit.place_span(kernel.node.start_byte, _head_end(kernel)),
             f"the kernel {kernel.name} is never launched",
@@ -105,10 +88,9 @@ def _kernels(source: Source) -> Iterator[Finding]:
 
 def _bound(source: Source, idle: list[tuple[Unit, Kernel]]) -> str:
     """Return a remark where a kernel is handed to Python itself."""
-    names = {kernel.name for _, kernel in idle}
     targets = {binding.target for unit in source.units for binding in unit.bindings}
     targets.update(name for one in source.extensions for name in one.functions or ())
-    handed = sorted(names & targets)
+    handed = sorted(targets & {kernel.name for _, kernel in idle})
     return f"; Python is handed {handed[0]} itself, and can launch none" if handed else ""
 
 
@@ -117,9 +99,8 @@ def _head_end(kernel: Kernel) -> int:
 
 
 def _with_template(kernel: Kernel) -> Node:
-    parent = kernel.node.parent
-    inside = parent is not None and parent.type == "template_declaration"
-    return parent if inside and parent is not None else kernel.node
+    outer = kernel.node.parent
+    return outer if outer is not None and outer.type == "template_declaration" else kernel.node
 
 
 # results that go nowhere
@@ -134,30 +115,24 @@ def _thrown_away(
         return isinstance(node, ast.Call) and mentions(node.func, names)
 
     given = set(parameters(forward))
-    from_kernel = tainted(forward, set(names), starts)
-    returns = [
-        node
-        for node in nodes_under(forward)
-        if isinstance(node, ast.Return)
-        and node.value is not None
-        and code.function_of(node) is forward
-    ]
-    calls = [node for node in nodes_under(forward) if isinstance(node, ast.Call) and starts(node)]
-    if not returns or not calls:
+    from_kernel = tainted(forward, set(names), starts) - given
+    results = returns(code, forward)
+    calls = [one for one in nodes_under(forward) if isinstance(one, ast.Call) and starts(one)]
+    if not results or not calls:
         return
-    by_value = [one for one in returns if depends(one.value, from_kernel - given, starts)]
-    in_place = [one for one in returns if isinstance(one.value, ast.Name) and one.value.id in given]
-    computed = [one for one in returns if _computes(code, one, forward)]
-    unused = not matter and not by_value and not in_place
-    if unused and computed and not _all_void(source, calls) and not _writes_into(source, given):
+    used = any(depends(value, from_kernel, starts) for _, value in results)
+    in_place = any(isinstance(value, ast.Name) and value.id in given for _, value in results)
+    by_torch = [node for node, value in results if _by_torch(code, value, forward)]
+    writes = _all_void(source, calls) or _writes_into(source, given)
+    if by_torch and not (matter or used or in_place or writes):
         yield RULE.finding(
-            source.place(computed[0]),
+            source.place(by_torch[0]),
             f"the result of the kernel (line {calls[0].lineno}) is not what is returned: PyTorch computes that",
             severity="error",
             rejects=True,
         )
     for node, other in _times_zero(forward):
-        if depends(other, from_kernel - given, starts):
+        if depends(other, from_kernel, starts):
             yield RULE.finding(
                 source.place(node),
                 "the kernel's result is multiplied by zero: it plays no part in what is returned",
@@ -171,32 +146,25 @@ def _times_zero(forward: Function) -> Iterator[tuple[ast.BinOp, ast.expr]]:
     for node in nodes_under(forward):
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
             for zero, other in ((node.left, node.right), (node.right, node.left)):
-                if _is_zero(zero):
+                if isinstance(zero, ast.Constant) and zero.value == 0 and zero.value is not False:
                     yield node, other
 
 
-def _computes(code: PythonCode, node: ast.Return, forward: Function) -> bool:
-    value = node.value
-    if isinstance(value, ast.Name):
-        made = [
-            one.value
-            for one in nodes_under(forward)
-            if isinstance(one, ast.Assign)
-            and any(isinstance(t, ast.Name) and t.id == value.id for t in one.targets)
-        ]
-        return any(next(computes_with_torch(code, one), None) for one in made)
-    return value is not None and next(computes_with_torch(code, value), None) is not None
+def _computes(code: PythonCode, node: ast.AST) -> bool:
+    return next(computes_with_torch(code, node), None) is not None
+
+
+def _by_torch(code: PythonCode, value: ast.expr, forward: Function) -> bool:
+    """Whether torch computes a value, one plain name followed to what it is assigned."""
+    made = assignments(forward, value.id) if isinstance(value, ast.Name) else ()
+    return any(_computes(code, one.value) for one in made) if made else _computes(code, value)
 
 
 def _writes_into(source: Source, given: set[str]) -> bool:
     """Whether a Triton kernel may write into one of these names, or into what no name tells."""
     for one in triton_launches(source):
-        stored = {
-            one.kernel.parameter_of(access)
-            for access in one.kernel.accesses
-            if access.kind != "load"
-        }
-        targets = [one.arguments.get(name) for name in stored]
+        writing = (access for access in one.kernel.accesses if access.kind != "load")
+        targets = [one.arguments.get(one.kernel.parameter_of(access)) for access in writing]
         if not all(isinstance(to, ast.Name) and to.id not in given for to in targets):
             return True
     return False
@@ -204,119 +172,29 @@ def _writes_into(source: Source, given: set[str]) -> bool:
 
 def _all_void(source: Source, calls: list[ast.Call]) -> bool:
     """Whether the functions called return nothing, so that they must write into an argument."""
-    if triton_launches(source):
-        return False
-    kinds = {
-        function.name: function.return_type
-        for unit in source.units
-        for function in (*unit.functions, *unit.declarations)
-    }
+    functions = (f for unit in source.units for f in (*unit.functions, *unit.declarations))
+    kinds = {function.name: function.return_type for function in functions}
     names = [call.func.attr for call in calls if isinstance(call.func, ast.Attribute)]
-    return all("Tensor" not in kinds.get(name, "void") for name in names)
+    void = all("Tensor" not in kinds.get(name, "void") for name in names)
+    return void and not triton_launches(source)
 
 
-def _is_zero(node: ast.AST) -> bool:
-    return isinstance(node, ast.Constant) and node.value in (0, 0.0) and node.value is not False
-
-
-def _torch_does_it(code: PythonCode) -> bool:
-    return any(
-        next(computes_with_torch(code, function), None) is not None for function in code.reached
-    )
-
-
-HEAD = "import torch\nfrom torch import nn\nfrom torch.utils.cpp_extension import load_inline\n"
-SOURCE = '''d = "torch::Tensor f(torch::Tensor x);"
-s = """
-__global__ void k(const float* x, float* y) { y[threadIdx.x] = x[threadIdx.x]; }
+_BAD = """
+__global__ void fast(const float* x, float* y) { y[threadIdx.x] = x[threadIdx.x]; }
 torch::Tensor f(torch::Tensor x) {
-    auto y = torch::empty_like(x);
-    k<<<1, 32>>>(x.data_ptr<float>(), y.data_ptr<float>());
-    return y;
+    return torch::relu(x);
 }
 """
-ext = load_inline(name="e", cpp_sources=d, cuda_sources=s, functions=["f"])
-'''
-MODEL = "class ModelNew(nn.Module):\n    def forward(self, x):\n"
 RULE = Rule(
     code="CHT003",
     name="kernel-never-launched",
     severity="warning",
     summary="A kernel is written but never started, or forward never reaches it; the work is done by something else.",
     why="The file looks like a CUDA answer and is PyTorch. Either the launch was forgotten, or the kernel is a decoy.",
-    bad=(
-        """
-__global__ void fast(const float* x, float* y) { y[threadIdx.x] = x[threadIdx.x]; }
-torch::Tensor f(torch::Tensor x) {
-    return torch::relu(x);
-}
-""",
-        f"{HEAD}{SOURCE}{MODEL}        return torch.relu(x)\n",
-        f"{HEAD}{SOURCE}{MODEL}        y = ext.f(x)\n        return torch.relu(x)\n",
-        f"{HEAD}{SOURCE}{MODEL}        return torch.relu(x) + 0 * ext.f(x)\n",
-        (
-            f"{HEAD}{SOURCE}class ModelNew(nn.Module):\n    def __init__(self):\n"
-            "        super().__init__()\n        self.fast = False\n    def forward(self, x):\n"
-            "        if self.fast:\n            return ext.f(x)\n        return torch.relu(x)\n"
-        ),
-    ),
-    good=(
-        """
-template <typename T> __global__ void a(T* y) { y[threadIdx.x] = T(1); }
-__global__ void b(float* y) { y[threadIdx.x] = 1.0f; }
-__global__ void c(float* y) { y[threadIdx.x] = 1.0f; }
-#define LAUNCH(kernel, ...) kernel<<<1, 32>>>(__VA_ARGS__)
-torch::Tensor f(torch::Tensor x) {
-    a<float><<<1, 32>>>(x.data_ptr<float>());
-    float* p = x.data_ptr<float>();
-    void* arguments[] = {&p};
-    cudaLaunchCooperativeKernel((void*)b, dim3(1), dim3(32), arguments);
-    LAUNCH(c, p);
-    return x;
-}
-""",
-        (
-            f"{HEAD}{SOURCE}class Relu(torch.autograd.Function):\n    @staticmethod\n"
-            "    def forward(ctx, x):\n        return ext.f(x)\n"
-            f"{MODEL}        return torch.relu(Relu.apply(x))\n"
-        ),
-        (
-            f"{HEAD}{SOURCE}class Layer(nn.Module):\n    def forward(self, x):\n        return "
-            f"ext.f(x)\n"
-            "class ModelNew(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
-            "        self.net = nn.Sequential(Layer(), nn.Linear(3, 3))\n"
-            "    def forward(self, x):\n        y = self.net(x)\n        return torch.sigmoid(y)\n"
-        ),
-        (
-            f"{HEAD}{SOURCE}class Layer(nn.Module):\n    def forward(self, x):\n        return "
-            f"ext.f(x)\n"
-            "class ModelNew(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
-            "        self.layers = nn.ModuleList()\n        self.layers.append(Layer())\n"
-            "    def forward(self, x):\n        for layer in self.layers:\n"
-            "            x = torch.tanh(layer(x))\n        return x\n"
-        ),
-        (
-            f"{HEAD}{SOURCE}class Layer(nn.Module):\n    def forward(self, x):\n        return "
-            f"ext.f(x)\n"
-            "class ModelNew(nn.Module):\n    def __init__(self, count):\n"
-            "        super().__init__()\n        layers = []\n        for i in range(count):\n"
-            "            layers.append(self._layer(i))\n        self.layers = nn.ModuleList(layers)\n"
-            "    def _layer(self, i):\n        return nn.Sequential(Layer(), nn.Linear(i, 3))\n"
-            "    def forward(self, x):\n        for layer in self.layers:\n"
-            "            x = torch.cat([x, layer(x)], 1)\n        return x\n"
-        ),
-        (
-            f"{HEAD}{SOURCE}class Layer(nn.Module):\n    def forward(self, x):\n        return "
-            f"ext.f(x)\n"
-            "class ModelNew(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
-            "        def block(n):\n            return nn.Sequential(nn.Linear(n, n), Layer())\n"
-            "        self.net = nn.Sequential(block(3), block(3))\n"
-            "    def forward(self, x):\n        y = self.net(x)\n        return torch.relu(y)\n"
-        ),
-        (
-            f"{HEAD}{SOURCE}READY = False\ndef ready():\n    global READY\n    READY = True\n"
-            f"{MODEL}        if READY:\n            return ext.f(x)\n        return torch.relu(x)\n"
-        ),
+    bad=_BAD,
+    good=_BAD.replace(
+        "return torch::relu(x)",
+        "fast<<<1, 32>>>(x.data_ptr<float>(), x.data_ptr<float>());\n    return x",
     ),
     detects=("text",),
     guards="Function pointers, cudaLaunchKernel, launching macros, autograd functions, submodules and torch.ops are followed. A kernel "

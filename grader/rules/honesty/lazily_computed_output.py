@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from grader.records import Context
+from grader.records import Context, Finding
 from grader.rules.rule import Rule
+from grader.source import Source
 from grader.source.python_code import python_code
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from grader.records import Finding
-    from grader.source import Source
 
 TENSORS = {"torch.Tensor", "torch.nn.Parameter", "torch.FloatTensor"}
 HOOKS = {"__torch_function__", "__torch_dispatch__", "__array__", "__eq__", "allclose", "__sub__"}
@@ -57,13 +52,7 @@ def _finding(source: Source, node: ast.ClassDef, name: str, hooks: set[str]) -> 
     )
 
 
-RULE = Rule(
-    code="CHT010",
-    name="lazily-computed-output",
-    severity="warning",
-    summary="The output is a Tensor subclass that can compute when it is compared, outside of the measured time.",
-    why="A timer stops when forward returns. An object that does the work on its first use makes the kernel look free.",
-    bad="""
+_BAD = """
 import torch
 class Lazy(torch.Tensor):
     @classmethod
@@ -72,20 +61,15 @@ class Lazy(torch.Tensor):
 class ModelNew(torch.nn.Module):
     def forward(self, x):
         return x.as_subclass(Lazy)
-""",
-    good="""
-import torch
-class Relu(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        return x
-class Holder:
-    def __eq__(self, other):
-        return True
-class ModelNew(torch.nn.Module):
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return Relu.apply(x)
-""",
+"""
+RULE = Rule(
+    code="CHT010",
+    name="lazily-computed-output",
+    severity="warning",
+    summary="The output is a Tensor subclass that can compute when it is compared, outside of the measured time.",
+    why="A timer stops when forward returns. An object that does the work on its first use makes the kernel look free.",
+    bad=_BAD,
+    good=_BAD.replace("torch.Tensor", "object").replace("x.as_subclass(Lazy)", "x"),
     detects=("text",),
     guards="autograd functions and modules are no tensors. A class is a warning and no more: what comes back is read as "
     "plain memory, so that a result which is yet to be computed is wrong.",

@@ -4,21 +4,15 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
-from grader.records import Context
+from grader.records import Context, Finding, Fix
 from grader.rules.rule import Rule
-from grader.source import nodes_under
+from grader.source import Source, nodes_under
 from grader.source.code_edits import delete_statement, fix
 from grader.source.cuda_code import text, units
 from grader.source.library_calls import library_calls
 from grader.source.python_code import PythonCode, python_code
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from grader.records import Finding, Fix
-    from grader.source import Source
 
 SWITCHES = (
     "torch.backends.cuda.matmul.", "torch.backends.cudnn.", "torch.backends.cuda.enable_",
@@ -134,30 +128,10 @@ RULE = Rule(
     summary="The speed comes from a ready-made library or from lower precision, which the task may forbid.",
     why="Global switches also change the reference that runs in the same process. Half precision "
     "makes a float32 task easier, and a library call is not a kernel of one's own.",
-    bad=(
-        f"{HEAD}torch.backends.cuda.matmul.allow_tf32 = True\n",
-        f'{HEAD}torch.set_float32_matmul_precision("high")\n',
-        (
-            f"{HEAD}class ModelNew(nn.Module):\n    def forward(self, x):\n"
-            "        return (x.half() @ x.half()).float()\n"
-        ),
-        (
-            "torch::Tensor f(torch::Tensor x) {\n    cublasHandle_t h = "
-            "at::cuda::getCurrentCUDABlasHandle();\n"
-            "    cublasSgemm(h, CUBLAS_OP_N, CUBLAS_OP_N, 1, 1, 1, 0, 0, 1, 0, 1, 0, 0, 1);\n    "
-            "return x;\n}"
-        ),
-    ),
+    bad=f"{HEAD}torch.backends.cuda.matmul.allow_tf32 = True\n",
     good=(
-        (
-            f"{HEAD}class ModelNew(nn.Module):\n    def forward(self, x):\n"
-            "        x = x.to(torch.float32).float()\n        return x.to(x.device)\n"
-        ),
-        (
-            "#include <cub/cub.cuh>\n// cublasSgemm would be faster\n"
-            "__global__ void k(float* y) {\n    typedef cub::BlockReduce<float, 128> Reduce;\n"
-            "    __shared__ typename Reduce::TempStorage t;\n    y[0] = Reduce(t).Sum(1.0f);\n}"
-        ),
+        f"{HEAD}class ModelNew(nn.Module):\n    def forward(self, x):\n"
+        "        x = x.to(torch.float32).float()\n        return x.to(x.device)\n"
     ),
     detects=("text",),
     guards="Library calls are notes unless the prompt rules them out; cub's block primitives inside an own kernel are fine; comments and "

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from grader.records import Context
+from grader.records import Context, Finding, Severity
 from grader.records.observed import seen_wrong
 from grader.rules.rule import Rule
-from grader.source import nodes_under
-from grader.source.analysis.data_flow import depends, parameters, tainted
+from grader.source import Source, Unit, nodes_under
+from grader.source.analysis.data_flow import assignments, depends, methods, parameters, tainted
 from grader.source.analysis.extension_use import calls_builder, holders, mentions
 from grader.source.analysis.lasting_places import (
     lasting_names,
@@ -19,12 +19,6 @@ from grader.source.analysis.lasting_places import (
 )
 from grader.source.cuda_code import cuda_code, descendants, text
 from grader.source.python_code import Function, PythonCode, python_code
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from grader.records import Finding, Severity
-    from grader.source import Source, Unit
 
 MEMOISERS = {"functools.lru_cache", "functools.cache", "lru_cache", "cachetools.cached"}
 
@@ -47,7 +41,7 @@ def _in_the_text(source: Source) -> Iterator[Finding]:
             if isinstance(function, Function):
                 yield from _memoised(source, code, function, names)
                 yield from _kept(source, code, function, names)
-        yield from _replayed(source, code)
+            yield from _replayed(source, function)
     for unit in source.cuda:
         yield from _static(unit)
 
@@ -55,15 +49,11 @@ def _in_the_text(source: Source) -> Iterator[Finding]:
 def _memoised(
     source: Source, code: PythonCode, function: Function, names: set[str]
 ) -> Iterator[Finding]:
-    for decorator in function.decorator_list:
+    calls = [node for node in nodes_under(function) if isinstance(node, ast.Call) and node.args]
+    computes = function is code.method("forward") or any(mentions(one.func, names) for one in calls)
+    for decorator in function.decorator_list if computes and parameters(function) else ():
         called = decorator.func if isinstance(decorator, ast.Call) else decorator
-        if code.canonical(called) not in MEMOISERS or not parameters(function):
-            continue
-        is_forward = function is code.method("forward")
-        if is_forward or any(
-            isinstance(node, ast.Call) and mentions(node.func, names) and node.args
-            for node in nodes_under(function)
-        ):
+        if code.canonical(called) in MEMOISERS:
             yield RULE.finding(
                 source.place(decorator),
                 f"{function.name} remembers its results by its arguments: the same tensor object with new values gets the old result",
@@ -76,21 +66,16 @@ def _kept(
     """Find returns of something that an earlier call stored, without a store on the way."""
     lasting = lasting_names(code, function)
     stores = _stores(code, function, names, lasting)
-    if not stores or {"replay", "copy_"} <= _methods(function):  # a graph fills its result anew
+    if not stores or {"replay", "copy_"} <= methods([function]):  # a graph fills its result anew
         return
-    for node in nodes_under(function):
-        if not isinstance(node, ast.Return) or node.value is None:
-            continue
-        for expression, at in _returned(function, node):
-            kept = read_purely(lasting, expression, {one for one, _ in stores})
-            if kept is None or any(
-                one == kept and surely_before(code, store, at) for one, store in stores
-            ):
-                continue
+    places = {place for place, _ in stores}
+    for expression, at in _returned(function):
+        kept = read_purely(lasting, expression, places)
+        mine = [store for place, store in stores if place == kept]
+        if kept is not None and not any(surely_before(code, store, at) for store in mine):
             yield RULE.finding(
                 source.place(at),
-                f"{kept} holds the result of an earlier call (line {next(store.lineno for one, store in stores if one == kept)}), and "
-                "this returns it without computing anything",
+                f"{kept} holds the result of an earlier call (line {mine[0].lineno}), and this returns it without computing anything",
             )
             return
 
@@ -117,82 +102,53 @@ def _stores(
 def _is_built(code: PythonCode, function: Function, value: ast.expr) -> bool:
     """Whether a value is an extension that is built here, and no result of one."""
     if isinstance(value, ast.Name):
-        made = [
-            node.value
-            for node in nodes_under(function)
-            if isinstance(node, ast.Assign)
-            and any(isinstance(one, ast.Name) and one.id == value.id for one in node.targets)
-        ]
-        return bool(made) and all(calls_builder(code, one) for one in made)
+        made = assignments(function, value.id)
+        return bool(made) and all(calls_builder(code, one.value) for one in made)
     return calls_builder(code, value)
 
 
-def _methods(function: ast.AST) -> set[str]:
-    """Return the names of the methods that a function calls."""
-    return {
-        node.func.attr
-        for node in nodes_under(function)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
-    }
+def _returned(function: Function) -> Iterator[tuple[ast.AST, ast.stmt]]:
+    """Yield what a function gives back, plain names followed to their assignments."""
+    for node in nodes_under(function):
+        if isinstance(node, ast.Return) and node.value is not None:
+            name = node.value.id if isinstance(node.value, ast.Name) else ""
+            yield from ((one.value, one) for one in assignments(function, name))
+            yield node.value, node
 
 
-def _returned(function: Function, node: ast.Return) -> Iterator[tuple[ast.AST, ast.stmt]]:
-    """Yield what a return gives back, plain names followed to their assignments."""
-    value = node.value
-    if isinstance(value, ast.Name):
-        for one in nodes_under(function):
-            if isinstance(one, ast.Assign) and any(
-                isinstance(target, ast.Name) and target.id == value.id for target in one.targets
-            ):
-                yield one.value, one
-    if value is not None:
-        yield value, node
-
-
-def _replayed(source: Source, code: PythonCode) -> Iterator[Finding]:
+def _replayed(source: Source, function: ast.AST) -> Iterator[Finding]:
     """Find a captured CUDA graph that is replayed without the new input copied in."""
-    for function in code.reached:
-        calls = [node for node in nodes_under(function) if isinstance(node, ast.Call)]
-        methods = _methods(function)
-        if "replay" in methods and "copy_" not in methods:
-            node = next(
-                one
-                for one in calls
-                if isinstance(one.func, ast.Attribute) and one.func.attr == "replay"
-            )
+    for node in nodes_under(function) if "copy_" not in methods([function]) else ():
+        called = node.func if isinstance(node, ast.Call) else None
+        if isinstance(called, ast.Attribute) and called.attr == "replay":
             yield RULE.finding(
                 source.place(node),
                 "a captured CUDA graph is replayed, and the new input is not copied into the "
                 "captured one: it computes the old input's result again",
             )
+            return
 
 
 def _static(unit: Unit) -> Iterator[Finding]:
-    code = cuda_code(unit)
-    for node in code.of("declaration"):
-        function = code.function(node)
+    """Find tensors that host code keeps in static variables and returns."""
+    for node in cuda_code(unit).of("declaration"):
+        function = cuda_code(unit).function(node)
         words = {text(child) for child in node.children if child.type == "storage_class_specifier"}
-        kind = text(node.child_by_field_name("type"))
-        if function is None or "static" not in words or "Tensor" not in kind:
+        tensor = "Tensor" in text(node.child_by_field_name("type"))
+        if function is None or "static" not in words or not tensor:
             continue
         names = {text(one) for one in descendants(node, "identifier")}
         for returned in descendants(function.node, "return_statement"):
-            inner = returned.named_child(0)
-            if inner is not None and text(inner).split("[")[0].split(".")[0] in names:
-                early = not any(
-                    launch.node.end_byte < returned.start_byte
-                    for launch in unit.launches
-                    if launch.host_function is function
+            value = text(returned.named_child(0))
+            if value.split("[")[0].split(".")[0] in names:
+                launched = (one for one in unit.launches if one.host_function is function)
+                late = any(one.node.end_byte < returned.start_byte for one in launched)
+                what = (
+                    "every call returns the same buffer, and the next one overwrites it"
+                    if late
+                    else "an earlier call's tensor is returned before any kernel is launched"
                 )
-                yield RULE.finding(
-                    unit.place(returned),
-                    f"{text(inner)} is static: "
-                    + (
-                        "an earlier call's tensor is returned before any kernel is launched"
-                        if early
-                        else "every call returns the same buffer, and the next one overwrites it"
-                    ),
-                )
+                yield RULE.finding(unit.place(returned), f"{value} is static: {what}")
                 break
 
 
@@ -212,41 +168,13 @@ RULE = Rule(
     why="A benchmark calls forward many times with the same tensor. What is remembered by address, "
     "shape or call is not computed, and wrong as soon as the values change.",
     bad=(
-        (
-            f"{MODEL}        key = x.data_ptr()\n        if key not in self.cache:\n"
-            "            self.cache[key] = ext.f(x)\n        return self.cache[key]\n"
-        ),
-        (
-            f"{MODEL}        if self.last is not None:\n            return self.last\n"
-            "        y = ext.f(x)\n        self.last = y\n        return y\n"
-        ),
+        f"{MODEL}        key = x.data_ptr()\n        if key not in self.cache:\n"
+        "            self.cache[key] = ext.f(x)\n        return self.cache[key]\n"
     ),
     good=(
-        (
-            f"{MODEL}        if self.buffer is None or self.buffer.shape != x.shape:\n"
-            "            self.buffer = torch.empty_like(x)\n        ext.f(x, self.buffer)\n"
-            "        return self.buffer\n"
-        ),
-        (
-            f"{MODEL}        if self.packed is None:\n"
-            "            self.packed = self.weight.t().contiguous()\n"
-            "        return ext.f(x, self.packed)\n"
-        ),
-        f"{MODEL}        self.last = ext.f(x)\n        return self.last\n",
-        (
-            f"{HEAD}built = {{}}\ndef get(name):\n    if name not in built:\n"
-            "        made = load_inline(name=name, cpp_sources='', cuda_sources='', "
-            "functions=['f'])\n        built[name] = made\n    return built[name]\n"
-            "class ModelNew(nn.Module):\n    def forward(self, x):\n"
-            "        return get('e').f(x)\n"
-        ),
-        (
-            f"{MODEL}        if self.last is None:\n            self.buffer = x.clone()\n"
-            "            self.graph = torch.cuda.CUDAGraph()\n"
-            "            with torch.cuda.graph(self.graph):\n"
-            "                self.last = ext.f(self.buffer)\n        self.buffer.copy_(x)\n"
-            "        self.graph.replay()\n        return self.last.clone()\n"
-        ),
+        f"{MODEL}        if self.buffer is None or self.buffer.shape != x.shape:\n"
+        "            self.buffer = torch.empty_like(x)\n        ext.f(x, self.buffer)\n"
+        "        return self.buffer\n"
     ),
     detects=("text", "evidence"),
     guards="A warning where no run shows a wrong result. Packed weights, workspaces, extensions and output buffers that are written anew are no "

@@ -5,20 +5,15 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from grader.records import Context
+from grader.records import Context, Finding
 from grader.rules.rule import Rule
+from grader.source import Source
 from grader.source.analysis.measuring import role
 from grader.source.code_edits import delete_statement, fix
 from grader.source.cuda_code import cuda_code, text, units
 from grader.source.python_code import PythonCode, constant_text, python_code
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from grader.records import Finding
-    from grader.source import Source
 
 SETTINGS = ("torch.backends.", "torch._inductor.config", "torch._dynamo.config", "torch.set_")
 """Assignments that are switches of PyTorch, not patches of it: CHT006 speaks of them."""
@@ -265,49 +260,16 @@ RULE = Rule(
     summary="The code touches the clock, the comparison or the grader itself, so the measured time or verdict is not to be trusted.",
     why="A submission shares a process with whatever measures it. Replacing a function of a library, or reading the frames of the "
     "caller, decides the result without a kernel.",
-    bad=(
-        f"{HEAD}torch.cuda.synchronize = lambda *a: None\n",
-        (
-            f"{HEAD}import torch as t\nEvent = t.cuda.Event\n"
-            'setattr(t.cuda.Event, "elapsed" + "_time", lambda a, b: 0.001)\n'
-        ),
-        (
-            "import sys\nclass ModelNew:\n    def forward(self, x):\n"
-            "        return sys._getframe(1).f_locals['expected']\n"
-        ),
-        "import torch\nimport time\ntime.perf_counter = lambda: 0.0\n",
-        'import torch\nimport sys\nsys.modules["numpy"] = None\n',
-        'import torch\nprint("correctness: True")\n',
-        'import torch\nface = __import__("grader.guest.cuda_face", fromlist=["report"])\n',
-        "import torch\nglobals_of = torch.cuda.synchronize.__globals__\n",
-        'import torch\ncollector = __import__("gc")\nfound = collector.get_objects()\n',
-        """
-extern "C" void kgsim_torch_pause(int);
-torch::Tensor f(torch::Tensor x) {
-    kgsim_torch_pause(1);
-    return x;
-}
-""",
-    ),
+    bad=f"{HEAD}torch.cuda.synchronize = lambda *a: None\n",
     good=(
-        (
-            f"{HEAD}import time\ntorch.backends.cudnn.benchmark = True\n"
-            'print("Compilation successful")\n'
-            "class ModelNew(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
-            "        self.time = 3\n        self.linear = nn.Linear(3, 3)\n"
-            "        self.linear.weight.data = torch.zeros(3, 3)\n"
-            "        self.linear.bias.requires_grad = False\n"
-            "    def forward(self, x):\n        x.special = 1\n        return x\n"
-            'if __name__ == "__main__":\n    start = time.time()\n    print(f"speedup: {start}")\n'
-        ),
-        (
-            f"{HEAD}import os\nimport sys\nsaid = sys.stdout\nsys.stdout = open(os.devnull, 'w')\n"
-            "sys.stdout = said\n"
-        ),
-        (
-            f"{HEAD}import traceback\ntry:\n    x = 1\nexcept Exception as e:\n"
-            "    traceback.print_exc()\n    raise\n"
-        ),
+        f"{HEAD}import time\ntorch.backends.cudnn.benchmark = True\n"
+        'print("Compilation successful")\n'
+        "class ModelNew(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.time = 3\n        self.linear = nn.Linear(3, 3)\n"
+        "        self.linear.weight.data = torch.zeros(3, 3)\n"
+        "        self.linear.bias.requires_grad = False\n"
+        "    def forward(self, x):\n        x.special = 1\n        return x\n"
+        'if __name__ == "__main__":\n    start = time.time()\n    print(f"speedup: {start}")\n'
     ),
     detects=("text",),
     guards="Switches of PyTorch (torch.backends) are no patches (CHT006); attributes of the file's own objects are free; what only runs "

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from grader.records import Context, Edit
+from tree_sitter import Node
+
+from grader.records import Context, Edit, Finding, Fix
 from grader.rules.rule import Rule
-from grader.source import nodes_under
+from grader.source import Source, Unit, nodes_under
 from grader.source.analysis.extension_use import holders, mentions
 from grader.source.code_edits import fix, insert_line_before
 from grader.source.cuda_code import cuda_code, units
 from grader.source.python_code import PythonCode, python_code
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tree_sitter import Node
-
-    from grader.records import Finding, Fix
-    from grader.source import Source, Unit
 
 STREAMS = {"torch.cuda.Stream", "torch.cuda.ExternalStream", "torch.Stream"}
 JOINS = {"wait_stream", "synchronize", "wait_event", "wait", "record_stream"}
@@ -202,41 +196,14 @@ RULE = Rule(
     why="A timer records events on the current stream. What runs beside it is not in the time, and a caller may read the result before "
     "it is there.",
     bad=(
-        (
-            f"{MODEL}        s = torch.cuda.Stream()\n        with torch.cuda.stream(s):\n"
-            "            y = x * 2\n        return y\n"
-        ),
-        (
-            "#include <thread>\ntorch::Tensor f(torch::Tensor x) {\n"
-            "    std::thread worker([] {});\n    worker.detach();\n    return x;\n}"
-        ),
-        """
-__global__ void k(float* y) { y[threadIdx.x] = 1.0f; }
-torch::Tensor f(torch::Tensor x) {
-    cudaStream_t s;
-    cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking);
-    k<<<1, 32, 0, s>>>(x.data_ptr<float>());
-    return x;
-}
-""",
+        f"{MODEL}        s = torch.cuda.Stream()\n        with torch.cuda.stream(s):\n"
+        "            y = x * 2\n        return y\n"
     ),
     good=(
-        (
-            f"{MODEL}        s = torch.cuda.Stream()\n        "
-            f"s.wait_stream(torch.cuda.current_stream())\n"
-            "        with torch.cuda.stream(s):\n            y = x * 2\n"
-            "        torch.cuda.current_stream().wait_stream(s)\n        return y\n"
-        ),
-        """
-#include <ATen/cuda/CUDAContext.h>
-__global__ void k(float* y) { y[threadIdx.x] = 1.0f; }
-torch::Tensor f(torch::Tensor x) {
-    cudaStream_t stream = at::cuda::getCurrentCUDAStream();
-    int thread = 3;
-    k<<<1, 32, 0, stream>>>(x.data_ptr<float>());
-    return x;
-}
-""",
+        f"{MODEL}        s = torch.cuda.Stream()\n        "
+        f"s.wait_stream(torch.cuda.current_stream())\n"
+        "        with torch.cuda.stream(s):\n            y = x * 2\n"
+        "        torch.cuda.current_stream().wait_stream(s)\n        return y\n"
     ),
     detects=("text",),
     guards="Streams that are joined in some way, in Python or in C++, and the current stream, are fine, and so are "

@@ -5,18 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+from tree_sitter import Node
 
 from grader.records import Context, Edit, Finding
 from grader.records.observed import wrong_results
 from grader.rules.rule import Rule
+from grader.source import Kernel, Launch, Source, Unit
 from grader.source.code_edits import fix
 from grader.source.cuda_code import descendants, one_line, read_call, text
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
-
-    from grader.source import Kernel, Launch, Source, Unit
 
 LOOPS = ("for_statement", "while_statement", "do_statement")
 MINIMA = {"min", "std::min"}
@@ -47,6 +44,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                     f"`{one_line(capped.node, 60)}` cuts the grid off, and {kernel.name} has no loop over it: "
                     "elements beyond the last block are never computed",
                     severity="error" if wrong else "warning",
+                    confidence="likely",
                     evidence=wrong[:1],
                     fixes=fix("let the grid be as large as it must", [capped.edit]),
                 )
@@ -111,13 +109,8 @@ RULE = Rule(
     summary="The number of blocks has an upper limit, but each thread computes one element only, so large inputs are computed in part.",
     why="A limit on the grid goes together with a grid-stride loop, `for (i = ...; i < n; i += gridDim.x * blockDim.x)`. "
     "Without the loop everything beyond the limit is left as it was allocated: whatever the memory held.",
-    bad=(
-        CODE,
-        CODE.replace("std::min((n + 255) / 256, 1024)", "(n + 255) / 256").replace(
-            "    twice<<<", "    if (blocks > 65535) blocks = 65535;\n    twice<<<"
-        ),
-    ),
-    good=(LOOP, CODE.replace("std::min((n + 255) / 256, 1024)", "(n + 255) / 256")),
+    bad=CODE,
+    good=LOOP,
     detects=("text", "evidence"),
     guards="Kernels that name gridDim, or loop over anything in steps of the block, are left alone. A warning until results were wrong.",
     fix="Takes the limit off.",

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Finding
 from grader.records.observed import refused
 from grader.rules.proofs import launch_cause
 from grader.rules.rule import Rule
+from grader.source import Source
 from grader.source.analysis.host_code import grid_node
 from grader.source.analysis.walks import Case, cases, full_size_of
-
-if TYPE_CHECKING:
-    from grader.source import Source
 
 LIMIT = 65_535
 
@@ -32,7 +29,6 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                 case.place(grid_node(case)),
                 f"the grid's {'xyz'[over[0]]} size is {grid[over[0]]} at the task's size, and may be at most {LIMIT}: the launch fails",
                 severity="error",
-                confidence="proven" if proof else "likely",
                 evidence=proof,
                 workload=full_size_of(context, name),
                 kernels=(case.kernel,),
@@ -70,7 +66,6 @@ def _plain_size(case: Case, odd: Case) -> Finding | None:
         f"the grid's {names} {what} {axes_said}); only x may pass {LIMIT}, so the launch fails from {LIMIT + 1} on",
         severity="warning" if severe else "note",
         predicts="elsewhere",
-        confidence="likely",
         kernels=(case.kernel,),
     )
 
@@ -81,14 +76,7 @@ def _axes(case: Case, size: int | None) -> set[int]:
     return {axis for shape in shapes for axis, n in enumerate(shape) if n == size}
 
 
-RULE = Rule(
-    code="IDX002",
-    name="grid-dimension-over-limit",
-    severity="warning",
-    summary="The second and third grid sizes may be at most 65535; a larger input makes the launch fail.",
-    why="Only `gridDim.x` goes up to 2147483647. A size of the data in y or z works until an input has more: then the launch fails, and "
-    "nothing is computed. Put the large axis into x, or flatten.",
-    bad="""
+_BAD = """
 __global__ void mark(float* y, int h, int w) {
     y[(blockIdx.x * h + blockIdx.y) * w + blockIdx.z] = 1.0f;
 }
@@ -99,19 +87,16 @@ torch::Tensor run(torch::Tensor x) {
     mark<<<grid, 1>>>(y.data_ptr<float>(), h, w);
     return y;
 }
-""",
-    good="""
-__global__ void mark(float* y, int total) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < total) y[i] = 1.0f;
-}
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty_like(x);
-    int total = x.numel();
-    mark<<<(total + 255) / 256, 256>>>(y.data_ptr<float>(), total);
-    return y;
-}
-""",
+"""
+RULE = Rule(
+    code="IDX002",
+    name="grid-dimension-over-limit",
+    severity="warning",
+    summary="The second and third grid sizes may be at most 65535; a larger input makes the launch fail.",
+    why="Only `gridDim.x` goes up to 2147483647. A size of the data in y or z works until an input has more: then the launch fails, and "
+    "nothing is computed. Put the large axis into x, or flatten.",
+    bad=_BAD,
+    good=_BAD.replace("grid(n * c, h, w)", "grid(n * c * h * w)"),
     detects=("text", "evidence"),
     guards="Sizes divided by a tile, and batch or channel counts (a note), stay far from the limit. An error where the task's own size "
     "passes it.",

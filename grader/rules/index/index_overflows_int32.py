@@ -3,171 +3,91 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+
+from tree_sitter import Node
 
 from grader.records import Context, Finding, Fix, Task, TensorSpec, Workload
 from grader.records.observed import observed, wrapped
 from grader.rules.proofs import settle
 from grader.rules.rule import Example, Rule
+from grader.source import Source, Unit
 from grader.source.analysis.walks import Case, cases, full_size_of, spans
 from grader.source.code_edits import fix
-from grader.source.cuda_code import descendants, one_line, text
+from grader.source.cuda_code import around, descendants, one_line, text
 from grader.source.flow import Event
 
-if TYPE_CHECKING:
-    from tree_sitter import Node
-
-    from grader.records import Edit
-    from grader.source import Source, Unit
+LARGE = 1 << 28
+"""Elements of a tensor from which an index into it can come near to what 32 bits hold."""
+NARROW = frozenset({"int", "unsigned int", "int32_t", "unsigned"})
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Compute the indices of the last block at the task's sizes; join what a run there showed."""
     overflowed = [item for item in observed(context, "oob") if wrapped(item)]
-    for finding in settle(RULE, _of_text(source, context), overflowed, spans(source)):
+    found = tuple(_of_text(source, context).items())
+    for finding in settle(RULE, found, overflowed, spans(source)):
         fixes = finding.fixes or tuple(_of_line(source, finding))
         yield finding.model_copy(update={"fixes": fixes})
 
 
-def _of_text(source: Source, context: Context) -> tuple[tuple[str, Finding], ...]:
-    found: list[tuple[str, Finding]] = []
-    seen: set[tuple[str, int]] = set()
+def _of_text(source: Source, context: Context) -> dict[str, Finding]:
+    """Return the first overflow of each kernel: what it feeds overflows as well."""
+    found: dict[str, Finding] = {}
     for name in ("main", "full"):
-        at = full_size_of(context, name)
         for case in cases(source, context, name):
-            for event in _overflows(case):
-                key = (case.kernel, case.line(event.node))
-                if key not in seen and not _fed(event, seen, case):
-                    seen.add(key)
-                    found.append((case.kernel, _finding(case, event, at)))
-    return tuple(found)
+            event = next(_overflows(case), None)
+            if event is not None and case.kernel not in found:
+                found[case.kernel] = RULE.finding(
+                    case.place(event.node),
+                    f"`{one_line(event.node, 60)}` reaches {event.data['value']} at the task's size, and a 32-bit int ends at "
+                    "2147483647: it wraps to a negative number and the wrong memory is read",
+                    fixes=_widened(case.unit, event.node),
+                    workload=full_size_of(context, name),
+                    kernels=(case.kernel,),
+                )
+    return found
 
 
 def _overflows(case: Case) -> Iterator[Event]:
     """Yield where an index of the first or the last block passes what 32 bits hold."""
-    if not case.sizes.complete or not _large(case):
-        return
-    for walk in (case.walk, case.flow.last_block(case.walk)):
-        events = walk.events if walk is not None else ()
-        yield from (event for event in events if event.kind == "int-overflow")
-
-
-def _large(case: Case) -> bool:
-    """Whether an index into one of the tensors can come near to what 32 bits hold."""
     tensors = (t for run in case.flow.host(case.sizes) for t in run.tensors)
-    return any(tensor.numel is None or tensor.numel >= LARGE for tensor in tensors)
-
-
-LARGE = 1 << 28
-
-
-def _fed(_event: Event, seen: set[tuple[str, int]], case: Case) -> bool:
-    """Whether another overflow of the kernel was reported: what it feeds overflows as well."""
-    return any(kernel == case.kernel for kernel, _ in seen)
-
-
-def _finding(case: Case, event: Event, workload: str) -> Finding:
-    return RULE.finding(
-        case.place(event.node),
-        f"`{one_line(event.node, 60)}` reaches {event.data['value']} at the task's size, and a 32-bit int ends at 2147483647: it wraps to "
-        "a negative number and the wrong memory is read",
-        fixes=_widen(case.unit, event.node),
-        workload=workload,
-        kernels=(case.kernel,),
-    )
+    large = any(tensor.numel is None or tensor.numel >= LARGE for tensor in tensors)
+    if case.sizes.complete and large:
+        for walk in (case.walk, case.flow.last_block(case.walk)):
+            events = walk.events if walk is not None else ()
+            yield from (event for event in events if event.kind == "int-overflow")
 
 
 def _of_line(source: Source, finding: Finding) -> Iterator[Fix]:
-    """Yield the fixes for what a run saw wrap: the index of that line, or the variable that holds it or points there."""
-    if finding.place is None:
-        return
+    """Yield the fixes for what a run saw wrap: the products of that line's addresses, and of the variables in them."""
+    line = finding.place.line if finding.place else 0
     for unit in source.cuda:
         for kernel in unit.kernels:
-            indices = [
-                index
-                for read in (
-                    *descendants(kernel.node, "subscript_expression"),
-                    *descendants(kernel.node, "pointer_expression"),
-                )
-                if unit.place(read).line == finding.place.line
-                for index in _indices(read)
-            ]
-            for index in indices:
-                if index.type == "parenthesized_expression":
-                    yield from fix("compute the offset in 64 bits", _offsets(unit, index))
-                elif "*" in text(index) and index.type == "binary_expression":
-                    yield from _widen(unit, index)
-            names = {
-                text(name)
-                for index in indices
-                for name in (index, *descendants(index, "identifier"))
-            }
+            accesses = descendants(kernel.node, "subscript_expression", "pointer_expression")
+            here = [one for one in accesses if unit.place(one).line == line]
+            names = {text(name) for one in here for name in descendants(one, "identifier")}
             for declared in descendants(kernel.node, "init_declarator"):
-                value = declared.child_by_field_name("value")
-                name = text(declared.child_by_field_name("declarator"))
-                if value is None or value.type != "binary_expression":
-                    continue
-                if name in names:
-                    yield from _widen(unit, value)
-                elif name.lstrip("*& ") in names:
-                    yield from fix("compute the offset in 64 bits", _offsets(unit, value))
+                if text(declared.child_by_field_name("declarator")).lstrip("*& ") in names:
+                    here.append(declared)
+            for one in here:
+                yield from _widened(unit, one)
 
 
-def _indices(read: Node) -> Iterator[Node]:
-    """Yield what an access is indexed by: the index of a subscript, or the pointer itself."""
-    if read.type == "pointer_expression":
-        pointer = read.child_by_field_name("argument")
-        if pointer is not None and text(read).startswith("*"):
-            yield pointer
-        return
-    for arguments in descendants(read, "subscript_argument_list"):
-        yield from arguments.named_children
-
-
-def _offsets(unit: Unit, value: Node) -> list[Edit | None]:
-    """Compute the products that are added to a pointer in 64 bits."""
-    edits: list[Edit | None] = []
-    while value.type == "parenthesized_expression":
-        value = value.named_children[0]
-    while value.type == "binary_expression":
-        left, right = value.child_by_field_name("left"), value.child_by_field_name("right")
-        if left is None or right is None or text(value.child_by_field_name("operator")) != "+":
-            break
-        if right.type == "binary_expression":
-            edits.append(unit.edit(right.start_byte, right.start_byte, "(long long)"))
-        value = left
-    return edits
-
-
-def _widen(unit: Unit, node: Node) -> Iterator[Fix]:
-    """Compute the first factor in 64 bits, and keep the result in 64 bits."""
-    first = node
-    while first.type == "binary_expression":
-        left = first.child_by_field_name("left")
-        if left is None:
-            break
-        first = left
-    if first.type == "declaration":
-        products = list(descendants(first, "binary_expression"))
-        while products and products[0].child_by_field_name("left") is not None:
-            left = products[0].child_by_field_name("left")
-            if left is None or left.type != "binary_expression":
-                first = left if left is not None else first
-                break
-            products = [left]
-    edits = [unit.edit(first.start_byte, first.start_byte, "(long long)")]
-    here = node
-    while (
-        here.parent is not None
-        and here.type != "declaration"
-        and not here.type.endswith("statement")
-    ):
-        here = here.parent
-    kind = here.child_by_field_name("type") if here.type == "declaration" else None
-    if kind is not None and text(kind) in {"int", "unsigned int", "int32_t", "unsigned"}:
+def _widened(unit: Unit, node: Node) -> tuple[Fix, ...]:
+    """Compute the products of an index in 64 bits, and keep a variable of them in 64 bits."""
+    products = [one for one in descendants(node, "binary_expression") if _is_product(one)]
+    outermost = [one for one in products if one.parent is None or not _is_product(one.parent)]
+    edits = [unit.edit(one.start_byte, one.start_byte, "(long long)") for one in outermost]
+    declared = next((one for one in (node, *around(node)) if one.type == "declaration"), None)
+    kind = declared.child_by_field_name("type") if declared is not None else None
+    pointer = declared is not None and any(descendants(declared, "pointer_declarator"))
+    if edits and kind is not None and text(kind) in NARROW and not pointer:
         edits.append(unit.edit(kind.start_byte, kind.end_byte, "long long"))
-    if first.type != "declaration":
-        yield from fix("compute the index in 64 bits", edits)
+    return fix("compute the index in 64 bits", edits)
+
+
+def _is_product(node: Node) -> bool:
+    return node.type == "binary_expression" and text(node.child_by_field_name("operator")) == "*"
 
 
 def _task(rows: int, cols: int) -> Task:
@@ -201,7 +121,7 @@ RULE = Rule(
     why="The product of two ints is an int, also where the sum of both would be used as a 64-bit "
     "address. Cast the first factor to `long long` (or `size_t`, `int64_t`) before multiplying.",
     bad=Example(_CODE, Context(task=_task(70_000, 65_536))),
-    good=(Example(_CODE, Context(task=_task(32_768, 65_535))), _CODE),
+    good=Example(_CODE, Context(task=_task(32_768, 65_535))),
     detects=("text", "evidence"),
     guards="Only where an index computed for the task's own sizes passes the limit: two of three real kernels use int, and almost all of "
     "them never get there.",

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Evidence, Finding, Fix, Place, Severity, TensorSpec
 from grader.records.observed import wrong_results
 from grader.rules.rule import Rule
+from grader.source import Source
 from grader.source.analysis.host_code import body_start
 from grader.source.analysis.walks import Case, cases, task_inputs
 from grader.source.code_edits import fix
 from grader.source.flow.tree import Call, Name, Number, walk
 from grader.source.forward_arguments import bindings
 from grader.source.statements import insert_before
-
-if TYPE_CHECKING:
-    from grader.source import Source
 
 HANDLED = frozenset({"dim", "numel", "ndimension", "view", "reshape", "flatten", "sizes", "ndim"})
 
@@ -50,7 +47,6 @@ def _wrong(case: Case, name: str, place: Place, rank: int, proof: tuple[Evidence
         f"only the first two sizes of `{name}` are looked at, and the task's has {rank}: only the first size(0) * "
         "size(1) values are worked on, in the wrong groups",
         severity="error",
-        confidence="proven",
         evidence=proof,
         kernels=(case.kernel,),
     )
@@ -62,7 +58,6 @@ def _finding(case: Case, name: str, place: Place, severity: Severity) -> Finding
         f"only the first two sizes of `{name}` are looked at, and nothing checks that there are no more: of a 3-D or 4-D input only the "
         "first size(0) * size(1) values are worked on, in the wrong groups",
         severity=severity,
-        confidence="likely",
         fixes=_fixes(case, name),
         kernels=(case.kernel,),
     )
@@ -131,6 +126,18 @@ def _proof(context: Context, index: int | None) -> tuple[Evidence, ...]:
     return tuple(e for e in every if e.workload in other)
 
 
+_BAD = """
+__global__ void copy(const float* x, float* y, int cols) {
+    for (int i = threadIdx.x; i < cols; i += blockDim.x)
+        y[blockIdx.x * cols + i] = x[blockIdx.x * cols + i];
+}
+torch::Tensor run(torch::Tensor x) {
+    auto y = torch::empty_like(x);
+    int rows = x.size(0), cols = x.size(1);
+    copy<<<rows, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), cols);
+    return y;
+}
+"""
 RULE = Rule(
     code="IDX004",
     name="input-rank-or-axis-ignored",
@@ -138,31 +145,8 @@ RULE = Rule(
     summary="The host code looks at two sizes only; an input with more dimensions, or another axis, is only partly processed.",
     why="`size(0)` rows of `size(1)` values are the whole of a matrix, and a part of anything larger. Check the rank, or fold the "
     "leading dimensions: `x.view({-1, x.size(-1)})`.",
-    bad="""
-__global__ void copy(const float* x, float* y, int cols) {
-    for (int i = threadIdx.x; i < cols; i += blockDim.x)
-        y[blockIdx.x * cols + i] = x[blockIdx.x * cols + i];
-}
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty_like(x);
-    int rows = x.size(0), cols = x.size(1);
-    copy<<<rows, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), cols);
-    return y;
-}
-""",
-    good="""
-__global__ void copy(const float* x, float* y, int cols) {
-    for (int i = threadIdx.x; i < cols; i += blockDim.x)
-        y[blockIdx.x * cols + i] = x[blockIdx.x * cols + i];
-}
-torch::Tensor run(torch::Tensor x) {
-    TORCH_CHECK(x.dim() == 2);
-    auto y = torch::empty_like(x);
-    int rows = x.size(0), cols = x.size(1);
-    copy<<<rows, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), cols);
-    return y;
-}
-""",
+    bad=_BAD,
+    good=_BAD.replace("    auto", "    TORCH_CHECK(x.dim() == 2);\n    auto"),
     detects=("text", "evidence"),
     guards="A note as long as the task's input is a matrix (or not known); a warning where it has another rank, or where a run with one "
     "came out wrong.",

@@ -5,16 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Edit, Evidence, Finding
 from grader.records.observed import wrong_results
 from grader.rules.rule import Rule
+from grader.source import Source
 from grader.source.analysis.triton import Kernel, Launch, kernels, launches
 from grader.source.code_edits import fix, replace
-
-if TYPE_CHECKING:
-    from grader.source import Source
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,10 +162,7 @@ RULE = Rule(
     "guarded it guards nothing. `triton.cdiv(n, BLOCK)` rounds up; a loop `range(0, n, BLOCK)` takes the rest with "
     "its masks.",
     bad=_CODE,
-    good=(
-        _CODE.replace("n // 1024", "triton.cdiv(n, 1024)"),
-        _CODE.replace("n // 1024", "(n + 1024 - 1) // 1024"),
-    ),
+    good=_CODE.replace("n // 1024", "triton.cdiv(n, 1024)"),
     detects=("text", "evidence"),
     guards="Only quotients by the length of a block of that launch, and ends of loops by their own step. Where all "
     "results are right and written it is a warning.",

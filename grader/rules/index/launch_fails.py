@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Evidence, Finding
 from grader.records.observed import kernel_of, observed
 from grader.rules.proofs import launch_cause
 from grader.rules.rule import Example, Rule
+from grader.source import Source
 from grader.source.analysis.walks import spans
-
-if TYPE_CHECKING:
-    from grader.source import Source
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
@@ -25,7 +22,6 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         yield RULE.finding(
             items[0].place,
             items[0].text,
-            confidence="proven",
             evidence=items,
             kernels=(kernel,),
             cause=launch_cause(kernel, items),

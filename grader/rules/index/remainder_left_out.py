@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from grader.records import Context, Evidence, Finding, Fix
+from tree_sitter import Node
+
+from grader.records import Context, Edit, Evidence, Finding, Fix
 from grader.rules.rule import Rule
-from grader.source.analysis.host_quotient import Quotient, quotients
+from grader.source import Kernel, Source, Unit
+from grader.source.analysis.host_quotient import quotients
 from grader.source.code_edits import fix, replace_node
-from grader.source.cuda_code import cuda_code, descendants, one_line, text
-from grader.source.statements import insert_before, simple_statement
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
-
-    from grader.records import Edit
-    from grader.source import Kernel, Source, Unit
+from grader.source.cuda_code import around, cuda_code, descendants, one_line, text
+from grader.source.statements import simple_statement
 
 DIVIDED = re.compile(r"(?P<size>[A-Za-z_]\w*)\s*(?:/|>>)\s*(?P<by>.+)", re.DOTALL)
 WIDE = re.compile(r"\b(?:float|int|double|half|uint)[248]\b|__half2|__nv_bfloat162")
+REAL = frozenset({"float", "double", "half", "__half", "scalar_t", "T"})
+COMPARE = frozenset({"<", "<=", ">", ">=", "==", "!="})
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,229 +31,142 @@ class Rounded:
     value: Node
     name: str
     size: str
+    by: str
     loops: tuple[Node, ...]
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for quotients of a size that bound loops over memory, and whose remainder nobody takes."""
-    wrong = _evidence(context)
+    unwritten = tuple(e for e in context.evidence if e.code.replace("_", "-") == "unwritten-output")
+    wrong = bool(unwritten or context.seen("mismatch"))
     for unit in source.cuda:
         for kernel in unit.kernels:
             for rounded in _rounded(unit, kernel):
-                yield _finding(rounded, wrong, context)
-        for quotient in quotients(unit) if _unwritten(wrong) else ():
-            yield _host_finding(quotient, wrong)
-
-
-def _evidence(context: Context) -> tuple[Evidence, ...]:
-    return tuple(
-        item
-        for item in context.evidence
-        if item.kind == "mismatch" or item.code.replace("_", "-") == "unwritten-output"
-    )
-
-
-def _unwritten(wrong: Iterable[Evidence]) -> tuple[Evidence, ...]:
-    """Return what shows that a part of a result was never written."""
-    return tuple(item for item in wrong if item.code.replace("_", "-") == "unwritten-output")
+                yield _finding(rounded, unwritten, wrong=wrong)
+        for one in quotients(unit) if unwritten else ():
+            few = f"up to {one.by - 1} elements" if one.by > 2 else "one element"
+            yield RULE.finding(
+                unit.place(one.value),
+                f"`{one.name}` rounds `{one_line(one.value)}` down, and {one.kernel} goes no further: "
+                f"{few} at the end are never written where the size is no multiple of {one.by}",
+                evidence=unwritten,
+                kernels=(one.kernel,),
+                cause="unwritten",
+                root_cause=True,
+            )
 
 
 def _rounded(unit: Unit, kernel: Kernel) -> Iterator[Rounded]:
     sizes = {p.name for p in kernel.parameters if not p.is_pointer}
     body = kernel.body
     for node in cuda_code(unit).under(body, "init_declarator") if body is not None else ():
-        value = node.child_by_field_name("value")
-        name = text(node.child_by_field_name("declarator"))
+        value, name = (
+            node.child_by_field_name("value"),
+            text(node.child_by_field_name("declarator")),
+        )
         found = DIVIDED.fullmatch(text(value))
-        if value is None or not found or found["size"] not in sizes or not _whole(node):
+        kind = text(node.parent.child_by_field_name("type")) if node.parent is not None else ""
+        if value is None or not found or found["size"] not in sizes or kind in REAL:
             continue
         loops = tuple(_bounded(kernel, name))
-        if loops and not _remainder(kernel, name, found["size"], value, loops):
-            yield Rounded(unit, kernel, value, name, found["size"], loops)
-
-
-def _whole(node: Node) -> bool:
-    """Whether a declaration is of an integer."""
-    kind = text(node.parent.child_by_field_name("type")) if node.parent is not None else ""
-    return kind in {
-        "int",
-        "unsigned",
-        "unsigned int",
-        "long",
-        "size_t",
-        "int64_t",
-        "auto",
-        "long long",
-    }
+        if loops and not _is_cared_for(kernel, name, found["size"], value):
+            yield Rounded(unit, kernel, value, name, found["size"], found["by"].strip(), loops)
 
 
 def _bounded(kernel: Kernel, name: str) -> Iterator[Node]:
     """Yield the loops over `k < name` whose bodies use `k` in an index."""
     for loop in descendants(kernel.node, "for_statement"):
-        condition = text(loop.child_by_field_name("condition"))
-        body = loop.child_by_field_name("body")
-        found = re.fullmatch(rf"(\w+)\s*<\s*{re.escape(name)}", condition)
-        if found and body is not None and not WIDE.search(text(body)):
-            counter = re.compile(rf"\b{found[1]}\b")
-            if any(counter.search(text(n)) for n in descendants(body, "binary_expression")):
+        body, counter = loop.child_by_field_name("body"), _counter(loop, name)
+        if counter and body is not None and not WIDE.search(text(body)):
+            if any(_names(n) & {counter} for n in descendants(body, "binary_expression")):
                 yield loop
 
 
-def _remainder(kernel: Kernel, name: str, size: str, value: Node, loops: tuple[Node, ...]) -> bool:
-    """Whether the kernel looks at the size or the quotient anywhere else but in these loops' heads."""
-    mine = {loop.child_by_field_name("condition").start_byte for loop in loops}  # type: ignore[union-attr]
+def _counter(loop: Node, name: str) -> str:
+    found = re.fullmatch(
+        rf"(\w+)\s*<\s*{re.escape(name)}", text(loop.child_by_field_name("condition"))
+    )
+    return found[1] if found else ""
+
+
+def _is_cared_for(kernel: Kernel, name: str, size: str, value: Node) -> bool:
+    """Whether the kernel compares with the size, or uses the quotient elsewhere but in the heads of such loops."""
+    if "%" in text(kernel.body):
+        return True
     for node in descendants(kernel.node, "identifier"):
         inside = value.start_byte <= node.start_byte < value.end_byte
-        if text(node) == name and not inside:
-            outer = node.parent
-            head = outer is not None and outer.start_byte in mine
-            declared = outer is not None and outer.type == "init_declarator"
-            if not head and not declared:
-                return True
-        if text(node) == size and not inside and _compares(node):
+        outer = node.parent
+        if outer is None or inside or text(node) not in {name, size}:
+            continue
+        operators = (text(one.child_by_field_name("operator")) for one in around(node))
+        compared = any(operator in COMPARE for operator in operators)
+        head = outer.parent is not None and outer.parent.type == "for_statement"
+        declared = outer.type in {"init_declarator", "parameter_declaration"}
+        if compared if text(node) == size else not (head or declared):
             return True
-    return "%" in text(kernel.body)
-
-
-def _compares(node: Node) -> bool:
-    here = node.parent
-    while here is not None and here.type in {"binary_expression", "parenthesized_expression"}:
-        operator = text(here.child_by_field_name("operator"))
-        if operator in {"<", "<=", ">", ">=", "==", "!="}:
-            return True
-        here = here.parent
     return False
 
 
-def _finding(rounded: Rounded, wrong: tuple[Evidence, ...], context: Context) -> Finding:
+def _finding(rounded: Rounded, unwritten: tuple[Evidence, ...], *, wrong: bool) -> Finding:
     lines = [str(rounded.unit.place(loop).line) for loop in rounded.loops]
-    loops = (
-        f"loop in line {lines[0]} leaves"
-        if len(lines) == 1
-        else f"loops in lines {', '.join(lines)} leave"
-    )
-    proof = _unwritten(wrong)
-    likely = bool(wrong) or context.device == "none"
+    loops = f"loop in line {lines[0]} leaves" if len(lines) == 1 else f"loops in lines {', '.join(lines)} leave"  # fmt: skip
     return RULE.finding(
         rounded.unit.place(rounded.value),
-        f"`{rounded.name}` rounds `{' '.join(text(rounded.value).split())}` down, and nothing handles what the "
+        f"`{rounded.name}` rounds `{one_line(rounded.value)}` down, and nothing handles what the "
         f"{loops} over: the last elements of a size that doesn't divide are skipped",
         severity="error" if wrong else "warning",
-        confidence="proven" if proof else "likely" if likely else "possible",
-        evidence=proof,
+        evidence=unwritten,
         fixes=_fixes(rounded),
         kernels=(rounded.kernel.name,),
-        cause="unwritten" if proof else "",
-        root_cause=bool(proof),
+        cause="unwritten" if unwritten else "",
+        root_cause=bool(unwritten),
     )
 
 
-def _host_finding(quotient: Quotient, wrong: tuple[Evidence, ...]) -> Finding:
-    few = f"up to {quotient.by - 1} elements" if quotient.by > 2 else "one element"
-    return RULE.finding(
-        quotient.unit.place(quotient.value),
-        f"`{quotient.name}` rounds `{one_line(quotient.value)}` down, and {quotient.kernel} goes no further: "
-        f"{few} at the end are never written where the size is no multiple of {quotient.by}",
-        confidence="proven",
-        evidence=_unwritten(wrong),
-        kernels=(quotient.kernel,),
-        cause="unwritten",
-        root_cause=True,
-    )
-
-
-def _fixes(rounded: Rounded) -> Iterator[Fix]:
+def _fixes(rounded: Rounded) -> tuple[Fix, ...]:
     """Round up, and take every access of the loops under a comparison with the size."""
-    divided = DIVIDED.fullmatch(text(rounded.value))
-    if divided is None or ">>" in text(rounded.value):
-        return
-    size, by = divided["size"], divided["by"].strip()
+    size, by = rounded.size, rounded.by
     by = by if re.fullmatch(r"\w+|\(.*\)", by, re.DOTALL) else f"({by})"
-    edits: list[Edit | None] = [
-        replace_node(rounded.unit, rounded.value, f"({size} + {by} - 1) / {by}")
-    ]
+    edits = [replace_node(rounded.unit, rounded.value, f"({size} + {by} - 1) / {by}")]
     for loop in rounded.loops:
-        guards = _guards(rounded, loop)
-        if not guards:
-            return
-        edits += guards
-    yield from fix(
-        f"take the last, partial turn as well, with a guard on each access by `{size}`", edits
-    )
+        edits += _guards(rounded, loop)
+    label = f"take the last, partial turn as well, with a guard on each access by `{size}`"
+    return fix(label, edits if "/" in text(rounded.value) else [None])
 
 
-def _guards(rounded: Rounded, loop: Node) -> list[Edit | None]:
-    """Return the guards of one loop; an empty list where its body has none that is simple."""
-    body = loop.child_by_field_name("body")
-    accesses = _accesses(rounded, body) if body is not None else []
-    indices = list(dict.fromkeys(index for _, index in accesses))
-    if not accesses or body is None or "__syncthreads" in text(body):
-        return []
-    first = simple_statement(accesses[0][0])
-    if len(indices) == 1 and first.parent is not None and first.parent.id == body.id:
-        return [
-            insert_before(rounded.unit, first, f"if ({indices[0]} >= {rounded.size}) continue;")
-        ]
-    edits: list[Edit | None] = []
-    by_statement: dict[int, tuple[Node, dict[str, None]]] = {}
-    for node, index in accesses:
-        own = simple_statement(node)
-        by_statement.setdefault(own.start_byte, (own, {}))[1][index] = None
-    for own, needed in by_statement.values():
-        if own.type != "expression_statement":
-            return []
-        guard = " && ".join(f"{index} < {rounded.size}" for index in needed)
-        edits.append(rounded.unit.edit(own.start_byte, own.start_byte, f"if ({guard}) "))
-    return edits
+def _guards(rounded: Rounded, loop: Node) -> Iterator[Edit | None]:
+    """Yield a guard for each statement of a loop that goes to global memory; None where it has none that is simple."""
+    moving = {_counter(loop, rounded.name), "threadIdx"}
+    for made in descendants(loop, "init_declarator"):
+        moving |= {text(made.child_by_field_name("declarator"))} if _names(made) & moving else set()
+    needed: dict[int, tuple[Node, set[str]]] = {}
+    for node in descendants(loop, "subscript_expression"):
+        index = _along(node.child_by_field_name("indices"), moving)
+        local = text(node.child_by_field_name("argument")) in {a.name for a in rounded.unit.shared}
+        if index and not local:
+            own = simple_statement(node)
+            needed.setdefault(own.start_byte, (own, set()))[1].add(index)
+    if not needed or "__syncthreads" in text(loop):
+        yield None
+    for own, indices in needed.values():
+        guard = " && ".join(f"{index} < {rounded.size}" for index in sorted(indices))
+        plain = own.type == "expression_statement"
+        yield rounded.unit.edit(own.start_byte, own.start_byte, f"if ({guard}) ") if plain else None
 
 
-def _accesses(rounded: Rounded, body: Node) -> list[tuple[Node, str]]:
-    """Return the accesses to global memory in a loop's body, with the index along the row."""
-    shared = {array.name for array in rounded.unit.shared}
-    moving = _moving(rounded, body)
-    found = []
-    for node in descendants(body, "subscript_expression"):
-        index = node.child_by_field_name("indices")
-        if text(node.child_by_field_name("argument")) in shared or index is None:
-            continue
-        row = _along(index.named_children[0], moving) if index.named_children else ""
-        if row:
-            found.append((node, row))
-    return found
-
-
-def _moving(rounded: Rounded, body: Node) -> set[str]:
-    """Return the names that change along a row: the counter, the thread's number, what is made of them."""
-    counter = (
-        text(body.parent.child_by_field_name("condition")).split("<")[0].strip()
-        if body.parent
-        else ""
-    )
-    moving = {counter, "threadIdx"}
-    scope = rounded.kernel.body
-    for node in descendants(scope, "init_declarator") if scope is not None else ():
-        words = {text(n) for n in descendants(node, "identifier")}
-        named = text(node.child_by_field_name("declarator"))
-        pointer = node.child_by_field_name("declarator")
-        if words - {named} & moving and pointer is not None and pointer.type == "identifier":
-            if words & moving and "blockIdx" not in text(node):
-                moving.add(named)
-    return moving
-
-
-def _along(node: Node, moving: set[str]) -> str:
+def _along(node: Node | None, moving: set[str]) -> str:
     """Return `i + THREADS` of `base + i + THREADS`: the part of an index that moves along the row."""
+    if node is None or not _names(node) & moving:
+        return ""
+    if node.type == "subscript_argument_list":
+        return _along(node.named_children[0], moving)
     left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
-    if node.type == "binary_expression" and left is not None and right is not None:
-        if text(node.child_by_field_name("operator")) == "+" and not _moves(left, moving):
-            if _moves(right, moving):
-                return _along(right, moving)
-    return text(node) if _moves(node, moving) else ""
+    fixed = left is not None and text(node.child_by_field_name("operator")) == "+" and not _names(left) & moving  # fmt: skip
+    return _along(right, moving) if fixed and _along(right, moving) else text(node)
 
 
-def _moves(node: Node, moving: set[str]) -> bool:
-    names = descendants(node, "identifier")
-    return any(text(name) in moving for name in names)
+def _names(node: Node) -> set[str]:
+    return {text(name) for name in descendants(node, "identifier")}
 
 
 _BAD = """
@@ -277,7 +188,8 @@ torch::Tensor run(torch::Tensor x) {
 """
 _GOOD = _BAD.replace(
     "    const int turns",
-    "    for (int i = cols - cols % 512 + threadIdx.x; i < cols; i += 256) out[i] = row[i] * 2.0f;\n    const int turns",
+    "    for (int i = cols - cols % 512 + threadIdx.x; i < cols; i += 256) out[i] = row[i] * 2.0f;\n"
+    "    const int turns",
 )
 
 RULE = Rule(

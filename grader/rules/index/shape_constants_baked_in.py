@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from grader.records import Context, Finding, Fix, TensorSpec
 from grader.rules.rule import Rule
+from grader.source import Source
 from grader.source.analysis.host_code import refuses, resolve
 from grader.source.analysis.walks import Case, cases, task_inputs
 from grader.source.code_edits import fix
@@ -16,9 +16,6 @@ from grader.source.cuda_code import text
 from grader.source.flow import Access, Walk
 from grader.source.flow.trace import Care
 from grader.source.flow.tree import Binary, Call, Items
-
-if TYPE_CHECKING:
-    from grader.source import Source
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
@@ -166,14 +163,7 @@ def _constants(source: Source, context: Context) -> Iterator[Finding]:
         return
 
 
-RULE = Rule(
-    code="IDX005",
-    name="shape-constants-baked-in",
-    severity="warning",
-    summary="Sizes of one example are built in: any other shape gives wrong results, leaves elements out, or writes out of bounds.",
-    why="`n / 256` blocks leave the rest of the division undone; a `#define` of a size fits one input. Round up, `(n + 255) / 256`, "
-    "guard the index, and pass sizes as parameters.",
-    bad="""
+_BAD = """
 __global__ void twice(const float* x, float* y, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) y[i] = x[i] * 2.0f;
@@ -185,20 +175,16 @@ torch::Tensor run(torch::Tensor x) {
     twice<<<blocks, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
     return y;
 }
-""",
-    good="""
-__global__ void twice(const float* x, float* y, int n) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) y[i] = x[i] * 2.0f;
-}
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty_like(x);
-    int n = x.numel();
-    int blocks = (n + 255) / 256;
-    twice<<<blocks, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
-    return y;
-}
-""",
+"""
+RULE = Rule(
+    code="IDX005",
+    name="shape-constants-baked-in",
+    severity="warning",
+    summary="Sizes of one example are built in: any other shape gives wrong results, leaves elements out, or writes out of bounds.",
+    why="`n / 256` blocks leave the rest of the division undone; a `#define` of a size fits one input. Round up, `(n + 255) / 256`, "
+    "guard the index, and pass sizes as parameters.",
+    bad=_BAD,
+    good=_BAD.replace("= n", "= (n + 255)"),
     detects=("text",),
     languages=("cuda",),
     guards="Grids that a check of divisibility protects, grid-stride loops, and buffers that several launches fill are fine; so are tile "

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Evidence, Finding, Place
 from grader.records.observed import kernel_of, observed, wrapped
 from grader.rules.causes import cause_of
 from grader.rules.rule import Example, Rule
+from grader.source import Source
 from grader.source.analysis.triton import accesses_at
 from grader.source.analysis.walks import spans
-
-if TYPE_CHECKING:
-    from grader.source import Source
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
@@ -32,7 +29,6 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         yield RULE.finding(
             _written_at(source, items[0]) or items[0].place,
             cause_of(items[0]),
-            confidence="proven",
             evidence=items,
             cause=cause,
         )
@@ -41,7 +37,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     ]
     if values and not kept:
         said = "Values of the result were read outside of every tensor: they have the bits that only such a read gives."
-        yield RULE.finding(None, said, confidence="proven", evidence=values, cause="oob")
+        yield RULE.finding(None, said, evidence=values, cause="oob")
 
 
 def _written_at(source: Source, item: Evidence) -> Place | None:

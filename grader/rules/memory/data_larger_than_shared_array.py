@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Finding, Fix, Severity
 from grader.records.observed import observed, ran_clean
 from grader.rules.proofs import confirm
 from grader.rules.rule import Rule
+from grader.source import Source
 from grader.source.analysis.host_code import refuses
 from grader.source.analysis.walks import Case, cases, spans
 from grader.source.flow import Event
 from grader.source.rewriting.shared_arrays import unstage
 from grader.source.rewriting.small_arrays import enlarged
-
-if TYPE_CHECKING:
-    from grader.source import Source
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
@@ -97,6 +94,19 @@ def _fixes(case: Case, name: str) -> Iterator[Fix]:
                     return
 
 
+_BAD = """
+__global__ void centre(const float* x, float* y, int dim) {
+    __shared__ float row[1024];
+    for (int i = threadIdx.x; i < dim; i += blockDim.x) row[i] = x[blockIdx.x * dim + i];
+    __syncthreads();
+    for (int i = threadIdx.x; i < dim; i += blockDim.x) y[blockIdx.x * dim + i] = row[i] - row[0];
+}
+torch::Tensor run(torch::Tensor x) {
+    auto y = torch::empty_like(x);
+    centre<<<x.size(0), 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.size(1));
+    return y;
+}
+"""
 RULE = Rule(
     code="MEM002",
     name="data-larger-than-shared-array",
@@ -105,33 +115,10 @@ RULE = Rule(
     why="A shared array's size is fixed when the kernel is compiled, the row's length is not. Past the end the kernel overwrites other "
     "shared variables or stops with an illegal access. Read the row from global memory twice, go over it in tiles, or check the "
     "length on the host.",
-    bad="""
-__global__ void centre(const float* x, float* y, int dim) {
-    __shared__ float row[1024];
-    for (int i = threadIdx.x; i < dim; i += blockDim.x) row[i] = x[blockIdx.x * dim + i];
-    __syncthreads();
-    for (int i = threadIdx.x; i < dim; i += blockDim.x) y[blockIdx.x * dim + i] = row[i] - row[0];
-}
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty_like(x);
-    centre<<<x.size(0), 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.size(1));
-    return y;
-}
-""",
-    good="""
-__global__ void centre(const float* x, float* y, int dim) {
-    __shared__ float row[1024];
-    for (int i = threadIdx.x; i < dim; i += blockDim.x) row[i] = x[blockIdx.x * dim + i];
-    __syncthreads();
-    for (int i = threadIdx.x; i < dim; i += blockDim.x) y[blockIdx.x * dim + i] = row[i] - row[0];
-}
-torch::Tensor run(torch::Tensor x) {
-    TORCH_CHECK(x.size(1) <= 1024, "rows of at most 1024");
-    auto y = torch::empty_like(x);
-    centre<<<x.size(0), 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.size(1));
-    return y;
-}
-""",
+    bad=_BAD,
+    good=_BAD.replace(
+        "    auto", '    TORCH_CHECK(x.size(1) <= 1024, "rows of at most 1024");\n    auto'
+    ),
     detects=("text", "evidence"),
     guards="Host code that compares the size with a number is believed: it refuses long rows or takes another way. What ran to its end "
     "on the simulator gets no more than a warning, about longer rows; so does what only shows at sizes that were assumed.",

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Evidence, Finding
 from grader.records.observed import observed
 from grader.rules.rule import Example, Rule
-
-if TYPE_CHECKING:
-    from grader.source import Source
+from grader.source import Source
 
 
 def check(_source: Source, context: Context) -> Iterator[Finding]:
@@ -19,7 +16,7 @@ def check(_source: Source, context: Context) -> Iterator[Finding]:
     for item in observed(context, "stop"):
         kept.setdefault(item.code, []).append(item)
     for items in kept.values():
-        yield RULE.finding(items[0].place, items[0].text, confidence="proven", evidence=items)
+        yield RULE.finding(items[0].place, items[0].text, evidence=items)
 
 
 _CODE = """

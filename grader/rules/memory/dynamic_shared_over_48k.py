@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Evidence, Finding, Fix
 from grader.records.observed import refused
 from grader.rules.proofs import launch_cause
 from grader.rules.rule import Rule
+from grader.source import Source
 from grader.source.analysis.host_code import refuses
 from grader.source.analysis.walks import Case, cases
 from grader.source.code_edits import fix
@@ -16,9 +16,6 @@ from grader.source.cuda_code import text
 from grader.source.flow.scalar_types import SIZES
 from grader.source.flow.tree import Call, Name, Unclear, walk
 from grader.source.statements import insert_before, statement
-
-if TYPE_CHECKING:
-    from grader.source import Source
 
 DEFAULT, LARGEST = 49_152, 232_448
 """Bytes a block gets without asking, and the most that any GPU gives (sm_90)."""
@@ -92,7 +89,6 @@ def _finding(
         message,
         severity="warning" if long and not proof else None,
         predicts="elsewhere" if long and not proof else None,
-        confidence="proven" if proof else "likely",
         evidence=proof,
         fixes=_fixes(case) if not asked else (),
         kernels=(case.kernel,),
@@ -113,6 +109,18 @@ def _fixes(case: Case) -> Iterator[Fix]:
         )
 
 
+_BAD = """
+__global__ void fill(float* y) {
+    extern __shared__ float s[];
+    s[threadIdx.x] = threadIdx.x;
+    y[threadIdx.x] = s[threadIdx.x];
+}
+torch::Tensor run(torch::Tensor x) {
+    auto y = torch::empty_like(x);
+    fill<<<1, 256, 64 * 1024>>>(y.data_ptr<float>());
+    return y;
+}
+"""
 RULE = Rule(
     code="MEM006",
     name="dynamic-shared-over-48k-without-opt-in",
@@ -122,31 +130,12 @@ RULE = Rule(
     why="A block gets 48 KB as a matter of course; more has to be asked for with `cudaFuncSetAttribute(kernel, "
     "cudaFuncAttributeMaxDynamicSharedMemorySize, bytes)`, up to 99, 163 or 227 KB depending on the GPU. Otherwise the launch fails, "
     "and without a check of the error nobody notices.",
-    bad="""
-__global__ void fill(float* y) {
-    extern __shared__ float s[];
-    s[threadIdx.x] = threadIdx.x;
-    y[threadIdx.x] = s[threadIdx.x];
-}
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty_like(x);
-    fill<<<1, 256, 64 * 1024>>>(y.data_ptr<float>());
-    return y;
-}
-""",
-    good="""
-__global__ void fill(float* y) {
-    extern __shared__ float s[];
-    s[threadIdx.x] = threadIdx.x;
-    y[threadIdx.x] = s[threadIdx.x];
-}
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty_like(x);
-    cudaFuncSetAttribute(fill, cudaFuncAttributeMaxDynamicSharedMemorySize, 64 * 1024);
-    fill<<<1, 256, 64 * 1024>>>(y.data_ptr<float>());
-    return y;
-}
-""",
+    bad=_BAD,
+    good=_BAD.replace(
+        "    fill",
+        "    cudaFuncSetAttribute(fill, cudaFuncAttributeMaxDynamicSharedMemorySize, 64 * 1024);\n"
+        "    fill",
+    ),
     detects=("text", "evidence"),
     guards="Sizes that can't be computed are left to the simulator. Where only long rows would need so much it is a warning, and nothing "
     "where the host compares the size.",

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Finding, Fix
 from grader.records.observed import kernel_of, observed
 from grader.rules.proofs import confirm, settle
 from grader.rules.rule import Rule
+from grader.source import Source
 from grader.source.analysis.host_code import global_regions
 from grader.source.analysis.walks import Case, cases, spans
 from grader.source.code_edits import fix, replace_node
 from grader.source.cuda_code import text
 from grader.source.flow import Tensor
-
-if TYPE_CHECKING:
-    from grader.source import Source
 
 FACTORIES = frozenset({"zeros", "empty", "ones", "full", "rand", "randn"})
 
@@ -92,14 +89,7 @@ def _fixes(case: Case, tensor: Tensor) -> Iterator[Fix]:
             )
 
 
-RULE = Rule(
-    code="MEM003",
-    name="host-pointer-passed-to-kernel",
-    severity="error",
-    summary="A tensor that lives in CPU memory is handed to the GPU kernel, which then faults.",
-    why="`torch::zeros({n})` without options makes a CPU tensor. Its pointer means nothing to the GPU: the kernel stops with an illegal "
-    "memory access. Take the options of an input.",
-    bad="""
+_BAD = """
 __global__ void sums(const float* x, float* s, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) s[i] = x[i];
@@ -110,19 +100,16 @@ torch::Tensor run(torch::Tensor x) {
     sums<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), s.data_ptr<float>(), n);
     return s;
 }
-""",
-    good="""
-__global__ void sums(const float* x, float* s, int n) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) s[i] = x[i];
-}
-torch::Tensor run(torch::Tensor x) {
-    int n = x.numel();
-    auto s = torch::zeros({n}, x.options());
-    sums<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), s.data_ptr<float>(), n);
-    return s;
-}
-""",
+"""
+RULE = Rule(
+    code="MEM003",
+    name="host-pointer-passed-to-kernel",
+    severity="error",
+    summary="A tensor that lives in CPU memory is handed to the GPU kernel, which then faults.",
+    why="`torch::zeros({n})` without options makes a CPU tensor. Its pointer means nothing to the GPU: the kernel stops with an illegal "
+    "memory access. Take the options of an input.",
+    bad=_BAD,
+    good=_BAD.replace("n}", "n}, x.options()"),
     detects=("text", "evidence"),
     guards="Options that come from a variable are believed; only tensors made with no options, or with nothing but a dtype, are "
     "reported, and only when a kernel gets their pointer.",

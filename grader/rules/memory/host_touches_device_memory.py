@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from grader.records import Context, Evidence
+from grader.records import Context, Evidence, Finding, Place
 from grader.records.observed import observed
 from grader.rules.rule import Example, Rule
+from grader.source import Source
 from grader.source.cuda_code import cuda_code, text, units
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from grader.records import Finding, Place
-    from grader.source import Source
 
 POINTERS = ("data_ptr", "cudaMalloc")
 
@@ -23,7 +18,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     proof = observed(context, "host-access")
     if proof:
         place = next(_places(source), None)
-        yield RULE.finding(place, proof[0].text, confidence="proven", evidence=proof)
+        yield RULE.finding(place, proof[0].text, evidence=proof)
 
 
 def _places(source: Source) -> Iterator[Place]:

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Evidence, Finding, Fix
 from grader.records.observed import observed
 from grader.rules.rule import Rule
+from grader.source import Source
 from grader.source.analysis.host_code import body_start, global_regions, origin
 from grader.source.analysis.walks import Case, cases
 from grader.source.code_edits import fix
 from grader.source.forward_arguments import bindings
 from grader.source.statements import insert_before
-
-if TYPE_CHECKING:
-    from grader.source import Source
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
@@ -43,7 +40,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         )
     if proof and not found:
         place = next((item.place for item in proof if item.place is not None), None)
-        yield RULE.finding(place, proof[0].text, confidence="proven", evidence=proof)
+        yield RULE.finding(place, proof[0].text, evidence=proof)
 
 
 def _changed(context: Context) -> tuple[Evidence, ...]:
@@ -93,14 +90,7 @@ def _fixes(case: Case, name: str) -> Iterator[Fix]:
         )
 
 
-RULE = Rule(
-    code="MEM010",
-    name="input-modified-in-place",
-    severity="error",
-    summary="The kernel overwrites the caller's input tensor, so a second call (or the reference) sees changed data.",
-    why="A module's forward leaves its inputs alone unless its name says otherwise. Whoever calls it twice, or compares it with the "
-    "reference on the same tensor, gets something else the second time. Allocate an output.",
-    bad="""
+_BAD = """
 __global__ void scale(float* x, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) x[i] *= 2.0f;
@@ -109,18 +99,21 @@ torch::Tensor run(torch::Tensor x) {
     scale<<<(x.numel() + 255) / 256, 256>>>(x.data_ptr<float>(), x.numel());
     return x;
 }
-""",
-    good="""
-__global__ void scale(float* x, int n) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) x[i] *= 2.0f;
-}
-torch::Tensor run(torch::Tensor x) {
-    auto y = x.clone();
-    scale<<<(x.numel() + 255) / 256, 256>>>(y.data_ptr<float>(), x.numel());
-    return y;
-}
-""",
+"""
+RULE = Rule(
+    code="MEM010",
+    name="input-modified-in-place",
+    severity="error",
+    summary="The kernel overwrites the caller's input tensor, so a second call (or the reference) sees changed data.",
+    why="A module's forward leaves its inputs alone unless its name says otherwise. Whoever calls it twice, or compares it with the "
+    "reference on the same tensor, gets something else the second time. Allocate an output.",
+    bad=_BAD,
+    good=_BAD.replace(
+        "scale<<<(x.numel() + 255) / 256, 256>>>(x.data_ptr<float>(), x.numel());\n    return x",
+        "auto y = x.clone();\n"
+        "    scale<<<(x.numel() + 255) / 256, 256>>>(y.data_ptr<float>(), x.numel());\n"
+        "    return y",
+    ),
     detects=("text", "evidence"),
     guards="Clones, fresh tensors and buffers that Python allocates are no inputs; a reference that works in place allows it.",
     fix="Works on a copy.",

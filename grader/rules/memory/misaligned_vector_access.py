@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from tree_sitter import Node
 
 from grader.records import Context, Finding
 from grader.records.observed import observed
 from grader.rules.proofs import settle
 from grader.rules.rule import Rule
+from grader.source import Source
 from grader.source.analysis.host_code import refuses
 from grader.source.analysis.walks import Case, cases, spans
 from grader.source.flow import Walk
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
-
-    from grader.source import Source
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
@@ -66,6 +63,18 @@ def _finding(case: Case, node: Node, pointer: Any, width: int, rest: int, *, lon
     )
 
 
+_BAD = """
+__global__ void copy(const float* x, float* y, int dim) {
+    const float4* v = reinterpret_cast<const float4*>(x + blockIdx.x * dim);
+    float4 a = v[threadIdx.x];
+    y[blockIdx.x * dim + threadIdx.x] = a.x;
+}
+torch::Tensor run(torch::Tensor x) {
+    auto y = torch::empty_like(x);
+    copy<<<x.size(0), 32>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.size(1));
+    return y;
+}
+"""
 RULE = Rule(
     code="MEM007",
     name="misaligned-vector-access",
@@ -73,31 +82,10 @@ RULE = Rule(
     summary="Four floats are read at once from an address that is not a multiple of 16 bytes, which stops the kernel.",
     why="A vector load needs an address that is a multiple of its size. A row starts at one only if the row's length is a multiple of "
     "the vector's: test that on the host (and the pointer too, for slices), and take scalar loads otherwise.",
-    bad="""
-__global__ void copy(const float* x, float* y, int dim) {
-    const float4* v = reinterpret_cast<const float4*>(x + blockIdx.x * dim);
-    float4 a = v[threadIdx.x];
-    y[blockIdx.x * dim + threadIdx.x] = a.x;
-}
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty_like(x);
-    copy<<<x.size(0), 32>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.size(1));
-    return y;
-}
-""",
-    good="""
-__global__ void copy(const float* x, float* y, int dim) {
-    const float4* v = reinterpret_cast<const float4*>(x + blockIdx.x * dim);
-    float4 a = v[threadIdx.x];
-    y[blockIdx.x * dim + threadIdx.x] = a.x;
-}
-torch::Tensor run(torch::Tensor x) {
-    TORCH_CHECK(x.size(1) % 4 == 0, "rows of whole vectors");
-    auto y = torch::empty_like(x);
-    copy<<<x.size(0), 32>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.size(1));
-    return y;
-}
-""",
+    bad=_BAD,
+    good=_BAD.replace(
+        "    auto", '    TORCH_CHECK(x.size(1) % 4 == 0, "rows of whole vectors");\n    auto'
+    ),
     detects=("text", "evidence"),
     guards="Flat buffers start at an allocation and are aligned; host code that tests the remainder is believed. A warning where only "
     "other row lengths than the task's are affected.",

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Finding, Fix
 from grader.records.observed import observed
 from grader.rules.proofs import confirm
 from grader.rules.rule import Rule
+from grader.source import Source
 from grader.source.analysis.overruns import Overrun, overruns
 from grader.source.analysis.walks import Case, spans
 from grader.source.code_edits import fix
 from grader.source.cuda_code import text
 from grader.source.flow import Access
 from grader.source.statements import simple_statement
-
-if TYPE_CHECKING:
-    from grader.source import Source
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
@@ -100,14 +97,7 @@ _INTEGERS = {
     "int32_t",
 }
 
-RULE = Rule(
-    code="MEM001",
-    name="missing-bounds-guard",
-    severity="error",
-    summary="Threads past the end of the data still read or write, which corrupts memory or crashes.",
-    why="The grid is rounded up to whole blocks, so the last block has more threads than there is data. Each thread has to compare its "
-    "index with the size before it touches memory.",
-    bad="""
+_BAD = """
 __global__ void twice(const float* x, float* y, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     y[i] = x[i] * 2.0f;
@@ -118,19 +108,16 @@ torch::Tensor run(torch::Tensor x) {
     twice<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
     return y;
 }
-""",
-    good="""
-__global__ void twice(const float* x, float* y, int n) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) y[i] = x[i] * 2.0f;
-}
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty_like(x);
-    int n = x.numel();
-    twice<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
-    return y;
-}
-""",
+"""
+RULE = Rule(
+    code="MEM001",
+    name="missing-bounds-guard",
+    severity="error",
+    summary="Threads past the end of the data still read or write, which corrupts memory or crashes.",
+    why="The grid is rounded up to whole blocks, so the last block has more threads than there is data. Each thread has to compare its "
+    "index with the size before it touches memory.",
+    bad=_BAD,
+    good=_BAD.replace("    y", "    if (i < n) y"),
     detects=("text", "evidence"),
     guards="Only indices that are followed exactly, in buffers whose size is known, count; where the sizes are not the task's own, only "
     "the thread's number in the grid does, and not if the host checks that the size divides. A kernel that ran to its end on the "

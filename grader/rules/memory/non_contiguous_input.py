@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Evidence, Finding, Fix, TensorSpec
 from grader.records.observed import ran_right, wrong_results
 from grader.rules.rule import Rule
+from grader.source import Source
 from grader.source.analysis.host_code import body_start
 from grader.source.analysis.views import passed_views
 from grader.source.analysis.walks import Case, cases
 from grader.source.code_edits import fix
 from grader.source.flow.tree import Call, Member, Name, walk
 from grader.source.statements import insert_before
-
-if TYPE_CHECKING:
-    from grader.source import Source
 
 HANDLED = frozenset(
     {
@@ -151,6 +148,17 @@ def _python_handles(source: Source) -> bool:
     )
 
 
+_BAD = """
+__global__ void copy(const float* x, float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = x[i];
+}
+torch::Tensor run(torch::Tensor x) {
+    auto y = torch::empty_like(x);
+    copy<<<(x.numel() + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.numel());
+    return y;
+}
+"""
 RULE = Rule(
     code="MEM004",
     name="non-contiguous-input-read-as-contiguous",
@@ -158,29 +166,8 @@ RULE = Rule(
     summary="The kernel assumes the rows lie one after the other in memory; a transposed or sliced input gives wrong numbers.",
     why="A view has the same memory in another order. A kernel that computes its addresses from sizes alone reads the wrong elements. `x "
     "= x.contiguous()` costs nothing where it already is; `clone()` and `empty_like` keep the strides and are no help.",
-    bad="""
-__global__ void copy(const float* x, float* y, int n) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) y[i] = x[i];
-}
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty_like(x);
-    copy<<<(x.numel() + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.numel());
-    return y;
-}
-""",
-    good="""
-__global__ void copy(const float* x, float* y, int n) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) y[i] = x[i];
-}
-torch::Tensor run(torch::Tensor x) {
-    x = x.contiguous();
-    auto y = torch::empty_like(x);
-    copy<<<(x.numel() + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.numel());
-    return y;
-}
-""",
+    bad=_BAD,
+    good=_BAD.replace("    auto", "    x = x.contiguous();\n    auto"),
     detects=("text", "evidence"),
     guards="Three of four real kernels don't check it, and most are never called with a view: it is a folded note until `forward` passes "
     "a view that it makes itself (a warning; an error where results are wrong) or a run with a transposed input came out wrong.",

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Evidence, Finding, Fix, Place, UnwrittenOutput
 from grader.records.observed import observed, values_of
 from grader.rules.rule import Rule
+from grader.source import Source
 from grader.source.analysis import triton
 from grader.source.analysis.host_code import global_regions, made_by
 from grader.source.analysis.walks import Case, cases
 from grader.source.code_edits import fix, replace
 from grader.source.flow import Access, Tensor
 from grader.source.flow.tree import Call, walk
-
-if TYPE_CHECKING:
-    from grader.source import Source
 
 FILLS = ("cudaMemset", "cudaMemsetAsync", "cudaMemcpy", "cudaMemcpyAsync")
 
@@ -89,7 +86,6 @@ def _left_unwritten(source: Source, context: Context, proof: Sequence[Evidence])
     return RULE.finding(
         place,
         proof[0].text.rstrip(".") + told if told else proof[0].text,
-        confidence="proven",
         evidence=proof,
         cause="unwritten",
     )
@@ -252,14 +248,7 @@ def _finding(case: Case, tensor: Tensor, access: Access) -> Finding:
     )
 
 
-RULE = Rule(
-    code="MEM008",
-    name="output-not-initialised",
-    severity="error",
-    summary="The result buffer starts with random memory and is added to, or not every element of it is written.",
-    why="`torch::empty` gives memory as it was left. `atomicAdd` and `+=` add to that, so the result differs from run to run. Take "
-    "`torch::zeros`, or store a first value everywhere.",
-    bad="""
+_BAD = """
 __global__ void total(const float* x, float* s, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) atomicAdd(s, x[i]);
@@ -270,19 +259,16 @@ torch::Tensor run(torch::Tensor x) {
     total<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), s.data_ptr<float>(), n);
     return s;
 }
-""",
-    good="""
-__global__ void total(const float* x, float* s, int n) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) atomicAdd(s, x[i]);
-}
-torch::Tensor run(torch::Tensor x) {
-    auto s = torch::zeros({1}, x.options());
-    int n = x.numel();
-    total<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), s.data_ptr<float>(), n);
-    return s;
-}
-""",
+"""
+RULE = Rule(
+    code="MEM008",
+    name="output-not-initialised",
+    severity="error",
+    summary="The result buffer starts with random memory and is added to, or not every element of it is written.",
+    why="`torch::empty` gives memory as it was left. `atomicAdd` and `+=` add to that, so the result differs from run to run. Take "
+    "`torch::zeros`, or store a first value everywhere.",
+    bad=_BAD,
+    good=_BAD.replace("empty", "zeros"),
     detects=("text", "evidence"),
     guards="Buffers that the host fills, copies into or zeroes, that an earlier kernel stores to, or that the kernel itself stores to "
     "first, are fine.",

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Finding, Fix
 from grader.rules.rule import Rule
+from grader.source import Source, Unit
 from grader.source.code_edits import fix
 from grader.source.cuda_code import text
 from grader.source.flow import flow
 from grader.source.flow.tree import Call, Cast, Declare, Expr, walk
 from grader.source.statements import insert_before, statement
-
-if TYPE_CHECKING:
-    from grader.source import Source, Unit
 
 COPIES = frozenset(
     {"to", "t", "clone", "transpose", "permute", "float", "half", "reshape", "cuda", "view"}
@@ -69,14 +66,7 @@ def _fixes(unit: Unit, part: Declare, maker: Call) -> Iterator[Fix]:
     )
 
 
-RULE = Rule(
-    code="MEM009",
-    name="pointer-of-temporary-tensor",
-    severity="error",
-    summary="The pointer belongs to a temporary copy that is freed at once; the kernel may read memory that is already reused.",
-    why="`x.contiguous().data_ptr<float>()` in a variable keeps the pointer but not the tensor. If a copy was made, its memory goes back "
-    "to the allocator before the kernel is launched. Name the tensor first.",
-    bad="""
+_BAD = """
 __global__ void copy(const float* x, float* y, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) y[i] = x[i];
@@ -87,19 +77,20 @@ torch::Tensor run(torch::Tensor x) {
     copy<<<(x.numel() + 255) / 256, 256>>>(p, y.data_ptr<float>(), x.numel());
     return y;
 }
-""",
-    good="""
-__global__ void copy(const float* x, float* y, int n) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) y[i] = x[i];
-}
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty_like(x);
-    copy<<<(x.numel() + 255) / 256, 256>>>(
-        x.contiguous().data_ptr<float>(), y.data_ptr<float>(), x.numel());
-    return y;
-}
-""",
+"""
+RULE = Rule(
+    code="MEM009",
+    name="pointer-of-temporary-tensor",
+    severity="error",
+    summary="The pointer belongs to a temporary copy that is freed at once; the kernel may read memory that is already reused.",
+    why="`x.contiguous().data_ptr<float>()` in a variable keeps the pointer but not the tensor. If a copy was made, its memory goes back "
+    "to the allocator before the kernel is launched. Name the tensor first.",
+    bad=_BAD,
+    good=_BAD.replace(
+        "float* p = x.contiguous().data_ptr<float>();\n"
+        "    copy<<<(x.numel() + 255) / 256, 256>>>(p",
+        "copy<<<(x.numel() + 255) / 256, 256>>>(\n        x.contiguous().data_ptr<float>()",
+    ),
     detects=("text",),
     languages=("cuda",),
     guards="In the launch's own argument list a temporary lives long enough, and views share memory with their tensor. `contiguous()` "

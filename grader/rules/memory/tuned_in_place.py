@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Finding
 from grader.rules.rule import Rule
+from grader.source import Source
 from grader.source.analysis.triton import Kernel, Launch, kernels, launches
 from grader.source.code_edits import fix, replace
-
-if TYPE_CHECKING:
-    from grader.source import Source
 
 PUTS_BACK = frozenset({"restore_value", "reset_to_zero", "pre_hook", "post_hook"})
 
@@ -92,12 +89,7 @@ RULE = Rule(
     "adds to its output or works in place has done so dozens of times before the launch that counts. "
     "`restore_value` or `reset_to_zero` put the buffers back between the runs.",
     bad=_CODE,
-    good=(
-        _CODE.replace('key=["n"]', 'key=["n"], restore_value=["x_ptr"]'),
-        _CODE.replace("tl.load(x_ptr", "tl.load(y_ptr")
-        .replace("x_ptr, n", "x_ptr, y_ptr, n")
-        .replace("](y, n", "](y, x, n"),
-    ),
+    good=_CODE.replace('key=["n"]', 'key=["n"], restore_value=["x_ptr"]'),
     detects=("text",),
     guards="One configuration alone (no trial is made), and kernels with `restore_value`, `reset_to_zero` or hooks.",
     fix='Adds `restore_value=["..."]`.',

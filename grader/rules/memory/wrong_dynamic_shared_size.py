@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
+from tree_sitter import Node
 
 from grader.records import Context, Finding, Fix
 from grader.records.observed import observed
 from grader.rules.proofs import confirm
 from grader.rules.rule import Rule
+from grader.source import Source
 from grader.source.analysis.host_code import resolve
 from grader.source.analysis.walks import Case, cases, spans
 from grader.source.code_edits import fix
@@ -19,11 +20,6 @@ from grader.source.cuda_code import text
 from grader.source.flow import Event, Region
 from grader.source.flow.scalar_types import SIZES
 from grader.source.flow.tree import Expr, Loop, walk
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
-
-    from grader.source import Source
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
@@ -144,18 +140,11 @@ def _used(region: Region) -> int:
     shadow = region.shadow
     if shadow is None:
         return 0
-    touched = np.flatnonzero((shadow.state > 0) | (shadow.read_epoch > 0))
+    touched = np.flatnonzero(shadow.accessed)
     return int(touched.max()) + 1 if len(touched) else 0
 
 
-RULE = Rule(
-    code="MEM005",
-    name="wrong-dynamic-shared-size",
-    severity="error",
-    summary="The launch reserves a different number of bytes of shared memory than the kernel uses.",
-    why="The third launch argument counts bytes. Elements instead of bytes, a missing argument, or the size of a smaller type leave the "
-    "kernel writing past the end: into other arrays, or into an illegal access.",
-    bad="""
+_BAD = """
 __global__ void turn(const float* x, float* y) {
     extern __shared__ float s[];
     s[threadIdx.x] = x[threadIdx.x];
@@ -168,21 +157,16 @@ torch::Tensor run(torch::Tensor x) {
     turn<<<1, threads, threads>>>(x.data_ptr<float>(), y.data_ptr<float>());
     return y;
 }
-""",
-    good="""
-__global__ void turn(const float* x, float* y) {
-    extern __shared__ float s[];
-    s[threadIdx.x] = x[threadIdx.x];
-    __syncthreads();
-    y[threadIdx.x] = s[blockDim.x - 1 - threadIdx.x];
-}
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty_like(x);
-    int threads = 256;
-    turn<<<1, threads, threads * sizeof(float)>>>(x.data_ptr<float>(), y.data_ptr<float>());
-    return y;
-}
-""",
+"""
+RULE = Rule(
+    code="MEM005",
+    name="wrong-dynamic-shared-size",
+    severity="error",
+    summary="The launch reserves a different number of bytes of shared memory than the kernel uses.",
+    why="The third launch argument counts bytes. Elements instead of bytes, a missing argument, or the size of a smaller type leave the "
+    "kernel writing past the end: into other arrays, or into an illegal access.",
+    bad=_BAD,
+    good=_BAD.replace("threads, threads", "threads, threads * sizeof(float)"),
     detects=("text", "evidence"),
     guards="Only indices that are followed exactly count. Bytes that no thread uses are a note.",
     fix="Multiplies by the size of the element, or reserves what the kernel uses.",

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Evidence, Finding, Place, Severity, WrongValues
 from grader.records.observed import dependence_differs, probed_input, values_of, wrong_results
 from grader.rules.rule import Example, Rule
+from grader.source import Source
 from grader.source.analysis import triton
 from grader.source.analysis.host_code import origin
 from grader.source.analysis.kept_weights import kept_weights
@@ -18,9 +18,6 @@ from grader.source.analysis.own_draws import own_draw
 from grader.source.analysis.unused_input import unused_input
 from grader.source.analysis.walks import Case, cases
 from grader.source.flow.tree import Assign, Binary, Declare, Name, Unary, walk
-
-if TYPE_CHECKING:
-    from grader.source import Source
 
 STATE = {
     "probe-kept": "the reference keeps values from one call of forward to the next, and this ModelNew does not",
@@ -128,7 +125,6 @@ def _left_out(source: Source, context: Context, deciding: Sequence[Evidence]) ->
     return RULE.finding(
         _place(cases(source, context), zeros.code, flipped=False) or _triton_place(source, zeros),
         f"with the reference's weights given to it, {_say(zeros)} ({'; '.join(item.text for item in seen)})",
-        confidence="proven",
         evidence=seen,
         last_resort=True,
     )
@@ -157,7 +153,6 @@ def _stale(source: Source, context: Context, wrong: Sequence[Evidence]) -> Findi
         f"`{kept.name}` is computed from `{kept.weight}` once, in `__init__`: weights that are "
         f"loaded or trained afterwards do not reach it ({wrong[0].text})",
         severity="warning",
-        confidence="proven",
         evidence=tuple(wrong),
         last_resort=True,
     )

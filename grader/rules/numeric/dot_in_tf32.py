@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Edit, Finding
 from grader.records.observed import wrong_results
 from grader.rules.rule import Rule
+from grader.source import Source
 from grader.source.analysis.triton import Kernel, kernels
 from grader.source.code_edits import fix, replace
-
-if TYPE_CHECKING:
-    from grader.source import Source
 
 ROUNDED = "half-precision"
 NARROW = frozenset({"float16", "bfloat16", "half"})
@@ -33,7 +30,6 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                     'operand are left; `input_precision="ieee"` keeps all'
                     + (f" ({seen[0].text})" if seen else ""),
                     severity="error" if seen else "warning",
-                    confidence="proven" if seen else "likely",
                     evidence=seen,
                     fixes=fix("multiply in full float32", [_exact(source, call)]),
                     conditions="a tolerance tighter than TF32's three digits",

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Finding, Fix
 from grader.records.observed import wrong_results
 from grader.rules.rule import Rule
+from grader.source import Source
 from grader.source.analysis.triton import Kernel, kernels
 from grader.source.code_edits import fix, replace
-
-if TYPE_CHECKING:
-    from grader.source import Source
 
 LARGEST = frozenset({"max", "maximum"})
 

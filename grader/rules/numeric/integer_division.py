@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Finding
 from grader.rules.rule import Rule
+from grader.source import Source
 from grader.source.code_edits import fix
 from grader.source.cuda_code import one_line
 from grader.source.flow import flow
 from grader.source.flow.program import Function
 from grader.source.flow.scalar_types import type_letter
 from grader.source.flow.tree import Binary, Cast, Declare, Expr, Name, Number, walk
-
-if TYPE_CHECKING:
-    from grader.source import Source
 
 INTEGERS = frozenset({"i", "u", "l"})
 REAL = frozenset({"f", "d"})
@@ -88,14 +85,7 @@ def _is_real(expr: Expr, types: dict[str, str]) -> bool:
     return not _is_integer(expr, types)
 
 
-RULE = Rule(
-    code="NUM009",
-    name="integer-division-gives-zero",
-    severity="error",
-    summary="`1 / n` of two integers is 0 for every n above 1; a real fraction was meant.",
-    why="C++ divides integers without a remainder. A scale written as `1 / n` is 0, and everything "
-    "that is multiplied with it is lost. `1.0f / n` divides as float.",
-    bad="""
+_BAD = """
 __global__ void average(const float* x, float* y, int n) {
     float sum = 0.0f;
     for (int i = 0; i < n; ++i) sum += x[i];
@@ -106,19 +96,18 @@ torch::Tensor run(torch::Tensor x) {
     average<<<1, 1>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.numel());
     return y;
 }
-""",
-    good="""
-__global__ void average(const float* x, float* y, int n, int half) {
-    float sum = 0.0f;
-    for (int i = 0; i < n; ++i) sum += x[i * (1 / half)];
-    y[0] = sum * (1.0f / n);
-}
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty({1}, x.options());
-    average<<<1, 1>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.numel(), 1);
-    return y;
-}
-""",
+"""
+RULE = Rule(
+    code="NUM009",
+    name="integer-division-gives-zero",
+    severity="error",
+    summary="`1 / n` of two integers is 0 for every n above 1; a real fraction was meant.",
+    why="C++ divides integers without a remainder. A scale written as `1 / n` is 0, and everything "
+    "that is multiplied with it is lost. `1.0f / n` divides as float.",
+    bad=_BAD,
+    good=_BAD.replace("int n", "int n, int half")
+    .replace("];\n    y[0] = sum * (1", " * (1 / half)];\n    y[0] = sum * (1.0f")
+    .replace("numel()", "numel(), 1"),
     detects=("text",),
     languages=("cuda",),
     guards="Only a plain 1 over names that are declared as integers, and only where the quotient is "

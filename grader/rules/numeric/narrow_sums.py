@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Finding
 from grader.records.observed import wrong_results
 from grader.rules.rule import Rule
+from grader.source import Source
 from grader.source.analysis.triton import Kernel, kernels
 from grader.source.code_edits import fix, replace
 
-if TYPE_CHECKING:
-    from grader.source import Source
-
 HALVES = frozenset({"triton.language.float16", "triton.language.bfloat16"})
-ROUNDED = "half-precision"
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
@@ -28,7 +24,6 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                 source.place(node),
                 said,
                 severity="error" if wrong else "warning",
-                confidence="likely",
                 fixes=fix("stay in float32", [replace(source, node, "tl.float32")]),
                 kernels=(kernel.name,),
             )

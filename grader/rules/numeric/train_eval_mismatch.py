@@ -5,15 +5,11 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Finding, Task
 from grader.rules.rule import Example, Rule
-from grader.source import nodes_under
+from grader.source import Source, nodes_under
 from grader.source.analysis.reference_text import reference_of
-
-if TYPE_CHECKING:
-    from grader.source import Source
 
 STATISTIC = re.compile(r"(?:running|moving|bn\d*|batch_?norm\d*)_(mean|var)$")
 """What running statistics are called, a layer's or an answer's own."""
@@ -43,6 +39,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             "ModelNew normalises with the running statistics whatever the mode; a module in training mode, as the reference is run, uses "
             "those of the batch (and updates the running ones)",
             severity="error" if wrong else "warning",
+            confidence="likely",
             evidence=wrong[:1],
         )
 
@@ -108,36 +105,10 @@ RULE = Rule(
     summary="Batch norm behaves as in evaluation while the reference runs in training mode, or the other way round.",
     why="A module is in training mode until somebody calls `.eval()`. Batch norm then normalises with the statistics of the batch and "
     "updates the running ones.",
-    bad=(
-        Example(_BAD, _CONTEXT),
-        Example(_BAD.replace("running_mean,", "running_mean.contiguous(),"), _CONTEXT),
-        Example(
-            _BAD.replace("self.bn.running", "self.bn_running").replace(
-                "self.bn = nn.BatchNorm2d(n)",
-                "self.bn_running_mean = nn.Parameter(torch.zeros(n), requires_grad=False)",
-            ),
-            _CONTEXT,
-        ),
-        Example(
-            _BAD.replace("self.bn.running_", "self.bn_").replace(
-                "self.bn = nn.BatchNorm2d(n)",
-                "self.register_buffer('bn_mean', torch.zeros(n))\n"
-                "        self.register_buffer('bn_var', torch.ones(n))",
-            ),
-            _CONTEXT,
-        ),
-        Example(
-            _BAD.replace(
-                "return ext.bn(x, self.bn.running_mean, self.bn.running_var)",
-                "mean = self.bn.running_mean.detach()\n        return ext.bn(x, mean)",
-            ),
-            _CONTEXT,
-        ),
-    ),
+    bad=Example(_BAD, _CONTEXT),
     good=Example(
         _BAD.replace(
-            "return ext.bn",
-            "if self.training:\n            return ext.bn_batch(x)\n        return ext.bn",
+            "return", "if self.training:\n            return ext.bn_batch(x)\n        return"
         ),
         _CONTEXT,
     ),

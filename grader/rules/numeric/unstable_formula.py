@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from math import log
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Evidence, Finding, Task
 from grader.records.observed import values_of, wrong_results
 from grader.rules.rule import Example, Rule
+from grader.source import Source, Unit
 from grader.source.analysis.reference_text import reference_of
 from grader.source.cuda_code import one_line
 from grader.source.flow import flow
@@ -28,9 +28,6 @@ from grader.source.flow.tree import (
     Unary,
     walk,
 )
-
-if TYPE_CHECKING:
-    from grader.source import Source, Unit
 
 EXP = frozenset({"exp", "expf", "__expf"})
 LOG = frozenset({"log", "logf", "__logf"})
@@ -188,6 +185,7 @@ def _gelu(unit: Unit, function: Function, source: Source, context: Context) -> I
                 unit.place(part.node),
                 "this is GELU's tanh approximation; the reference takes the exact form with erf, up to 5e-4 apart",
                 severity="error" if shows else None,
+                confidence="likely",
                 evidence=wrong if shows else (),
             )
             return
@@ -227,35 +225,14 @@ RULE = Rule(
     why="expf overflows at 89: a softmax has to subtract the row's maximum, softplus to return x for large x; a logarithm of a "
     "probability is x - max - log(sum), and log(p + 1e-8) ends at -18.4. An approximation that the reference does not use differs "
     "from it by more than rounding.",
-    bad=(
-        """
+    bad="""
 __global__ void softmax(const float* x, float* y, int n) {
     float s = 0.0f;
     for (int i = 0; i < n; ++i) s += expf(x[i]);
     for (int i = 0; i < n; ++i) y[i] = expf(x[i]) / s;
 }
 """,
-        Example(_LOSS, _CROSS_ENTROPY),
-    ),
-    good=(
-        Example(_LOSS.replace("logf(p[t] + 1e-8f)", "(x[t] - m - logf(s))"), _CROSS_ENTROPY),
-        _LOSS,
-        """
-__global__ void mish(const float* x, float* y) {
-    float v = x[threadIdx.x];
-    float softplus = logf(1.0f + expf(v));
-    y[threadIdx.x] = v * tanhf(softplus);
-}
-""",
-        """
-__global__ void softmax(const float* x, float* y, int n) {
-    float m = -INFINITY, s = 0.0f;
-    for (int i = 0; i < n; ++i) m = fmaxf(m, x[i]);
-    for (int i = 0; i < n; ++i) s += expf(x[i] - m);
-    for (int i = 0; i < n; ++i) y[i] = expf(x[i] - m) / s;
-}
-""",
-    ),
+    good=Example(_LOSS.replace("logf(p[t] + 1e-8f)", "(x[t] - m - logf(s))"), _CROSS_ENTROPY),
     detects=("text",),
     languages=("cuda",),
     guards="Only exponentials of values as they were loaded, in functions that take no maximum; a softplus that only tanh sees (Mish) is "

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Evidence, Finding, Fix
 from grader.rules.rule import Rule
+from grader.source import Source, Unit
 from grader.source.code_edits import fix
 from grader.source.cuda_code import one_line
 from grader.source.flow import flow
@@ -23,9 +23,6 @@ from grader.source.flow.tree import (
     Select,
     walk,
 )
-
-if TYPE_CHECKING:
-    from grader.source import Source, Unit
 
 ROOTS = frozenset({"sqrt", "sqrtf", "rsqrt", "rsqrtf", "__fsqrt_rn"})
 LIMITS = frozenset({"fmaxf", "fmax", "max", "fmax_"})
@@ -142,6 +139,14 @@ def _fixes(unit: Unit, divisor: Name) -> Iterator[Fix]:
     )
 
 
+_BAD = """
+__global__ void unit(const float* x, float* y, int n) {
+    float s = 0.0f;
+    for (int i = 0; i < n; ++i) s += x[i] * x[i];
+    float norm = sqrtf(s);
+    for (int i = 0; i < n; ++i) y[i] = x[i] / norm;
+}
+"""
 RULE = Rule(
     code="NUM002",
     name="zero-denominator",
@@ -149,22 +154,8 @@ RULE = Rule(
     summary="A row of zeros leads to a division by zero; decide whether that should give NaN as in PyTorch or zeros.",
     why="A norm of 0 makes 0/0 = NaN. If the reference has no epsilon that is the matching result; if the task asks for zeros, or for an "
     "epsilon, it is not. A guard that the reference doesn't have is a difference as well, if a harmless one.",
-    bad="""
-__global__ void unit(const float* x, float* y, int n) {
-    float s = 0.0f;
-    for (int i = 0; i < n; ++i) s += x[i] * x[i];
-    float norm = sqrtf(s);
-    for (int i = 0; i < n; ++i) y[i] = x[i] / norm;
-}
-""",
-    good="""
-__global__ void unit(const float* x, float* y, int n, float eps) {
-    float s = 0.0f;
-    for (int i = 0; i < n; ++i) s += x[i] * x[i];
-    float norm = sqrtf(s + eps);
-    for (int i = 0; i < n; ++i) y[i] = x[i] / norm;
-}
-""",
+    bad=_BAD,
+    good=_BAD.replace("int n", "int n, float eps").replace("(s", "(s + eps"),
     detects=("text", "evidence"),
     guards="A note until a run with rows of zeros differs from the reference. An epsilon, a maximum or a test of the denominator settles "
     "it.",

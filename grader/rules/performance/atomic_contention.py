@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Finding
 from grader.rules.rule import Rule
+from grader.source import Source
 from grader.source.analysis.walks import cases
-
-if TYPE_CHECKING:
-    from grader.source import Source
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
@@ -31,14 +28,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                 )
 
 
-RULE = Rule(
-    code="PRF009",
-    name="atomic-contention",
-    severity="warning",
-    summary="Very many threads add to the same address; they queue up and the kernel becomes serial.",
-    why="Atomics on one address are done one after another. Sum inside the block first, then let "
-    "one thread add the block's sum: a 256th of the atomics.",
-    bad="""
+_BAD = """
 __global__ void total(const float* x, float* s, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) atomicAdd(s, x[i]);
@@ -48,20 +38,21 @@ torch::Tensor run(torch::Tensor x) {
     total<<<(x.numel() + 255) / 256, 256>>>(x.data_ptr<float>(), s.data_ptr<float>(), x.numel());
     return s;
 }
-""",
-    good="""
-__global__ void total(const float* x, float* s, int n) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    float v = i < n ? x[i] : 0.0f;
-    for (int o = 16; o > 0; o >>= 1) v += __shfl_down_sync(0xffffffff, v, o);
-    if (threadIdx.x % 32 == 0) atomicAdd(s, v);
-}
-torch::Tensor run(torch::Tensor x) {
-    auto s = torch::zeros({1}, x.options());
-    total<<<(x.numel() + 255) / 256, 256>>>(x.data_ptr<float>(), s.data_ptr<float>(), x.numel());
-    return s;
-}
-""",
+"""
+RULE = Rule(
+    code="PRF009",
+    name="atomic-contention",
+    severity="warning",
+    summary="Very many threads add to the same address; they queue up and the kernel becomes serial.",
+    why="Atomics on one address are done one after another. Sum inside the block first, then let "
+    "one thread add the block's sum: a 256th of the atomics.",
+    bad=_BAD,
+    good=_BAD.replace(
+        "if (i < n) atomicAdd(s, x[i]",
+        "float v = i < n ? x[i] : 0.0f;\n"
+        "    for (int o = 16; o > 0; o >>= 1) v += __shfl_down_sync(0xffffffff, v, o);\n"
+        "    if (threadIdx.x % 32 == 0) atomicAdd(s, v",
+    ),
     detects=("text",),
     languages=("cuda",),
     guards="One atomic a warp or a block, and targets that are spread, are fine.",

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from grader.records import Context, Finding
 from grader.rules.rule import Rule
+from grader.source import Source
 from grader.source.analysis.host_code import global_regions, made_by
 from grader.source.analysis.walks import Case, cases
 from grader.source.flow import Region
-
-if TYPE_CHECKING:
-    from grader.source import Source
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
@@ -57,13 +54,7 @@ def _complete(case: Case, region: Region) -> bool:
     return False
 
 
-RULE = Rule(
-    code="PRF011",
-    name="avoidable-temporaries-or-fills",
-    severity="note",
-    summary="Extra full-size buffers are filled with zeros although the kernel overwrites them anyway.",
-    why="torch::zeros writes the whole buffer once before the kernel writes it again. torch::empty does not.",
-    bad="""
+_BAD = """
 __global__ void twice(const float* x, float* y, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) y[i] = x[i] * 2.0f;
@@ -73,18 +64,15 @@ torch::Tensor run(torch::Tensor x) {
     twice<<<(x.numel() + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.numel());
     return y;
 }
-""",
-    good="""
-__global__ void twice(const float* x, float* y, int n) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) y[i] = x[i] * 2.0f;
-}
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty_like(x);
-    twice<<<(x.numel() + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.numel());
-    return y;
-}
-""",
+"""
+RULE = Rule(
+    code="PRF011",
+    name="avoidable-temporaries-or-fills",
+    severity="note",
+    summary="Extra full-size buffers are filled with zeros although the kernel overwrites them anyway.",
+    why="torch::zeros writes the whole buffer once before the kernel writes it again. torch::empty does not.",
+    bad=_BAD,
+    good=_BAD.replace("zeros_like", "empty_like"),
     detects=("text",),
     languages=("cuda",),
     guards="Zeros that an atomic adds to, that a kernel reads, or that are only partly overwritten "

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Finding
 from grader.rules.rule import Rule
+from grader.source import Source
 from grader.source.python_code import python_code
-
-if TYPE_CHECKING:
-    from grader.source import Source
 
 
 def check(source: Source, _context: Context) -> Iterator[Finding]:
@@ -37,28 +34,29 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
             )
 
 
-RULE = Rule(
-    code="PRF012",
-    name="build-in-hot-path",
-    severity="warning",
-    summary="The extension is compiled or looked up again when the model is created or called, instead of once at import.",
-    why="load_inline hashes the sources, takes a lock and may compile, every time it is called. At module level it does that once.",
-    bad="""
+_BAD = """
 import torch
 from torch.utils.cpp_extension import load_inline
 class ModelNew(torch.nn.Module):
     def forward(self, x):
         ext = load_inline(name="e", cpp_sources=DECLARATION, cuda_sources="", functions=["f"])
         return ext.f(x)
-""",
-    good="""
-import torch
-from torch.utils.cpp_extension import load_inline
-ext = load_inline(name="e", cpp_sources=DECLARATION, cuda_sources="", functions=["f"])
-class ModelNew(torch.nn.Module):
-    def forward(self, x):
-        return ext.f(x)
-""",
+"""
+RULE = Rule(
+    code="PRF012",
+    name="build-in-hot-path",
+    severity="warning",
+    summary="The extension is compiled or looked up again when the model is created or called, instead of once at import.",
+    why="load_inline hashes the sources, takes a lock and may compile, every time it is called. At module level it does that once.",
+    bad=_BAD,
+    good=_BAD.replace(
+        "class",
+        'ext = load_inline(name="e", cpp_sources=DECLARATION, cuda_sources="", functions=["f"])\n'
+        "class",
+    ).replace(
+        '        ext = load_inline(name="e", cpp_sources=DECLARATION, cuda_sources="", functions=["f"])\n',
+        "",
+    ),
     detects=("text",),
     languages=("cuda",),
     guards="In the constructor it is a note. A test that the extension isn't there yet makes it a lazy build, which is fine.",

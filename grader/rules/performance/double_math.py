@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Edit, Finding, Fix
 from grader.rules.rule import Rule
+from grader.source import Source
 from grader.source.analysis.walks import Case, cases
 from grader.source.code_edits import fix
 from grader.source.cuda_code import descendants, one_line, text
 from grader.source.flow import Event
 from grader.source.flow.loops import assigned_in
 from grader.source.flow.tree import Assign, Binary, Call, Expr, Loop, Name, Number, Subscript, walk
-
-if TYPE_CHECKING:
-    from grader.source import Source
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
@@ -91,14 +88,7 @@ def _divisor(part: object) -> Name | None:
     return None
 
 
-RULE = Rule(
-    code="PRF014",
-    name="double-or-slow-math-in-float-code",
-    severity="note",
-    summary="Constants without `f` switch part of the calculation to double precision, and some math calls are slower than needed.",
-    why="A GPU computes doubles at a 2nd to a 64th of the speed of floats. `1.0 / x` with a float x is a double division; `1.0f / x` is "
-    "not. A division by a value that stays the same in a loop is a multiplication by its reciprocal.",
-    bad="""
+_BAD = """
 __global__ void scale(const float* x, float* y, float norm, int n) {
     float inv = 1.0 / norm;
     for (int i = threadIdx.x; i < n; i += blockDim.x) y[i] = x[i] * inv;
@@ -108,18 +98,16 @@ torch::Tensor run(torch::Tensor x) {
     scale<<<1, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), 2.0f, x.numel());
     return y;
 }
-""",
-    good="""
-__global__ void scale(const float* x, float* y, float norm, int n) {
-    float inv = 1.0f / norm;
-    for (int i = threadIdx.x; i < n; i += blockDim.x) y[i] = x[i] * inv;
-}
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty_like(x);
-    scale<<<1, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), 2.0f, x.numel());
-    return y;
-}
-""",
+"""
+RULE = Rule(
+    code="PRF014",
+    name="double-or-slow-math-in-float-code",
+    severity="note",
+    summary="Constants without `f` switch part of the calculation to double precision, and some math calls are slower than needed.",
+    why="A GPU computes doubles at a 2nd to a 64th of the speed of floats. `1.0 / x` with a float x is a double division; `1.0f / x` is "
+    "not. A division by a value that stays the same in a loop is a multiplication by its reciprocal.",
+    bad=_BAD,
+    good=_BAD.replace("1.0", "1.0f"),
     detects=("text",),
     languages=("cuda",),
     guards="An initial value without f costs nothing. Once a row it hardly counts: a note.",

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Edit, Finding
 from grader.rules.rule import Rule
-from grader.source import nodes_under
+from grader.source import Source, nodes_under
 from grader.source.code_edits import fix
 from grader.source.flow import flow
 from grader.source.flow.tree import Call, Name, walk
 from grader.source.python_code import python_code
-
-if TYPE_CHECKING:
-    from grader.source import Source
 
 
 def check(source: Source, _context: Context) -> Iterator[Finding]:
@@ -68,6 +64,13 @@ def _to(node: ast.Call) -> str:
     return ""
 
 
+_BAD = """
+import torch
+import torch.nn as nn
+class ModelNew(nn.Module):
+    def forward(self, x):
+        return ext.run(x.cuda()).cpu()
+"""
 RULE = Rule(
     code="PRF010",
     name="host-device-copy-in-forward",
@@ -75,20 +78,8 @@ RULE = Rule(
     summary="Data is moved between CPU and GPU inside forward; the transfer is far slower than the computation.",
     why="The bus between CPU and GPU moves a hundredth of what the GPU's own memory does, and "
     "`.cpu()` waits for everything before it. Results belong where the inputs are.",
-    bad="""
-import torch
-import torch.nn as nn
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return ext.run(x.cuda()).cpu()
-""",
-    good="""
-import torch
-import torch.nn as nn
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return ext.run(x.contiguous().to(torch.float32))
-""",
+    bad=_BAD,
+    good=_BAD.replace("cuda()).cpu(", "contiguous().to(torch.float32)"),
     detects=("text",),
     guards="`.cuda()` costs nothing for a tensor that is already there: a note. A change of dtype is no copy between devices.",
     fix="Deletes the call.",

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Finding
 from grader.rules.rule import Rule
+from grader.source import Source
 from grader.source.analysis.walks import Case, cases
 from grader.source.flow.scalar_types import SIZES
-
-if TYPE_CHECKING:
-    from grader.source import Source
 
 SHARED, REGISTERS, WARPS = 233_472, 65_536, 64
 """What a multiprocessor of an H100 has: bytes of shared memory, registers, resident warps."""
@@ -59,14 +56,7 @@ def _registers(case: Case, context: Context, warps: int) -> Iterator[Finding]:
             return
 
 
-RULE = Rule(
-    code="PRF006",
-    name="low-occupancy",
-    severity="note",
-    summary="Each block takes so much shared memory or so many registers that few threads run at once and memory delays are not hidden.",
-    why="A multiprocessor has 64 warps to choose from while others wait for memory, if shared memory and registers allow them all. A "
-    "block of 8 warps that takes half of the shared memory leaves 16.",
-    bad="""
+_BAD = """
 __global__ void stage(const float* x, float* y) {
     extern __shared__ float row[];
     row[threadIdx.x] = x[threadIdx.x];
@@ -77,19 +67,16 @@ torch::Tensor run(torch::Tensor x) {
     stage<<<x.size(0), 256, 128 * 1024>>>(x.data_ptr<float>(), y.data_ptr<float>());
     return y;
 }
-""",
-    good="""
-__global__ void stage(const float* x, float* y) {
-    extern __shared__ float row[];
-    row[threadIdx.x] = x[threadIdx.x];
-    y[threadIdx.x] = row[threadIdx.x];
-}
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty_like(x);
-    stage<<<x.size(0), 256, 256 * sizeof(float)>>>(x.data_ptr<float>(), y.data_ptr<float>());
-    return y;
-}
-""",
+"""
+RULE = Rule(
+    code="PRF006",
+    name="low-occupancy",
+    severity="note",
+    summary="Each block takes so much shared memory or so many registers that few threads run at once and memory delays are not hidden.",
+    why="A multiprocessor has 64 warps to choose from while others wait for memory, if shared memory and registers allow them all. A "
+    "block of 8 warps that takes half of the shared memory leaves 16.",
+    bad=_BAD,
+    good=_BAD.replace("128 * 1024", "256 * sizeof(float)"),
     detects=("text", "build"),
     languages=("cuda",),
     guards="Kernels with many independent loads a thread run well at low occupancy: a hint, no more.",

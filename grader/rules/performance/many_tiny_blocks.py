@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Finding
 from grader.rules.rule import Rule
+from grader.source import Source
 from grader.source.analysis.host_code import grid_node, origin, resolve
 from grader.source.analysis.walks import Case, cases
 from grader.source.flow import Tensor
 from grader.source.flow.trace import Care
 from grader.source.flow.tree import Items, Number
-
-if TYPE_CHECKING:
-    from grader.source import Source
 
 MANY = 100_000
 """Blocks beyond which their start-up counts."""
@@ -109,17 +106,7 @@ def _single(source: Source, context: Context, case: Case) -> str:
     )
 
 
-RULE = Rule(
-    code="PRF005",
-    name="many-tiny-blocks",
-    severity="warning",
-    summary="Millions of small blocks with little work each: start-up and barriers cost more than the arithmetic; or a single block for "
-    "all of the data, or a single thread in each block.",
-    why="Starting a block costs about as much as a few hundred instructions, and a barrier makes all of it wait. Give each block more to "
-    "do (several rows, one a warp), or drop the block-wide cooperation. The opposite, one block for a large input, uses one "
-    "multiprocessor of more than a hundred.",
-    bad=(
-        """
+_BAD = """
 __global__ void sums(const float* x, float* y, int n) {
     float s = 0.0f;
     for (int i = 0; i < n; ++i) s += x[blockIdx.x * n + i];
@@ -131,56 +118,18 @@ torch::Tensor run(torch::Tensor x) {
     sums<<<x.size(0), threads>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.size(1));
     return y;
 }
-""",
-        """
-__global__ void total(const float* x, float* y, int n) {
-    __shared__ float s[256];
-    float v = 0.0f;
-    for (int i = threadIdx.x; i < n; i += 256) v += x[i];
-    s[threadIdx.x] = v;
-    __syncthreads();
-    for (int k = 128; k > 0; k >>= 1) {
-        if (threadIdx.x < k) s[threadIdx.x] += s[threadIdx.x + k];
-        __syncthreads();
-    }
-    if (threadIdx.x == 0) y[0] = s[0];
-}
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty_like(x);
-    total<<<1, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.numel());
-    return y;
-}
-""",
-    ),
-    good=(
-        """
-__global__ void twice(const float* x, float* y, int n) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) y[i] = x[i] * 2.0f;
-}
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty_like(x);
-    twice<<<(x.numel() + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.numel());
-    return y;
-}
-""",
-        """
-__global__ void lowest(const float* x, float* y, int length, int inner) {
-    const float* row = x + blockIdx.x * length * inner + threadIdx.x;
-    float v = row[0];
-    for (int i = 1; i < length; ++i) v = fminf(v, row[i * inner]);
-    y[blockIdx.x * inner + threadIdx.x] = v;
-}
-torch::Tensor run(torch::Tensor x) {
-    int outer = 1, inner = 1;
-    for (int i = 0; i < 1; ++i) outer *= x.size(i);
-    for (int i = 2; i < x.dim(); ++i) inner *= x.size(i);
-    auto y = torch::empty({outer, inner}, x.options());
-    lowest<<<outer, inner>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.size(1), inner);
-    return y;
-}
-""",
-    ),
+"""
+RULE = Rule(
+    code="PRF005",
+    name="many-tiny-blocks",
+    severity="warning",
+    summary="Millions of small blocks with little work each: start-up and barriers cost more than the arithmetic; or a single block for "
+    "all of the data, or a single thread in each block.",
+    why="Starting a block costs about as much as a few hundred instructions, and a barrier makes all of it wait. Give each block more to "
+    "do (several rows, one a warp), or drop the block-wide cooperation. The opposite, one block for a large input, uses one "
+    "multiprocessor of more than a hundred.",
+    bad=_BAD,
+    good=_BAD.replace("threads(1)", "threads(256)"),
     detects=("text",),
     languages=("cuda",),
     guards="One block a row with long rows is good, and so are elementwise kernels without barriers. A second, small launch over a few "

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Finding
 from grader.rules.rule import Rule
+from grader.source import Source
 from grader.source.analysis.traffic import Reach, far_reaching
-
-if TYPE_CHECKING:
-    from grader.source import Source
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
@@ -33,14 +30,7 @@ def _wanted(reach: Reach) -> bool:
     return reach.access.kind == "load" and abs(reach.turn) == 1 and reach.stride > 8
 
 
-RULE = Rule(
-    code="PRF001",
-    name="one-thread-walks-a-row",
-    severity="warning",
-    summary="Each thread reads a whole row by itself; neighbouring threads touch far-apart addresses and the memory bus is mostly wasted.",
-    why="Memory moves 32 bytes at a time. When lane t of a warp reads element t * dim, each of the 32 lanes needs a 32-byte sector of "
-    "its own and uses 4 bytes of it. Let a block (or a warp) share the row: thread t takes elements t, t + blockDim.x, and so on.",
-    bad="""
+_BAD = """
 __global__ void sums(const float* x, float* y, int rows, int dim) {
     int r = blockIdx.x * blockDim.x + threadIdx.x;
     if (r >= rows) return;
@@ -54,22 +44,16 @@ torch::Tensor run(torch::Tensor x) {
         x.data_ptr<float>(), y.data_ptr<float>(), x.size(0), x.size(1));
     return y;
 }
-""",
-    good="""
-__global__ void sums(const float* x, float* y, int rows, int n) {
-    int p = blockIdx.x * blockDim.x + threadIdx.x;
-    if (p >= n) return;
-    float s = 0.0f;
-    for (int i = 0; i < rows; ++i) s += x[i * n + p];
-    y[p] = s;
-}
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty_like(x);
-    sums<<<(x.size(1) + 255) / 256, 256>>>(
-        x.data_ptr<float>(), y.data_ptr<float>(), x.size(0), x.size(1));
-    return y;
-}
-""",
+"""
+RULE = Rule(
+    code="PRF001",
+    name="one-thread-walks-a-row",
+    severity="warning",
+    summary="Each thread reads a whole row by itself; neighbouring threads touch far-apart addresses and the memory bus is mostly wasted.",
+    why="Memory moves 32 bytes at a time. When lane t of a warp reads element t * dim, each of the 32 lanes needs a 32-byte sector of "
+    "its own and uses 4 bytes of it. Let a block (or a warp) share the row: thread t takes elements t, t + blockDim.x, and so on.",
+    bad=_BAD,
+    good=_BAD.replace("x[r * dim + i]", "x[i * rows + r]"),
     detects=("text", "evidence"),
     languages=("cuda",),
     guards="Rows of at most 8 elements, and column-major layouts, are fine. Addresses that can not "

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Finding
 from grader.rules.rule import Rule
+from grader.source import Source
 from grader.source.analysis.walks import Case, cases
 from grader.source.flow import Access
-
-if TYPE_CHECKING:
-    from grader.source import Source
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
@@ -50,14 +47,7 @@ def _pair(case: Case) -> tuple[Access, Access] | None:
     return None
 
 
-RULE = Rule(
-    code="PRF004",
-    name="repeated-global-passes",
-    severity="note",
-    summary="The same data is read from global memory several times although it could be kept in registers or shared memory.",
-    why="Every pass over data that no longer is in the cache costs the time of the first one. Keep what a thread has read in registers "
-    "(a small array, unrolled) or in shared memory, where it fits.",
-    bad="""
+_BAD = """
 __global__ void norm(const float* x, float* y, int n) {
     float s = 0.0f;
     for (int i = threadIdx.x; i < n; i += blockDim.x) s += x[i];
@@ -68,17 +58,21 @@ torch::Tensor run(torch::Tensor x) {
     norm<<<1, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.numel());
     return y;
 }
-""",
-    good="""
-__global__ void norm(const float* x, float* y, int n) {
-    for (int i = threadIdx.x; i < n; i += blockDim.x) y[i] = x[i] * 2.0f;
-}
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty_like(x);
-    norm<<<1, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.numel());
-    return y;
-}
-""",
+"""
+RULE = Rule(
+    code="PRF004",
+    name="repeated-global-passes",
+    severity="note",
+    summary="The same data is read from global memory several times although it could be kept in registers or shared memory.",
+    why="Every pass over data that no longer is in the cache costs the time of the first one. Keep what a thread has read in registers "
+    "(a small array, unrolled) or in shared memory, where it fits.",
+    bad=_BAD,
+    good=_BAD.replace(
+        "float s = 0.0f;\n"
+        "    for (int i = threadIdx.x; i < n; i += blockDim.x) s += x[i];\n"
+        "    for (int i = threadIdx.x; i < n; i += blockDim.x) y[i] = x[i] * s",
+        "for (int i = threadIdx.x; i < n; i += blockDim.x) y[i] = x[i] * 2.0f",
+    ),
     detects=("text",),
     languages=("cuda",),
     guards="A second pass over rows that are still in the cache costs little, and very long rows leave no choice: a note.",

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Finding
 from grader.rules.rule import Rule
+from grader.source import Source
 from grader.source.analysis.traffic import reaches
 from grader.source.analysis.walks import cases
 from grader.source.flow.scalar_types import SIZES
-
-if TYPE_CHECKING:
-    from grader.source import Source
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
@@ -37,14 +34,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                 break
 
 
-RULE = Rule(
-    code="PRF007",
-    name="scalar-memory-access",
-    severity="note",
-    summary="Numbers are loaded one at a time; reading four at once needs fewer instructions for the same data.",
-    why="A float4 load moves 16 bytes with one instruction. It needs addresses that are multiples"
-    " of 16 and a tail for the rest; a kernel that is bound by memory gains up to a tenth.",
-    bad="""
+_BAD = """
 __global__ void relu(const float* x, float* y, int n) {
     for (int i = threadIdx.x; i < n; i += blockDim.x) y[i] = x[i] > 0.0f ? x[i] : 0.0f;
 }
@@ -53,19 +43,26 @@ torch::Tensor run(torch::Tensor x) {
     relu<<<1, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.numel());
     return y;
 }
-""",
-    good="""
-__global__ void relu(const float4* x, float4* y, int n) {
-    for (int i = threadIdx.x; i < n; i += blockDim.x) y[i] = x[i];
-}
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty_like(x);
-    relu<<<1, 256>>>(
-        reinterpret_cast<const float4*>(x.data_ptr<float>()),
-        reinterpret_cast<float4*>(y.data_ptr<float>()), x.numel() / 4);
-    return y;
-}
-""",
+"""
+RULE = Rule(
+    code="PRF007",
+    name="scalar-memory-access",
+    severity="note",
+    summary="Numbers are loaded one at a time; reading four at once needs fewer instructions for the same data.",
+    why="A float4 load moves 16 bytes with one instruction. It needs addresses that are multiples"
+    " of 16 and a tail for the rest; a kernel that is bound by memory gains up to a tenth.",
+    bad=_BAD,
+    good=_BAD.replace(
+        "* x, float* y, int n) {\n"
+        "    for (int i = threadIdx.x; i < n; i += blockDim.x) y[i] = x[i] > 0.0f ? x[i] : 0.0f",
+        "4* x, float4* y, int n) {\n"
+        "    for (int i = threadIdx.x; i < n; i += blockDim.x) y[i] = x[i]",
+    ).replace(
+        "x.data_ptr<float>(), y.data_ptr<float>(), x.numel()",
+        "\n"
+        "        reinterpret_cast<const float4*>(x.data_ptr<float>()),\n"
+        "        reinterpret_cast<float4*>(y.data_ptr<float>()), x.numel() / 4",
+    ),
     detects=("text",),
     languages=("cuda",),
     guards="Odd row lengths need a head and a tail, and the gain is small: a folded note.",

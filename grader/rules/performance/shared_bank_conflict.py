@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from grader.records import AccessShape, Context, Finding, Fix
 from grader.rules.rule import Rule
+from grader.source import Source
 from grader.source.analysis.walks import Case, cases
 from grader.source.code_edits import fix
 from grader.source.cuda_code import descendants, text
 from grader.source.flow import Region
-
-if TYPE_CHECKING:
-    from grader.source import Source
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
@@ -51,14 +48,7 @@ def _pad(case: Case, region: Region) -> Iterator[Fix]:
                 return
 
 
-RULE = Rule(
-    code="PRF008",
-    name="shared-bank-conflict",
-    severity="note",
-    summary="Threads of one warp hit the same shared memory bank, so their accesses are done one after another.",
-    why="Shared memory has 32 banks of 4 bytes. Lanes that ask one bank for different words wait for each other: a column of a 32 wide "
-    "tile takes 32 turns. One more element in each row spreads the column over all banks.",
-    bad="""
+_BAD = """
 __global__ void turn(const float* x, float* y) {
     __shared__ float t[32][32];
     t[threadIdx.y][threadIdx.x] = x[threadIdx.y * 32 + threadIdx.x];
@@ -71,21 +61,16 @@ torch::Tensor run(torch::Tensor x) {
     turn<<<1, block>>>(x.data_ptr<float>(), y.data_ptr<float>());
     return y;
 }
-""",
-    good="""
-__global__ void turn(const float* x, float* y) {
-    __shared__ float t[32][33];
-    t[threadIdx.y][threadIdx.x] = x[threadIdx.y * 32 + threadIdx.x];
-    __syncthreads();
-    y[threadIdx.y * 32 + threadIdx.x] = t[threadIdx.x][threadIdx.y];
-}
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty_like(x);
-    dim3 block(32, 32);
-    turn<<<1, block>>>(x.data_ptr<float>(), y.data_ptr<float>());
-    return y;
-}
-""",
+"""
+RULE = Rule(
+    code="PRF008",
+    name="shared-bank-conflict",
+    severity="note",
+    summary="Threads of one warp hit the same shared memory bank, so their accesses are done one after another.",
+    why="Shared memory has 32 banks of 4 bytes. Lanes that ask one bank for different words wait for each other: a column of a 32 wide "
+    "tile takes 32 turns. One more element in each row spreads the column over all banks.",
+    bad=_BAD,
+    good=_BAD.replace("][32", "][33"),
     detects=("text",),
     languages=("cuda",),
     guards="All lanes reading one word is a broadcast and free; fewer than four turns are not worth a word.",

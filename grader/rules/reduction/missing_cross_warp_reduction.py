@@ -3,58 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Finding
 from grader.rules.rule import Rule
-from grader.source.analysis.reduced_result import result_evidence, settled
+from grader.source import Source
+from grader.source.analysis.reduced_result import losses_of, with_result
 from grader.source.analysis.walks import Case, cases
-from grader.source.flow.reduction import Loss, losses
+from grader.source.flow.reduction import Loss
 from grader.source.rewriting.reductions import join_warps
 from grader.source.statements import enclosing_loops
-
-if TYPE_CHECKING:
-    from grader.source import Source
-    from grader.source.flow.tree import Node
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for stores that hold the data of the thread's own warp only."""
-    found: dict[str, tuple[str, Finding]] = {}
+    found: dict[str, Finding] = {}
     for case in cases(source, context):
-        if any(case.events("uninit-shared-read")):
-            continue
-        for loss in losses(case.walk):
+        for loss in losses_of(case):
             if loss.kind == "warp" and loss.first_exchange is not None:
-                found.setdefault(case.kernel, (case.kernel, _finding(case, loss)))
-    yield from settled(found.values(), result_evidence(context))
-
-
-def _where(loss: Loss) -> Node:
-    if loss.first_call is not None:
-        return loss.first_call
-    return next(enclosing_loops(loss.first_exchange), loss.first_exchange)
+                found.setdefault(case.kernel, _finding(case, loss))
+    yield from with_result(found.values(), context)
 
 
 def _finding(case: Case, loss: Loss) -> Finding:
-    warps = (loss.group + 31) // 32
+    where = loss.first_call or next(enclosing_loops(loss.first_exchange), loss.first_exchange)
     return RULE.finding(
-        case.place(_where(loss)),
-        f"each warp reduces its own 32 values, but nothing joins the {warps} warps that work on one row: what line "
+        case.place(where),
+        f"each warp reduces its own 32 values, but nothing joins the {(loss.group + 31) // 32} warps that work on one row: what line "
         f"{case.line(loss.store.node)} stores holds at most 32 of {loss.group} partial results",
         kernels=(case.kernel,),
         fixes=join_warps(case, loss),
     )
 
 
-RULE = Rule(
-    code="RED001",
-    name="missing-cross-warp-reduction",
-    severity="error",
-    summary="Each group of 32 threads sums its own part, but the parts are never added together, so the total is too small.",
-    why="Shuffles reach no further than the 32 lanes of a warp. In a block of several warps each warp ends with a sum of its own; one "
-    "value a warp has to go through shared memory (or an atomic), past a barrier, and be summed again.",
-    bad="""
+_BAD = """
 __global__ void row_sum(const float* x, float* y, int cols) {
     float v = 0.0f;
     for (int c = threadIdx.x; c < cols; c += blockDim.x) v += x[blockIdx.x * cols + c];
@@ -66,26 +47,19 @@ torch::Tensor run(torch::Tensor x) {
     row_sum<<<x.size(0), 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.size(1));
     return y;
 }
-""",
-    good="""
-__global__ void row_sum(const float* x, float* y, int cols) {
-    __shared__ float part[8];
-    float v = 0.0f;
-    for (int c = threadIdx.x; c < cols; c += blockDim.x) v += x[blockIdx.x * cols + c];
-    for (int o = 16; o > 0; o >>= 1) v += __shfl_down_sync(0xffffffff, v, o);
-    if (threadIdx.x % 32 == 0) part[threadIdx.x / 32] = v;
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        for (int w = 1; w < 8; ++w) v += part[w];
-        y[blockIdx.x] = v;
-    }
-}
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty({x.size(0)}, x.options());
-    row_sum<<<x.size(0), 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.size(1));
-    return y;
-}
-""",
+"""
+RULE = Rule(
+    code="RED001",
+    name="missing-cross-warp-reduction",
+    severity="error",
+    summary="Each group of 32 threads sums its own part, but the parts are never added together, so the total is too small.",
+    why="Shuffles reach no further than the 32 lanes of a warp. In a block of several warps each warp ends with a sum of its own; one "
+    "value a warp has to go through shared memory (or an atomic), past a barrier, and be summed again.",
+    bad=_BAD,
+    good=_BAD.replace(
+        "    if (threadIdx.x == 0) y[blockIdx.x] = v;",
+        "    if (threadIdx.x % 32 == 0) atomicAdd(y + blockIdx.x, v);",
+    ),
     detects=("text", "evidence"),
     languages=("cuda",),
     guards="Rows that a single warp works on, one atomic a warp, cub and cooperative groups over the block are not reported: whose loads "

@@ -5,17 +5,14 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Finding, Fix
 from grader.records.observed import wrong_results
 from grader.rules.rule import Rule
+from grader.source import Source
 from grader.source.analysis.triton import Kernel, kernels
 from grader.source.analysis.triton_lanes import Lane, lane_of
 from grader.source.code_edits import fix, replace
-
-if TYPE_CHECKING:
-    from grader.source import Source
 
 NEUTRAL: Mapping[str, float] = {
     "sum": 0.0,
@@ -126,11 +123,7 @@ RULE = Rule(
     "be neutral for what follows: 0 for a sum, -inf for a maximum, inf for a minimum. After a formula such as "
     "`x - mean` a padded zero is no zero any more; `tl.where(mask, ..., 0.0)` puts it right.",
     bad=_CODE,
-    good=(
-        _CODE.replace("other=0.0", 'other=-float("inf")'),
-        _CODE.replace("tl.max(x", "tl.sum(x"),
-        _CODE.replace("tl.max(x", 'tl.max(tl.where(cols < n, x, -float("inf"))'),
-    ),
+    good=_CODE.replace("other=0.0", 'other=-float("inf")'),
     detects=("text",),
     guards="Values behind a `tl.where` that compares what the mask compares; numbers as large as nothing in float32. "
     "Without a wrong result it is a warning.",

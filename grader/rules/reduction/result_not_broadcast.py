@@ -3,54 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Finding
 from grader.rules.rule import Rule
-from grader.source.analysis.reduced_result import result_evidence, settled
+from grader.source import Source
+from grader.source.analysis.reduced_result import losses_of, with_result
 from grader.source.analysis.reduction_steps import reduces
 from grader.source.analysis.walks import Case, cases
-from grader.source.flow.reduction import Loss, losses
+from grader.source.flow.reduction import Loss
 from grader.source.rewriting.reductions import broadcast
-
-if TYPE_CHECKING:
-    from grader.source import Source
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for stores by threads that hold less of the sum than others."""
-    found: dict[str, tuple[str, Finding]] = {}
+    found: dict[str, Finding] = {}
     for case in cases(source, context):
-        if any(case.events("uninit-shared-read")):
-            continue
-        for loss in losses(case.walk):
+        for loss in losses_of(case):
             if loss.uneven and reduces(case, loss):
-                found.setdefault(case.kernel, (case.kernel, _finding(case, loss)))
-    yield from settled(found.values(), result_evidence(context))
+                found.setdefault(case.kernel, _finding(case, loss))
+    yield from with_result(found.values(), context)
 
 
 def _finding(case: Case, loss: Loss) -> Finding:
-    at = loss.exchange_call if loss.exchange_call is not None else loss.exchange
-    node = at if at is not None else loss.store.node
+    node = loss.exchange_call or loss.exchange or loss.store.node
+    whole = "block" if loss.kind == "broadcast" and loss.group > 32 else "warp"
     return RULE.finding(
         case.place(node),
-        f"after line {case.line(node)} only the first thread of each "
-        f"{'block' if loss.kind == 'broadcast' and loss.group > 32 else 'warp'} holds the reduced value, but line "
+        f"after line {case.line(node)} only the first thread of each {whole} holds the reduced value, but line "
         f"{case.line(loss.store.node)} lets every thread use its own: thread {loss.thread} has {loss.have} of {loss.group} partial results",
         kernels=(case.kernel,),
         fixes=broadcast(case, loss),
     )
 
 
-RULE = Rule(
-    code="RED003",
-    name="result-not-broadcast",
-    severity="error",
-    summary="Only one thread (or lane) holds the final sum, but all threads go on to use their own leftover value.",
-    why="`__shfl_down_sync` and `if (threadIdx.x == 0)` leave the total in one thread; the others keep partial sums. Whoever needs it "
-    "must get it: through a shared variable and a barrier, with `__shfl_sync(mask, v, 0)`, or by `__shfl_xor_sync`, which leaves it "
-    "in every lane.",
-    bad="""
+_BAD = """
 __global__ void scale(const float* x, float* y, int cols) {
     float v = 0.0f;
     for (int c = threadIdx.x; c < cols; c += 32) v += x[blockIdx.x * cols + c];
@@ -63,21 +49,17 @@ torch::Tensor run(torch::Tensor x) {
     scale<<<x.size(0), 32>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.size(1));
     return y;
 }
-""",
-    good="""
-__global__ void scale(const float* x, float* y, int cols) {
-    float v = 0.0f;
-    for (int c = threadIdx.x; c < cols; c += 32) v += x[blockIdx.x * cols + c];
-    for (int o = 16; o > 0; o >>= 1) v += __shfl_xor_sync(0xffffffff, v, o);
-    for (int c = threadIdx.x; c < cols; c += 32)
-        y[blockIdx.x * cols + c] = x[blockIdx.x * cols + c] / v;
-}
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty_like(x);
-    scale<<<x.size(0), 32>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.size(1));
-    return y;
-}
-""",
+"""
+RULE = Rule(
+    code="RED003",
+    name="result-not-broadcast",
+    severity="error",
+    summary="Only one thread (or lane) holds the final sum, but all threads go on to use their own leftover value.",
+    why="`__shfl_down_sync` and `if (threadIdx.x == 0)` leave the total in one thread; the others keep partial sums. Whoever needs it "
+    "must get it: through a shared variable and a barrier, with `__shfl_sync(mask, v, 0)`, or by `__shfl_xor_sync`, which leaves it "
+    "in every lane.",
+    bad=_BAD,
+    good=_BAD.replace(" __shfl_down_sync", " __shfl_xor_sync"),
     detects=("text", "evidence"),
     languages=("cuda",),
     guards="Only uses outside of the thread that has the total count; prefix sums, in which every "

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+
+from tree_sitter import Node
 
 from grader.records import Context, Edit, Finding, Fix
 from grader.rules.rule import Rule
+from grader.source import Source
+from grader.source.analysis.host_code import resolve
 from grader.source.analysis.reduction_steps import Halving, array_of, halving_loops
 from grader.source.analysis.walks import Case, cases
 from grader.source.code_edits import fix
@@ -18,26 +21,19 @@ from grader.source.flow.tree import (
     Declare,
     Expr,
     Items,
-    Member,
     Name,
     Number,
     Subscript,
     walk,
 )
 
-if TYPE_CHECKING:
-    from grader.source import Source
-    from grader.source.flow.tree import Node
-
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Compare the trees of a kernel with the block sizes that it is launched with."""
     done: set[tuple[str, int]] = set()
     for case in cases(source, context, "main", "odd"):
-        threads = case.launch.threads
-        if threads is None or threads & (threads - 1) == 0:
-            continue
-        for halving in halving_loops(case.flow.program):
+        threads = case.launch.threads or 1
+        for halving in halving_loops(case.flow.program) if threads & (threads - 1) else ():
             key = (case.kernel, halving.loop.node.start_byte)
             if key not in done and _drops(case, halving):
                 done.add(key)
@@ -45,154 +41,103 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 
 
 def _drops(case: Case, halving: Halving) -> bool:
-    """Whether it is a tree over the block that takes cells at the counter's distance."""
-    if halving.doubling or halving.start is None or not _mentions_block(case, halving.start):
-        return False
+    """Whether it is a tree over the block that takes shared cells at the counter's distance."""
     called = {p.name for p in walk(case.walk.kernel.body) if isinstance(p, Call)}
-    if halving.function.name not in {case.kernel, *called}:
+    mine = halving.function.name in {case.kernel, *called}
+    if halving.doubling or halving.start is None or not mine or not _of_block(case, halving.start):
         return False
-    shared = _shared_names(case, halving)
-    for part in walk(halving.loop.body):
-        if (
-            isinstance(part, Subscript)
-            and array_of(part) in shared
-            and isinstance(part.index, Binary)
-        ):
-            return any(isinstance(p, Name) and p.id == halving.counter for p in walk(part.index))
-    return False
+    shared = {r.name for r in case.walk.regions if r.space == "shared"}
+    for part in walk(halving.function.body):  # pointers that are set to a place in one of them
+        if isinstance(part, Declare) and part.pointer and part.init and _names(part.init) & shared:
+            shared.add(part.name)
+    indices = (
+        part.index
+        for part in walk(halving.loop.body)
+        if isinstance(part, Subscript) and array_of(part) in shared
+    )
+    return any(isinstance(i, Binary) and halving.counter in _names(i) for i in indices)
 
 
-def _shared_names(case: Case, halving: Halving) -> set[str]:
-    """Return the shared arrays, and the pointers that are set to a place in one of them."""
-    names = {r.name for r in case.walk.regions if r.space == "shared"}
-    for part in walk(halving.function.body):
-        if isinstance(part, Declare) and part.pointer and part.init is not None:
-            if any(isinstance(p, Name) and p.id in names for p in walk(part.init)):
-                names.add(part.name)
-    return names
+def _names(expr: Expr) -> set[str]:
+    return {part.id for part in walk(expr) if isinstance(part, Name)}
 
 
-def _mentions_block(case: Case, start: Expr) -> bool:
-    """Whether the tree starts at half of the block's size."""
-    sizes = _sizes(case)
-    for part in walk(start):
-        if isinstance(part, Name) and part.id in sizes:
-            return True
-        if isinstance(part, Member) and isinstance(part.base, Name) and part.base.id == "blockDim":
-            return True
-        if isinstance(part, Name):
-            for item in walk(case.walk.kernel.body):
-                if isinstance(item, Declare) and item.name == part.id and item.init is not None:
-                    if any(isinstance(p, Name) and p.id == "blockDim" for p in walk(item.init)):
-                        return True
-    return False
-
-
-def _sizes(case: Case) -> set[str]:
-    """Return the template parameters, macros and constants that equal the block's size."""
-    threads = case.walk.threads
+def _of_block(case: Case, start: Expr) -> bool:
+    """Whether the tree starts at half of the block's size, by whatever name."""
+    threads, program = case.walk.threads, case.flow.program
     given = zip(case.walk.kernel.template, case.launch.template, strict=False)
-    names = {parameter.name for parameter, value in given if value.strip() == str(threads)}
-    program = case.flow.program
+    sizes = {"blockDim", *(one.name for one, value in given if value.strip() == str(threads))}
     named = [(m.name, m.expr) for m in program.macros.values()]
     named += [(c.name, c.init) for c in program.constants]
-    return names | {n for n, e in named if isinstance(e, Number) and e.value == threads}
+    sizes |= {n for n, e in named if isinstance(e, Number) and e.value == threads}
+    for part in walk(case.walk.kernel.body):
+        if isinstance(part, Declare) and part.init is not None and "blockDim" in _names(part.init):
+            sizes.add(part.name)
+    return bool(_names(start) & sizes)
 
 
 def _finding(case: Case, halving: Halving, threads: int) -> Finding:
-    steps, lost = [threads], -1
+    steps = [threads]
     while steps[-1] > 1:
-        if steps[-1] % 2 and lost < 0:
-            lost = steps[-1] - 1
         steps.append(steps[-1] // 2)
-    config = case.launch.call.config
-    size = _block_size(case, config[1]) if len(config) > 1 else None
+    lost = next(step for step in steps if step % 2) - 1
+    size = _block_size(case)
     real = case.sizes.name.startswith("usual")
     return RULE.finding(
         case.place(halving.loop.node),
-        f"the halving loop only works for a power of two: a block of {threads} threads goes {', '.join(str(s) for s in steps)}, and the "
+        f"the halving loop only works for a power of two: a block of {threads} threads goes {', '.join(map(str, steps))}, and the "
         f"partial result at index {lost} is dropped (the block size on line {case.line(size or case.launch.call.node)} follows the data)",
         severity="error" if real else "warning",
         kernels=(case.kernel,),
-        fixes=(*_round_block(case), *_any_size(case, halving)),
+        fixes=(*_round_block(case, size), *_any_size(case, halving)),
     )
 
 
-def _round_block(case: Case) -> Iterator[Fix]:
+def _round_block(case: Case, size: Node | None) -> tuple[Fix, ...]:
     """Round the block size up to a power of two where the host code sets it."""
-    config = case.launch.call.config
-    node = _block_size(case, config[1]) if len(config) > 1 else None
-    if node is None:
-        return
-    test = f"rounded < (int)({text(node)}) && rounded < 1024"
+    if size is None:
+        return ()
+    test = f"rounded < (int)({text(size)}) && rounded < 1024"
     new = f"([&] {{ int rounded = 32; while ({test}) rounded *= 2; return rounded; }}())"
-    yield from fix(
-        "round the block size up to a power of two",
-        [case.unit.edit(node.start_byte, node.end_byte, new)],
-    )
+    edit = case.unit.edit(size.start_byte, size.end_byte, new)
+    return fix("round the block size up to a power of two", [edit])
 
 
-def _block_size(case: Case, expr: Expr) -> Node | None:
+def _block_size(case: Case) -> Node | None:
     """Return the expression that a block's size comes from, through the host's variables."""
-    for _ in range(4):
-        if isinstance(expr, Call) and expr.name == "dim3" and expr.args:
-            expr = expr.args[0]
-        elif isinstance(expr, Items) and expr.items:
-            expr = expr.items[0]
-        elif isinstance(expr, Name):
-            init = next(
-                (
-                    p.init
-                    for p in walk(case.launch.host.body)
-                    if isinstance(p, Declare) and p.name == expr.id
-                ),
-                None,
-            )
-            if init is None:
-                return None
-            expr = init
-        else:
-            return expr.node
-    return None
+    config = case.launch.call.config
+    expr = resolve(case.launch.host, config[1]) if len(config) > 1 else None
+    if isinstance(expr, Call) and expr.name == "dim3" and expr.args:
+        expr = resolve(case.launch.host, expr.args[0])
+    elif isinstance(expr, Items) and expr.items:
+        expr = resolve(case.launch.host, expr.items[0])
+    return expr.node if expr is not None and not isinstance(expr, Name) else None
 
 
-def _any_size(case: Case, halving: Halving) -> Iterator[Fix]:
+def _any_size(case: Case, halving: Halving) -> tuple[Fix, ...]:
     """Let the tree take care of odd counts: halve upwards, and look whether the partner exists."""
-    node, k = halving.loop.node, halving.counter
-    step, init = halving.loop.step, node.child_by_field_name("initializer")
-    test = node.child_by_field_name("condition")
+    node, k, step = halving.loop.node, halving.counter, halving.loop.step
+    init, test = node.child_by_field_name("initializer"), node.child_by_field_name("condition")
     if not isinstance(step, Assign) or init is None or test is None:
-        return
+        return ()
     edits: list[Edit | None] = [
-        case.unit.edit(
-            init.start_byte,
-            init.end_byte,
-            f"int tree_size = blockDim.x, {k} = (blockDim.x + 1) / 2;",
-        ),
-        case.unit.edit(test.start_byte, test.end_byte, "tree_size > 1"),
-        case.unit.edit(
-            step.node.start_byte, step.node.end_byte, f"tree_size = {k}, {k} = ({k} + 1) / 2"
-        ),
+        case.unit.edit(one.start_byte, one.end_byte, new)
+        for one, new in (
+            (init, f"int tree_size = blockDim.x, {k} = (blockDim.x + 1) / 2;"),
+            (test, "tree_size > 1"),
+            (step.node, f"tree_size = {k}, {k} = ({k} + 1) / 2"),
+        )
     ]
     for item in descendants(node, "binary_expression"):
         left, right = item.child_by_field_name("left"), item.child_by_field_name("right")
         if text(right) == k and text(item.child_by_field_name("operator")) == "<":
-            edits.append(
-                case.unit.edit(item.start_byte, item.end_byte, f"{text(left)} + {k} < tree_size")
-            )
-    if len(edits) == 4:
-        yield from fix("halve upwards, so that the tree handles any number of threads", edits)
+            guard = f"{text(left)} + {k} < tree_size"
+            edits.append(case.unit.edit(item.start_byte, item.end_byte, guard))
+    label = "halve upwards, so that the tree handles any number of threads"
+    return fix(label, edits if len(edits) == 4 else [])
 
 
-RULE = Rule(
-    code="RED004",
-    name="tree-needs-power-of-two",
-    severity="error",
-    summary="The halving loop only works when the thread count is a power of two; with another, some values are dropped.",
-    why="Each step folds the upper half of the partial results onto the lower one. When the number is odd, the last one has no partner "
-    "and is forgotten: 100 threads go 50, 25, 12, 6, 3, 1 and lose two parts. Round the block size up and give idle threads a "
-    "neutral value, or halve upwards and test whether the partner exists.",
-    bad="""
+_BAD = """
 __global__ void row_sum(const float* x, float* y, int cols) {
     extern __shared__ float s[];
     int t = threadIdx.x;
@@ -212,29 +157,21 @@ torch::Tensor run(torch::Tensor x) {
         x.data_ptr<float>(), y.data_ptr<float>(), cols);
     return y;
 }
-""",
-    good="""
-__global__ void row_sum(const float* x, float* y, int cols) {
-    extern __shared__ float s[];
-    int t = threadIdx.x;
-    s[t] = t < cols ? x[blockIdx.x * cols + t] : 0.0f;
-    __syncthreads();
-    for (int k = blockDim.x / 2; k > 0; k >>= 1) {
-        if (t < k) s[t] += s[t + k];
-        __syncthreads();
-    }
-    if (t == 0) y[blockIdx.x] = s[0];
-}
-torch::Tensor run(torch::Tensor x) {
-    int cols = x.size(1);
-    auto y = torch::empty({x.size(0)}, x.options());
-    int threads = 32;
-    while (threads < cols && threads < 256) threads *= 2;
-    row_sum<<<x.size(0), threads, threads * sizeof(float)>>>(
-        x.data_ptr<float>(), y.data_ptr<float>(), cols);
-    return y;
-}
-""",
+"""
+RULE = Rule(
+    code="RED004",
+    name="tree-needs-power-of-two",
+    severity="error",
+    summary="The halving loop only works when the thread count is a power of two; with another, some values are dropped.",
+    why="Each step folds the upper half of the partial results onto the lower one. When the number is odd, the last one has no partner "
+    "and is forgotten: 100 threads go 50, 25, 12, 6, 3, 1 and lose two parts. Round the block size up and give idle threads a "
+    "neutral value, or halve upwards and test whether the partner exists.",
+    bad=_BAD,
+    good=_BAD.replace(
+        "x[blockIdx.x * cols + t]", "t < cols ? x[blockIdx.x * cols + t] : 0.0f"
+    ).replace(
+        "std::min(cols, 256)", "32;\n    while (threads < cols && threads < 256) threads *= 2"
+    ),
     detects=("text",),
     languages=("cuda",),
     guards="Constant powers of two, block sizes that are rounded up, and trees that halve upwards are fine. A warning where only other "

@@ -6,17 +6,12 @@ import ast
 import math
 import re
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from grader.records import Context
+from grader.records import Context, Finding
 from grader.rules.rule import Rule
+from grader.source import Source
 from grader.source.python_code import PythonCode, python_code
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from grader.records import Finding
-    from grader.source import Source
 
 DECODERS = {
     "base64.b64decode", "base64.b85decode", "base64.b32decode", "base64.a85decode",
@@ -93,10 +88,7 @@ RULE = Rule(
     severity="error",
     summary="Code is packed or invisible, so that a reader does not see what runs.",
     why="What is decoded at run time escapes every review of the text. A kernel has no reason for it.",
-    bad=(
-        "import torch\nimport base64\nexec(base64.b64decode('cHJpbnQoMSk='))\n",
-        "import torch\nx = 1  # \u202e safe\n",
-    ),
+    bad="import torch\nimport base64\nexec(base64.b64decode('cHJpbnQoMSk='))\n",
     good="import torch\nnames = ['a', 'b']\nkey = 'abc' * 300\n"
     'src = """' + "__global__ void k() { }\n" * 20 + '"""\n',
     detects=("text",),

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from grader.records import Context
+from grader.records import Context, Finding
 from grader.rules.rule import Rule
+from grader.source import Extension, Source
 from grader.source.cuda_code import cuda_code, text, units
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from grader.records import Finding
-    from grader.source import Extension, Source
 
 RUNS_CODE = re.compile(
     r"-fplugin|-specs=|-wrapper|--compiler-bindir|-ccbin|^-B|^@|-Xcompiler[= ]@|-fuse-ld=|"
@@ -77,19 +72,12 @@ RULE = Rule(
     why="Compilers load plug-ins, print the lines of files they are told to include, and write where they are told to. None of it is "
     "needed to build a kernel.",
     bad=(
-        (
-            f'{HEAD}ext = load_inline(name="e", cpp_sources="", cuda_sources="", functions=["f"],\n'
-            '                  extra_cflags=["-fplugin=/tmp/evil.so"])\n'
-        ),
-        f'{HEAD}ext = load_inline(name="../../e", cpp_sources="", functions=["f"])\n',
-        '#include "/etc/shadow"\n__global__ void k() {}\n',
+        f'{HEAD}ext = load_inline(name="e", cpp_sources="", cuda_sources="", functions=["f"],\n'
+        '                  extra_cflags=["-fplugin=/tmp/evil.so"])\n'
     ),
     good=(
-        (
-            f'{HEAD}ext = load_inline(name="e", cpp_sources="", cuda_sources="", functions=["f"],\n'
-            '    extra_cuda_cflags=["-O3", "-Xcompiler", "-fPIC"], extra_ldflags=["-lcublas"])\n'
-        ),
-        '#include <torch/extension.h>\n#include "helper.h"\n__global__ void k() {}\n',
+        f'{HEAD}ext = load_inline(name="e", cpp_sources="", cuda_sources="", functions=["f"],\n'
+        '    extra_cuda_cflags=["-O3", "-Xcompiler", "-fPIC"], extra_ldflags=["-lcublas"])\n'
     ),
     detects=("text",),
     languages=("cuda",),

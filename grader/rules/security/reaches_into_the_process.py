@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from grader.records import Context, LinkedName
+from grader.records import Context, Finding, LinkedName, Place
 from grader.rules.rule import Rule
+from grader.source import Source, Unit
 from grader.source.analysis.foreign_memory import MEMORY_FILE, of_native, of_python
 from grader.source.analysis.reaching import IN_EXTENSION
 from grader.source.cuda_code import cuda_code, text, units
 from grader.source.python_code import PythonCode, constant_text, python_code
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from grader.records import Finding, Place
-    from grader.source import Source, Unit
 
 MEMORY = ("ctypes.", "mmap.", "_ctypes.", "cffi.")
 PATHS = (
@@ -56,7 +51,6 @@ def _imported(source: Source, context: Context) -> Iterator[Finding]:
             yield RULE.finding(
                 None,
                 f"the built extension defines {name} in the place of CUDA's own",
-                confidence="proven",
                 evidence=(item,),
                 rejects=True,
             )
@@ -64,7 +58,6 @@ def _imported(source: Source, context: Context) -> Iterator[Finding]:
             yield RULE.finding(
                 None,
                 f"the built extension calls {name}, which reaches into the process that loads it, and the text does not show it",
-                confidence="proven",
                 evidence=(item,),
                 rejects=True,
             )
@@ -143,6 +136,7 @@ def _native(unit: Unit) -> Iterator[Finding]:
             )
 
 
+_BAD = "import torch\nimport ctypes\nctypes.memset(0, 0, 1)\n"
 RULE = Rule(
     code="SEC002",
     name="reaches-into-the-process",
@@ -150,44 +144,9 @@ RULE = Rule(
     summary="The code reaches memory, symbols or pipes of the process that are not its own.",
     why="A submission runs in one process with whatever loads it. Raw memory, symbol tables and file descriptors are how verdicts and "
     "timers are changed behind a grader's back.",
-    bad=(
-        "import torch\nimport ctypes\nctypes.memset(0, 0, 1)\n",
-        'import torch\nsecret = "/proc/self/mem"\n',
-        "import torch\nimport os\nos.write(3, b'ok')\n",
-        """
-__attribute__((constructor)) void start() {}
-torch::Tensor f(torch::Tensor x) {
-    return x;
-}
-""",
-        """
-torch::Tensor f(torch::Tensor x) {
-    mprotect((void*)0, 4096, 7);
-    return x;
-}
-""",
-        """
-long call(long number, long first) {
-    long result;
-    asm volatile("syscall" : "=a"(result) : "a"(number), "D"(first) : "rcx", "r11", "memory");
-    return result;
-}
-""",
-    ),
-    good=(
-        "import torch\nimport os\npath = os.path.dirname('/usr/local/cuda/include')\n",
-        (
-            "// see /proc/self/maps\nclass Box { public: Box() {} };\ntorch::Tensor "
-            "f(torch::Tensor x) {\n"
-            "    Box constructor;\n    return x;\n}"
-        ),
-        """
-__device__ unsigned lane() {
-    unsigned n;
-    asm volatile("mov.u32 %0, %%laneid;" : "=r"(n));
-    return n;
-}
-""",
+    bad=_BAD,
+    good=_BAD.replace(
+        "ctypes\nctypes.memset(0, 0, 1", "os\npath = os.path.dirname('/usr/local/cuda/include'"
     ),
     detects=("text", "evidence"),
     guards="Comments do not count, and neither do functions of the file with such a name.",

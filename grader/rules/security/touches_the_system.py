@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from grader.records import Context
+from grader.records import Context, Finding, Severity
 from grader.rules.rule import Rule
+from grader.source import Source
 from grader.source.cuda_code import cuda_code, text, units
 from grader.source.python_code import PythonCode, constant_text, python_code
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from grader.records import Finding, Severity
-    from grader.source import Source
 
 PROGRAMS = ("subprocess.", "os.system", "os.popen", "os.exec", "os.spawn", "os.posix_spawn",
             "pty.", "commands.")  # fmt: skip
@@ -128,23 +123,11 @@ RULE = Rule(
     summary="Loading this file would start programs, reach the network, change files or run hidden "
     "code; a person should look at it before anyone runs it outside of a sandbox.",
     why="A kernel needs none of this. The grader's sandbox holds it off; another machine may not.",
-    bad=(
-        f'{HEAD}os.system("nvidia-smi > /tmp/o")\n',
-        f'{HEAD}import subprocess as sp\nsp.run(["pip", "install", "x"])\n',
-        f'{HEAD}exec("print(1)")\n',
-        f'{HEAD}with open("/tmp/result.json", "w") as f:\n    f.write("1")\n',
-        'torch::Tensor f(torch::Tensor x) {\n    std::system("id");\n    return x;\n}',
-    ),
+    bad=f'{HEAD}os.system("nvidia-smi > /tmp/o")\n',
     good=(
-        (
-            f'{HEAD}name = torch.cuda.get_device_name(0)\npath = os.path.join("a", "b")\n'
-            'model = torch.nn.Linear(3, 3).eval()\nhome = os.environ.get("CUDA_HOME")\n'
-            "import re\npattern = re.compile('x')\n"
-        ),
-        (
-            "__device__ float connect(float a) { return a; }\n"
-            "__global__ void k(float* y) { y[0] = connect(y[1]); }"
-        ),
+        f'{HEAD}name = torch.cuda.get_device_name(0)\npath = os.path.join("a", "b")\n'
+        'model = torch.nn.Linear(3, 3).eval()\nhome = os.environ.get("CUDA_HOME")\n'
+        "import re\npattern = re.compile('x')\n"
     ),
     detects=("text",),
     guards="Settings of the build such as TORCH_CUDA_ARCH_LIST and MAX_JOBS are notes, writing a .cu file to build it is one too; "

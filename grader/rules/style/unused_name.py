@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from grader.records import Context
+from tree_sitter import Node
+
+from grader.records import Context, Edit, Finding, Fix
 from grader.rules.rule import Rule
+from grader.source import Function, Source, Unit
 from grader.source.code_edits import delete_line, delete_lines_of, fix
 from grader.source.cpp_types import canonical
 from grader.source.cuda_code import around, cuda_code, descendants, text, units
 from grader.source.python_code import PythonCode, python_code
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tree_sitter import Node
-
-    from grader.records import Edit, Finding, Fix
-    from grader.source import Function, Source, Unit
 
 PLAIN = {"int", "unsigned", "long", "ulong", "ll", "ull", "float", "double", "bool", "char",
          "short",
@@ -145,39 +140,23 @@ def _drop(source: Source, node: ast.stmt) -> list[Edit | None]:
     return [delete_line(source, node.lineno) if alone else None]
 
 
+_BAD = """
+__global__ void k(const float* x, float* y, int rows) {
+    int warp_id = threadIdx.x / 32;
+    __shared__ float part[32];
+    y[threadIdx.x] = x[threadIdx.x];
+}
+"""
 RULE = Rule(
     code="STY001",
     name="unused-variable-array-or-parameter",
     severity="note",
     summary="Something is declared and never used; harmless, but often a trace of a step that was forgotten.",
     why="An unused warp index or shared array marks a reduction that was begun and not finished.",
-    bad=(
-        """
-__global__ void k(const float* x, float* y, int rows) {
-    int warp_id = threadIdx.x / 32;
-    __shared__ float part[32];
-    y[threadIdx.x] = x[threadIdx.x];
-}
-""",
-        "import torch\nimport torch.nn.functional as F\nx = torch.ones(1)\n",
-    ),
-    good=(
-        """
-__global__ void k(const float* x, float* y, int n, int /* unused */, int _reserved) {
-    for (int i = threadIdx.x, step = blockDim.x; i < n; i += step) y[i] = x[i];
-    (void)n;
-}
-torch::Tensor f(torch::Tensor x) {
-    const at::cuda::OptionalCUDAGuard guard(device_of(x));
-    auto error = cudaGetLastError();
-    return x;
-}
-""",
-        (
-            "import torch\nfrom torch import nn\nimport torch.nn.functional as F\n"
-            "y: nn.Module = F.relu(torch.ones(1))\n"
-        ),
-    ),
+    bad=_BAD,
+    good=_BAD.replace(
+        "    int warp_id = threadIdx.x / 32;\n    __shared__ float part[32];\n", ""
+    ).replace(", int rows", ""),
     detects=("text",),
     guards="Names that start with an underscore, objects whose constructor acts, and results of calls are left alone; imports are folded.",
     fix="Deletes the declaration.",

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Evidence, Finding, Place
 from grader.records.observed import observed
 from grader.rules.rule import Example, Rule
-
-if TYPE_CHECKING:
-    from grader.source import Source
+from grader.source import Source
 
 
 def check(_source: Source, context: Context) -> Iterator[Finding]:
@@ -22,7 +19,7 @@ def check(_source: Source, context: Context) -> Iterator[Finding]:
             kept.setdefault(item.place.line, []).append(item)
     for items in kept.values():
         message = "several threads store the same value here without a barrier between: benign, since it stays whichever store is the last"
-        yield RULE.finding(items[0].place, message, confidence="proven", evidence=items)
+        yield RULE.finding(items[0].place, message, evidence=items)
 
 
 _CODE = """

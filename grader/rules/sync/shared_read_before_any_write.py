@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+
+from tree_sitter import Node
 
 from grader.records import Context, Evidence, Finding, Fix
 from grader.records.observed import observed
 from grader.rules.proofs import settle
 from grader.rules.rule import Rule
+from grader.source import Source
+from grader.source.analysis.races import lines_of
 from grader.source.analysis.starved import starved_reads
 from grader.source.analysis.walks import Case, cases, spans
 from grader.source.code_edits import fix
-from grader.source.cuda_code import descendants, one_line, text
+from grader.source.cuda_code import around, descendants, one_line, text
 from grader.source.flow import Event
 from grader.source.statements import (
     add_statement,
@@ -22,60 +25,44 @@ from grader.source.statements import (
     statement,
 )
 
-if TYPE_CHECKING:
-    from tree_sitter import Node
-
-    from grader.source import Source
-
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for reads of cells that no thread has stored to, in the walk of a block."""
     found: dict[tuple[str, str], tuple[str, Finding]] = {}
     for case in cases(source, context, "main", "odd"):
         for event in case.events("uninit-shared-read"):
-            if _is_other(case, event):
-                continue
-            name = event.region.name if event.region else ""
-            found.setdefault((case.kernel, name), (case.kernel, _finding(case, event)))
-    seen = _evidence(source, context)
-    yield from settle(RULE, tuple(found.values()), seen, spans(source))
+            if not _is_other(case, event):
+                name = event.region.name if event.region else ""
+                found.setdefault((case.kernel, name), (case.kernel, _finding(case, event)))
+    yield from settle(RULE, tuple(found.values()), _evidence(source, context), spans(source))
 
 
 def _is_other(case: Case, event: Event) -> bool:
     """Whether another rule explains it: threads that left early, or an odd block size."""
-    if event.data.get("exited"):
-        return True
     never = event.region is not None and event.region.stores == 0
-    return case.sizes.name.startswith("odd") and not never and case.walk.threads % 32 != 0
+    odd = case.sizes.name.startswith("odd") and case.walk.threads % 32 != 0
+    return bool(event.data.get("exited")) or (odd and not never)
 
 
 def _evidence(source: Source, context: Context) -> tuple[Evidence, ...]:
     """Return what runs showed, but for what a race or threads that left early explain."""
-    races = {
-        case.line(event.node)
-        for case in cases(source, context)
-        for event in case.events("race-raw")
-    }
-    unread = {
-        case.line(event.node)
-        for case in cases(source, context)
-        for event in case.events("uninit-shared-read")
-    }
+    every = cases(source, context)
+    races = lines_of(observed(context, "race"))
+    races -= {case.line(e.node) for case in every for e in case.events("uninit-shared-read")}
     others = [item for items in starved_reads(source, context).values() for item in items]
     return tuple(
         item
         for item in observed(context, "uninit")
-        if (item.place is None or item.place.line not in races - unread) and item not in others
+        if (item.place is None or item.place.line not in races) and item not in others
     )
 
 
 def _finding(case: Case, event: Event) -> Finding:
-    region = event.region
+    region, line, tree = event.region, case.line(event.node), _tree_add(event.node)
     name = region.name if region is not None else "shared memory"
-    line = case.line(event.node)
-    target = _tree_add(event.node)
-    nobody = (region is not None and region.stores == 0) or _first_access(event)
-    if nobody and target is not None:
+    first = region is not None and region.shadow is not None and not event.data.get("written", 1)
+    nobody = first or (region is not None and region.stores == 0)
+    if nobody and tree is not None:
         message = (
             f"no thread stores its own partial result to `{name}` before line {line} reads it, so only thread 0's part reaches the total, "
             "with leftovers of shared memory added to it"
@@ -90,80 +77,56 @@ def _finding(case: Case, event: Event) -> Finding:
     return RULE.finding(
         case.place(event.node),
         message,
-        fixes=_fixes(case, target),
+        fixes=_fixes(case, tree),
         kernels=(case.kernel,),
         cause=f"uninit {case.kernel} {name}",
     )
 
 
-def _first_access(event: Event) -> bool:
-    """Whether nothing at all was stored in the array before."""
-    shadow = event.region.shadow if event.region is not None else None
-    return shadow is not None and int(event.data.get("written", 1)) == 0
-
-
 def _tree_add(node: Node) -> Node | None:
     """Return the `value += array[i + s]` around a read in a loop, if it is one."""
-    here = node.parent
-    while here is not None and here.type != "assignment_expression":
-        if here.type.endswith("statement"):
+    for outer in around(node):
+        if outer.type.endswith("statement"):
             return None
-        here = here.parent
-    if here is None or not any(True for _ in enclosing_loops(here)):
-        return None
-    left = here.child_by_field_name("left")
-    return here if left is not None and left.type == "identifier" else None
+        if outer.type == "assignment_expression":
+            left = outer.child_by_field_name("left")
+            plain = left is not None and left.type == "identifier"
+            return outer if plain and any(enclosing_loops(outer)) else None
+    return None
 
 
-def _fixes(case: Case, add: Node | None) -> Iterator[Fix]:
+def _fixes(case: Case, add: Node | None) -> tuple[Fix, ...]:
     """Store each partial result before the loop, and keep the cells up to date inside it."""
     loop = next(enclosing_loops(add), None) if add is not None else None
-    if loop is None:
-        return
-    adds = [(one, _stored(one)) for one in descendants(loop, "assignment_expression")]
-    stores = {store: one for one, store in adds if store}
-    if add not in stores.values():
-        return
-    yield from fix(
-        "store each thread's partial result before the tree, and update its cell in every step",
-        [
-            insert_before(case.unit, statement(loop), "\n".join((*stores, "__syncthreads();"))),
-            *(add_statement(case.unit, simple_statement(one), s) for s, one in stores.items()),
-        ],
+    adds = (
+        [(one, _stored(one)) for one in descendants(loop, "assignment_expression")] if loop else []
     )
+    stores = {store: one for one, store in adds if store}
+    if loop is None or add not in stores.values():
+        return ()
+    before = insert_before(case.unit, statement(loop), "\n".join((*stores, "__syncthreads();")))
+    after = [add_statement(case.unit, simple_statement(one), s) for s, one in stores.items()]
+    label = "store each thread's partial result before the tree, and update its cell in every step"
+    return fix(label, [before, *after])
 
 
 def _stored(add: Node) -> str:
-    """Return `s[tid] = v;` for `v += s[tid + k]`; an empty text where it is no such step."""
-    left, right = add.child_by_field_name("left"), add.child_by_field_name("right")
-    if left is None or right is None or left.type != "identifier":
+    """Return `s[tid] = v;` for `v += s[tid + k];`, an empty text where it is no such step."""
+    value, right = add.child_by_field_name("left"), add.child_by_field_name("right")
+    if value is None or right is None or value.type != "identifier":
         return ""
     for read in descendants(right, "subscript_expression"):
-        own = _own_cell(read)
-        if own is not None:
-            return f"{own} = {text(left)};"
+        base, sums = (
+            read.child_by_field_name("argument"),
+            list(descendants(read, "binary_expression")),
+        )
+        if base is not None and sums and text(sums[0].child_by_field_name("operator")) == "+":
+            own = one_line(sums[0].named_children[0])
+            return f"{text(base)}[{own}] = {text(value)};"
     return ""
 
 
-def _own_cell(read: Node) -> str | None:
-    """Return `s[tid]` for `s[tid + k]`."""
-    base = read.child_by_field_name("argument")
-    sums = list(descendants(read, "binary_expression"))
-    if base is None or not sums or text(sums[0].child_by_field_name("operator")) != "+":
-        return None
-    left = sums[0].child_by_field_name("left")
-    return f"{text(base)}[{one_line(left)}]"
-
-
-RULE = Rule(
-    code="SYN001",
-    name="shared-read-before-any-write",
-    severity="error",
-    summary="The kernel reads shared memory that no thread has filled yet, so it computes with leftovers.",
-    why="Shared memory isn't cleared: what a block finds in it is what an earlier block left. A tree reduction whose partial results "
-    "were never stored sums such leftovers, and only one thread's own part survives. Each thread has to store its part, and all have "
-    "to meet at a barrier, before anyone reads.",
-    bad="""
+_BAD = """
 __global__ void total(const float* x, float* y, int n) {
     __shared__ float s[256];
     int tid = threadIdx.x;
@@ -180,27 +143,19 @@ torch::Tensor run(torch::Tensor x) {
     total<<<1, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.numel());
     return y;
 }
-""",
-    good="""
-__global__ void total(const float* x, float* y, int n) {
-    __shared__ float s[256];
-    int tid = threadIdx.x;
-    float sum = 0.0f;
-    for (int i = tid; i < n; i += blockDim.x) sum += x[i];
-    s[tid] = sum;
-    __syncthreads();
-    for (int k = blockDim.x / 2; k > 0; k >>= 1) {
-        if (tid < k) s[tid] += s[tid + k];
-        __syncthreads();
-    }
-    if (tid == 0) y[0] = s[0];
-}
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty({1}, x.options());
-    total<<<1, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.numel());
-    return y;
-}
-""",
+"""
+RULE = Rule(
+    code="SYN001",
+    name="shared-read-before-any-write",
+    severity="error",
+    summary="The kernel reads shared memory that no thread has filled yet, so it computes with leftovers.",
+    why="Shared memory isn't cleared: what a block finds in it is what an earlier block left. A tree reduction whose partial results "
+    "were never stored sums such leftovers, and only one thread's own part survives. Each thread has to store its part, and all have "
+    "to meet at a barrier, before anyone reads.",
+    bad=_BAD,
+    good=_BAD.replace("    for (int k", "    s[tid] = sum;\n    __syncthreads();\n    for (int k")
+    .replace("sum += s[tid + k]", "s[tid] += s[tid + k]")
+    .replace("y[0] = sum", "y[0] = s[0]"),
     detects=("text", "evidence"),
     guards="Arrays that a library, a cast or inline assembly may have filled count as filled, and so does anything under a condition on "
     "data. A finding that the simulator's own check of shared memory does not confirm, on a kernel that it ran to the end, is "

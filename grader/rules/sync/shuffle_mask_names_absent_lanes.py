@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Finding
 from grader.records.observed import observed
 from grader.rules.proofs import of_the_leavers, settle
 from grader.rules.rule import Rule
+from grader.source import Source
 from grader.source.analysis.walks import Case, cases, spans
 from grader.source.cuda_code import around, one_line
 from grader.source.flow import Event
+from grader.source.flow.tree import Node
 from grader.source.rewriting.all_lanes import Partial, all_lanes, branch_of
-
-if TYPE_CHECKING:
-    from grader.source import Source
-    from grader.source.flow.tree import Node
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
@@ -111,15 +108,7 @@ def _message(case: Case, event: Event, where: Node) -> str:
     )
 
 
-RULE = Rule(
-    code="SYN004",
-    name="shuffle-mask-names-absent-lanes",
-    severity="error",
-    summary="A warp exchange promises that all lanes of its mask take part, but only some of them run that line.",
-    why="`__shfl_*_sync` waits for the lanes that its mask names and reads their values. Lanes that a branch keeps away never come: what "
-    "is read is undefined, and the warp may wait for ever. Let all lanes exchange, and put the test of the lane around the use of "
-    "the result.",
-    bad="""
+_BAD = """
 __device__ float warp_sum(float v) {
     for (int o = 16; o > 0; o >>= 1) v += __shfl_down_sync(0xffffffff, v, o);
     return v;
@@ -137,29 +126,19 @@ torch::Tensor run(torch::Tensor x) {
     sums<<<1, 256>>>(x.data_ptr<float>(), y.data_ptr<float>());
     return y;
 }
-""",
-    good="""
-__device__ float warp_sum(float v) {
-    for (int o = 16; o > 0; o >>= 1) v += __shfl_down_sync(0xffffffff, v, o);
-    return v;
-}
-__global__ void sums(const float* x, float* y) {
-    __shared__ float part[8];
-    float v = warp_sum(x[threadIdx.x]);
-    int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    if (lane == 0) part[warp] = v;
-    __syncthreads();
-    if (warp == 0) {
-        v = warp_sum(lane < 8 ? part[lane] : 0.0f);
-        if (lane == 0) y[0] = v;
-    }
-}
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty({1}, x.options());
-    sums<<<1, 256>>>(x.data_ptr<float>(), y.data_ptr<float>());
-    return y;
-}
-""",
+"""
+RULE = Rule(
+    code="SYN004",
+    name="shuffle-mask-names-absent-lanes",
+    severity="error",
+    summary="A warp exchange promises that all lanes of its mask take part, but only some of them run that line.",
+    why="`__shfl_*_sync` waits for the lanes that its mask names and reads their values. Lanes that a branch keeps away never come: what "
+    "is read is undefined, and the warp may wait for ever. Let all lanes exchange, and put the test of the lane around the use of "
+    "the result.",
+    bad=_BAD,
+    good=_BAD.replace(
+        "    if (lane == 0) {\n        v = warp_sum(v);\n    }", "    v = warp_sum(v);"
+    ),
     detects=("text", "evidence"),
     guards="Conditions that whole warps share are fine, and so are masks that come from `__ballot_sync` or `__activemask`. Lanes past "
     "the end of a block that is no multiple of 32, and lanes that have returned, are a warning: hardware counts them as gone.",

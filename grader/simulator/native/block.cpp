@@ -114,6 +114,7 @@ void Runner::set_up(Warp& w, u32 index, bool fresh) {
         std::fill(w.pred_poison.begin(), w.pred_poison.end(), 0u);
     }
     w.poisoned = false;
+    if (c_.uninit) unset(w);
     if (c_.watcher) c_.watcher->begin_warp(w, code_);
     std::fill(std::begin(w.pc), std::end(w.pc), code_.entry);
     std::fill(std::begin(w.fence_epoch), std::end(w.fence_epoch), 0u);
@@ -124,6 +125,18 @@ void Runner::set_up(Warp& w, u32 index, bool fresh) {
         w.frames[l].clear();
         w.saved[l].clear();
         w.copies[l].clear();
+    }
+}
+
+// Registers without a start value hold what shows in every format, and what comes of them is followed.
+void Runner::unset(Warp& w) {
+    for (const Code::Unset& x : code_.unset) {
+        const bool is_pred = kind_of(x.op) == Kind::pred;
+        const u32 slot = slot_of(x.op);
+        if (!is_pred) std::fill_n(w.reg + size_t(slot) * warp_lanes, x.words * warp_lanes, u32(unset_poison));
+        (is_pred ? w.pred_poison : w.poison)[slot] = w.exists;
+        (is_pred ? w.pred_origin : w.poison_origin)[slot] = origin(Poison::local, x.insn);
+        w.poisoned = true;
     }
 }
 

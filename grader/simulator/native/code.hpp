@@ -133,6 +133,8 @@ struct Code {
     u32 granule = 4;                  // smallest width of a shared access
     u32 global_granule = 4;           // smallest width of an element of a global store
     u32 global_cell = 16;             // smallest width of a whole one
+    struct Unset { u32 op = none, words = 1, insn = 0; };
+    std::vector<Unset> unset;         // registers that may be read before they are written, and by what
     bool has_local = false, has_global_atomics = false, uses_dynamic = false, has_copies = false;
     bool of_blocks = false;           // as its blob: warps keep step, and only other blocks race with one
     bool has_global_flags = false;    // volatile or ordered accesses to global memory: how blocks signal

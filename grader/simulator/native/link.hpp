@@ -1,6 +1,7 @@
 // Making a kernel ready to run: blocks, registers, instructions bound to their handlers.
 #pragma once
 
+#include <map>
 #include <set>
 
 #include "blob.hpp"
@@ -68,6 +69,8 @@ private:
     friend class Binder;
     void lay_frame();
     void find_lifetimes();
+    std::map<u32, u32> read_before_written() const;  // register -> the first instruction that reads it
+    void note_unset(u32 position);
     void open_block(Start start);
     void close_block(End end, const RawInsn* raw, u32 label);
     void instruction(const RawInsn& raw, u32 position);
@@ -95,6 +98,7 @@ private:
     std::vector<u32> label_block_;
     std::vector<u32> skips_;                    // blocks whose branch goes to the block after the next instruction
     std::vector<std::pair<u32, int>> temporaries_;
+    std::unordered_map<u32, std::vector<u32>> unset_;  // position of the first read -> registers
     bool open_ = false;
     u32 next_slot_ = 0;
 };

@@ -176,10 +176,22 @@ void FunctionLinker::weigh(BasicBlock& b) const {
     b.empty = b.first == b.last && b.end == End::fall && b.start == Start::plain;
 }
 
+void FunctionLinker::note_unset(u32 position) {
+    auto it = unset_.find(position);
+    if (it == unset_.end()) return;
+    for (u32 reg : it->second) {
+        const u8 bits = u8(raw_.registers[reg]);
+        const u32 op = bits == 1 ? operand(Kind::pred, predicate(reg)) : operand(Kind::reg, register_slot(reg));
+        code_.unset.push_back({op, bits == 64 ? 2u : 1u, u32(code_.insns.size())});
+    }
+}
+
 void FunctionLinker::link() {
     function_.first_slot = next_slot_ = code_.slots;
     lay_frame();
     find_lifetimes();
+    if (raw_.entry)
+        for (auto [reg, position] : read_before_written()) unset_[position].push_back(reg);
     function_.entry = u32(code_.blocks.size());
     const u32 first_block = function_.entry;
     label_block_.assign(raw_.labels, none);
@@ -192,6 +204,7 @@ void FunctionLinker::link() {
             continue;
         }
         if (stores_late(i)) open_block(Start::plain);
+        note_unset(at);
         instruction(i, at);
         release(at);
     }

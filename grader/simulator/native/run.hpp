@@ -38,6 +38,7 @@ private:
     void clear_local();
     void set_up(Warp& w, u32 index, bool fresh);
     void make(Warp& w);
+    void unset(Warp& w);
     void make_ready();
     Warp& take_turn(u64& until);
     void pass(Warp& w, const BasicBlock& b, u32 pc);

@@ -20,6 +20,7 @@ namespace kgsim {
 // double, and huge numbers in integers of 16 bits and more, neither zeros nor indices. They differ so that a result which
 // holds one says where it comes from (judge/patterns.py).
 constexpr uint64_t fresh_poison = 0x7FFD7FFD7FFD7FFD;
+constexpr uint64_t unset_poison = 0x7FF97FF97FF97FF9;  // of a register that was never set
 constexpr uint64_t outside_poison = 0x7FFB7FFB7FFB7FFB;
 
 enum class RegionKind : uint8_t { tensor, allocation, variable, constant, host };

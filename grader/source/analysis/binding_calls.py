@@ -6,15 +6,12 @@ import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from grader.source import dotted
+from grader.records import Context, Evidence
+from grader.source import Extension, Function, Parameter, Source, dotted
 from grader.source.analysis.layer_attributes import absent, keeps_tuples
 from grader.source.python_code import PythonCode, python_code
-
-if TYPE_CHECKING:
-    from grader.records import Context, Evidence
-    from grader.source import Extension, Function, Parameter, Source
 
 Wrong = Literal["used result", "keywords", "count", "raw pointers", "argument"]
 Taken = Literal["integer", "number", "tensor", "optional tensor", ""]

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator
 
 from grader.source import nodes_under
-
-if TYPE_CHECKING:
-    from grader.source.python_code import Function
+from grader.source.python_code import Function, PythonCode
 
 FORM_ONLY = {
     "shape", "size", "dim", "ndim", "numel", "device", "dtype", "is_cuda", "stride", "layout",
@@ -143,3 +140,23 @@ def _stored(target: ast.AST) -> Iterator[str]:
                 yield from _stored(element)
         case _:
             return
+
+
+def assignments(function: ast.AST, name: str) -> list[ast.Assign]:
+    """Return the assignments to a plain name, in the order of the text."""
+    found = (node for node in nodes_under(function) if isinstance(node, ast.Assign))
+    return [
+        one for one in found if any(isinstance(t, ast.Name) and t.id == name for t in one.targets)
+    ]
+
+
+def returns(code: PythonCode, function: Function) -> list[tuple[ast.Return, ast.expr]]:
+    """Return what a function gives back, functions inside of it left out."""
+    found = (node for node in nodes_under(function) if isinstance(node, ast.Return))
+    return [(one, one.value) for one in found if one.value and code.function_of(one) is function]
+
+
+def methods(functions: Iterable[ast.AST]) -> set[str]:
+    """Return the names of the methods that functions call."""
+    calls = (node for one in functions for node in nodes_under(one) if isinstance(node, ast.Call))
+    return {call.func.attr for call in calls if isinstance(call.func, ast.Attribute)}

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
 from grader.source import nodes_under
 from grader.source.analysis.data_flow import depends, parameters, tainted
-from grader.source.python_code import Function
-
-if TYPE_CHECKING:
-    from grader.source.python_code import PythonCode
+from grader.source.python_code import Function, PythonCode
 
 MACHINE = ("torch.", "os.", "sys.", "platform.", "shutil.")
 """What says something of the machine, its torch or its folders, and nothing of the input."""

@@ -7,16 +7,11 @@ words that a person who does not read C++ diagnostics understands.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from grader.records import ToolMessage
+from grader.records import Context, Evidence, ToolMessage
 from grader.source.analysis.wordings import MESSAGES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from grader.records import Context, Evidence
 
 BUILD = ("compiler", "ptxas", "link", "python")
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from grader.source import Extension, Function, Source, Unit
+from grader.source import Extension, Function, Source, Unit
 
 
 def to_export(source: Source, extension: Extension, units: tuple[Unit, ...]) -> list[Function]:

@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from grader.source import nodes_under
+from grader.source import Source, nodes_under
 from grader.source.analysis.data_flow import FILLING
 from grader.source.analysis.triton import kernels as triton_kernels
-from grader.source.python_code import MODEL
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from grader.source import Source
-    from grader.source.python_code import PythonCode
+from grader.source.python_code import MODEL, PythonCode
 
 TORCH_COMPUTE = ("torch.", "torch.nn.functional.")
 NO_COMPUTE = ("torch.cuda", "torch.backends", "torch.ops", "torch.jit")

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from grader.source import dotted, nodes_under
+from grader.source import Source, dotted, nodes_under
 from grader.source.analysis.extension_use import computes_with_torch, holders, mentions
 from grader.source.python_code import PythonCode, python_code
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from grader.source import Source
 
 
 @dataclass(frozen=True)

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+
+from tree_sitter import Node
 
 from grader.source import nodes_under
 from grader.source.analysis.reaching import OTHER_PROCESSES, PROTECTION, SYSTEM_CALLS
-from grader.source.cuda_code import CudaCode, text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tree_sitter import Node
-
-    from grader.source.cuda_code import Call
-    from grader.source.python_code import PythonCode
+from grader.source.cuda_code import Call, CudaCode, text
+from grader.source.python_code import PythonCode
 
 MEMORY_FILE = re.compile(r"/proc/(?:self|thread-self|\d+|[^/]*[*%{\]][^/]*)/(?:task/[^/]*/)?mem\b")
 """The file of a process's memory; `/proc/self/status` and the like only tell."""

@@ -5,13 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
-from grader.source import nodes_under
+from grader.source import Source, nodes_under
 from grader.source.python_code import python_code
-
-if TYPE_CHECKING:
-    from grader.source import Source
 
 SIZES = frozenset({"size", "shape", "numel", "nelement", "data_ptr"})
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+
+from tree_sitter import Node
 
 from grader.records import Fix
+from grader.source import Source
 from grader.source.analysis.forward_guards import guarded
 from grader.source.analysis.walks import Case
 from grader.source.code_edits import fix
@@ -13,11 +15,6 @@ from grader.source.cuda_code import text
 from grader.source.flow import Region, Tensor
 from grader.source.flow.program import Function
 from grader.source.flow.tree import Binary, Call, Declare, Expr, If, Items, Name, Number, walk
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
-
-    from grader.source import Source
 
 CHECKS = ("TORCH_CHECK", "AT_ASSERT", "TORCH_INTERNAL_ASSERT", "assert", "CHECK")
 

@@ -5,16 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from tree_sitter import Node
+
+from grader.source import Unit
 from grader.source.constants import fold
 from grader.source.cuda_code import descendants, text
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
-
-    from grader.source import Unit
-    from grader.source.functions import Function
+from grader.source.functions import Function
 
 SIZE = re.compile(r"\b(?:numel|size|sizes|nelement)\s*\(")
 

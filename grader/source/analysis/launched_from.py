@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from grader.records import Place
-    from grader.source import Source
+from grader.records import Place
+from grader.source import Source
 
 
 def launch_place(source: Source, line: int) -> Place | None:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping
 
+from grader.records import Evidence
 from grader.source.analysis.diagnostics import explain, said
-
-if TYPE_CHECKING:
-    from grader.records import Evidence
 
 SPACES = {
     "thrust": {
@@ -56,6 +54,29 @@ SPACES = {
     },
 }  # fmt: skip
 """Of each namespace: what each header declares."""
+HELPERS: Mapping[str, tuple[str, ...]] = {
+    "ATen/cuda/CUDAContext.h": (
+        "getCurrentCUDAStream", "getStreamFromPool", "getDefaultCUDAStream", "setCurrentCUDAStream", "CUDAStream",
+        "getCurrentDeviceProperties", "getDeviceProperties", "getCurrentCUDABlasHandle", "getCurrentCUDASparseHandle",
+    ),
+    "c10/cuda/CUDAException.h": ("C10_CUDA_CHECK", "C10_CUDA_KERNEL_LAUNCH_CHECK", "C10_CUDA_CHECK_WARN"),
+    "ATen/cuda/Exceptions.h": ("AT_CUDA_CHECK",),
+    "c10/cuda/CUDAGuard.h": ("CUDAGuard", "OptionalCUDAGuard", "CUDAStreamGuard", "OptionalCUDAStreamGuard"),
+    "ATen/cuda/CUDAGeneratorImpl.h": ("CUDAGeneratorImpl", "PhiloxCudaState"),
+    "ATen/cuda/Atomic.cuh": ("gpuAtomicAdd", "gpuAtomicAddNoReturn"),
+    "ATen/cuda/detail/KernelUtils.h": ("CUDA_KERNEL_LOOP",),
+    "cooperative_groups.h": ("cooperative_groups",),
+    "mma.h": ("nvcuda", "wmma"),
+    "curand_kernel.h": ("curand_init", "curand_uniform", "curandStatePhilox4_32_10_t", "curandState"),
+}  # fmt: skip
+"""Helpers that answers use most, by the header that declares them: what the text alone foretells."""
+_FAMILIES = (
+    ("ATen/cuda", "c10/cuda", "ATen/native/cuda", "THC/"),
+    ("cooperative_groups",),
+    ("mma",),
+    ("curand",),
+)
+"""How the headers of one library begin: where one of them is included, it may bring in the others."""
 WHOLE = {"cub": "cub/cub.cuh", "torch": "torch/extension.h", "at": "torch/extension.h"}
 """Libraries with one header for all."""
 PLAIN = (
@@ -76,6 +97,15 @@ PLAIN = (
 _SCOPE = re.compile(r"\b(\w+)\s*::\s*\w+")
 
 
+def missing_helpers(included: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield the helpers that no included header can declare, each with the header that does."""
+    near = tuple(start for family in _FAMILIES for start in family
+                 if any(header.startswith(family) for header in included))  # fmt: skip
+    for header, names in HELPERS.items():
+        if not (near and header.startswith(near)):
+            yield from ((name, header) for name in names)
+
+
 def declared_in(item: Evidence, line: str) -> tuple[str, str]:
     """Return the name that a compiler misses on this line of code, and the header that declares it; "" for none."""
     meaning = explain(said(item))
@@ -90,6 +120,9 @@ def declared_in(item: Evidence, line: str) -> tuple[str, str]:
 
 
 def _member(names: tuple[str, ...]) -> tuple[str, str]:
+    for name in names:
+        if _helper(name):
+            return name, _helper(name)
     for space, name in (names, reversed(names)):
         if space in WHOLE:
             return f"{space}::{name}", WHOLE[space]
@@ -101,4 +134,8 @@ def _member(names: tuple[str, ...]) -> tuple[str, str]:
 
 def _plain(name: str) -> str:
     matches = (header for pattern, header in PLAIN if pattern.fullmatch(name))
-    return WHOLE.get(name, "") or next(matches, "")
+    return _helper(name) or WHOLE.get(name, "") or next(matches, "")
+
+
+def _helper(name: str) -> str:
+    return next((header for header, names in HELPERS.items() if name in names), "")

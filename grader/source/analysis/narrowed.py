@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from grader.source import Source
+from grader.source import Source
 
 NARROWS = re.compile(
     r"torch\.(float16|half|bfloat16)\b|\.(half|bfloat16)\(\)|\bk(Half|BFloat16)\b"

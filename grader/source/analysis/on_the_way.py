@@ -5,13 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from grader.records import Context, Evidence, Place, Slice
 from grader.records.observed import slices, values_of
-
-if TYPE_CHECKING:
-    from grader.records import Context, Evidence, Place, Slice
-    from grader.source import Source
+from grader.source import Source
 
 NEAR = 1e-3
 """Relative distance up to which a number of the text is the one that the results are off by."""

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from grader.records import Context
+from grader.source import Source
 from grader.source.analysis.host_code import checked, origin
 from grader.source.analysis.walks import Case, cases
 from grader.source.flow import Access, Walk
-
-if TYPE_CHECKING:
-    from grader.records import Context
-    from grader.source import Source
 
 
 @dataclass(frozen=True)

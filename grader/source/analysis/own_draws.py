@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from grader.records import Place
+from grader.source import Source
 from grader.source.cuda_code import cuda_code, units
-
-if TYPE_CHECKING:
-    from grader.records import Place
-    from grader.source import Source
 
 _DRAWS = re.compile(r"curand(?:_(?:uniform|normal|log_normal|poisson|discrete)\w*)?")
 

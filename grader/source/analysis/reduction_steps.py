@@ -17,7 +17,6 @@ from grader.source.flow.tree import (
     Loop,
     Name,
     Number,
-    Stmt,
     Subscript,
     walk,
 )
@@ -105,11 +104,6 @@ def exchanged_value(call: Call) -> Expr | None:
     """Return what a shuffle exchanges."""
     index = 0 if call.base is not None or not call.name.endswith("_sync") else 1
     return call.args[index] if len(call.args) > index else None
-
-
-def stores_to(stmt: Stmt, array: str) -> bool:
-    """Whether a statement assigns to a cell of an array."""
-    return any(isinstance(part, Assign) and array_of(part.target) == array for part in walk(stmt))
 
 
 def array_of(expr: Expr) -> str | None:

@@ -6,13 +6,9 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from grader.records import Context
-from grader.source import nodes_under
-
-if TYPE_CHECKING:
-    from grader.source import Source
+from grader.source import Source, nodes_under
 
 NORMS = (
     "LayerNorm",

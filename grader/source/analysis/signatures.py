@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from grader.source import Function, Parameter
+from grader.source import Function, Parameter
 
 SAME = (
     (r"\b(?:torch|at)::Tensor\b", "Tensor"),

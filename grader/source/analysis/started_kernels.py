@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
+from grader.source import Source, Unit
 from grader.source.cuda_code import around, cuda_code, text
-
-if TYPE_CHECKING:
-    from grader.source import Source, Unit
-
 
 ONLY_SETTINGS = ("cudaFuncSetAttribute", "cudaFuncSetCacheConfig", "cudaOccupancy", "cudaFuncGet")
 

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Evidence
 from grader.records.observed import kernel_of, observed
+from grader.source import Source
 from grader.source.analysis.walks import cases, spans
-
-if TYPE_CHECKING:
-    from grader.source import Source
 
 
 def starved_reads(source: Source, context: Context) -> Mapping[str, tuple[Evidence, ...]]:

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
+from tree_sitter import Node
+
+from grader.records import Place
+from grader.source import Source, Unit
 from grader.source.cuda_code import around as enclosing
 from grader.source.cuda_code import descendants, text
 
-if TYPE_CHECKING:
-    from tree_sitter import Node
-
-    from grader.records import Place
-    from grader.source import Source, Unit
-
 INDEXES = ("subscript_expression", "pointer_expression")
 LOOPS = ("for_statement", "while_statement", "do_statement")
-_QUOTIENT = re.compile(r"\(?\s*([\w.\->()]+)\s*/\s*(\w+)\s*\)?$")
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from grader.records import AccessShape, Confidence, Context, Evidence, Place, SectorCounts
+from grader.source import Source
 from grader.source.analysis.walks import Case, cases
 from grader.source.flow import Access
 from grader.source.flow.scalar_types import SIZES
-
-if TYPE_CHECKING:
-    from grader.source import Source
 
 SECTOR = 32
 """Bytes that memory moves at least."""

@@ -8,10 +8,8 @@ import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from grader.source.analysis.triton import Access, Kernel
+from grader.source.analysis.triton import Access, Kernel
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,14 +5,9 @@ from __future__ import annotations
 import ast
 import symtable
 import warnings
-from typing import TYPE_CHECKING
 
-from grader.source import nodes_under
+from grader.source import Source, nodes_under
 from grader.source.python_code import Function, PythonCode
-
-if TYPE_CHECKING:
-    from grader.source import Source
-
 
 MODULE_NAMES = {"__file__", "__name__", "__doc__", "__builtins__", "__spec__", "__loader__",
                 "__package__", "__annotations__", "__path__", "__class__", "__module__",

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from grader.records import Evidence
 from grader.records.observed import probed_input
-from grader.source import nodes_under
+from grader.source import Source, nodes_under
 from grader.source.analysis.own_draws import Cause
 from grader.source.python_code import python_code
-
-if TYPE_CHECKING:
-    from grader.records import Evidence
-    from grader.source import Source
 
 
 def unused_input(source: Source, seen: Evidence) -> Cause | None:

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
 
-from grader.source import nodes_under
-
-if TYPE_CHECKING:
-    from grader.source import Source
-    from grader.source.flow.program import Function
+from grader.source import Source, nodes_under
+from grader.source.flow.program import Function
 
 VIEWS = frozenset({"permute", "transpose", "t", "expand", "swapaxes", "movedim"})
 KEEPING = frozenset({"detach", "cuda", "unsqueeze", "squeeze"})

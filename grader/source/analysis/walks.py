@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
+from tree_sitter import Node
+
 from grader.records import Context, Place, Task, TensorSpec
+from grader.source import Source, Unit
 from grader.source.flow import (
     EVEN,
     LONG,
@@ -21,15 +23,10 @@ from grader.source.flow import (
     Walk,
     flow,
 )
+from grader.source.flow.program import Function
 from grader.source.flow.scalar_types import type_letter
 from grader.source.flow.trace import Care
 from grader.source.forward_arguments import Binding, attributes, bindings
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
-
-    from grader.source import Source, Unit
-    from grader.source.flow.program import Function
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from grader.source import Function, Unit
 from grader.source.cuda_code import cuda_code
-
-if TYPE_CHECKING:
-    from grader.source import Function, Unit
 
 
 def written_through(unit: Unit, function: Function, name: str) -> bool:

@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING
 
-from grader.source.flow.cooperation import cooperates, has_loop
+from grader.source.flow.cooperation import cooperates
 from grader.source.flow.host import HostRun, roots, run_host
 from grader.source.flow.kernels import assume_block, walk_block
 from grader.source.flow.lowering import lower
 from grader.source.flow.program import Function, Program
 from grader.source.flow.sizes import Sizes
 from grader.source.flow.trace import Care, Launch, Walk
-
-if TYPE_CHECKING:
-    from grader.source.units import Unit
+from grader.source.units import Unit
 
 USUAL = Sizes(
     "usual",
@@ -124,11 +121,6 @@ class Flow:
             kernel = self.program.named(name)
             self._cooperating[name] = kernel is not None and cooperates(self.program, kernel)
         return self._cooperating[name]
-
-    def loops(self, name: str) -> bool:
-        """Whether there is a loop in a kernel or in what it calls."""
-        kernel = self.program.named(name)
-        return kernel is not None and has_loop(self.program, kernel)
 
     def walks(self, sizes: Sizes, care: Care = Care.DATA) -> tuple[Walk, ...]:
         """Return a walk of the first block of each launch for these sizes."""

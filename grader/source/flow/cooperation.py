@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from grader.source.flow.program import Function, Program
-from grader.source.flow.tree import Call, Declare, Expr, Loop, Name, Stmt, walk
+from grader.source.flow.tree import Call, Declare, Expr, Name, Stmt, walk
 from grader.source.flow.warps import SHUFFLES, VOTES
 
 MEETINGS = frozenset(
@@ -21,11 +21,6 @@ def cooperates(program: Program, kernel: Function) -> bool:
     One that surely doesn't needs no walk that follows whose data goes where.
     """
     return any(_meets(part) for part in reached(program, kernel))
-
-
-def has_loop(program: Program, kernel: Function) -> bool:
-    """Whether there is a loop in a kernel, or in what it calls."""
-    return any(isinstance(part, Loop) for part in reached(program, kernel))
 
 
 def reached(program: Program, kernel: Function) -> Iterator[Expr | Stmt]:

@@ -63,12 +63,10 @@ class Groups(Warps):
 
     def group_sync(self, group: Group, node: Node) -> None:
         """Let a group's threads meet."""
-        if group.kind == "tile" and group.size <= 32:
-            self.warp_barrier()
-        else:
+        if group.kind != "tile" or group.size > 32:
             self.barrier(node)
-            if group.kind == "grid":
-                self.emit("grid-sync", node)
+        if group.kind == "grid":
+            self.emit("grid-sync", node)
 
     def group_reduce(self, group: Group, value: Value) -> Value:
         """Return what each thread of a group gets from a sum over it."""

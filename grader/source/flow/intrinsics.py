@@ -132,7 +132,6 @@ class Intrinsics(Groups):
         if name in VOTES:
             return self.vote(expr)
         if name in {"__syncwarp", "__activemask"}:
-            self.warp_barrier()
             return Value(None, varies=True)
         if name in ATOMICS:
             return self._atomic(expr)
@@ -170,7 +169,6 @@ class Intrinsics(Groups):
             or macro.parameters is None
             or len(macro.parameters) != len(expr.args)
         ):
-            self.walk.stop_node = expr.node
             raise StopWalkError("a macro")
         if len(self.calls) > 20:
             return Value(None)

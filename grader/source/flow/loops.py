@@ -97,7 +97,6 @@ class Loops(Statements):
         plan = self._plan(loop) if frame.iteration >= FEW_TURNS or not grew else None
         if plan is None:
             if frame.iteration > WILD_TURNS + GROWING_TURNS:
-                self.walk.stop_node = loop.node
                 raise StopWalkError("a loop without an end in sight")
             return
         box, step, remaining = plan

@@ -60,7 +60,6 @@ class Statements(State):
             return
         self.walk.steps += 1
         if self.walk.steps > STEP_LIMIT:
-            self.walk.stop_node = stmt.node
             raise StopWalkError("too long")
         getattr(self, _HOW[type(stmt)])(stmt)
 
@@ -68,7 +67,6 @@ class Statements(State):
         self.eval(stmt.expr)
 
     def _opaque(self, stmt: Opaque) -> None:
-        self.walk.stop_node = stmt.node
         raise StopWalkError(stmt.reason)
 
     def run_block(self, stmt: Block) -> None:

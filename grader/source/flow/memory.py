@@ -68,26 +68,33 @@ class Region:
 
 
 class Shadow:
-    """Per cell of a shared array: who wrote and read it last, and in which barrier interval."""
+    """Per cell of a shared array: whether it was accessed, or written (2: surely, 1: perhaps), and whose data it holds."""
 
-    def __init__(self, cells: int, threads: int, words: int) -> None:
-        self.cells, self.threads, self.words = cells, threads, words
+    def __init__(self, cells: int, words: int) -> None:
+        self.cells, self.words = cells, words
         self.state = np.zeros(cells, np.int8)
-        # zeros only: of a large array the system then hands out no page before it is used
-        self.write_epoch = np.zeros(cells, np.int64)
-        self.write_warp_epoch = np.zeros(cells, np.int64)
-        self.writer = np.zeros(cells, np.int64)
-        self.write_node = np.zeros(cells, np.int64)
-        self.atomic = np.zeros(cells, np.bool_)
-        self.read_epoch = np.zeros(cells, np.int64)
-        self.read_warp_epoch = np.zeros(cells, np.int64)
-        self.reader = np.zeros(cells, np.int64)
-        self.many_readers = np.zeros(cells, np.bool_)
-        self.many_warps = np.zeros(cells, np.bool_)
-        self.read_node = np.zeros(cells, np.int64)
+        self.accessed = np.zeros(cells, np.bool_)
         self.parts: Bits | None = None
-        self.varies = np.zeros(cells, np.bool_)
-        self.initialised = 0
+
+    def write(self, cells: Ints, parts: Bits | None, *, atomic: bool) -> int:
+        """Note a store to these cells; return how many were not surely written before."""
+        new = int((self.state[cells] < 2).sum())
+        self.state[cells] = 2
+        if atomic:
+            self.add_parts(cells, parts)
+        elif parts is not None or self.parts is not None:
+            self._known_parts()[cells] = 0 if parts is None else parts
+        return new
+
+    def add_parts(self, cells: Ints, parts: Bits | None) -> None:
+        """Note data that is added to cells, or may be."""
+        if parts is not None:
+            np.bitwise_or.at(self._known_parts(), cells, parts)
+
+    def _known_parts(self) -> Bits:
+        if self.parts is None:
+            self.parts = np.zeros((self.cells, self.words), np.uint64)
+        return self.parts
 
     def maybe_all(self) -> None:
         """Note that any cell may have been written."""
@@ -96,13 +103,6 @@ class Shadow:
     def maybe(self, cells: Ints) -> None:
         """Note that these cells may have been written."""
         self.state[cells] = np.maximum(self.state[cells], 1)
-
-
-def add_parts(shadow: Shadow, cells: Ints, parts: Bits) -> None:
-    """Note data that may have been added to cells, or not."""
-    if shadow.parts is None:
-        shadow.parts = np.zeros((shadow.cells, shadow.words), np.uint64)
-    np.bitwise_or.at(shadow.parts, cells, parts)
 
 
 def everything(parts: Bits | None) -> Bits | None:

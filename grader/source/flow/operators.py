@@ -177,12 +177,12 @@ class Operators(Variables):
     def _recast_shared(self, pointer: Pointer, kind: str, now: int) -> Pointer:
         """Return the pointer to elements; bytes that are first seen as some type are cells of it."""
         region = pointer.region
-        fresh = region.shadow is not None and region.shadow.initialised == 0 and pointer.offset == 0
+        fresh = region.shadow is not None and not region.shadow.state.any() and pointer.offset == 0
         raw = region.dynamic and SIZES.get(region.type, 0) == 1
         if raw and fresh and now and region.cells is not None:
             region.cells = region.cells // now
             region.type = kind
-            region.shadow = Shadow(region.cells, self.threads, self.words)
+            region.shadow = Shadow(region.cells, self.words)
             return replace(pointer, type=kind)
         bytewise = region.dynamic and SIZES.get(pointer.type, 0) == 1
         if bytewise and now and SIZES.get(region.type, 0) == now and _divides(now, pointer.offset):

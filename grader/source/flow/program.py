@@ -51,8 +51,6 @@ class Program:
     constants: tuple[Declare, ...]
     launches: tuple[tuple[Function, LaunchCall], ...]
     aliases: Mapping[str, str] = field(default_factory=dict)
-    broken: bool = False
-    """The parse has error nodes."""
 
     def named(self, name: str) -> Function | None:
         """Return the last function of that name with a body."""

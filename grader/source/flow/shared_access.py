@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from grader.source.flow import hazards, memory
+from grader.source.flow import memory
 from grader.source.flow.address_only import AddressOnly
 from grader.source.flow.memory import Region
 from grader.source.flow.scalar_types import SIZES, type_letter
@@ -52,6 +52,7 @@ class SharedAccesses(AddressOnly):
                     data={"access": kind},
                 )
             offsets, threads = offsets[inside], threads[inside]
+        region.shadow.accessed[offsets] = True
         return offsets, threads
 
     def _note_banks(self, offsets: Any, threads: Any, region: Region, node: Node) -> None:
@@ -100,8 +101,26 @@ class SharedAccesses(AddressOnly):
         shadow: Any = region.shadow
         if self.doubt or region.escaped:
             return None if shadow.parts is None else shadow.parts[cells]
-        number, report = self.number_of(node), self.reporter(node, region)
-        return hazards.read(shadow, cells, threads, self.clock, number, report)
+        self._report_unwritten(region, cells, threads, node)
+        return None if shadow.parts is None else shadow.parts[cells]
+
+    def _report_unwritten(self, region: Region, cells: Any, threads: Any, node: Node) -> None:
+        """Report reads of cells in which nothing was stored."""
+        shadow: Any = region.shadow
+        never = shadow.state[cells] == 0
+        if some(never) and not region.escaped:
+            self.emit(
+                "uninit-shared-read",
+                node,
+                region=region,
+                cell=int(cells[never][0]),
+                thread=int(threads[never][0]),
+                count=int(never.sum()),
+                data={
+                    "exited": bool(not every(self.alive)),
+                    "written": int((shadow.state > 0).sum()),
+                },
+            )
 
     def _for_all(self, rows: Bits, threads: Any) -> Bits:
         """Return a row for every thread; nobody's data for those that read nothing."""
@@ -138,7 +157,7 @@ class SharedAccesses(AddressOnly):
             threads = self.ids[self.mask]
             if len(threads):
                 cells = np.zeros(len(threads), np.int64)
-                self.reporter(node, region)("uninit-shared-read", cells, threads, -1, False)
+                self._report_unwritten(region, cells, threads, node)
 
     def type_name_of(self, region: Region) -> str:
         """Return the element type of a region."""
@@ -170,7 +189,7 @@ class SharedAccesses(AddressOnly):
         row = memory.everything(value.parts)
         if row is not None:
             rows = np.repeat(row, shadow.cells, axis=0)
-            memory.add_parts(shadow, np.arange(shadow.cells), rows)
+            shadow.add_parts(np.arange(shadow.cells), rows)
 
     def _put_perhaps(self, shadow: Any, cells: Any, threads: Any, value: Value, scale: int) -> None:
         """Note a store that may not be made, or that covers several cells a thread."""
@@ -179,19 +198,16 @@ class SharedAccesses(AddressOnly):
             shadow.maybe(inside[inside < shadow.cells])
         if value.parts is not None:
             rows = np.broadcast_to(value.parts, (self.threads, self.words))[threads]
-            memory.add_parts(shadow, cells, rows)
+            shadow.add_parts(cells, rows)
 
     def _put_surely(
         self, region: Region, cells: Any, threads: Any, value: Value, node: Node, atomic: bool
     ) -> None:
         """Note a store whose cells are known in every thread that makes it."""
         shadow: Any = region.shadow
-        before = shadow.initialised
         parts = value.parts
         if parts is not None and (len(parts) != self.threads or len(threads) != self.threads):
             parts = np.broadcast_to(parts, (self.threads, self.words))[threads]
-        number, report = self.number_of(node), self.reporter(node, region)
         if atomic:
-            hazards.read(shadow, cells, threads, self.clock, number, report, atomic=True)
-        hazards.write(shadow, cells, threads, self.clock, number, report, value, parts, atomic)
-        self.initialised += shadow.initialised - before
+            self._report_unwritten(region, cells, threads, node)
+        self.initialised += shadow.write(cells, parts, atomic=atomic)

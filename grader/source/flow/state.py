@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from grader.source.flow.hazards import Clock
 from grader.source.flow.memory import Region
 from grader.source.flow.program import Function, Program
 from grader.source.flow.trace import Access, Care, Event, Walk
@@ -106,7 +105,6 @@ class State:
         self.nobody: Mask = np.zeros(threads, np.bool_)
         """No thread; never written to, like every mask."""
         self.warp_of = self.ids >> 5
-        self.clock = Clock(1, np.zeros((threads + 31) // 32, np.int64))
         self.frames: list[Frame] = []
         self.loops: list[LoopFrame] = []
         self.calls: list[Node] = []
@@ -116,8 +114,6 @@ class State:
         self.doubt_node: Node = None
         self.branch: list[Node] = []
         self.order = 0
-        self.nodes: list[Node] = []
-        self.node_index: dict[int, int] = {}
         self.seen: set[tuple[Any, ...]] = set()
         self.initialised = 0
         self.return_node: Node = None
@@ -137,14 +133,6 @@ class State:
 
     # --- what was seen -----------------------------------------------------------------------
 
-    def number_of(self, node: Node) -> int:
-        """Return a small number for a node, to keep in arrays."""
-        index = self.node_index.get(node.id)
-        if index is None:
-            index = self.node_index[node.id] = len(self.nodes)
-            self.nodes.append(node)
-        return index
-
     def emit(self, kind: str, node: Node, **details: Any) -> None:
         """Record an event once for each place."""
         other = details.get("other")
@@ -153,7 +141,6 @@ class State:
             node.id,
             other.id if other is not None else 0,
             self.calls[0].id if self.calls else 0,
-            bool(details.get("data", {}).get("same_warp")),
         )
         if key in self.seen:
             return
@@ -161,32 +148,6 @@ class State:
         details.setdefault("sure", self.doubt == 0)
         call = self.calls[0] if self.calls else None
         self.walk.events.append(Event(kind, node, call, **details))
-
-    def reporter(self, node: Node, region: Region) -> Any:
-        """Return the callback that the shadow memory reports conflicts to."""
-
-        def report(kind: str, cells: Any, threads: Any, other: int, same_warp: bool) -> None:
-            if self.doubt or region.escaped:
-                return
-            self.emit(
-                kind,
-                node,
-                other=self.nodes[other] if other >= 0 else None,
-                region=region,
-                cell=int(cells[0]),
-                thread=int(threads[0]),
-                count=len(cells),
-                data={
-                    "same_warp": same_warp,
-                    "cells": np.unique(cells),
-                    "threads": np.unique(threads),
-                    "exited": bool(not every(self.alive)),
-                    "active": int(self.mask.sum()),
-                    "written": 0 if region.shadow is None else int((region.shadow.state > 0).sum()),
-                },
-            )
-
-        return report
 
     def access(self, kind: str, region: Region, node: Node, offset: Value, **details: Any) -> None:
         """Record an access to global memory."""
@@ -261,17 +222,6 @@ class State:
                 thread=int(np.argmin(self.alive)),
                 count=int((~self.alive).sum()),
             )
-        self.clock.epoch += 1
-
-    def warp_barrier(self) -> None:
-        """Let the active threads' warps meet."""
-        self.clock.warps += self.warps_here()
-
-    def warps_here(self) -> Mask:
-        """Return which warps have an active thread, an entry a warp."""
-        here = np.zeros(self.clock.warps.size, np.bool_)
-        here[self.warp_of[self.mask]] = True
-        return here
 
     def merge_doubt(self, saved: int) -> None:
         """Leave a construct: certain again, unless a jump in it may have happened."""

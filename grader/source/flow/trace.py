@@ -113,7 +113,6 @@ class Walk:
     """Casts to vector types: place, pointer, and elements of the pointer's type in one vector."""
     stopped: str = ""
     """Why the walk ended before the kernel did."""
-    stop_node: Node = None
     steps: int = 0
     barriers: int = 0
 

@@ -184,7 +184,6 @@ class Declare(Stmt):
     pointer: bool = False
     reference: bool = False
     const: bool = False
-    volatile: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

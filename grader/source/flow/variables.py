@@ -108,7 +108,7 @@ class Variables(Intrinsics):
         if region.cells is None or region.cells > MAX_CELLS * 4 or opaque:
             region.escaped = True
         else:
-            region.shadow = Shadow(max(region.cells, 0), self.threads, self.words)
+            region.shadow = Shadow(max(region.cells, 0), self.words)
         return region
 
     def type_parameters(self) -> frozenset[str]:

@@ -48,7 +48,6 @@ class Warps(Accesses):
 
     def shuffle(self, kind: str, value: Value, by: Value, width: int, node: Node) -> Value:
         """Exchange a value inside the warps; follow whose data each thread then holds."""
-        self.warp_barrier()
         self.order += 1
         self.walk.exchanges.append((self.order, node, self.calls[0] if self.calls else None, kind))
         if by.number is None or isinstance(by.number, float):
@@ -115,7 +114,9 @@ class Warps(Accesses):
         if every(self.mask):
             return self.nobody
         lanes = ((named >> (self.ids & 31)) & 1).astype(np.bool_)
-        absent: Mask = self.warps_here()[self.warp_of] & lanes & ~self.mask
+        here = np.zeros(int(self.warp_of[-1]) + 1, np.bool_)
+        here[self.warp_of[self.mask]] = True
+        absent: Mask = here[self.warp_of] & lanes & ~self.mask
         return absent
 
     def vote(self, expr: Call) -> Value:
@@ -123,7 +124,6 @@ class Warps(Accesses):
         args = [self.eval(a) for a in expr.args]
         if args:
             self.check_mask(expr.node, args[0])
-        self.warp_barrier()
         out = unknown(*args[1:])
         out.varies = True
         if expr.name.startswith("__reduce") and out.parts is not None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+
+from tree_sitter import Node
 
 from grader.records import Edit, Fix
+from grader.source.analysis.walks import Case
 from grader.source.code_edits import delete_lines_of, fix
 from grader.source.cuda_code import around, text
 from grader.source.rewriting.reductions import Step, step_of
@@ -18,11 +20,6 @@ from grader.source.statements import (
     simple_statement,
     statement,
 )
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
-
-    from grader.source.analysis.walks import Case
 
 NEUTRAL = "let every lane take part in the exchange, the others with a neutral value"
 OWN = "let every lane take part in the exchange"

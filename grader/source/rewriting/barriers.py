@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+
+from tree_sitter import Node
 
 from grader.records import Fix
+from grader.source import Unit
 from grader.source.code_edits import fix
 from grader.source.cuda_code import around
 from grader.source.divergence import all_arrive
@@ -16,11 +18,6 @@ from grader.source.statements import (
     insert_after,
     insert_before,
 )
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
-
-    from grader.source import Unit
 
 BARRIER = "__syncthreads();"
 LABEL = "meet at a barrier between the two accesses"

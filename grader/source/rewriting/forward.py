@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from grader.records import Edit
-from grader.source import nodes_under
-
-if TYPE_CHECKING:
-    from grader.source import Source
-    from grader.source.python_code import PythonCode
+from grader.source import Source, nodes_under
+from grader.source.python_code import PythonCode
 
 
 def after_results(source: Source, code: PythonCode, suffix: str) -> list[Edit | None]:

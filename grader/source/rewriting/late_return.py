@@ -5,17 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+from tree_sitter import Node
 
 from grader.records import Edit, Fix
+from grader.source.analysis.walks import Case
 from grader.source.code_edits import delete_lines_of, fix
 from grader.source.cuda_code import around, descendants, read_call, text
 from grader.source.statements import indent_of, simple_statement
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
-
-    from grader.source.analysis.walks import Case
 
 
 @dataclass(frozen=True)
@@ -34,9 +31,7 @@ class _Return:
 def stay_in_block(case: Case, cause: Node | None) -> Iterator[Fix]:
     """Yield the ways to keep all threads in the block where some return under `cause` before a barrier.
 
-    Stores to global memory are guarded in each way. Loads are guarded by every flag, or only by those
-    of plain returns (the thread has no place in the data), or not at all. Where a thread without a place
-    brings something to shared memory all the same, a way lets it bring 0.
+    Stores to global memory are guarded, and loads by the flags of plain returns (the thread has no place in the data).
     """
     body = case.walk.kernel.node.child_by_field_name("body")
     returns = _returns(body) if body is not None else []
@@ -44,14 +39,8 @@ def stay_in_block(case: Case, cause: Node | None) -> Iterator[Fix]:
         return
     yield from _dropped(case, body, returns)
     plain = [one for one in returns if not one.work]
-    ways = [returns] if len(plain) == len(returns) else [plain, returns]
     label = "keep the threads in the block instead of returning early"
-    for guards in (*ways, []):
-        said = "" if guards == ways[0] else f" (loads under {len(guards)} of {len(returns)} flags)"
-        edits = _edits(case, body, returns, guards)
-        yield from fix(f"{label}{said}", edits)
-        if brought := _bring_nothing(case, body, returns) if guards == ways[0] else []:
-            yield from fix(f"{label}, and let them bring 0", [*edits, *brought])
+    yield from fix(label, _edits(case, body, returns, plain or returns))
 
 
 def stay_for_the_barrier(case: Case) -> Iterator[Fix]:
@@ -137,28 +126,6 @@ def _edits(
             edits.append(
                 case.unit.edit(item.start_byte, item.end_byte, f"({flags[-1]} ? {text(item)} : 0)")
             )
-    return edits
-
-
-def _bring_nothing(case: Case, body: Node, returns: Sequence[_Return]) -> list[Edit | None]:
-    """Return the edits that make 0 of what threads without a place store to shared memory, as they computed it."""
-    arrays = {
-        array.name
-        for kernel in case.unit.kernels
-        if kernel.name == case.kernel
-        for array in kernel.shared
-    }
-    edits: list[Edit | None] = []
-    for item in descendants(body, "assignment_expression"):
-        left, right = (item.child_by_field_name(side) for side in ("left", "right"))
-        before = [one for one in returns if one.branch.end_byte <= item.start_byte]
-        if left is None or right is None or not before or left.type != "subscript_expression":
-            continue
-        plain = text(item.child_by_field_name("operator")) == "="
-        read = right.type == "subscript_expression" or any(descendants(right, "subscript_expression"))  # fmt: skip
-        if plain and not read and text(left.child_by_field_name("argument")) in arrays:
-            new = f"{before[-1].flag} ? {text(right)} : 0"
-            edits.append(case.unit.edit(right.start_byte, right.end_byte, new))
     return edits
 
 

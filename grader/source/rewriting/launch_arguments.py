@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
+from tree_sitter import Node
+
+from grader.records import Fix
+from grader.source import Kernel, Launch, Parameter, Unit
 from grader.source.code_edits import fix
 from grader.source.cpp_types import canonical
 from grader.source.cuda_code import descendants, text
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
-
-    from grader.records import Fix
-    from grader.source import Kernel, Launch, Parameter, Unit
 
 SPELLED = {"long": "int64_t", "half": "at::Half"}
 """What `data_ptr` is asked for where C++ calls the type otherwise."""

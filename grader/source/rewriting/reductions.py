@@ -4,28 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+from tree_sitter import Node
 
 from grader.records import Fix
+from grader.source import Unit
+from grader.source.analysis.walks import Case
 from grader.source.code_edits import fix
-from grader.source.cuda_code import around, descendants, text
+from grader.source.cuda_code import descendants, text
+from grader.source.flow.reduction import Loss
 from grader.source.statements import (
-    add_statement,
     child_of,
     common_block,
     enclosing_loops,
     insert_after,
-    insert_before,
     simple_statement,
     statement,
 )
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
-
-    from grader.source import Unit
-    from grader.source.analysis.walks import Case
-    from grader.source.flow.reduction import Loss
 
 FULL = "0xffffffff"
 
@@ -177,21 +172,3 @@ def _butterfly(unit: Unit, exchange: Node) -> Iterator[Fix]:
                 )
             ],
         )
-
-
-def store_in_tree(unit: Unit, add: Node, read: Node, *, before: bool) -> Iterator[Fix]:
-    """Yield the fix that keeps the cells up to date in a tree that adds into a register."""
-    loop = next(enclosing_loops(add), None)
-    base = read.child_by_field_name("argument")
-    sums = list(descendants(read, "binary_expression"))
-    left = sums[0].child_by_field_name("left") if sums else None
-    if loop is None or base is None or left is None:
-        return
-    store = f"{text(base)}[{text(left)}] = {text(add.child_by_field_name('left'))};"
-    edits = [add_statement(unit, simple_statement(add), store)]
-    if before:
-        edits.insert(0, insert_before(unit, statement(loop), f"{store}\n__syncthreads();"))
-    yield from fix("store each step's sum back, so that the next step finds it", edits)
-
-
-__all__ = ["around", "broadcast", "join_warps", "step_of", "store_in_tree"]

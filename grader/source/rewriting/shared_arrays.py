@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 
+from tree_sitter import Node
+
+from grader.records import Edit, Fix
+from grader.source import Kernel, Launch, SharedArray, Unit
 from grader.source.code_edits import delete_lines_of, fix, replace_node
 from grader.source.cuda_code import around, cuda_code, descendants, text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from tree_sitter import Node
-
-    from grader.records import Edit, Fix
-    from grader.source import Kernel, Launch, SharedArray, Unit
 
 OPT_IN = 232_448
 """Bytes of shared memory that a block may opt in to on the largest GPUs (sm_90)."""

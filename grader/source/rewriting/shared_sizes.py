@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
+from tree_sitter import Node
+
+from grader.records import Fix
+from grader.source import Kernel, Launch, SharedArray, Unit
 from grader.source.code_edits import fix, replace_node
 from grader.source.constants import fold
 from grader.source.cuda_code import cuda_code, text
 from grader.source.rewriting.shared_arrays import index_of, subscript_of, uses
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from tree_sitter import Node
-
-    from grader.records import Fix
-    from grader.source import Kernel, Launch, SharedArray, Unit
 
 MOST_THREADS = 1024
 """Threads that a block may have."""

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from grader.records import Fix
+from grader.source import SharedArray, Unit
 from grader.source.code_edits import fix
 from grader.source.constants import fold
 from grader.source.cuda_code import text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from grader.records import Fix
-    from grader.source import SharedArray, Unit
 
 LESS = re.compile(r"(.+?)\s*(?:/|-)\s*\d+", re.DOTALL)
 COUNTS = (32, 256, 1024)

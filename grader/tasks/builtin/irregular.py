@@ -50,6 +50,42 @@ class Model(nn.Module):
         return torch.bincount(x.flatten(), minlength=self.bins)
 '''
 
+NMS = '''\
+import torch
+import torch.nn as nn
+
+
+class Model(nn.Module):
+    """Which boxes are kept: by falling score, each that overlaps no kept one by more than `threshold` (intersection over union)."""
+
+    def __init__(self, threshold: float):
+        super().__init__()
+        self.threshold = threshold
+
+    def forward(
+        self, corners: torch.Tensor, sizes: torch.Tensor, scores: torch.Tensor
+    ) -> torch.Tensor:
+        order = torch.argsort(scores, descending=True)
+        low, high = corners[order], corners[order] + sizes[order]
+        area = sizes[order].prod(dim=1)
+        side = torch.minimum(high[:, None], high) - torch.maximum(low[:, None], low)
+        common = side.clamp(min=0).prod(dim=2)
+        close = (common / (area[:, None] + area - common) > self.threshold).triu(1)
+        kept = torch.ones_like(scores, dtype=torch.bool)
+        for box in range(len(scores)):
+            kept = kept & ~(kept[box] & close[box])
+        return torch.empty_like(kept).index_put((order,), kept)
+'''
+
+
+def boxes(
+    role: Role, count: int, most: int = 33, label: str = "", threshold: float = 0.4567
+) -> Workload:
+    """Return a workload of boxes of whole coordinates: no overlap lies within rounding of the threshold."""
+    corners = tensor((count, 2), ("randint", 0.0, 64.0))
+    sizes = tensor((count, 2), ("randint", 1.0, float(most)))
+    return workload(role, corners, sizes, tensor((count,)), label=label, init=(threshold,))
+
 
 def gating(role: Role, shape: Shape, k: int, values: Values = NORMAL, label: str = "") -> Workload:
     """Return a workload of logits: tokens by experts."""
@@ -160,6 +196,45 @@ ENTRIES = (
                 "sum",
                 "weighted",
                 "forward",
+            }
+        ),
+    ),
+    Entry(
+        task=builtin(
+            "nms",
+            "Non-maximum suppression of boxes",
+            NMS,
+            workloads=(
+                boxes("nominal", 200),
+                boxes("nominal", 333),
+                boxes("stress", 200, 5, "small boxes"),
+                boxes("stress", 300, 60, "large boxes"),
+                boxes("stress", 200, 33, "a low threshold", 0.1234),
+                boxes("general", 1),
+                boxes("general", 33),
+                boxes("general", 1000),
+                boxes("full", 4096),
+            ),
+            family="nms",
+            prompt="Return which boxes are kept: by falling score, each that overlaps no kept box by more than the threshold (intersection over union).",
+        ),
+        kind="irregular",
+        words=(r"(2d )?nms", r"non ?max(imum)? suppression"),
+        formulas=(r"common/\(area\[:,None\]\+area-common\)", r"ops\.nms\("),
+        against=(r"soft nms", r"top ?k"),
+        vocabulary=frozenset(
+            {
+                "nms",
+                "non",
+                "max",
+                "maximum",
+                "suppression",
+                "iou",
+                "boxes",
+                "box",
+                "keep",
+                "mask",
+                "2d",
             }
         ),
     ),

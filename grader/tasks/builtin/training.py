@@ -40,6 +40,40 @@ class Model(nn.Module):
         return kept - self.lr * first / (1 - self.beta1**step) / size, first, second
 '''
 
+NORM = '''\
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+class Model(nn.Module):
+    """Layer norm of the residual plus what dropout leaves of x: 0 where `kept` is False, the rest over 1 - p."""
+
+    def __init__(self, p: float):
+        super().__init__()
+        self.p = p
+
+    def forward(
+        self,
+        x: torch.Tensor,
+        residual: torch.Tensor,
+        kept: torch.Tensor,
+        weight: torch.Tensor,
+        bias: torch.Tensor,
+    ) -> torch.Tensor:
+        h = residual + x * kept / (1 - self.p)
+        return F.layer_norm(h, h.shape[-1:], weight, bias)
+'''
+
+
+def dropped(
+    role: Role, shape: Shape, p: float, values: Values = NORMAL, label: str = ""
+) -> Workload:
+    """Return a workload of rows, a residual, a mask of what dropout keeps, and a norm's weight and bias."""
+    rows, columns = tensor(shape, values), tensor(shape[-1:])
+    kept = tensor(shape, ("randint", 0.0, 2.0), "bool")
+    return workload(role, rows, rows, kept, columns, columns, label=label, init=(p,))
+
 
 def loss(
     role: Role, tokens: int, width: int, words: int, values: Values = NORMAL, label: str = ""
@@ -104,6 +138,49 @@ ENTRIES = (
                 "lse",
                 "matmul",
                 "gemm",
+            }
+        ),
+    ),
+    Entry(
+        task=builtin(
+            "layer-norm-dropout",
+            "Dropout with a given mask, residual and layer norm",
+            NORM,
+            workloads=(
+                dropped("nominal", (64, 1024), 0.1),
+                dropped("nominal", (100, 333), 0.5),
+                dropped("stress", (32, 512), 0.1, UNIFORM, "uniform"),
+                dropped("stress", (32, 512), 0.1, HEAVY, "heavy tails"),
+                dropped("stress", (32, 512), 0.9, LARGE, "large"),
+                dropped("general", (1, 2), 0.1),
+                dropped("general", (3, 33), 0.0),
+                dropped("general", (7, 1023), 0.3),
+                dropped("full", (16384, 8192), 0.1),
+            ),
+            family="",
+            reduction_length="d1",
+            prompt="Drop the elements of x where `kept` is False, divide by 1 - p, add the residual and apply layer norm with weight and bias.",
+        ),
+        kind="training",
+        words=(
+            r"(fused )?(layer ?norm|ln) (residual )?dropout",
+            r"(fused )?dropout( (add|residual))*( (layer ?norm|ln))",
+        ),
+        usual=(r"layer ?norm",),
+        formulas=(r"residual\+x\*kept/\(1-self\.p\)", r"\w\*(mask|kept)/\(1(\.0)?-(self\.)?p\)"),
+        against=(r"attention", r"softmax"),
+        vocabulary=frozenset(
+            {
+                "layer",
+                "norm",
+                "layernorm",
+                "dropout",
+                "residual",
+                "add",
+                "fused",
+                "bias",
+                "mask",
+                "forward",
             }
         ),
     ),

@@ -200,3 +200,24 @@ extern "C" __global__ void scratch_in_block(const float* x, float* tmp, float* y
     __syncthreads();
     y[i] = tmp[blockIdx.x * 64 + 63 - threadIdx.x];
 }
+
+//! launch set_where_used grid=1 block=64 in:i4:64 out:i4:64
+//! check (a1 == np.where(a0 & 1, a0 * 3, -1)).all()
+__global__ void set_where_used(const int* x, int* y) {
+    int place;
+    const bool odd = x[threadIdx.x] & 1;
+    if (odd) place = x[threadIdx.x] * 3;
+    __syncwarp();
+    y[threadIdx.x] = odd ? place : -1;
+}
+
+//! launch set_in_the_first_turn grid=1 block=64 in:f4:64 out:f4:64
+//! check (a1 == np.max([np.roll(a0, -k) for k in range(4)], axis=0)).all()
+__global__ void set_in_the_first_turn(const float* x, float* y) {
+    float most;
+    for (int k = 0; k < 4; ++k) {
+        const float v = x[(threadIdx.x + k) & 63];
+        most = k == 0 || v > most ? v : most;
+    }
+    y[threadIdx.x] = most;
+}

@@ -163,3 +163,11 @@ __global__ void outside_matrix(const __half* x, float* y) {
     mma_sync(c, a, b, c);
     store_matrix_sync(y, c, 16, mem_row_major);
 }
+
+//! launch unset_sum grid=2 block=32 in:f4:64 4 out:f4:64
+//! check np.isnan(a1).all()
+__global__ void unset_sum(const float* x, int n, float* y) {
+    float sum;
+    for (int k = threadIdx.x & 1; k < n; ++k) sum += x[(threadIdx.x + k) & 63];  // expect: uninit-local-read
+    y[blockIdx.x * 32 + threadIdx.x] = sum;
+}

@@ -7,18 +7,14 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from itertools import combinations, product
-from typing import TYPE_CHECKING
 
 from grader.records import Edit, Fix
 from grader.repair.candidates.candidate import Candidate, Change, Touches
+from grader.repair.candidates.evidence import Clues
 from grader.repair.candidates.triton.rewrites import REWRITES, Rewrite
 from grader.repair.candidates.triton.scope import Scope, scopes
-from grader.source import nodes_under
+from grader.source import Source, nodes_under
 from grader.source.analysis.triton import launches
-
-if TYPE_CHECKING:
-    from grader.repair.candidates.evidence import Clues
-    from grader.source import Source
 
 MOST = 60
 """Changes of a Triton program that are tried."""

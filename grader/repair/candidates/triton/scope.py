@@ -6,13 +6,10 @@ import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from grader.source import nodes_under
+from grader.source import Source, nodes_under
 from grader.source.analysis.triton import Kernel, kernels, launches
-
-if TYPE_CHECKING:
-    from grader.source import Source
 
 Kind = Literal["POINTER", "SIZE", "INDEX", "REAL", "SELF"]
 Role = Literal["pointer", "stored", "mask", "other", "assigned", "start", "grid", "argument", ""]

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
-from grader.records import Edit
+from grader.records import Edit, Fix
+from grader.repair.fixes.compiler.diagnostic import Diagnostic
 from grader.source.code_edits import delete_item, delete_lines_of, fix
 from grader.source.cuda_code import cuda_code, text, units
-
-if TYPE_CHECKING:
-    from grader.records import Fix
-    from grader.repair.fixes.compiler.diagnostic import Diagnostic
 
 FLAGS = ("extra_cflags", "extra_cuda_cflags")
 

@@ -6,20 +6,18 @@ import operator
 import re
 from collections.abc import Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING
 
+from grader.records import Fix
+from grader.repair.fixes.compiler.diagnostic import Diagnostic
+from grader.source import Function, Unit
 from grader.source.code_edits import fix, replace_node
 from grader.source.cpp_types import type_of
 from grader.source.cuda_code import Call, cuda_code, descendants, text
 
-if TYPE_CHECKING:
-    from grader.records import Fix
-    from grader.repair.fixes.compiler.diagnostic import Diagnostic
-    from grader.source import Function, Unit
-
 MOST = 3
 """Arguments that are put in at most."""
 MAKERS = {"empty", "zeros", "ones", "full", "rand", "randn"}
+SHAPING = {"reshape", "view", "expand", "permute", "repeat"}
 WHOLE = {"int", "long", "unsigned", "ulong", "ll", "ull"}
 REFUSED = {"no-overload", "no-conversion", "ambiguous-call", "argument-type"}
 
@@ -70,11 +68,11 @@ def _known(unit: Unit, call: Call) -> set[str]:
 def listed(found: Diagnostic) -> tuple[Fix, ...]:
     """Put sizes in braces where C++ takes a list of them: of a new tensor, of a convolution's strides."""
     edits = []
-    for unit, call in found.calls() if found.kind in REFUSED else ():
+    for unit, call in found.calls() if found.kind in REFUSED | {"argument-count"} else ():
         if re.fullmatch(r"(?:torch|at)::conv[123]d", call.name):
             plain = [one for one in call.arguments[3:6] if type_of(unit, one) in WHOLE]
             edits += [replace_node(unit, one, f"at::IntArrayRef({{{text(one)}}})") for one in plain]
-        if call.last in MAKERS:
+        if call.last in MAKERS or (call.last in SHAPING and call.object is not None):
             sizes = call.arguments[: _sizes(unit, call)]
             if sizes:
                 start, end = sizes[0].start_byte, sizes[-1].end_byte

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from tree_sitter import Node
 
+from grader.records import Edit, Fix
+from grader.repair.fixes.compiler.diagnostic import Diagnostic
+from grader.source import Unit
 from grader.source.analysis.written_through import written_through
 from grader.source.code_edits import fix
 from grader.source.cuda_code import cuda_code, descendants, text
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
-
-    from grader.records import Edit, Fix
-    from grader.repair.fixes.compiler.diagnostic import Diagnostic
-    from grader.source import Unit
 
 
 def writable(found: Diagnostic) -> tuple[Fix, ...]:

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from grader.repair.fixes.compiler.diagnostic import at_file_scope
+from tree_sitter import Node
+
+from grader.records import Fix
+from grader.repair.fixes.compiler.diagnostic import Diagnostic, at_file_scope
+from grader.source import Function, Unit
 from grader.source.code_edits import fix, prototype
 from grader.source.cuda_code import cuda_code, descendants, read_call, text
 from grader.source.statements import child_of, enclosing_loops, insert_before
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tree_sitter import Node
-
-    from grader.records import Fix
-    from grader.repair.fixes.compiler.diagnostic import Diagnostic
-    from grader.source import Function, Unit
 
 QUOTIENT = """\
 template <typename A, typename B>

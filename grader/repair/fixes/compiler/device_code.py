@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+from grader.records import Fix
+from grader.repair.fixes.compiler.diagnostic import Diagnostic
 from grader.source.code_edits import fix, replace_node
-from grader.source.cuda_code import cuda_code, descendants, text
+from grader.source.cuda_code import Call, cuda_code, descendants, text
 from grader.source.statements import insert_before
-
-if TYPE_CHECKING:
-    from grader.records import Fix
-    from grader.repair.fixes.compiler.diagnostic import Diagnostic
-    from grader.source.cuda_code import Call
 
 MATHS = {
     "exp": "expf", "log": "logf", "sqrt": "sqrtf", "rsqrt": "rsqrtf", "tanh": "tanhf", "abs": "fabsf", "fabs": "fabsf",

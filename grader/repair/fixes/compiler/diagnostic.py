@@ -6,16 +6,13 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
+from tree_sitter import Node
+
+from grader.records import Evidence
+from grader.source import Source, Unit
 from grader.source.analysis.diagnostics import explain
 from grader.source.cuda_code import Call, cuda_code, units
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
-
-    from grader.records import Evidence
-    from grader.source import Source, Unit
 
 UNKNOWN = frozenset({"undefined-identifier", "undefined-in-device"})
 """Kinds of messages about a name that nothing declares."""

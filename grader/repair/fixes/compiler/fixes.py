@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING
 
+from grader.records import Context, Evidence, Finding, Fix
 from grader.repair.fixes.compiler.build_call import with_name, without_header, without_standard
 from grader.repair.fixes.compiler.calls import left_out, listed
 from grader.repair.fixes.compiler.constness import kept_const, takes_const, writable
@@ -27,10 +27,7 @@ from grader.repair.fixes.compiler.types import (
     returned_type,
 )
 from grader.repair.fixes.maker import FixMaker
-
-if TYPE_CHECKING:
-    from grader.records import Context, Evidence, Finding, Fix
-    from grader.source import Source
+from grader.source import Source
 
 KINDS: tuple[Callable[[Diagnostic], Iterable[Fix]], ...] = (
     ended, balanced, respelled, defined, rewritten, device_function, device_maths,

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
-from grader.records import Edit
+from grader.records import Edit, Fix
+from grader.repair.fixes.compiler.diagnostic import Diagnostic
+from grader.source import Source, Unit
 from grader.source.code_edits import fix
-
-if TYPE_CHECKING:
-    from grader.records import Fix
-    from grader.repair.fixes.compiler.diagnostic import Diagnostic
-    from grader.source import Source, Unit
 
 ENDED = (";", "{", "}", ",", "(", ":", "\\", "&&", "||", "=")
 BEGIN = (re.compile(r"(?<![=!<>])=(?!=)\s*"), re.compile(r"\breturn\s+|\b(?:if|while)\s+"))

@@ -5,16 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from grader.records import Edit
+from grader.records import Edit, Fix
+from grader.repair.fixes.compiler.diagnostic import Diagnostic
+from grader.source import Source
 from grader.source.code_edits import fix
 from grader.source.cuda_code import units
-
-if TYPE_CHECKING:
-    from grader.records import Fix
-    from grader.repair.fixes.compiler.diagnostic import Diagnostic
-    from grader.source import Source
 
 LOOKS: Mapping[str, str] = {
     "\u00a0": " ", "\u2009": " ", "\u202f": " ", "\u200b": "", "\ufeff": "", "\u2212": "-", "\u2010": "-", "\u2011": "-",
@@ -41,6 +37,8 @@ PYTHON_S = (
     (r"\bkint", "kInt"),
 )
 """What Python and half-remembered C++ call things, and what libtorch calls them; in this order."""
+PAIRS = r"(?:max|min|sort|topk|median|mode|kthvalue|cummax|cummin)"
+"""Functions that give values and indices."""
 MASKS = r"\b(__(?:shfl(?:_up|_down|_xor)?|any|all|ballot))\s*\("
 """What CUDA had before it asked for the lanes that take part; it went with Volta."""
 
@@ -65,6 +63,9 @@ REWRITES = (
     Rewrite("use the names that C++ has for it",
             frozenset({"no-member", "type-not-allowed", "argument-count", "no-overload", "undefined-identifier", "syntax"}),
             PYTHON_S, everywhere=True),
+    Rewrite("take it of the tuple, whose parts have no names", frozenset({"no-member"}),
+            tuple((rf"((?:torch::|at::)?\b{PAIRS}\([^;]*?\))\.{part}\b(?!\()", rf"std::get<{n}>(\1)")
+                  for n, part in enumerate(("values", "indices")))),
     Rewrite("take out the dot that names no member", frozenset({"syntax"}),
             ((r"(?<=[A-Za-z_)\]])\.(?=\s*[-+*/%|&^]?=|\s*[;,)])", ""),)),
     Rewrite("write the signs of C", frozenset({"stray-character", "syntax"}),

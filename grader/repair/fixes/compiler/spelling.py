@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
 
+from grader.records import Fix
+from grader.repair.fixes.compiler.diagnostic import Diagnostic
 from grader.source.code_edits import fix, replace_node
 from grader.source.cuda_code import cuda_code, units
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from grader.records import Fix
-    from grader.repair.fixes.compiler.diagnostic import Diagnostic
 
 KNOWN = (
     "threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize", "__syncthreads", "__syncwarp", "__shfl_down_sync",

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from tree_sitter import Node
+
+from grader.records import Fix
+from grader.repair.fixes.compiler.diagnostic import Diagnostic
+from grader.source import Function
 from grader.source.code_edits import fix, replace_node
 from grader.source.cpp_types import canonical
 from grader.source.cuda_code import cuda_code, descendants, read_call, text, units
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tree_sitter import Node
-
-    from grader.records import Fix
-    from grader.repair.fixes.compiler.diagnostic import Diagnostic
-    from grader.source import Function
 
 OWN = {
     "half": "at::Half", "__half": "at::Half", "__nv_bfloat16": "at::BFloat16", "nv_bfloat16": "at::BFloat16",

@@ -5,15 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from itertools import islice, pairwise
-from typing import TYPE_CHECKING
 
+from grader.records import Context, Finding, Fix
 from grader.repair.fixes.maker import FixMaker
+from grader.source import Source
 from grader.source.analysis.triton import Kernel, kernels, last_store, launches
 from grader.source.code_edits import fix, replace
-
-if TYPE_CHECKING:
-    from grader.records import Context, Finding, Fix
-    from grader.source import Source
 
 MOST = 16
 

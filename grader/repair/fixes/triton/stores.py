@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+from grader.records import Context, Finding, Fix
 from grader.repair.fixes.maker import FixMaker
+from grader.source import Source
 from grader.source.analysis.triton import Access, Kernel, kernels, launches
 from grader.source.code_edits import fix, replace
-
-if TYPE_CHECKING:
-    from grader.records import Context, Finding, Fix
-    from grader.source import Source
 
 
 def propose(finding: Finding, source: Source, context: Context) -> Iterator[Fix]:

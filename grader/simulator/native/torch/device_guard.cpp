@@ -119,7 +119,8 @@ struct SimulatedHooks final : at::CUDAHooksInterface {
   bool compiledWithCuDNN() const override { return false; }
   long versionCuDNN() const override { return 91000; }
   long versionCUDART() const override { return 13000; }
-  // Not in every torch, hence without `override`.
+  // Not in every torch, hence without `override`. Autograd asks whether it is built.
+  bool isBuilt() const { return true; }
   bool isAvailable() const { return true; }
   long versionRuntimeCuDNN() const { return 91000; }
   bool isGPUArch(const std::vector<std::string>&, DeviceIndex = -1) const { return false; }

@@ -61,7 +61,6 @@ class Declarations(Expressions):
             pointer=pointer,
             reference=reference,
             const=bool(words & {"const", "constexpr"}),
-            volatile="volatile" in words,
         )
 
     def _vexing(self, node: Node, target: Node, kind: str, words: set[str]) -> Stmt:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import fields, replace
 from typing import Any
 
-from grader.source.cuda_code import text
+from grader.source.cuda_code import read_name, text
 from grader.source.flow.lowering.words import (
     arguments_of,
-    callee_of,
     clean_type,
     parse_number,
 )
@@ -187,16 +186,16 @@ class Expressions:
         launch = next((c for c in node.children if c.type == "kernel_call_syntax"), None)
         args = tuple(self.expr(c) for c in arguments_of(arguments)) if arguments else ()
         if launch is not None:
-            name, template = callee_of(function)
+            name, template = read_name(function)
             config = tuple(self.expr(c) for c in arguments_of(launch))
-            return LaunchCall(node, name.split("::")[-1], template, config, args)
+            return LaunchCall(node, name.split("::")[-1], texts(template), config, args)
         if function is None:
             return Unclear(node, args)
         if function.type == "field_expression":
             field = function.child_by_field_name("field")
-            name, template = callee_of(field)
+            name, template = read_name(field)
             base = self.expr(function.child_by_field_name("argument"))
-            return Call(node, name, name, base, template, args)
+            return Call(node, name, name, base, texts(template), args)
         if function.type in {"primitive_type", "sized_type_specifier"} and len(args) == 1:
             return Cast(node, clean_type(text(function)), False, args[0])
         return self._plain_call(node, function, args)
@@ -210,13 +209,14 @@ class Expressions:
         }:
             base = self.expr(function)
             return Call(node, "operator()", "operator()", base, (), args)
-        name, template = callee_of(function)
+        name, template = read_name(function)
         last = name.split("::")[-1]
         if last in _CASTS and len(args) == 1 and template:
-            return Cast(node, clean_type(template[0]), "*" in template[0], args[0])
+            kind = text(template[0])
+            return Cast(node, clean_type(kind), "*" in kind, args[0])
         if last in _TYPES and len(args) == 1 and not template:
             return Cast(node, last, False, args[0])
-        return Call(node, last, name, None, template, args)
+        return Call(node, last, name, None, texts(template), args)
 
 
 _EXPR: dict[str, Callable[[Expressions, Node], Expr]] = {
@@ -250,6 +250,11 @@ _EXPR: dict[str, Callable[[Expressions, Node], Expr]] = {
     "lambda_expression": Expressions._lambda,
     "compound_literal_expression": Expressions._compound,
 }
+
+
+def texts(nodes: Iterable[Node]) -> tuple[str, ...]:
+    """Return what stands at each of these nodes."""
+    return tuple(map(text, nodes))
 
 
 def placed(expr: Expr, node: Node) -> Expr:

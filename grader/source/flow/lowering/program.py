@@ -74,9 +74,7 @@ class Lowering(Statements):
         launches = tuple(
             (f, part) for f in functions for part in walk(f.body) if isinstance(part, LaunchCall)
         )
-        return Program(
-            tuple(functions), macros, tuple(constants), launches, aliases, bool(root.has_error)
-        )
+        return Program(tuple(functions), macros, tuple(constants), launches, aliases)
 
     def _macro(self, node: Node) -> Macro:
         name = text(node.child_by_field_name("name"))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from grader.source.cuda_code import text
 from grader.source.flow.tree import Node
 
 _FLOAT = re.compile(r"^[0-9]*\.?[0-9]*(?:[eE][+-]?[0-9]+)?[fFlL]?$")
@@ -52,21 +51,6 @@ def clean_type(text: str) -> str:
         r"\b(?:const|volatile|__restrict__|constexpr|static|typename|struct)\b", " ", text
     )
     return " ".join(text.replace("*", " ").replace("&", " ").split())
-
-
-def callee_of(node: Node | None) -> tuple[str, tuple[str, ...]]:
-    """Return the name of what is called and the texts of its template arguments."""
-    scope = ""
-    while node is not None and node.type == "qualified_identifier":
-        scope += text(node.child_by_field_name("scope")) + "::"
-        node = node.child_by_field_name("name")
-    if node is None:
-        return scope, ()
-    arguments = node.child_by_field_name("arguments")
-    if node.type.startswith("template_") and arguments is not None:
-        name = text(node.child_by_field_name("name"))
-        return scope + name, tuple(text(c) for c in arguments.named_children)
-    return scope + text(node), ()
 
 
 def arguments_of(node: Node) -> Iterator[Node]:

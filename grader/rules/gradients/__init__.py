@@ -1,0 +1,1 @@
+"""Rules on the gradients that a submission computes: GRD."""

@@ -1,0 +1,59 @@
+"""GRD005: no kernel of the submission takes part in the gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from grader.records import Context, Finding
+from grader.records.compared_gradients import Asked, asked_gradients
+from grader.rules.known_gradients import PROGRAM, context
+from grader.rules.rule import Example, Rule
+from grader.source import Source
+from grader.source.analysis.backward_code import where_gradients_are_made
+
+
+def check(source: Source, context: Context) -> Iterator[Finding]:
+    """Compare what runs with gradients launch and call with what one without does."""
+    asked = [one for one in asked_gradients(context) if one.run and one.run.status == "ran"]
+    alone = next((one for one in asked if one.backward.way == "without grad"), None)
+    with_ = [one for one in asked if one.backward.way == "once" and not one.result]
+    if alone is None or not _launches(alone) or not with_:
+        return
+    if any(_launches(one) > _launches(alone) for one in with_):
+        return
+    node = where_gradients_are_made(source)
+    names = sorted({name for one in with_ for name in _operators(one)} - _operators(alone))
+    yield RULE.finding(
+        source.place(node) if node is not None else None,
+        "no kernel of the submission is launched for the gradients: torch's own operators compute them"
+        + (f" ({', '.join(names[:6])})" if names else ""),
+        confidence="proven",
+        delegates=True,
+    )
+
+
+def _launches(one: Asked) -> int:
+    return sum(launch.count for launch in one.run.launches) if one.run else 0
+
+
+def _operators(one: Asked) -> set[str]:
+    """Return torch's operators, without autograd's words for the steps of a graph and what hands the upstream gradient in."""
+    names = one.run.operators if one.run else {}
+    return {name for name in names if not name.startswith("autograd::")} - {"aten::expand"}
+
+
+RULE = Rule(
+    code="GRD005",
+    name="gradients-left-to-torch",
+    severity="warning",
+    summary="The forward pass has a kernel, and torch's own operators compute the gradients.",
+    why="A backward written in torch's operators, one that runs the reference under autograd, or a graph that torch built by itself gives right gradients "
+    "and says nothing about a kernel for them; more than half of a training step's work is there. The policy `custom-only` calls it dishonest.",
+    bad=Example(PROGRAM, context({}, launches=1)),
+    good=Example(PROGRAM, context({})),
+    detects=("evidence",),
+    guards="Only where a run with gradients launches no more kernels than one without.",
+    fix="",
+    check=check,
+    predicts="nothing",
+)

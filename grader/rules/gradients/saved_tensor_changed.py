@@ -1,0 +1,70 @@
+"""GRD004: backward changes what forward saved, or what it returned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from grader.records import Context, Finding
+from grader.records.compared_gradients import Asked, asked_gradients
+from grader.rules.known_gradients import PROGRAM, context
+from grader.rules.rule import Example, Rule
+from grader.source import Source
+from grader.source.analysis.backward_code import backwards
+
+SPOILS_RESULT = (
+    "forward's result is right under `no_grad`, and wrong once backward has run: backward writes "
+    "into it (a saved tensor is the result itself, not a copy)"
+)
+SPOILS_SAVED = (
+    "a first backward is right, and a second one through the same graph is wrong: backward changes "
+    "what forward saved, or adds to a buffer that it keeps"
+)
+
+
+def check(source: Source, context: Context) -> Iterator[Finding]:
+    """Compare results without backward, after one and after two."""
+    asked = tuple(asked_gradients(context))
+    where = next(backwards(source), None)
+    for said, wrong in ((SPOILS_RESULT, _spoiled(asked)), (SPOILS_SAVED, _second(asked))):
+        if wrong and where is not None:
+            yield RULE.finding(
+                source.line_place(where.lineno),
+                said,
+                confidence="proven",
+                evidence=[item for one in wrong for item in one.evidence],
+                root_cause=True,
+            )
+            return
+
+
+def _spoiled(asked: Sequence[Asked]) -> list[Asked]:
+    """Return where the result is wrong with gradients, if it is right without."""
+    alone = [one for one in asked if one.backward.way == "without grad"]
+    wrong = [one for one in asked if one.result.startswith("output")]
+    return wrong if alone and not any(one.result for one in alone) else []
+
+
+def _second(asked: Sequence[Asked]) -> list[Asked]:
+    """Return where a second pass is wrong, if all first ones with an upstream gradient in order are right."""
+    first = [one for one in asked if one.backward.way == "once" and one.backward.in_order]
+    wrong = [one for one in asked if one.backward.way == "twice" and one.result]
+    return wrong if first and not any(one.result for one in first) else []
+
+
+RULE = Rule(
+    code="GRD004",
+    name="saved-tensor-changed",
+    severity="error",
+    summary="Backward writes into a tensor that forward saved or returned.",
+    why="What `ctx.saved_tensors` gives are the tensors themselves. A kernel that works on them in place changes the model's own result under its caller, and a second "
+    "backward (`retain_graph=True`, a penalty on gradients) starts from changed values. A gradient needs memory of its own, filled anew each time.",
+    bad=(
+        Example(PROGRAM, context({"backward twice": "gradient of input 1"})),
+        Example(PROGRAM, context({"plain": "output"})),
+    ),
+    good=Example(PROGRAM, context({"plain": "gradient of input 1"})),
+    detects=("evidence",),
+    guards="Only where runs without a backward, or with one, gave the right values.",
+    fix="",
+    check=check,
+)

@@ -1,0 +1,75 @@
+"""GRD003: the upstream gradient is read as if its elements lay one after the other."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from grader.records import Context, Edit, Finding
+from grader.records.compared_gradients import asked_gradients
+from grader.rules.known_gradients import PROGRAM, context
+from grader.rules.rule import Example, Rule
+from grader.source import Source, nodes_under
+from grader.source.analysis.backward_code import backwards, upstream_names
+from grader.source.code_edits import fix, insert_line_before
+from grader.source.python_code import Function
+
+AWARE = frozenset({"contiguous", "stride", "reshape", "clone"})
+"""Methods by which a text cares for a tensor's layout."""
+
+
+def check(source: Source, context: Context) -> Iterator[Finding]:
+    """Report where gradients are wrong exactly for upstream gradients whose elements lie in another order."""
+    asked = [one for one in asked_gradients(context) if one.backward.way == "once"]
+    wrong = [one for one in asked if one.result]
+    if not wrong or any(one.backward.in_order for one in wrong):
+        return
+    evidence = [item for one in wrong for item in one.evidence]
+    for function in backwards(source):
+        names = [name for name in upstream_names(function) if not _cared_for(function, name)]
+        if names:
+            yield RULE.finding(
+                source.line_place(function.lineno),
+                f"`{names[0]}` is taken for contiguous: the gradients are right for upstream gradients whose elements lie in order, "
+                "and wrong for an expanded one (as `sum().backward()` gives) or a transposed one",
+                confidence="proven",
+                evidence=evidence,
+                root_cause=True,
+                fixes=fix(f"make {names[0]} contiguous", [_edit(source, function, names)]),
+            )
+            return
+
+
+def _cared_for(function: Function, name: str) -> bool:
+    return any(
+        isinstance(node, ast.Attribute)
+        and node.attr in AWARE
+        and isinstance(node.value, ast.Name)
+        and node.value.id == name
+        for node in nodes_under(function)
+    )
+
+
+def _edit(source: Source, function: Function, names: list[str]) -> Edit:
+    body = function.body
+    first = body[1] if len(body) > 1 and ast.get_docstring(function) else body[0]
+    indent = " " * first.col_offset
+    lines = "".join(f"{indent}{name} = {name}.contiguous()\n" for name in names)
+    return insert_line_before(source, first, lines)
+
+
+RULE = Rule(
+    code="GRD003",
+    name="upstream-gradient-taken-for-contiguous",
+    severity="error",
+    summary="The kernel reads the upstream gradient by its pointer, as if its elements lay one after the other.",
+    why="Autograd hands over whatever layout the operation after this one made: `sum()` gives an expanded tensor whose elements are all one number in "
+    "memory, a transpose gives a transposed one. A kernel that indexes it as contiguous reads other elements, or past its end. "
+    "`grad_output = grad_output.contiguous()` costs nothing where it is contiguous.",
+    bad=Example(PROGRAM, context({"expanded upstream": "gradient of input 1"})),
+    good=Example(PROGRAM, context({"plain": "gradient of input 1"})),
+    detects=("evidence",),
+    guards="Only where every gradient of an upstream gradient in order came out right, and the text does not care for the layout.",
+    fix="Makes it contiguous where backward begins.",
+    check=check,
+)

@@ -1,0 +1,36 @@
+"""Where a submission computes gradients: the `backward` of its autograd functions, or of the model itself."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from grader.source import Source, nodes_under
+from grader.source.python_code import Function, python_code
+
+
+def backwards(source: Source) -> Iterator[Function]:
+    """Yield every class's `backward`, in the order of the text."""
+    for name in source.classes:
+        found = source.method(name, "backward")
+        if isinstance(found, Function):
+            yield found
+
+
+def upstream_names(function: Function) -> tuple[str, ...]:
+    """Return the arguments that upstream gradients come by: those after `ctx`, or after `self`."""
+    return tuple(argument.arg for argument in function.args.args[1:])
+
+
+def returned(function: Function) -> ast.AST:
+    """Return where a function hands its results over; the function where it never does."""
+    found = [node for node in nodes_under(function) if isinstance(node, ast.Return)]
+    return found[-1] if found else function
+
+
+def where_gradients_are_made(source: Source) -> ast.AST | None:
+    """Return the first backward's return, else what the model's forward returns."""
+    function = next(backwards(source), None)
+    code = python_code(source)
+    function = function or (code.method("forward") if code else None)
+    return returned(function) if function else None

@@ -1,0 +1,56 @@
+"""Races that runs showed: which belong together, and whether one warp alone makes them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from tree_sitter import Node
+
+from grader.records import Evidence
+from grader.source import Source, Unit
+from grader.source.cuda_code import around, cuda_code, text
+
+_WARP = re.compile(r"<=?\s*(?:31|32|warpSize|WARP_?SIZE)\b|\bw\w*\s*==\s*0\b", re.IGNORECASE)
+"""What lets the threads of one warp on: `tid < 32`, `warp_id == 0`."""
+
+
+def lines_of(items: Iterable[Evidence]) -> set[int]:
+    """Return the lines of all accesses that evidence speaks of."""
+    places = (place for item in items for place in (item.place, *item.related))
+    return {place.line for place in places if place is not None}
+
+
+def joined(items: Iterable[Evidence]) -> list[list[Evidence]]:
+    """Return races in groups: those that share a line lack one and the same barrier."""
+    groups: list[list[Evidence]] = []
+    for item in items:
+        mine = [group for group in groups if lines_of(group) & lines_of([item])]
+        groups = [group for group in groups if group not in mine]
+        groups.append([*(one for group in mine for one in group), item])
+    return groups
+
+
+def of_one_warp(source: Source, items: Iterable[Evidence]) -> bool:
+    """Whether both accesses of a race stand where only the threads of one warp come."""
+    lines = sorted(lines_of(items))
+    uses = [use for unit in source.cuda for line in lines if (use := shared_use(unit, line))]
+    return len(uses) == len(lines) > 0 and all(map(_in_one_warp, uses))
+
+
+def _in_one_warp(use: Node) -> bool:
+    branches = (outer for outer in around(use) if outer.type == "if_statement")
+    return any(_WARP.search(text(one.child_by_field_name("condition"))) for one in branches)
+
+
+def shared_use(unit: Unit, line: int) -> Node | None:
+    """Return where device code uses a shared array on a line, else the first name that it uses there."""
+    code = cuda_code(unit)
+    shared = {array.name for function in unit.functions for array in function.shared}
+    here = [
+        node
+        for node in code.of("identifier")
+        if unit.place(node).line == line and code.in_device_code(node)
+    ]
+    named = [node for node in here if text(node) in shared]
+    return next(iter((*named, *here)), None)
