@@ -212,7 +212,7 @@ class Simulator(Placement):
 
     def exact_results(self, algebra: Any, leaves: Sequence[Any]) -> list[Any]:
         """Return the residues that the simulator kept."""
-        return self._face.exact_results(algebra, leaves)
+        return list(self._face.exact_results(algebra, leaves))
 
     @contextmanager
     def taking(self) -> Iterator[None]:

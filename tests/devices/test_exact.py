@@ -116,7 +116,9 @@ def test_values_from_elsewhere_are_constants_and_equal_nothing(device: Device) -
 
 
 def test_what_the_reference_does_beyond_the_algebra_makes_it_not_applicable(device: Device) -> None:
-    task = TASK.model_copy(update={"reference": REFERENCE.replace("torch.tanh", "torch.special.i0")})
+    task = TASK.model_copy(
+        update={"reference": REFERENCE.replace("torch.tanh", "torch.special.i0")}
+    )
     found = seen(device, program(), task)
     assert found.algebraic == "not applicable"
     assert "i0" in found.reason

@@ -13,8 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from tests.simulator.core.conftest import simulator as simulator
-from tests.simulator.core.harness import Simulator
+from .harness import Simulator
 
 P = 0x1FFFFFFFFFFFF3AF
 Q = 0x0FFFFFFFFFFFF9D7
@@ -104,7 +103,9 @@ def test_a_literal_is_the_fraction_that_was_meant(algebra: Algebra, n: int, d: i
 
 
 def test_literals_of_logarithms_and_roots_are_recognised(algebra: Algebra) -> None:
-    two_to_log = algebra.map("*", algebra.constants(math.log2(math.e)), algebra.constants(math.log(2)))
+    two_to_log = algebra.map(
+        "*", algebra.constants(math.log2(math.e)), algebra.constants(math.log(2))
+    )
     assert (two_to_log == algebra.constants(1.0)).all()
     folded = algebra.map("*", algebra.constants(math.log2(math.e)), algebra.constants(0.125))
     assert (algebra.constants(0.125 * math.log2(math.e)) == folded).all()
