@@ -1,6 +1,8 @@
 """Our reference-fixed kernels on a GPU: achieved bandwidth beside eager torch, torch.compile and a plain copy.
 
-    python benchmarks/reference_kernels.py [--only GLOB[,GLOB]] [--sizes] [--jobs N] [--folder DIR] [--out FILE]
+    python benchmarks/reference_kernels.py [--only GLOB[,GLOB]] [--types] [--sizes] [--jobs N] [--folder DIR] [--out FILE]
+
+With `--types` each task that has no fast form is measured in its plain or composed one, and in half precision as well.
 
 Needs an NVIDIA GPU and nvcc. Each task's `full` workloads are timed with CUDA events, medians of interleaved rounds. Before each
 call 1 GB is written: no cache holds the inputs, and the call is in the GPU's queue by the time it begins, so that what
@@ -29,6 +31,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import torch
@@ -40,8 +43,11 @@ from reference_sizes import with_more_sizes
 from grader.build import discover, environment
 from grader.build.prepare import prepare
 from grader.records import Task, TensorSpec, Workload
-from grader.repair.reference import reference_code
+from grader.repair.compose import UncoveredError
+from grader.repair.reference import composed, reference_code
+from grader.sandbox import strongest
 from grader.tasks import builtin_tasks
+from grader.tasks.precision import NAMES, in_precision
 
 ROUNDS = 12
 TOGETHER = {
@@ -64,16 +70,16 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--out", type=Path)
     parser.add_argument("--no-compile", action="store_true")
+    parser.add_argument("--types", action="store_true", help="plain and composed kernels, halves")
     parser.add_argument("--sizes", action="store_true", help="more sizes and odd ones as well")
     options = parser.parse_args()
     if not torch.cuda.is_available():
         print("no GPU: nothing is measured")
         return 1
     chosen = {
-        name: (task, code)
-        for name, task in builtin_tasks().items()
-        if any(fnmatch.fnmatch(name, glob) for glob in options.only.split(","))
-        and (code := reference_code(task))
+        task.name: (task, code)
+        for task in asked(options.only.split(","), types=options.types)
+        if (code := kernel_of(task, types=options.types))
     }
     folder = options.folder or Path(tempfile.mkdtemp(prefix="kernels-"))
     folder.mkdir(parents=True, exist_ok=True)
@@ -100,6 +106,24 @@ def main() -> int:
                 }
                 options.out.write_text(json.dumps({**facts, "rows": rows}, indent=1))
     return 0
+
+
+def asked(globs: list[str], *, types: bool) -> Iterator[Task]:
+    """Yield the tasks of these names, with their forms in half precision where those are asked for."""
+    for name, task in builtin_tasks().items():
+        if any(fnmatch.fnmatch(name, glob) for glob in globs):
+            yield task
+            yield from filter(None, (in_precision(task, half) for half in NAMES if types))
+
+
+def kernel_of(task: Task, *, types: bool) -> str | None:
+    """Return the task's fast kernel, or with `types` any that it has."""
+    try:
+        found = reference_code(task) or (types and reference_code(task, "plain"))
+        return found or (composed(task, strongest()).code if types else None)
+    except UncoveredError as error:
+        print(f"{task.name} has no kernel: {error}", flush=True)
+        return None
 
 
 def build_environment(mode: str) -> dict[str, str]:
@@ -153,7 +177,9 @@ def tensor(value: object) -> object:
     if not isinstance(value, TensorSpec):
         return value
     dtype = getattr(torch, value.dtype)
-    if value.distribution == "randint" or value.dtype.startswith("int"):
+    if value.dtype == "bool":
+        return torch.rand(value.shape, device="cuda") > 0.5
+    if value.distribution == "randint" or "int" in value.dtype:
         return torch.randint(
             int(value.low),
             max(int(value.low) + 1, int(value.high)),
@@ -161,9 +187,7 @@ def tensor(value: object) -> object:
             device="cuda",
             dtype=dtype,
         )
-    if value.dtype == "bool":
-        return torch.rand(value.shape, device="cuda") > 0.5
-    return torch.rand(value.shape, device="cuda", dtype=dtype) + 0.01
+    return (torch.rand(value.shape, device="cuda") + 0.01).to(dtype)
 
 
 def measure(
@@ -177,11 +201,13 @@ def measure(
         module = load(name, folder)
         torch.manual_seed(1)
         ours = module.ModelNew(*init).cuda()
+        ours = ours.to(getattr(torch, task.precision)) if task.precision else ours
         with torch.no_grad():
             runs = {"ours": lambda: ours(*inputs), "eager": lambda: eager(*inputs)}
             expected, actual = eager(*inputs), ours(*inputs)
-            row["error"] = relative_error(actual, expected)
-            moved = must_move(name, (*inputs, expected, *eager.parameters(), *eager.buffers()))
+            expected, actual = several(expected), several(actual)
+            row["error"] = max(map(relative_error, actual, expected))
+            moved = must_move(name, (*inputs, *expected, *eager.parameters(), *eager.buffers()))
             del expected, actual
             if compiled:
                 fast = torch.compile(reference_model(task, init))
@@ -197,6 +223,11 @@ def measure(
     gc.collect()
     torch._dynamo.reset()
     return row
+
+
+def several(result: object) -> tuple[torch.Tensor, ...]:
+    """Return the tensors of a result, whether one or several."""
+    return tuple(result) if isinstance(result, tuple | list) else (result,)
 
 
 def must_move(name: str, tensors: tuple) -> int:
@@ -220,6 +251,8 @@ def on_chip() -> int:
 def relative_error(actual: torch.Tensor, expected: torch.Tensor) -> float:
     if actual.shape != expected.shape:
         return float("inf")
+    if expected.element_size() < 4 or not expected.is_floating_point():
+        actual, expected = actual.float(), expected.float()
     scale = (
         expected.double().pow(2).mean().sqrt()
         if expected.numel() < 1 << 28

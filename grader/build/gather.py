@@ -20,7 +20,7 @@ _COPIED = ("cuda_fp16", "cuda_bf16", "cuda_fp8", "cuda_fp6", "cuda_fp4")
 def precompiled_stubs() -> list[Path]:
     """Return the stubs that the precompiled headers read; the others are read by each build."""
     host = [path for path in sorted((STUBS / "host").rglob("*")) if path.is_file()]
-    return [*host, *sorted(STUBS.glob("cuda_*.h"))]
+    return [*host, *sorted(STUBS.glob("*.h"))]
 
 
 def copies(toolchain: Toolchain, folder: Path) -> None:

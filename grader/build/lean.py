@@ -46,6 +46,8 @@ _STANDARD = (
     "unordered_map", "unordered_set", "utility", "valarray", "variant", "vector",
 )  # fmt: skip
 _CUDA_START = '#include "cuda_before.h"\n'
+_END = '#include "stubs/virtual_members.h"\n'
+_BINDINGS = '#include "stubs/bindings.h"\n'
 _TYPES = "#include <torch/types.h>\n#include <cuda.h>\n#include <cuda_runtime.h>\n"
 
 
@@ -114,7 +116,7 @@ def include_names(toolchain: Toolchain, headers: list[Path]) -> set[str]:
     return {path.removeprefix(b) for path in paths for b in bases if path.startswith(b)}
 
 
-TYPES = _CUDA_START + _TYPES
+TYPES = _CUDA_START + _TYPES + _END
 """Text of the header `types`: load_inline's own start of a CUDA file."""
 
 
@@ -122,5 +124,5 @@ def headers(names: set[str]) -> dict[str, str]:
     """Return the texts of the other headers to precompile, by name; `extension` goes on from `types`."""
     extension = [name for name in (*_EXTENSION, *_STANDARD) if name in names]
     lines = "".join(f"#include <{name}>\n" for name in extension)
-    main = "#include <torch/types.h>\n" + lines
-    return {"extension": lines, "main": main, "main_old_abi": main}
+    main = "#include <torch/types.h>\n" + lines + _END
+    return {"extension": lines + _BINDINGS, "main": main, "main_old_abi": main}

@@ -1,20 +1,21 @@
-"""What few builds need, made when the first of them comes: the header for the old C++ library's names."""
+"""What few builds need, made when the first of them comes: headers for C++ files that are more than declarations."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 
 from filelock import FileLock
 
 from grader.build.configuration import configuration
-from grader.build.driver import host_pass
+from grader.build.driver import binding, host_pass
 from grader.build.precompile import precompile
 from grader.build.prepare import Prepared
 from grader.build.readable import open_to_guests
+from grader.source import parse
 
-_OLD_ABI = "main_old_abi"
-_ASKS = host_pass.OLD_ABI.removeprefix("-D").partition("=")[0]
+_OLD_ABI = host_pass.OLD_ABI.removeprefix("-D").partition("=")[0]
 
 
 def prepared_for(prepared: Prepared, code: str) -> Prepared:
@@ -22,25 +23,35 @@ def prepared_for(prepared: Prepared, code: str) -> Prepared:
 
     A program that hides what it needs, or a folder that can't be written, takes the plain compilers' way.
     """
-    if _ASKS not in code or "main" not in prepared.precompiled or _OLD_ABI in prepared.precompiled:
+    if "extension" not in prepared.precompiled:
         return prepared
     try:
-        made = _made(prepared)
+        made = [name for name in _needed(code) if _made(prepared, name)]
     except OSError:
         return prepared
-    return replace(prepared, precompiled=(*prepared.precompiled, _OLD_ABI)) if made else prepared
+    more = tuple(name for name in made if name not in prepared.precompiled)
+    return replace(prepared, precompiled=(*prepared.precompiled, *more)) if more else prepared
 
 
-def _made(prepared: Prepared) -> bool:
+def _needed(code: str) -> Iterator[str]:
+    if _OLD_ABI in code:
+        yield "main_old_abi"
+    units = [unit for unit in parse(code).units if unit.language == "cpp"]
+    known = all(unit.resolved and binding.only_declares(unit.text) for unit in units)
+    if "cpp_extension" in code and not (units and known):
+        yield "main"
+
+
+def _made(prepared: Prepared, name: str) -> bool:
     """Make the header once, or learn that clang can't."""
-    note = prepared.folder / f"{_OLD_ABI}.json"
+    note = prepared.folder / f"{name}.json"
     if not note.is_file():
-        with FileLock(str(prepared.folder) + f".{_OLD_ABI}.lock"):
+        with FileLock(str(prepared.folder) + f".{name}.lock"):
             if not note.is_file():
                 config = configuration(prepared.toolchain, prepared.folder, "cuda", "fast")
-                made = precompile(config, _OLD_ABI)
+                made = precompile(config, name)
                 draft = note.with_suffix(".part")
                 draft.write_text(json.dumps(made), "utf-8")
-                open_to_guests(*prepared.folder.glob(f"{_OLD_ABI}*"))
+                open_to_guests(*prepared.folder.glob(f"{name}*"))
                 draft.rename(note)
     return bool(json.loads(note.read_text("utf-8")))

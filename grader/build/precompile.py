@@ -1,8 +1,9 @@
 """Torch's headers, precompiled by clang where they will stay, and the code that they bring compiled once.
 
 `types` is what load_inline puts before a CUDA file, `extension` goes on from it with torch/extension.h,
-`main` is the same as a C++ file sees it. What `main` has of code the two others have as well, so its
-half is compiled only where a build lacks something (`driver.halves`).
+`main` is the same as a C++ file sees it, made where a program has a C++ file that tells them apart
+(`on_demand`). What `main` has of code the two others have as well, so its half is compiled only where a
+build lacks something (`driver.halves`).
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ Progress = Callable[[str], None]
 FOUNDED = {"extension": "types"}
 """Which header goes on from which other."""
 HALVES = ("types", "extension")
+"""What every build may need."""
 
 
 class HeaderPrecompiler:
@@ -42,10 +44,9 @@ class HeaderPrecompiler:
         self._begin("types")
 
     def rest(self, texts: dict[str, str]) -> None:
-        """Go on with those of these texts that every build may need."""
+        """Take the texts of the others."""
         for name, text in texts.items():
             Path(self._config.path(f"{name}.h")).write_text(text, "utf-8")
-        self._begin("main")
 
     def finish(self) -> list[str]:
         """Wait for all; return the names of the headers that can be used."""
@@ -72,17 +73,14 @@ class HeaderPrecompiler:
     def _usable(self) -> list[str]:
         """Return what worked, each failed step tried again alone: side by side they may have lacked memory."""
         usable: list[str] = []
-        for name in ("types", "extension", "main"):
+        for name in HALVES:
             if FOUNDED.get(name, name) not in (*usable, name):
                 continue
-            if self._done(name, self._header) and self._has_half(name):
+            if self._done(name, self._header) and self._done(f"{name} half", self._half):
                 usable.append(name)
             else:
                 self._progress(f"clang can't precompile {name}: such builds take the slow way")
         return usable
-
-    def _has_half(self, name: str) -> bool:
-        return name not in HALVES or self._done(f"{name} half", self._half)
 
     def _done(self, step: str, again: Callable[[str], bool]) -> bool:
         begun = self._steps.get(step)

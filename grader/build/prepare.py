@@ -194,7 +194,7 @@ def _torch_part(
     if toolchain.gxx is None or toolchain.torch is None:
         return None
     headers = torch_library.TorchHeaders(toolchain.torch, toolchain.torch_version)
-    quick = _quick(toolchain, prepared, precompiled) if "main" in precompiled else None
+    quick = _quick(toolchain, prepared, precompiled) if "extension" in precompiled else None
     begin = partial(progress, "compiling the simulator's torch device")
     return _readable(torch_library.build(_simulators(), toolchain.gxx, headers, quick, begin))
 
@@ -226,6 +226,6 @@ def _quick(
     """Return how the simulator's torch device is compiled over the precompiled headers."""
     config = configuration(toolchain, prepared, "cuda", "fast", precompiled=precompiled)
     return torch_library.Quick(
-        compile=(*host_pass.over(config, "main"), *host_pass.headers(config, cuda=False)),
+        compile=(*host_pass.over(config, "extension"), *host_pass.headers(config, cuda=False)),
         link=tuple(halves.linked(config)),
     )

@@ -21,11 +21,22 @@ from grader.judge.variations import SECONDS, Arguments, Kind, results, variation
 from grader.records import DECIDING, Task, Workload
 from grader.sandbox import Form, Limits
 
-Own = Literal["zeros", "a constant", "a constant multiple", "half precision", "the input"]
-"""Wrong programs that need no reference."""
+Own = Literal[
+    "zeros",
+    "a constant",
+    "a constant multiple",
+    "half precision",
+    "the input",
+    "zero gradients",
+    "the upstream gradient",
+    "gradients in another order",
+]
+"""Wrong programs that need no reference; those of gradients have right results beside them."""
 KINDS: tuple[str, ...] = (*get_args(Own), *get_args(Kind))
 """All kinds of wrong programs, in the order of a table's columns."""
-TRIVIAL = frozenset({*get_args(Own), "the answer to other inputs", "a skipped part"})
+TRIVIAL = frozenset(
+    {*get_args(Own), "the answer to other inputs", "a skipped part", "the gradient for ones"}
+)
 """Wrong at any task that means something. Of the other kinds each is right at some: a sum of all its
 inputs is the same in any order."""
 
@@ -139,7 +150,44 @@ def _made_here(right: References) -> Mapping[str, Program]:
         "a constant multiple": multiple,
         "half precision": halved,
         "the input": given,
+        **{name: _with_gradients(right, change) for name, change in _GRADIENTS.items()},
     }
+
+
+Change = Callable[[tuple[Array, ...], Array], tuple[Array, ...]]
+
+
+def _with_gradients(right: References, change: Change) -> Program:
+    """Return a program of right results whose gradients are changed; nothing where none are asked, or it has no such form."""
+
+    def run(workload: Workload) -> tuple[Array, ...] | None:
+        asked, natives = workload.backward, right.expected[workload.name].native
+        count = len(asked.names) if asked else 0
+        if asked is None or not count:
+            return None
+        upstream = np.asarray(right.inputs[workload.name][-1 - asked.upstream])
+        try:
+            made = change(natives[-count:], upstream)
+        except ValueError:  # of another shape
+            return None
+        return (*natives[:-count], *made) if made else None
+
+    return run
+
+
+def _turned(gradients: tuple[Array, ...], _: Array) -> tuple[Array, ...]:
+    """Return the gradients in another order, where all have one shape."""
+    same = len({gradient.shape for gradient in gradients}) == 1 < len(gradients)
+    return (*gradients[1:], gradients[0]) if same else ()
+
+
+_GRADIENTS: Mapping[str, Change] = {
+    "zero gradients": lambda gradients, _: tuple(map(np.zeros_like, gradients)),
+    "the upstream gradient": lambda gradients, upstream: tuple(
+        _kept(np.broadcast_to(upstream, gradient.shape), gradient) for gradient in gradients
+    ),
+    "gradients in another order": _turned,
+}
 
 
 def _native_of(found: Mapping[tuple[str, str], Expected], program: str) -> Program:

@@ -27,6 +27,7 @@ Kind = Literal[
     "swapped equal dims",
     "a permuted part",
     "a parameter left out",
+    "the gradient for ones",
 ]
 MOST_INPUTS = 4
 MOST_DIMS = 4
@@ -69,6 +70,7 @@ def variations(task: Task, workload: Workload, right: References) -> Iterator[Va
     skipped = tuple(map(_skipped, given))
     if not _same(skipped, given):
         yield Variation("a skipped part", args=skipped)
+    yield from _of_ones(workload, given)
     yield from _left_out(given, others)
     yield from islice(_swapped(given, state), MOST_SWAPS)
     yield from _permuted(given)
@@ -150,6 +152,15 @@ def _some(names: Sequence[str]) -> Sequence[str]:
     """Return some of the names, from the first to the last."""
     step = max(1, -(-len(names) // MOST_PARAMETERS))
     return names[::step]
+
+
+def _of_ones(workload: Workload, given: Arguments) -> Iterator[Variation]:
+    """Yield that upstream gradients are taken for ones, where gradients are asked."""
+    asked = workload.backward
+    if asked is not None and asked.way != "without grad":
+        first = len(given) - 1 - asked.upstream
+        ones = (np.ones_like(np.asarray(value)) for value in given[first:-1])
+        yield Variation("the gradient for ones", args=(*given[:first], *ones, given[-1]))
 
 
 def _left_out(given: Arguments, others: Arguments) -> Iterator[Variation]:

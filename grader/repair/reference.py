@@ -17,6 +17,9 @@ from grader.repair.compose import UncoveredError, compose, read_graph
 from grader.repair.compose.write import Composed
 from grader.repair.families import Names, families
 from grader.repair.plain_triton import triton_code
+from grader.repair.with_gradients import gradient_task, joined
+from grader.tasks import builtin_tasks
+from grader.tasks.backward import SUFFIX
 from grader.tasks.precision import as_made
 from grader.tasks.problem import with_makers
 
@@ -42,6 +45,8 @@ def reference_fixed(
     The plain form alone where it passes, unless `both` are asked for. `in_triton` asks for that form in Triton, where there
     is one that passes.
     """
+    if task.backward:
+        return _with_gradients(task, examiner, form)
     plain = _examined(task, examiner, "plain", triton_code(task) if in_triton else None)
     if not plain.repairs:
         plain = _examined(task, examiner, "plain", reference_code(task, "plain"))
@@ -54,6 +59,21 @@ def reference_fixed(
     fast = _examined(task, examiner, "fast", code)
     found = plain.repairs + fast.repairs
     return Fixed(found, "" if found else fast.note)
+
+
+def _with_gradients(task: Task, examiner: Examiner, form: sandbox.Form) -> Fixed:
+    """Return one program of the kernels of both passes: the gradients' are composed from their formula."""
+    base = builtin_tasks().get(task.name.removesuffix(SUFFIX))
+    if base is None:
+        return Fixed(
+            note="No reference-fixed kernel: none is written for gradients of a problem file."
+        )
+    try:
+        gradients = composed(gradient_task(base), form).code
+        results = reference_code(base, "plain") or reference_code(base) or composed(base, form).code
+    except UncoveredError as error:
+        return Fixed(note=f"No reference-fixed kernel: {error}.")
+    return _examined(task, examiner, "plain", joined(base, results, gradients))
 
 
 def _examined(task: Task, examiner: Examiner, form: Form, code: str | None) -> Fixed:

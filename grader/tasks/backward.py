@@ -40,11 +40,6 @@ def _reduced(inputs: Inputs, init: tuple[JsonValue, ...]) -> Shape:
     return (*shape[:dim], *shape[dim + 1 :])
 
 
-def _kept(inputs: Inputs, init: tuple[JsonValue, ...]) -> Shape:
-    shape, dim = _shape(inputs[0]), init[0]
-    return (*shape[:dim], 1, *shape[dim + 1 :])
-
-
 def _product(*, a: int = -2, b: int = -1) -> Result:
     """Return the shape of a product that keeps these dims of its two operands."""
 
@@ -89,7 +84,6 @@ RESULTS: dict[str, Result] = {
     **dict.fromkeys(_LOSSES.split(), _number),
     "cross-entropy-loss": _number,
     "linear-cross-entropy": _number,
-    "sum-dim": _kept,
     "mean-dim": _reduced,
     "max-dim": _reduced,
     "matmul": _product(),
@@ -113,6 +107,8 @@ PARAMETERS = {
     "batch-norm": ("bn.weight", "bn.bias"),
 }
 """Parameters of a task's reference that gradients are asked by."""
+RESULTS_OF_THAT_SHAPE = {"rms-norm-residual": 2}
+"""How many results a task returns, where it isn't one."""
 CONSTANT_INPUTS = {"kl-div-loss": ("input 2",)}
 """Real inputs that no gradient is asked by."""
 
@@ -127,8 +123,10 @@ def with_backward(task: Task) -> Task | None:
         f"input {number + 1}" for number, item in enumerate(first) if is_real(item)
     ) + PARAMETERS.get(task.name, ())
     by = tuple(name for name in by if name not in CONSTANT_INPUTS.get(task.name, ()))
+    count = RESULTS_OF_THAT_SHAPE.get(task.name, 1)
     asked = [
-        _asked(work, Backward(by=by), [result(work.inputs, work.init)]) for work in _chosen(task)
+        _asked(work, Backward(by=by, upstream=count), [result(work.inputs, work.init)] * count)
+        for work in _chosen(task)
     ]
     small = min((w for w in _chosen(task) if w.role == "nominal"), key=_elements)
     return task.model_copy(
@@ -138,7 +136,7 @@ def with_backward(task: Task) -> Task | None:
             "title": f"{task.title}, with gradients",
             "workloads": (
                 *asked[:-1],
-                *_ways(small, by, [result(small.inputs, small.init)]),
+                *_ways(small, by, [result(small.inputs, small.init)] * count),
                 asked[-1],
             ),
             "prompt": f"{task.prompt} Its gradients are asked as well: by {', '.join(by)}.",

@@ -10,10 +10,10 @@ NAMES: dict[str, DType] = {"bf16": "bfloat16", "fp16": "float16"}
 """What follows a task's name, and the type of its inputs."""
 WIDE = frozenset({"large", "heavy_tailed"})
 """Distributions whose sums leave float16's range, which ends at 65504."""
-TYPED = frozenset({"paged-attention", "moe-matmul"})
+TYPED = frozenset({"attention-back", "embedding-bag", "moe-matmul", "paged-attention"})
 """Families whose kernels are written for the type that a task is asked in; those of others are for float32."""
 _NOT_IN_HALF = re.compile(
-    r"^ +for (?!expert)"  # a recurrence, whose state nobody keeps in half
+    r"^ +for (?!expert).*:$"  # a recurrence, whose state nobody keeps in half
     r"|torch\.(int8|float8)"  # what is quantised, whose ties would be everywhere
     r"|cross_entropy\("  # one number, as are the losses
     r"|topk\(|sort\("  # a choice among what is equal once it is rounded
@@ -69,19 +69,14 @@ def in_precision(task: Task, name: str) -> Task | None:
         return task.model_copy(update=cast)
     types = {item.dtype for item in task.workloads[0].inputs if isinstance(item, TensorSpec)}
     mean = task.family == "loss"  # one number, which in half is near that of almost any inputs
-    if mean or "int8" in types or "float32" not in types or _NOT_IN_HALF.search(task.reference):
+    few = any("8" in kind for kind in types)
+    if mean or few or "float32" not in types or _NOT_IN_HALF.search(task.reference):
         return None
     kept = tuple(
         _cast(work, dtype) for work in task.workloads if dtype == "bfloat16" or _fits(work)
     )
-    return task.model_copy(
-        update={
-            **cast,
-            "workloads": kept,
-            "family": task.family if task.family in TYPED else "",
-            "parameters": {},
-        }
-    )
+    typed = {} if task.family in TYPED else {"family": "", "parameters": {}}
+    return task.model_copy(update={**cast, **typed, "workloads": kept})
 
 
 def as_made(reference: str, precision: DType | None) -> str:

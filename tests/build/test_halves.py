@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from grader.build import on_demand
 from grader.build.driver import halves
 from grader.build.driver.config import Config
+from grader.build.precompile import HALVES
 from grader.build.prepare import Prepared
 from grader.build.toolchain import Toolchain
 
@@ -88,21 +89,35 @@ def prepared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., P
     return make
 
 
-OLD = 'load_inline(extra_cflags=["-D_GLIBCXX_USE_CXX11_ABI=0"])'
+START = "from torch.utils.cpp_extension import load_inline\nload_inline('m', "
+DECLARED = f"{START}'torch::Tensor f(torch::Tensor x, int n);')"
+DEFINED = f"{START}'torch::Tensor f(torch::Tensor x) {{ return x; }}')"
+OLD = f"{DECLARED}  # -D_GLIBCXX_USE_CXX11_ABI=0"
 
 
-def test_what_few_builds_need_is_made_once(prepared: Callable[..., Prepared]) -> None:
+@pytest.mark.parametrize(
+    ("code", "more"),
+    [
+        (DECLARED, ()),
+        ("import triton", ()),
+        (OLD, ("main_old_abi",)),
+        (DEFINED, ("main",)),
+        (START + "text)", ("main",)),
+    ],
+)
+def test_what_few_builds_need_is_made_once(
+    code: str, more: tuple[str, ...], prepared: Callable[..., Prepared]
+) -> None:
     calls: list[str] = []
-    plain = prepared(("types", "main"), True, calls)
-    assert on_demand.prepared_for(plain, "load_inline()") is plain
+    plain = prepared(HALVES, True, calls)
     for _ in range(2):
-        assert on_demand.prepared_for(plain, OLD).precompiled == ("types", "main", "main_old_abi")
-    assert calls == ["main_old_abi"]
+        assert on_demand.prepared_for(plain, code).precompiled == HALVES + more
+    assert tuple(calls) == more
 
 
 def test_what_clang_can_not_make_is_asked_once(prepared: Callable[..., Prepared]) -> None:
     calls: list[str] = []
-    plain = prepared(("types", "main"), False, calls)
+    plain = prepared(HALVES, False, calls)
     for _ in range(2):
         assert on_demand.prepared_for(plain, OLD) == plain
     assert calls == ["main_old_abi"]

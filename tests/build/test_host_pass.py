@@ -52,11 +52,9 @@ def test_the_abi_that_an_older_torch_names_is_the_precompiled_one(tmp_path: Path
         pytest.skip("no compilers, or no clang, on this machine")
     config = configuration(toolchain, prepare(toolchain).folder, "sim", "fast")
     source, made = tmp_path / "main.cpp", tmp_path / "main.o"
-    source.write_text(
-        "#include <torch/extension.h>\nint rows(torch::Tensor x) { return x.size(0); }\n"
-    )
+    source.write_text("#include <torch/extension.h>\ntorch::Tensor same(torch::Tensor x);\n")
     command = parse([host_pass.PRESENT_ABI, "-std=c++20", "-c", str(source), "-o", str(made)])
     assert host_pass.unsuited(config, command, [("-std", config.standard)]) == ""
-    assert host_pass.cpp_object(config, command).ok
+    assert host_pass.cpp_object(config, command, source.read_text(), tmp_path).ok
     other = parse(["-D_GLIBCXX_USE_CXX11_ABI=2", "-c", str(source), "-o", str(made)])
     assert "changes what is precompiled" in host_pass.unsuited(config, other, [])

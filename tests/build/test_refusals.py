@@ -31,10 +31,10 @@ def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_only_a_later_guest_is_told(scratch: Path) -> None:
     call = ("nvcc fast", ["-c", "cuda.cu"], ["cuda.cu"])
-    refusals.of(*call).note("what nvcc said")
-    assert refusals.of(*call).text() is None, "the same guest may have fixed what it includes"
+    refusals.Refusal(*call).note("what nvcc said")
+    assert refusals.Refusal(*call).text() is None, "the same guest may have fixed what it includes"
     artifact.set_aside(scratch)
-    assert refusals.of(*call).text() == "what nvcc said"
+    assert refusals.Refusal(*call).text() == "what nvcc said"
     assert not list((scratch / "extensions").iterdir()), "it is handed on no further"
 
 
@@ -48,15 +48,15 @@ def test_only_a_later_guest_is_told(scratch: Path) -> None:
 def test_another_call_is_another_question(
     scratch: Path, other: tuple[str, list[str], list[str]]
 ) -> None:
-    refusals.of("nvcc fast", ["-c", "cuda.cu"], ["cuda.cu"]).note("no")
+    refusals.Refusal("nvcc fast", ["-c", "cuda.cu"], ["cuda.cu"]).note("no")
     artifact.set_aside(scratch)
-    assert refusals.of(*other).text() is None
+    assert refusals.Refusal(*other).text() is None
     Path("cuda.cu").write_text("another text")
-    assert refusals.of("nvcc fast", ["-c", "cuda.cu"], ["cuda.cu"]).text() is None
+    assert refusals.Refusal("nvcc fast", ["-c", "cuda.cu"], ["cuda.cu"]).text() is None
 
 
 def test_a_call_that_goes_well_in_the_end_is_no_refusal(scratch: Path) -> None:
-    refusal = refusals.of("nvcc fast", ["-c", "cuda.cu"], ["cuda.cu"])
+    refusal = refusals.Refusal("nvcc fast", ["-c", "cuda.cu"], ["cuda.cu"])
     refusal.note("no")
     refusal.forget()
     artifact.set_aside(scratch)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-import tempfile
 from pathlib import Path
 
-from grader.build.driver import absent, conditions, halves, host_pass, stock
+from grader.build.driver import absent, conditions, halves, host_pass
 from grader.build.driver.command import Command
 from grader.build.driver.config import Config
-from grader.build.driver.tools import STOCK_WAY, Outcome, run, say, trace
+from grader.build.driver.tools import STOCK_WAY, Outcome, run, say, scratch, trace
 
 _CUDA_LIBRARIES = {
     "c10_cuda", "torch_cuda", "cudart", "cudart_static", "cudadevrt", "cuda", "nvrtc",
@@ -26,17 +25,22 @@ def compile_cpp(config: Config, command: Command) -> int:
     text = Path(command.sources[0]).read_text("utf-8", "replace")
     reason = _unsuited(config, command, text)
     if not reason:
-        outcome = host_pass.cpp_object(config, command)
+        with scratch() as folder:
+            outcome = host_pass.cpp_object(config, command, text, folder)
         if outcome.ok:
             return 0
         if config.mode in {"draft", "exact"}:
             say(outcome.text)
             return outcome.code
+        from grader.build.driver import stock
+
         refused = stock.decide_cpp(config, command, text, outcome.text)
         if refused is not None:
             say(refused.text)
             return refused.code
         reason = f"clang failed: {outcome.text[:2000]}"
+    from grader.build.driver import stock
+
     say(STOCK_WAY)
     trace(f"stock way: {reason}")
     return stock.plain_cpp(config, command)
@@ -47,6 +51,8 @@ def _unsuited(config: Config, command: Command, text: str) -> str:
         return "asked for, or no clang"
     if not _FIRST.match(text):
         return "the file does not start with load_inline's include"
+    if (header := host_pass.cpp_header(command, text)) not in config.precompiled:
+        return f"{header} is not precompiled"
     if name := conditions.asked(command, text):
         return f"the text asks for {name}"
     return host_pass.unsuited(config, command, command.options)
@@ -64,10 +70,10 @@ def link(config: Config, command: Command) -> int:
             arguments += [*config.libraries, *(f"-Wl,-rpath,{folder}" for folder in folders)]
     elif config.cudart:
         arguments = [config.cudart if a == "-lcudart" else a for a in arguments]
-    with tempfile.TemporaryDirectory(prefix="kg") as folder:
+    with scratch() as folder:
         if config.device == "sim":
-            arguments += absent.stand_ins(config, command.sources, Path(folder))
-        outcome = _link(config, command, arguments, Path(folder))
+            arguments += absent.stand_ins(config, command.sources, folder)
+        outcome = _link(config, command, arguments, folder)
     say(outcome.text)
     return outcome.code
 

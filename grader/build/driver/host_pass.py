@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from grader.build.driver import binding
 from grader.build.driver.blank import blank_device_bodies, tokens
 from grader.build.driver.command import Command
 from grader.build.driver.config import Config
@@ -42,16 +43,16 @@ OLD_ABI = "-D_GLIBCXX_USE_CXX11_ABI=0"
 """A habit of answers since torch wheels had that ABI; it has a precompiled header of its own."""
 
 
-def cpp_header(command: Command) -> str:
+def cpp_header(command: Command, text: str) -> str:
     """Return which precompiled header a C++ file takes."""
-    return "main_old_abi" if OLD_ABI in command.defines else "main"
+    if OLD_ABI in command.defines:
+        return "main_old_abi"
+    return "extension" if binding.only_declares(text) else "main"
 
 
 def unsuited(config: Config, command: Command, flags: list[tuple[str, str | None]]) -> str:
     """Say why the precompiled headers can't serve this call; empty if they can."""
     conditions = set(config.read_json("conditions.json"))
-    if OLD_ABI in command.defines and cpp_header(command) not in config.precompiled:
-        return f"{OLD_ABI} changes what is precompiled"
     for define in command.defines:
         name = define[2:].partition("=")[0].partition("(")[0]
         if define in (OLD_ABI, PRESENT_ABI) or _PYBIND_ABI.match(define):
@@ -126,11 +127,15 @@ def cuda_object(
     return run(arguments)
 
 
-def cpp_object(config: Config, command: Command) -> Outcome:
+def cpp_object(config: Config, command: Command, text: str, folder: Path) -> Outcome:
     """Compile a C++ file that starts with torch/extension.h."""
-    source = Path(command.sources[0]).resolve()
+    source, header = Path(command.sources[0]).resolve(), cpp_header(command, text)
+    if header == "extension":
+        named = f'#line 1 "{source}"\n' + binding.with_docs_of_one_type(text)
+        source = folder / "main.cpp"
+        source.write_text(named, "utf-8")
     arguments = [
-        *over(config, cpp_header(command)),
+        *over(config, header),
         *_defines(command),
         *_includes(config, command, cuda=False, face=config.device == "sim"),
         "-c",
@@ -143,7 +148,8 @@ def cpp_object(config: Config, command: Command) -> Outcome:
 
 def over(config: Config, header: str) -> list[str]:
     """Return the start of a call of clang's for a C++ file over a precompiled header."""
-    return [*common(config), "-x", "c++", "-include-pch", config.path(f"{header}.pch")]
+    defines = CUDA_DEFINES if header == "extension" else []
+    return [*common(config), "-x", "c++", *defines, "-include-pch", config.path(f"{header}.pch")]
 
 
 def common(config: Config) -> list[str]:

@@ -11,7 +11,7 @@ from grader.build.driver import refusals
 from grader.build.driver.command import Command, RefusedError, parse, refuse
 from grader.build.driver.config import Config
 from grader.build.driver.older import in_todays_words
-from grader.build.driver.tools import CANNOT_RUN, STOCK_WAY, UNABLE, say, trace
+from grader.build.driver.tools import CANNOT_RUN, STOCK_WAY, UNABLE, say, scratch, trace
 
 
 def main(arguments: list[str]) -> int:
@@ -40,7 +40,7 @@ def main(arguments: list[str]) -> int:
 
 def _compile(config: Config, command: Command, role: str) -> int:
     """Compile a file, unless an earlier guest was refused the same."""
-    refusal = refusals.of(f"{role} {config.mode}", command.arguments, command.sources)
+    refusal = refusals.Refusal(f"{role} {config.mode}", command.arguments, command.sources)
     known = refusal.text()
     if known is not None:
         say(known)
@@ -71,8 +71,6 @@ def _compiled(config: Config, command: Command, role: str) -> int:
 
 def _plainly(config: Config, command: Command, role: str) -> int:
     """Leave a file that our own way fails at to the stock compilers."""
-    import tempfile
-
     from grader.build.driver import stock
 
     say(STOCK_WAY)
@@ -80,8 +78,8 @@ def _plainly(config: Config, command: Command, role: str) -> int:
         if role != "nvcc":
             return stock.plain_cpp(config, command)
         text = Path(command.sources[0]).read_text("utf-8", "replace")
-        with tempfile.TemporaryDirectory(prefix="kg") as folder:
-            return stock.compile_cuda(config, command, text, Path(folder))
+        with scratch() as folder:
+            return stock.compile_cuda(config, command, text, folder)
     except Exception as error:  # noqa: BLE001 - likewise
         say(f"{UNABLE} the driver: {error!r}")
         return CANNOT_RUN

@@ -6,15 +6,15 @@ What the quick compilers refuse of a draft has failed: no other is asked.
 from __future__ import annotations
 
 import re
-import tempfile
-from concurrent.futures import ThreadPoolExecutor
+import threading
 from pathlib import Path
+from typing import Any
 
-from grader.build.driver import conditions, device_pass, host_pass, stock
+from grader.build.driver import conditions, device_pass, host_pass
 from grader.build.driver.blank import has_device_lambda
 from grader.build.driver.command import Command
 from grader.build.driver.config import Config
-from grader.build.driver.tools import STOCK_WAY, say, trace
+from grader.build.driver.tools import STOCK_WAY, say, scratch, trace
 
 _UNSUITED = {
     "-rdc",
@@ -33,8 +33,7 @@ def compile_cuda(config: Config, command: Command) -> int:
     source = Path(command.sources[0])
     text = source.read_text("utf-8", "replace")
     _depend(command)
-    with tempfile.TemporaryDirectory(prefix="kg") as name:
-        folder = Path(name)
+    with scratch() as folder:
         reason = _unsuited(config, command, text)
         if reason:
             return _stock_way(config, command, text, folder, reason)
@@ -59,10 +58,11 @@ def _unsuited(config: Config, command: Command, text: str) -> str:
 
 def _quick(config: Config, command: Command, text: str, folder: Path) -> int:
     """Device and host pass side by side, then ptxas; the stock compilers decide each failure."""
-    with ThreadPoolExecutor(1) as pool:
-        host = pool.submit(_host, config, command, text, folder)
+    with _HostPass(config, command, text, folder) as host:
         outcome, ptx = device_pass.over_stub(config, command, text, folder)
         if not outcome.ok and config.mode not in {"draft", "exact"}:
+            from grader.build.driver import stock
+
             outcome, ptx = stock.decide_device(
                 config, command, text, folder, outcome, lambda: host.result()[1]
             )
@@ -75,6 +75,8 @@ def _quick(config: Config, command: Command, text: str, folder: Path) -> int:
         say(refusal)
         return 1
     if names is None:
+        from grader.build.driver import stock
+
         say(STOCK_WAY)
         trace("stock way: clang refuses the host code")
         refused = stock.decide_host(config, command, text, folder)
@@ -93,9 +95,40 @@ def _quick(config: Config, command: Command, text: str, folder: Path) -> int:
 
 
 def _stock_way(config: Config, command: Command, text: str, folder: Path, reason: str) -> int:
+    from grader.build.driver import stock
+
     say(STOCK_WAY)
     trace(f"stock way: {reason}")
     return stock.compile_cuda(config, command, text, folder)
+
+
+class _HostPass(threading.Thread):
+    """The host pass beside the device pass."""
+
+    def __init__(self, *asked: Any) -> None:
+        super().__init__()
+        self._asked = asked
+        self._failure: BaseException | None = None
+
+    def __enter__(self) -> _HostPass:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.join()
+
+    def run(self) -> None:
+        try:
+            self._made = _host(*self._asked)
+        except BaseException as error:  # noqa: BLE001 - raised again where the result is asked for
+            self._failure = error
+
+    def result(self) -> tuple[set[str] | None, str]:
+        """Wait for it; return the kernels that its object registers, None if clang refuses, and why."""
+        self.join()
+        if self._failure:
+            raise self._failure
+        return self._made
 
 
 def _host(config: Config, command: Command, text: str, folder: Path) -> tuple[set[str] | None, str]:

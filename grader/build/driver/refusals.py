@@ -6,7 +6,6 @@ program says of itself here can only make its own build fail, which it can anywa
 
 from __future__ import annotations
 
-import hashlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,44 +15,47 @@ from grader.build.driver.tools import LOG
 VARIABLE = "KERNEL_GRADER_REFUSALS"
 """Environment variable with the guest's scratch folder."""
 FOLDER = "refused"
-"""In the scratch folder what an earlier guest handed over; in its `extensions` what is handed on."""
+"""In the scratch folder: what an earlier guest handed over."""
+HANDED_ON = f"extensions/{FOLDER}"
+"""Likewise: what later guests get."""
 
 
 @dataclass(frozen=True)
 class Refusal:
-    """One compiler call: what is known of it, and where it is noted."""
+    """One compiler call: by compilers, arguments, and what its sources hold."""
 
-    known: Path | None
-    noted: Path | None
+    kind: str
+    call: list[str]
+    sources: list[str]
 
     def text(self) -> str | None:
         """Return what the compilers said in an earlier guest; None where they were not asked."""
-        if self.known is None or not self.known.is_file():
-            return None
-        return self.known.read_text("utf-8", "replace")
+        known = self._path(FOLDER)
+        return known.read_text("utf-8", "replace") if known and known.is_file() else None
 
     def note(self, text: str) -> None:
         """Note what they said, for later guests."""
-        if self.noted is not None:
-            self.noted.parent.mkdir(parents=True, exist_ok=True)
-            self.noted.write_text(text, "utf-8")
+        if VARIABLE in os.environ:
+            Path(os.environ[VARIABLE], HANDED_ON).mkdir(parents=True, exist_ok=True)
+        if noted := self._path(HANDED_ON):
+            noted.write_text(text, "utf-8")
 
     def forget(self) -> None:
         """Take the note back: the same call went well when it was tried again."""
-        if self.noted is not None:
-            self.noted.unlink(missing_ok=True)
+        if noted := self._path(HANDED_ON):
+            noted.unlink(missing_ok=True)
 
+    def _path(self, name: str) -> Path | None:
+        """Return where the call's note would be in this folder of the guest's; None where there is no folder."""
+        folder = Path(os.environ.get(VARIABLE, "/nonexistent"), name)
+        if not folder.is_dir():  # the most frequent case by far
+            return None
+        import hashlib
 
-def of(kind: str, call: list[str], sources: list[str]) -> Refusal:
-    """Return the refusal of a call, by compilers, arguments, and what its sources hold."""
-    scratch = os.environ.get(VARIABLE)
-    if not scratch:
-        return Refusal(None, None)
-    content = hashlib.sha256(repr([kind, call, str(Path.cwd())]).encode())
-    for source in sources:
-        content.update(Path(source).read_bytes())
-    name = f"{content.hexdigest()[:40]}.log"
-    return Refusal(Path(scratch, FOLDER, name), Path(scratch, "extensions", FOLDER, name))
+        content = hashlib.sha256(repr([self.kind, self.call, str(Path.cwd())]).encode())
+        for source in self.sources:
+            content.update(Path(source).read_bytes())
+        return folder / f"{content.hexdigest()[:40]}.log"
 
 
 def said_since(start: int) -> str:

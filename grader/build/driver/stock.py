@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,7 +10,7 @@ from grader.build.driver import conditions, device_pass, stub
 from grader.build.driver.command import Command
 from grader.build.driver.config import Config
 from grader.build.driver.confirm import agreed, sure
-from grader.build.driver.tools import STOCK_WAY, Outcome, run, say, trace
+from grader.build.driver.tools import STOCK_WAY, Outcome, run, say, scratch, trace
 
 _HEAVY = re.compile(r"\bPYBIND11|\bpybind11\b|\bpy::|torch::(?:nn|optim|jit|data|autograd)\b")
 """What only the full torch/extension.h has."""
@@ -77,9 +76,9 @@ def compile_cuda(config: Config, command: Command, text: str, folder: Path) -> i
 
 def decide_cpp(config: Config, command: Command, text: str, clang: str) -> Outcome | None:
     """Return g++'s refusal over our stub of torch, where it is sure; else None."""
-    with tempfile.TemporaryDirectory(prefix="kg") as folder:
+    with scratch() as folder:
         # As system headers: an error in a macro of theirs is told where the file uses it.
-        flags = stub.write(config, text, Path(folder))
+        flags = stub.write(config, text, folder)
         includes = [re.sub(r"^-I", "-isystem", flag) for flag in flags]
         call = [config.gxx, *includes, *command.arguments, "-fsyntax-only", "-w"]
         outcome = run(call)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -54,6 +56,20 @@ def run(arguments: list[str], *, env: dict[str, str] | None = None) -> Outcome:
     wall, cpu = time.monotonic() - started, used.ru_utime + used.ru_stime
     trace(f"{wall:.2f} s, {cpu:.2f} s of CPU: {Path(arguments[0]).name} -> {code}")
     return Outcome(code, text)
+
+
+@contextlib.contextmanager
+def scratch() -> Iterator[Path]:
+    """Yield a folder for files that compilers hand on; importing `tempfile` takes longer than a driver's own work."""
+    folder = Path(os.environ.get("TMPDIR", "/tmp"), f"kg{os.getpid()}-{time.monotonic_ns()}")  # noqa: S108
+    folder.mkdir(0o700)
+    try:
+        yield folder
+    finally:
+        with contextlib.suppress(OSError):
+            for path in folder.iterdir():
+                path.unlink()
+            folder.rmdir()
 
 
 def trace(line: str) -> None:

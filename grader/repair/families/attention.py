@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from grader.records import Task
-from grader.repair.families.family import Draft, Family, Text
+from grader.repair.families.family import Draft, Family, Text, element
 
 IDEA = (
     "The scores are never written to memory: a block keeps the running maximum and sum of its queries' softmax\n"
@@ -42,7 +42,7 @@ def forward(self, Q: torch.Tensor, K: torch.Tensor, V: torch.Tensor) -> torch.Te
 
 def _attention_back(task: Task) -> Draft:
     body = WINDOW_BODY if task.parameters.get("window") else CAUSAL_BODY
-    return Draft(None, Text("plain/attention_back.cu.jinja", BACK_IDEA, body))
+    return Draft(None, Text("plain/attention_back.cu.jinja", BACK_IDEA, body, element(task)))
 
 
 FAMILIES = (Family("attention", _attention), Family("attention-back", _attention_back))

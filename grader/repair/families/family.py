@@ -39,6 +39,14 @@ class Text:
     values: Values = field(default_factory=dict)
 
 
+_ELEMENTS = {None: "float", "bfloat16": "c10::BFloat16", "float16": "c10::Half"}
+
+
+def element(task: Task) -> Values:
+    """Return the value of a template for any of them: the type in C++ that the task is asked in."""
+    return {"type": _ELEMENTS[task.precision]}
+
+
 @dataclass(frozen=True)
 class Draft:
     """A task's kernel in both forms, or in one."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from grader.records import Task
-from grader.repair.families.family import Draft, Family, Text
+from grader.repair.families.family import Draft, Family, Text, element
 
 HISTOGRAM = Text(
     "plain/histogram.cu.jinja",
@@ -43,12 +44,16 @@ def forward(self, logits: torch.Tensor):
 )
 
 
+def _bag(task: Task) -> Draft:
+    return Draft(fast=None, plain=replace(BAG, values=element(task)))
+
+
 def _of(text: Text) -> Callable[[Task], Draft]:
     return lambda _task: Draft(fast=None, plain=text)
 
 
 FAMILIES = (
     Family("histogram", _of(HISTOGRAM)),
-    Family("embedding-bag", _of(BAG)),
+    Family("embedding-bag", _bag),
     Family("gating", _of(GATING)),
 )

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from grader.records import Task
-from grader.repair.families.family import Draft, Family, Text
+from grader.repair.families.family import Draft, Family, Text, element
 
-TYPES = {None: "float", "bfloat16": "c10::BFloat16", "float16": "c10::Half"}
 QUANTISED: Mapping[str, Mapping[str, object]] = {
     "int8": {"fp8": "", "most": "127.0f", "cell": "int8_t", "dtype": "torch::kInt8"},
     "fp8": {"fp8": "__NV_E4M3", "most": "448.0f", "cell": "uint8_t", "dtype": "torch::kFloat8_e4m3fn"},
@@ -49,7 +48,7 @@ def _plain(
 def _typed(template: str, idea: str, arguments: str) -> Callable[[Task], Draft]:
     """Return what writes a kernel for the type that the task is asked in."""
     body = _forward(arguments)
-    return lambda task: _plain(template, idea, body, {"type": TYPES[task.precision]})
+    return lambda task: _plain(template, idea, body, element(task))
 
 
 def _alike(template: str, idea: str, body: str) -> Callable[[Task], Draft]:

@@ -14,7 +14,6 @@ from grader.source.analysis.walks import Case, cases, task_inputs
 from grader.source.code_edits import fix
 from grader.source.cuda_code import text
 from grader.source.flow import Access, Walk
-from grader.source.flow.trace import Care
 from grader.source.flow.tree import Binary, Call, Items
 
 
@@ -36,7 +35,7 @@ def _rest(case: Case) -> tuple[Access, int, int] | None:
     grid = case.launch.grid
     if (case.sizes.real and not case.sizes.complete) or grid[1:] != (1, 1):
         return None
-    block, care = _block(case)
+    block = case.walk
     stores = [a for a in block.accesses if a.kind != "load" and not block.stopped]
     if not stores or any(a.loops or a.kind == "atomic" for a in stores):
         return None
@@ -48,7 +47,7 @@ def _rest(case: Case) -> tuple[Access, int, int] | None:
         numel = tensor.numel if tensor is not None else None
         writers = sum(
             1
-            for other in case.flow.walks(case.sizes, care)
+            for other in case.flow.walks(case.sizes)
             for r in other.regions
             if r.tensor is tensor and (r.stores or r.escaped or other.stopped)
         )
@@ -81,13 +80,6 @@ def _tops(case: Case, block: Walk) -> dict[int, tuple[Access, int]] | None:
         if id(tensor) not in tops or top > tops[id(tensor)][1]:
             tops[id(tensor)] = (access, top)
     return tops
-
-
-def _block(case: Case) -> tuple[Walk, Care]:
-    """Return the walk of the first block; of sizes that no other rule asks for, its stores only."""
-    alone = case.sizes.name.startswith("odd") and not case.flow.cooperates(case.kernel)
-    care = Care.STORES if alone else case.care
-    return case.flow.walk(case.launch, care), care
 
 
 def _of_both(case: Case, block: Walk) -> Iterator[Access]:

@@ -10,7 +10,6 @@ from grader.source import Source
 from grader.source.analysis.host_code import grid_node, origin, resolve
 from grader.source.analysis.walks import Case, cases
 from grader.source.flow import Tensor
-from grader.source.flow.trace import Care
 from grader.source.flow.tree import Items, Number
 
 MANY = 100_000
@@ -50,7 +49,7 @@ def _tiny(case: Case) -> str:
     few = case.walk.threads <= 64 and turns <= 1 if case.sizes.real else spread
     if not loads or not few or (case.sizes.real and _blocks(case) < MANY):
         return ""
-    barriers = case.flow.walk(case.launch, Care.BOUNDS).barriers
+    barriers = case.walk.barriers
     if barriers < 2:
         return ""
     count = (

@@ -77,7 +77,7 @@ void Runner::call_function(Warp& w, const CallSite& site, u32 number, u32 functi
         }
         Frame f{next, caller_index, number, 0};
         if (caller.recursive) {
-            if (c_.watcher) c_.watcher->give_up("recursion");
+            if (c_.watcher) c_.watcher->give_up("recursive calls");
             const size_t before = w.saved[l].size();
             for (auto [slot, words] : caller.places) {
                 const u32* at = w.reg + size_t(slot) * warp_lanes + size_t(l) * words;

@@ -1,7 +1,7 @@
 // Who looks at every instruction of a run that asks for it: provenance.hpp and exact.hpp.
 #pragma once
 
-#include "core.hpp"
+#include "access.hpp"
 
 namespace kgsim {
 
@@ -19,6 +19,10 @@ public:
     virtual void left_out(Ctx& c, const Insn& i) = 0;
     // A function is called, or returns: bytes of a thread's frame are copied.
     virtual void passed(Block& block, u64 to, u64 from, u32 bytes) = 0;
+    // What tensor-core instructions read and write, element by element: `kept` ends what a register was fetched from.
+    virtual void fetched(const Ctx&, const Insn&, const Addresses&, u32) {}
+    virtual void kept(Ctx&, const Insn&, u32) {}
+    virtual void stored(Ctx&, const Insn&, const Addresses&, u32, u32) {}
     // What it can't see through.
     virtual void give_up(const char* why) = 0;
 };

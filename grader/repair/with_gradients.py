@@ -1,0 +1,146 @@
+"""The reference-fixed kernel of a task with gradients: one program of the kernels for both passes."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Sequence
+
+from grader.records import Task, TensorSpec
+from grader.repair.compose import UncoveredError
+from grader.repair.gradient_formulas import FORMULAS
+from grader.tasks.backward import PARAMETERS, with_backward
+
+_FUNCTION = '''
+class {name}(torch.autograd.Function):
+    """The kernels of both passes as one function of torch's."""
+
+    @staticmethod
+    def forward(ctx, model, {arguments}):
+        ctx.model, ctx.plain = model, ({plain})
+        ctx.save_for_backward({tensors})
+        return model.results({inputs})
+
+    @staticmethod
+    def backward(ctx, {upstream}):
+        {tensors}, = ctx.saved_tensors
+        {unpacked}
+        {found} = ctx.model.gradients({arguments}, {upstream})
+        return None, {returned}
+
+
+class ModelNew(nn.Module):
+    def __init__(self, *arguments):
+        super().__init__()
+        self.results = Results(*arguments)
+        self.gradients = Gradients(*arguments)
+        for name, layer in self.results.named_children():
+            setattr(self.gradients, name, layer)  # the same weights
+
+    def forward(self, {inputs}):
+        return {name}.apply(self, {given})
+'''
+
+
+def gradient_reference(task: Task) -> str:
+    """Return the text of a module that computes a built-in task's gradients by its formula."""
+    tree = ast.parse(task.reference)
+    model = next(n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == "Model")
+    forward = next(n for n in model.body if isinstance(n, ast.FunctionDef) and n.name == "forward")
+    names = ", ".join(("self", *_arguments(forward), *_weights(task), *_upstream(task)))
+    body = "\n".join(f"        {line}" for line in FORMULAS[task.name].strip().split("\n"))
+    lines = task.reference.splitlines()[: forward.lineno - 1]
+    return "\n".join((*lines, f"    def forward({names}):", body, ""))
+
+
+def gradient_task(task: Task) -> Task:
+    """Return a built-in task's gradients as a task of their own, as they are traced: all it takes are inputs."""
+    asked = with_backward(task)
+    if asked is None or task.name not in FORMULAS:
+        raise UncoveredError(f"no formula for the gradients of {task.name}")
+    first = asked.workloads[0]
+    count = 1 + (first.backward.upstream if first.backward else 0)
+    plain, upstream = first.inputs[:-count], first.inputs[-count:-1]
+    like = plain[0].shape if isinstance(plain[0], TensorSpec) else ()
+    shape = like[1:] if task.name == "layer-norm" else like[1:2]
+    weights = tuple(TensorSpec(shape=shape) for _ in _weights(task))
+    traced = first.model_copy(update={"inputs": (*plain, *weights, *upstream)})
+    return task.model_copy(
+        update={
+            "name": f"{task.name}-gradients",
+            "reference": gradient_reference(task),
+            "workloads": (traced,),
+        }
+    )
+
+
+def joined(task: Task, results: str, gradients: str) -> str:
+    """Return one program whose `ModelNew` has the results of one and the gradients of the other."""
+    asked = with_backward(task)
+    first = asked.workloads[0].backward if asked else None
+    by = first.by if first else ()
+    inputs = _arguments(_forward(task))
+    weights, upstream = _weights(task), _upstream(task)
+    tensors = [*(inputs[k] for k in _tensors(task)), *weights]
+    plain = [name for name in inputs if name not in tensors]
+    arguments = [*inputs, *weights]
+    position = {f"input {k + 1}": name for k, name in enumerate(inputs)}
+    position |= dict(zip(PARAMETERS.get(task.name, ()), weights, strict=True))
+    found = {position[one]: f"by_{position[one]}" for one in by}
+    text = _FUNCTION.format(
+        name="WithGradients",
+        arguments=", ".join(arguments),
+        plain="".join(f"{name}, " for name in plain),
+        unpacked="".join(f"{name}, " for name in plain) + ("= ctx.plain" if plain else "")
+        or "pass",
+        tensors=", ".join(tensors),
+        inputs=", ".join(inputs),
+        upstream=", ".join(upstream),
+        found=", ".join(found.values()),
+        returned=", ".join(found.get(name, "None") for name in arguments),
+        given=", ".join(
+            [*inputs, *(f"self.results.{one}" for one in PARAMETERS.get(task.name, ()))]
+        ),
+    )
+    text = text.replace("        pass\n", "")
+    parts = (_part(results, "Results", ""), _part(gradients, "Gradients", "_BACKWARD"))
+    imports = dict.fromkeys(line for lines, _ in parts for line in lines)
+    title = f'"""{task.title}, with gradients: reference-fixed kernel.\n\nA kernel for each pass, joined by a torch.autograd.Function.\n"""'
+    return "\n\n".join(
+        (title, "\n".join(imports), *(body for _, body in parts), text.strip() + "\n")
+    )
+
+
+def _part(program: str, name: str, suffix: str) -> tuple[list[str], str]:
+    """Return a program's imports and the rest of it, with its module and its texts under other names."""
+    tree, lines = ast.parse(program), program.splitlines()
+    kept = [n for n in tree.body if not isinstance(n, ast.Import | ast.ImportFrom)]
+    kept = kept[1:] if ast.get_docstring(tree) else kept
+    imports = [ast.unparse(n) for n in tree.body if isinstance(n, ast.Import | ast.ImportFrom)]
+    body = "\n\n".join("\n".join(lines[n.lineno - 1 : n.end_lineno]) for n in kept)
+    return imports, re.sub(
+        r"\b(CUDA|CPP)\b(?=\s*=|,)", rf"\1{suffix}", body.replace("ModelNew", name)
+    )
+
+
+def _forward(task: Task) -> ast.FunctionDef:
+    found = (n for n in ast.walk(ast.parse(task.reference)) if isinstance(n, ast.FunctionDef))
+    return next(n for n in found if n.name == "forward")
+
+
+def _arguments(forward: ast.FunctionDef) -> list[str]:
+    return [argument.arg for argument in forward.args.args[1:]]
+
+
+def _weights(task: Task) -> list[str]:
+    return [name.rsplit(".", 1)[-1] for name in PARAMETERS.get(task.name, ())]
+
+
+def _upstream(task: Task) -> Sequence[str]:
+    asked = with_backward(task)
+    first = asked.workloads[0].backward if asked else None
+    return ["upstream", *(f"upstream_{k + 2}" for k in range((first.upstream if first else 1) - 1))]
+
+
+def _tensors(task: Task) -> list[int]:
+    return [k for k, item in enumerate(task.workloads[0].inputs) if hasattr(item, "shape")]
