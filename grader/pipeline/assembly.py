@@ -128,7 +128,9 @@ def _for_want_of_a_task(choice: TaskChoice, verdict: Verdict) -> Verdict:
     """Return the verdict with why no task was found, and what helps."""
     if verdict.status != "no_task" or not choice.reason:
         return verdict
-    return judge.noted(verdict, (choice.reason, "`--task NAME`, or `task` in its record, names one"))
+    return judge.noted(
+        verdict, (choice.reason, "`--task NAME`, or `task` in its record, names one")
+    )
 
 
 def _notes(prepared: Prepared, outcome: Outcome) -> tuple[str, ...]:
