@@ -1,4 +1,4 @@
-"""Wrong programs whose cause is known: seeded defects, and answers written as models write them; two halves."""
+"""Wrong programs whose cause is known: seeded defects, and answers written as models write them; three parts."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ class Wrong:
     lines: frozenset[int]
     written: bool
     """Whether it was written as an answer, and not made from a right one."""
+    half: int
+    """1: what rules are tuned on; 2: what they were measured on, and since then tuned; 3: written later, CUDA and Triton."""
 
     @property
     def task(self) -> str:
@@ -35,16 +37,16 @@ class Wrong:
         """In which it comes, so that the first so many are a sample of all."""
         return hashlib.sha256(self.name.encode()).hexdigest()[2:]
 
-    @property
-    def half(self) -> int:
-        """1: what rules are tuned on; 2: what they are measured on."""
-        return 1 + hashlib.sha256(self.name.encode()).digest()[0] % 2
-
 
 def wrong_programs() -> Iterator[Wrong]:
     """Yield all of them, in a fixed order."""
     yield from _seeded()
-    yield from _answers()
+    yield from _answers("answers.txt")
+    yield from _answers("third.txt", half=3)
+
+
+def _half(name: str) -> int:
+    return 1 + hashlib.sha256(name.encode()).digest()[0] % 2
 
 
 def _seeded() -> Iterator[Wrong]:
@@ -54,7 +56,8 @@ def _seeded() -> Iterator[Wrong]:
         seen[name] = seen.get(name, 0) + 1
         right = (KERNELS / f"{kernel}.py").read_text("utf-8")
         code = _replaced(right, old, new)
-        yield Wrong(f"{name}-{seen[name]}", kind, code, _changed(right, code), written=False)
+        name = f"{name}-{seen[name]}"
+        yield Wrong(name, kind, code, _changed(right, code), written=False, half=_half(name))
 
 
 def _replaced(code: str, old: str, new: str) -> str:
@@ -72,17 +75,18 @@ def _changed(right: str, wrong: str) -> frozenset[int]:
     return frozenset(n for _, _, _, j1, j2 in changed for n in range(j1 + 1, max(j2, j1 + 1) + 1))
 
 
-def _answers() -> Iterator[Wrong]:
+def _answers(file: str, half: int = 0) -> Iterator[Wrong]:
     """Yield the answers; each says its task, its kind of defect and a text that only the cause's line has."""
-    for part in (FOLDER / "answers.txt").read_text("utf-8").split("=== ")[1:]:
+    for part in (FOLDER / file).read_text("utf-8").split("=== ")[1:]:
         head, _, text = part.partition("\n")
         name, task, kind, cause = (word.strip() for word in head.split(" | "))
         kernels, _, model = text.partition("---\n")
-        code = _module(name, task, kernels, model)
+        module = _triton_module if "@triton.jit" in kernels else _module
+        code = module(name, task, kernels, model)
         lines = frozenset(n for n, line in enumerate(code.splitlines(), 1) if cause in line)
         if not lines:
             raise ValueError(f"{name}: no line has {cause!r}")
-        yield Wrong(name, kind, code, lines, written=True)
+        yield Wrong(name, kind, code, lines, written=True, half=half or _half(name))
 
 
 def _module(name: str, task: str, kernels: str, model: str) -> str:
@@ -104,3 +108,17 @@ ext = load_inline(name="{name}", cpp_sources="{declared};", cuda_sources=cuda_so
 
 class ModelNew(nn.Module):
 {model}'''
+
+
+def _triton_module(_name: str, task: str, kernels: str, model: str) -> str:
+    return f"""# task: {task}
+import torch
+import torch.nn as nn
+import triton
+import triton.language as tl
+
+
+{kernels}
+
+class ModelNew(nn.Module):
+{model}"""

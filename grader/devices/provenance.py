@@ -11,8 +11,9 @@ from grader.devices.capabilities import Tracer
 from grader.errors import GraderError
 from grader.execution.gradients import Needs
 from grader.judge import References
+from grader.judge.asked import Asked, chosen, needed
 from grader.judge.compare import out_of_tolerance
-from grader.judge.dependence import Asked, chosen, evidence_of, needed
+from grader.judge.dependence import evidence_of
 from grader.judge.inputs import Array
 from grader.judge.tolerance import element_count, tolerance
 from grader.judge.way import Way
@@ -56,7 +57,7 @@ def trace_wrong(
         traced = device.trace(submission, build, task, references, workload, asked)
         found = told(traced.report, parse(submission.code))
         gradients = ask(workload, asked) if found else []
-        gradients = gradients or [Needs({}, Way(np.zeros(0), np.zeros(0))) for _ in asked]
+        gradients = gradients or [Needs({}, Way(np.zeros(0))) for _ in asked]
     except GraderError:  # an explanation is missing then, the verdict is still valid
         return ()
     if found is None:

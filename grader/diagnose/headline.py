@@ -31,7 +31,11 @@ _CAUSES: Mapping[Status, tuple[_Shown, ...]] = {
     "build_failed": (_Shown(_TOOLS),),
     "crashed": (_Shown(frozenset({"python"})), _Shown(_RUNS, _STOPS)),
     "hung": (_Shown(_RUNS, _ENDLESS),),
-    "incorrect": (_Shown(frozenset({"mismatch"})), _Shown(_RUNS)),
+    "incorrect": (
+        _Shown(frozenset({"mismatch"})),
+        _Shown(_RUNS),
+        _Shown(frozenset({"provenance"})),
+    ),
     "unsound": (_Shown(_RUNS, frozenset(UNDEFINED)),),
 }
 """What shows the cause, by how the program ended; what says most first."""

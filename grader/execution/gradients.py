@@ -67,13 +67,13 @@ def gradients(
     ]
     names += sorted(name for name, value in (state or {}).items() if value.dtype.kind == "f")
     arrays = [output.array for output in result.outputs]
-    anywhere = arrays.pop() if arrays else np.zeros(0)
+    many, few = (arrays.pop().ravel() if arrays else np.zeros(0) for _ in range(2))
     way = arrays.pop() if arrays else np.zeros((len(asked), 0))
     each = len(arrays) // len(asked) if asked else 0
     return [
         Needs(
             dict(zip(names, arrays[at * each : (at + 1) * each], strict=False)),
-            Way(way[at] if way.ndim == 2 and at < len(way) else np.zeros(0), anywhere.ravel()),
+            Way(way[at] if way.ndim == 2 and at < len(way) else np.zeros(0), few, many),
         )
         for at in range(len(asked))
     ]

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import torch
-from torch._decomp import decomposition_table
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from grader.guest import tensors
 from grader.guest.backward import Caller
+from grader.guest.taken_apart import Steps
 
 
 def gradients(
@@ -37,46 +37,19 @@ def gradients(
     return [*(gradient for row in found for gradient in row), *_on_the_way(caller, args, asked)]
 
 
-class _Steps(TorchDispatchMode):  # type: ignore[misc]
-    """Keeps what each operator returns, with those that torch can take apart taken apart."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.values: list[torch.Tensor] = []
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        apart = decomposition_table.get(func)
-        if apart is not None:
-            with self:
-                result = apart(*args, **(kwargs or {}))
-            if result is not NotImplemented:
-                return result
-        result = func(*args, **(kwargs or {}))
-        for one in result if isinstance(result, (tuple, list)) else (result,):
-            if (
-                isinstance(one, torch.Tensor)
-                and one.is_floating_point()
-                and len(self.values) < MOST
-            ):
-                self.values.append(one.detach())
-        return result
-
-
-MOST = 64
-"""Values that are kept of a reference's way, each a whole tensor."""
-FEW = 2048
-"""Elements of a value up to which all of them are kept."""
+FEW, MANY = 1 << 11, 1 << 16
+"""Elements of a value up to which all of them are kept, and up to which they are where they are told exactly."""
 
 
 def _on_the_way(
     caller: Caller, args: Sequence[Any], asked: Sequence[Sequence[int]]
 ) -> list[torch.Tensor]:
-    steps = _Steps()
+    steps = Steps()
     try:
         with torch.no_grad(), steps:
             result = caller(*args)
     except Exception:  # noqa: BLE001 - what can't be taken apart tells nothing
-        return [torch.zeros((len(asked), 0), dtype=torch.float64), torch.zeros(0)]
+        return [torch.zeros((len(asked), 0), dtype=torch.float64), *[torch.zeros(0)] * 2]
     _, leaves = tensors.flatten(result)
     rows = []
     for output, flat in asked:
@@ -92,8 +65,14 @@ def _on_the_way(
             ]
         )
     there = torch.tensor(rows, dtype=torch.float64).reshape(len(asked), len(steps.values))
-    small = [value.double().flatten() for value in steps.values if 1 < value.numel() <= FEW]
-    return [there, torch.cat([*small, torch.zeros(0, dtype=torch.float64)])]
+    few, many = (
+        torch.cat([torch.zeros(0, dtype=torch.float64), *(v.double().flatten() for v in values)])
+        for values in (
+            [value for value in steps.values if 1 < value.numel() <= FEW],
+            [value for value in steps.values if FEW < value.numel() <= MANY],
+        )
+    )
+    return [there, few.unique(), many.unique()]
 
 
 def _where_it_stands(value: torch.Tensor, index: list[int], shape: Any) -> float:
@@ -106,6 +85,12 @@ def _where_it_stands(value: torch.Tensor, index: list[int], shape: Any) -> float
             fits = all(n in {1, m} for n, m in zip(value.shape, shape, strict=False))
             if fits and all(i < n for i, n in zip(place, value.shape, strict=True)):
                 return float(value[tuple(place)])
+    for dims in range(
+        len(index), 0, -1
+    ):  # seen in another shape: a row for each of the leading dims
+        if value.numel() == math.prod(shape[:dims]):
+            flat = sum(i * math.prod(shape[d + 1 : dims]) for d, i in enumerate(index[:dims]))
+            return float(value.flatten()[flat])
     return float("nan")
 
 

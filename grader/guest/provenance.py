@@ -26,7 +26,9 @@ def tell(
     outputs: Sequence[Any],
     asked: Sequence[Sequence[int]],
 ) -> dict[str, Any]:
-    """Return what was touched, and what the asked elements (output, flat index) came from."""
+    """Return what was touched, and what the asked elements (output, flat index) came from; nothing where none is."""
+    if not asked:
+        return {}
     known = [(role, t) for role, t in tensors if t.layout == torch.strided and t.numel()]
     seen = dict(_parse(take_text(runtime.kgsim_provenance_touched())))
     accesses = seen["accesses"]

@@ -32,6 +32,7 @@ def touched_by_line(told: Told, workload: str) -> Iterator[Evidence]:
                 size=tensor.size,
                 twice=access.twice,
                 blocks=access.blocks,
+                times=access.times,
             )
             verb = {"load": "reads", "store": "writes", "atomic": "updates"}[access.what]
             box = in_words(details.extents)

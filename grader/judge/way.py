@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from grader.judge.inputs import Array
-from grader.simulator.provenance import Step
+from grader.records import Constant, Evidence, Scale, Slice
+from grader.simulator.provenance import Origin, Step, Told
 
-SAME = 2e-5
-"""Relative difference up to which a step's value is one of the reference's."""
+if TYPE_CHECKING:
+    from grader.judge.asked import Asked
+
+SAME, SAME_OF_FEW, SAME_OF_MANY = 2e-5, 2.5e-6, 4e-7
+"""Relative difference up to which a step's value is one of the reference's: the more of them, the smaller."""
+PASS_ON = ("st.", "ld.", "shfl", "mov", "cvt")
+"""Instructions that give on what they take."""
+STORES = ("st.global", "atom", "red")
+"""Instructions that leave a value in global memory; an atomic one computes it as well."""
 
 
 @dataclass(frozen=True)
@@ -20,18 +29,22 @@ class Way:
 
     there: Array
     """Of its steps' results, what stands where the element does; NaN where nothing does."""
-    anywhere: Array
-    """Of its small results (a mean of each row), all values."""
+    few: Array = field(default_factory=lambda: np.zeros(0))
+    """Of its small results (a mean of each row), all values, sorted."""
+    many: Array = field(default_factory=lambda: np.zeros(0))
+    """Of its larger ones (a difference of two inputs), all values, sorted: only nearly the same number counts."""
 
 
 def leaving_step(steps: Sequence[Step], way: Way) -> Step | None:
     """Return the first step that gives another value than the reference comes by.
 
     One from which a later step makes a value of the reference's is as right as that: the reference may
-    come by it in another way. The last one gives the element itself, which is wrong.
+    come by it in another way. The last one gives the element itself, which is wrong. One that takes a value
+    which the reference comes by is meant before one whose values may be of another algebra.
     """
     last = next((step.number for step in reversed(steps) if step.floats), None)
-    right = {step.number for step in steps if meets(step, way) and step.number != last}
+    met = {step.number for step in steps if meets(step, way) and step.number != last}
+    right = set(met)
     by_number = {step.number: step for step in steps}
     waiting = list(right)
     while waiting:
@@ -39,16 +52,144 @@ def leaving_step(steps: Sequence[Step], way: Way) -> Step | None:
         more = step.uses - right if step is not None else frozenset()
         right |= more
         waiting += more
-    return next((step for step in steps if step.floats and step.number not in right), None)
+    left = [step for step in steps if step.floats and step.number not in right]
+    return next(
+        (step for step in left if _values_of(step, by_number) & met), next(iter(left), None)
+    )
+
+
+def _values_of(step: Step, by_number: Mapping[int, Step]) -> set[int]:
+    """Return the steps that computed what a step takes, as it went through memory or straight."""
+    found: set[int] = set()
+    waiting = list(step.uses)
+    while waiting:
+        number = waiting.pop()
+        before = by_number.get(number)
+        if before is None or number in found:
+            continue
+        found.add(number)
+        if before.op.startswith(PASS_ON):
+            waiting += before.uses
+    return found
+
+
+def unfinished(steps: Sequence[Step], way: Way) -> Step | None:
+    """Return the store of a value that the reference comes by and goes on from, or has at another element."""
+    ends = [step for step in steps if step.op.startswith(STORES)]
+    made = [step for step in steps if step.floats or step.op.startswith(STORES[1:])]
+    return ends[-1] if ends and made and meets(made[-1], way) else None
+
+
+def handed_over(step: Step, steps: Sequence[Step], way: Way, counts: Sequence[int]) -> Step | None:
+    """Return the store of the value that a step takes from memory where the reference takes another.
+
+    With that other value, which the reference comes by, the step would give a value of the reference's; or
+    it is the mean of so many (`counts`) whose sum was stored.
+    """
+    by_number = {one.number: one for one in steps}
+    before = [by_number[number] for number in sorted(_values_of(step, by_number), reverse=True)]
+    stores = [one for one in before if one.op.startswith("st.")]
+    for at, taken in enumerate(step.operands if len(step.operands) == 2 else ()):
+        store = next((one for one in stores if taken in one.operands), None)
+        others = _others(step.op.partition(".")[0], at, step.operands[1 - at], way.there)
+        wanted = [v for v in others if np.isfinite(v) and abs(v - taken) > SAME * abs(v)]
+        means = [taken / count for count in counts if count > 1]
+        if store is not None and any(_stands(way, value) for value in (*wanted, *means)):
+            return store
+    return None
+
+
+def _others(operation: str, at: int, other: float, results: Array) -> Array:
+    """Return the operand with which an operation would give each of some results."""
+    with np.errstate(all="ignore"):
+        if operation == "add":
+            return results - other
+        if operation == "sub":
+            return other - results if at else results + other
+        if operation == "mul":
+            return results / other
+        return other / results if at else results * other if operation == "div" else results[:0]
 
 
 def meets(step: Step, way: Way) -> bool:
     """Whether a step gives a value that the reference comes by."""
-    if not step.floats or step.value in {0.0, 1.0}:  # which come about in many ways
+    if step.value in {0.0, 1.0}:  # which come about in many ways
         return False
-    return _near(way.there, step.value, SAME) or _near(way.anywhere, step.value, SAME / 8)
+    return (
+        _stands(way, step.value)
+        or _among(way.few, step.value, SAME_OF_FEW)
+        or _among(way.many, step.value, SAME_OF_MANY)
+    )
 
 
-def _near(values: Array, value: float, distance: float) -> bool:
+def _stands(way: Way, value: float) -> bool:
+    """Whether the reference has a value where the element stands."""
     with np.errstate(all="ignore"):
-        return bool(np.any(np.abs(values - value) <= distance * np.abs(values)))
+        return bool(np.any(np.abs(way.there - value) <= SAME * np.abs(way.there)))
+
+
+def _among(values: Array, value: float, distance: float) -> bool:
+    """Whether a sorted array has a value so near."""
+    at = np.searchsorted(values, value - distance * abs(value))
+    return bool(at < len(values) and values[at] <= value + distance * abs(value))
+
+
+def way_of(told: Told, asked: Sequence[Asked], workload: str, *, whole: bool) -> Iterator[Evidence]:
+    """Yield what made the first wrong element of each result; `whole`: of all that it should be."""
+    done = set()
+    known = list(zip(asked, told.origins, strict=False))
+    for one, origin in known:
+        if not one.wrong or origin is None or one.output in done:
+            continue
+        done.add(one.output)
+        right = [o for a, o in known if not a.wrong and o and a.output == one.output]
+        computed = tuple(sorted({step.place.line for step in origin.computed}))
+        lines = ", ".join(map(str, computed))
+        stored = origin.stored[-1] if origin.stored else 0
+        end = unfinished(origin.steps, one.way)
+        leaves = end or leaving_step(origin.steps, one.way)
+        counts = [len(needs) for needs in one.needs.values()]
+        leaves = (leaves and handed_over(leaves, origin.steps, one.way, counts)) or leaves
+        yield Evidence(
+            kind="provenance",
+            code="slice",
+            text=f"element {list(one.index)} of the result is computed in line{'s' * (len(computed) > 1)} "
+            f"{lines or 'no'} and stored in line {stored}",
+            place=leaves.place if leaves else None,
+            workload=workload,
+            details=Slice(
+                element=one.index,
+                output=one.output,
+                computed=computed,
+                stored=stored,
+                right=tuple(sorted({s.place.line for s in origin.steps if meets(s, one.way)})),
+                constants=tuple(
+                    Constant(line=at, used=used, value=value, chosen=chosen)
+                    for at, used, value, chosen in origin.constants
+                ),
+                scales=tuple(_scales(origin)),
+                whole=whole,
+                unfinished=end is not None,
+                beside=_beside(origin, right),
+            ),
+        )
+
+
+def _scales(origin: Origin) -> Iterator[Scale]:
+    for step in origin.computed:
+        operation = step.op.partition(".")[0]
+        if len(step.operands) != 1 or not step.operands[0] or not step.value:
+            continue
+        quotient = step.value / step.operands[0]
+        if operation in {"mul", "div"}:
+            divides = operation == "div"
+            value = 1 / quotient if divides else quotient
+            yield Scale(line=step.place.line, value=value, divides=divides)
+
+
+def _beside(origin: Origin, right: Sequence[Origin]) -> tuple[int, ...]:
+    """Return the lines that the ways of all right elements have steps at, where this one's has none."""
+    others = [one.computed for one in right]
+    if origin.computed or not others or not all(others):
+        return ()
+    return tuple(sorted({s.call.line for one in others for s in one if s.call is not None}))

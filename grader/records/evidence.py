@@ -334,6 +334,12 @@ class Touched(Record):
     """Elements that several threads of one launch stored to."""
     blocks: int = 0
     """Those of them that threads of several blocks stored to."""
+    times: int = 0
+    """How many threads' accesses these were, in all turns."""
+
+
+Walk = Literal["", "moved", "fixed", "stored"]
+"""How the elements lie that a result has in the place of others (`grader.judge.difference`)."""
 
 
 class Dependence(Record):
@@ -354,6 +360,11 @@ class Dependence(Record):
     """Whether any thread read them at all."""
     threads: tuple[int, ...] = ()
     """First and last thread of a block that read what never arrives; empty where that says nothing."""
+    walk: Walk = ""
+    stored: bool = True
+    """Whether a kernel stores the element, where that is known."""
+    whole: tuple[int, ...] = ()
+    """Lines that bring all that is needed of other tensors: what decides whether they run is right."""
 
 
 class Constant(Record):
@@ -363,6 +374,16 @@ class Constant(Record):
     used: int
     """The line that computes with it."""
     value: float
+    chosen: bool = False
+    """Whether that line chooses between it and others."""
+
+
+class Scale(Record):
+    """A number from no memory (a size, a count of blocks) that something is multiplied with or divided by."""
+
+    line: int
+    value: float
+    divides: bool
 
 
 class Slice(Record):
@@ -378,6 +399,14 @@ class Slice(Record):
     right: tuple[int, ...] = ()
     """Lines whose values are among those that the reference comes by."""
     constants: tuple[Constant, ...] = ()
+    scales: tuple[Scale, ...] = ()
+    """In the order in which they are used."""
+    whole: bool = False
+    """Whether the wrong elements are made of exactly what the reference's depend on."""
+    unfinished: bool = False
+    """Whether the reference comes by its value too and goes on from it, or has it at another element."""
+    beside: tuple[int, ...] = ()
+    """Lines that compute right elements, where nothing computes this one."""
 
 
 FormMismatch = (

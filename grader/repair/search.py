@@ -8,12 +8,13 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations, product
 
 from grader.diagnose import Examiner, Program, try_fixes
+from grader.languages import compiles_when_launched
 from grader.records import RIGHT_VALUES, Finding, Fix, Repair, Submission
 from grader.repair.candidates import Screen, guess
 from grader.repair.candidates.rounds import SECONDS
 from grader.repair.said import how_far
 from grader.repair.wrong import cancels, doubtful, matters, needs_fix, waits
-from grader.source import edits
+from grader.source import edits, parse
 
 Chosen = tuple[tuple[Finding, Fix], ...]
 SEVERITIES = {"error": 0, "warning": 1, "note": 2}
@@ -63,6 +64,8 @@ def find_repair(
     together = False
     while needs_fix(best):
         better = _improve(best, examiner, budget)
+        if better is None:
+            better = _behind(best, examiner, budget)
         if better is None or (better.status != "correct" and not _fixable(better)):
             better = _guessed(better or best, examiner, budget, screen) or better
         if better is None:
@@ -113,8 +116,10 @@ def _guessed(
     `seconds` are what the search may take on an idle machine.
     """
     build = program.evaluation.build
-    if screen is None or build is None or build.status != "built":
+    if screen is None or build is None:
         return None
+    if build.status != "built" and not compiles_when_launched(parse(program.submission.code)):
+        return None  # what no compiler takes holds no candidates either
     if program.status in RIGHT_VALUES:  # a screening looks at values alone
         return None
     if waits(program) or program.submission.key in budget.searched:
@@ -178,6 +183,30 @@ def _improve(program: Program, examiner: Examiner, budget: Budget) -> Program | 
         if tried.rank > (best or program).rank:
             best = tried
     return best
+
+
+def _behind(program: Program, examiner: Examiner, budget: Budget) -> Program | None:
+    """Return the program right after two fixes, of which the first alone makes nothing better.
+
+    A cause that a run proved may stand before another: a loop that ends too early, before reads without a guard.
+    """
+    known = {finding.rule for finding in program.findings}
+    for chosen in _candidates(program):
+        if len(chosen) > 1 or chosen[0][0].confidence != "proven" or not budget.take():
+            continue
+        tried = try_fixes(program, chosen, examiner)
+        if tried is None or all(item.rule in known for item, _ in _errors_with_fixes(tried)):
+            continue
+        better = _improve(tried, examiner, budget)
+        if better is not None and better.status == "correct":
+            return better
+    return None
+
+
+def _errors_with_fixes(program: Program) -> Chosen:
+    """Return what runs proved of a program and a finding knows a fix for."""
+    proven = (one for one in program.findings if one.severity == "error" and one.fixes)
+    return tuple((one, one.fixes[0]) for one in proven if one.confidence == "proven")
 
 
 def _aside(program: Program, examiner: Examiner, budget: Budget) -> Program | None:

@@ -74,6 +74,8 @@ class Access:
         default_factory=dict
     )
     """By tensor: how many elements were touched, and along each dim first, last, step and number."""
+    times: int = 0
+    """How many there were."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,8 @@ class Reads:
     """Of `access.width` bytes, from the allocation's start."""
     times: int = 0
     """How many reads brought them."""
+    over: frozenset[int] = frozenset()
+    """Numbers of the steps that took them over from memory which threads of the program wrote."""
 
 
 @dataclass(frozen=True)
@@ -98,6 +102,12 @@ class Step:
     uses: frozenset[int]
     """Numbers of the steps whose values it computes from."""
     floats: bool
+    call: Place | None = None
+    """The outermost line of the submission that it belongs to: the call of a function that was inlined."""
+    op: str = ""
+    """The instruction: `fma.rn.f32`."""
+    operands: tuple[float, ...] = ()
+    """Those of its values that come from memory."""
 
 
 @dataclass(frozen=True)
@@ -109,8 +119,10 @@ class Origin:
     """All that was done on the way, in the order in which it was last done."""
     stored: tuple[int, ...] = ()
     """Lines that store to global memory on the way."""
-    constants: tuple[tuple[int, int, float], ...] = ()
-    """Numbers that take part, each with the line that has it and the one that uses it."""
+    block: int = 0
+    """One that read for it."""
+    constants: tuple[tuple[int, int, float, bool], ...] = ()
+    """Numbers that take part, each with the line that has it, the one that uses it, and whether that chooses among values."""
 
     @property
     def computed(self) -> tuple[Step, ...]:
@@ -245,6 +257,7 @@ def _access(number: int, entry: dict[str, JsonValue], source: Source, tensors: i
         base=fields.whole(entry.get("base")),
         twice=fields.whole(entry.get("twice")),
         blocks=fields.whole(entry.get("blocks")),
+        times=fields.whole(entry.get("accesses")),
         boxes=boxes,
     )
 
@@ -256,6 +269,11 @@ def _range(row: list[JsonValue]) -> tuple[int, int, int, int]:
 
 def _place(entry: dict[str, JsonValue], source: Source) -> Place | None:
     """Return the innermost frame that is a line of the submission."""
+    return next(iter(_places(entry, source)), None)
+
+
+def _places(entry: dict[str, JsonValue], source: Source) -> list[Place]:
+    """Return the frames that are lines of the submission, the innermost first."""
     given = entry.get("frames")
     frames: list[tuple[JsonValue, JsonValue]] = [(entry.get("file"), entry.get("line"))]
     if isinstance(given, list):
@@ -265,7 +283,7 @@ def _place(entry: dict[str, JsonValue], source: Source) -> Place | None:
     found = (
         place_compiled_line(source, fields.text(file), fields.whole(line)) for file, line in frames
     )
-    return next((place for place in found if place is not None), None)
+    return [place for place in found if place is not None]
 
 
 def _runs(value: JsonValue, room: _Room) -> Flat:
@@ -281,9 +299,15 @@ def _reads(entry: dict[str, JsonValue], accesses: tuple[Access, ...], room: _Roo
     number = fields.whole(entry.get("access"))
     if number >= len(accesses):
         return None
-    return Reads(accesses[number], _runs(entry.get("runs"), room), fields.whole(entry.get("reads")))
+    return Reads(
+        accesses[number],
+        _runs(entry.get("runs"), room),
+        fields.whole(entry.get("reads")),
+        frozenset(_wholes(entry.get("over"), 64)),
+    )
 
 
+CHOOSE = ("selp", "min", "max")
 FLOATS = frozenset({"fp32", "fp64", "fp16", "special"})
 
 
@@ -295,14 +319,17 @@ def _origin(
     given = fields.entries(value.get("reads"), MOST_ACCESSES)
     found = (_reads(entry, accesses, room) for entry in given)
     steps = [
-        (what := fields.text(entry.get("class")), _step(entry, place, floats=what in FLOATS))
+        (
+            what := fields.text(entry.get("class")),
+            _step(entry, places[0], places[-1], floats=what in FLOATS),
+        )
         for entry in sorted(
             fields.entries(value.get("lines"), 500), key=lambda e: fields.whole(e.get("order"))
         )
-        if (place := _place(entry, source)) is not None
+        if (places := _places(entry, source))
     ]
     constants = {
-        (place.line, used.line, number)
+        (place.line, used.line, number, fields.text(entry.get("op")).startswith(CHOOSE))
         for entry in fields.entries(value.get("constants"), 500)
         for used in [_place(fields.mapping(entry.get("used")), source)]
         for place in [_place(entry, source) or used]
@@ -315,16 +342,21 @@ def _origin(
         steps=tuple(step for _, step in steps),
         stored=tuple(step.place.line for what, step in steps if what in {"store_global", "atomic"}),
         constants=tuple(sorted(constants)),
+        block=fields.whole(value.get("block")),
     )
 
 
-def _step(entry: dict[str, JsonValue], place: Place, *, floats: bool) -> Step:
+def _step(entry: dict[str, JsonValue], place: Place, call: Place | None, *, floats: bool) -> Step:
+    given = entry.get("other")
     return Step(
         place=place,
         value=_number(entry.get("value")),
         number=fields.whole(entry.get("id")),
         uses=frozenset(_wholes(entry.get("from"), 500)),
         floats=floats,
+        op=fields.text(entry.get("op"), 40),
+        operands=tuple(map(_number, given[:3])) if isinstance(given, list) else (),
+        call=call,
     )
 
 
@@ -348,5 +380,8 @@ def _lost(
         threads = _runs(entry.get("threads"), room)
         if reads is not None:
             ends = (int(threads[0]), int(threads[-1])) if len(threads) else ()
-            goes_on = _place(fields.mapping(entry.get("next")), source)
-            yield Lost(reads, _place(entry, source), goes_on, fields.text(entry.get("class")), ends)
+            at, on = (_places(one, source) for one in (entry, fields.mapping(entry.get("next"))))
+            goes_on = (
+                on[0 if len(at) > 1 else -1] if on else None
+            )  # where the function stands that it ends in
+            yield Lost(reads, at[0] if at else None, goes_on, fields.text(entry.get("class")), ends)

@@ -58,17 +58,21 @@ TASK = Task(
 )
 
 
-@pytest.fixture(scope="module")
-def seen(device: Device) -> Told:
-    submission: Submission = a_submission(CODE)
+def traced(device: Device, code: str, task: Task, asked: tuple[int, int]) -> Told:
+    submission: Submission = a_submission(code)
     form, limits = device.form, device.limits(120)  # type: ignore[attr-defined]
-    known = reference(TASK, TASK.workloads, 7, form, limits)
+    known = reference(task, task.workloads, 7, form, limits)
     assert isinstance(device, Tracer)
     build = device.build(submission, ())
-    traced = device.trace(submission, build, TASK, known, WORKLOAD, [(0, 1)])
-    found = told(traced.report, parse(CODE))
+    run = device.trace(submission, build, task, known, task.workloads[0], [asked])
+    found = told(run.report, parse(code))
     assert found is not None
     return found
+
+
+@pytest.fixture(scope="module")
+def seen(device: Device) -> Told:
+    return traced(device, CODE, TASK, (0, 1))
 
 
 def line_of(text: str) -> int:
@@ -111,4 +115,86 @@ def test_values_on_the_way_are_those_that_were_computed(seen: Told) -> None:
     assert origin is not None
     last = origin.computed[-1]
     assert last.place.line == line_of("0.5f")
-    assert (line_of("0.5f"), 0.5) in {(used, value) for _, used, value in origin.constants}
+    assert (line_of("0.5f"), 0.5) in {(used, value) for _, used, value, _ in origin.constants}
+    assert 0.5 * last.operands[0] == pytest.approx(last.value)
+
+
+PRODUCT = '''
+import torch
+import torch.nn as nn
+from torch.utils.cpp_extension import load_inline
+source = """
+#include <torch/extension.h>
+#include <mma.h>
+using namespace nvcuda;
+__device__ __noinline__ float doubled(float v) { return 2.0f * v; }
+__global__ void product(const float* A, const float* B, float* C) {
+    __shared__ half a[256], b[256];
+    __shared__ float c[256];
+    for (int i = threadIdx.x; i < 256; i += 32) {
+        a[i] = __float2half(A[i]);
+        b[i] = __float2half(B[i]);
+    }
+    __syncwarp();
+    wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> fa;
+    wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::col_major> fb;
+    wmma::fragment<wmma::accumulator, 16, 16, 16, float> fc;
+    wmma::fill_fragment(fc, 0.0f);
+    wmma::load_matrix_sync(fa, a, 16);
+    wmma::load_matrix_sync(fb, b, 16);
+    wmma::mma_sync(fc, fa, fb, fc);
+    wmma::store_matrix_sync(c, fc, 16, wmma::mem_row_major);
+    __syncwarp();
+    for (int i = threadIdx.x; i < 256; i += 32) C[i] = doubled(c[i]);
+}
+torch::Tensor run(torch::Tensor A, torch::Tensor B) {
+    auto C = torch::empty_like(A);
+    product<<<1, 32>>>(A.data_ptr<float>(), B.data_ptr<float>(), C.data_ptr<float>());
+    return C;
+}
+"""
+ext = load_inline("product", "torch::Tensor run(torch::Tensor A, torch::Tensor B);", source, functions=["run"])
+class ModelNew(nn.Module):
+    def forward(self, A, B):
+        return ext.run(A, B)
+'''
+SQUARE = TensorSpec(shape=(16, 16))
+MATRICES = Task(
+    name="product",
+    title="twice a product",
+    source="file",
+    reference="""
+import torch.nn as nn
+class Model(nn.Module):
+    def forward(self, A, B):
+        return 2 * (A @ B.t())
+""",
+    workloads=(Workload(name="w", role="nominal", inputs=(SQUARE, SQUARE)),),
+)
+
+
+def test_tensor_cores_and_calls_hand_on_what_they_take(device: Device) -> None:
+    found = traced(device, PRODUCT, MATRICES, (0, 2 * 16 + 5))
+    (origin,) = found.origins
+    assert origin is not None
+    assert not found.unfollowed
+    came = {
+        tensor.role: sorted(
+            {int(at) // 16 for r in origin.reads for at in found.elements_of(r, tensor)}
+        )
+        for tensor in found.tensors
+        if tensor.role.startswith("input")
+    }
+    row, columns = came["input 1"], came["input 2"]
+    assert row == [2]
+    assert columns in (
+        [5],
+        [4, 5],
+    )  # a register holds two halves of a matrix whose layout is not laid down
+    taken = {
+        step.place.line for step in origin.steps if any(step.number in r.over for r in origin.reads)
+    }
+    assert (
+        next(i for i, line in enumerate(PRODUCT.splitlines(), 1) if "doubled(c[i])" in line)
+        in taken
+    )

@@ -60,6 +60,7 @@ def test_a_message_that_no_rule_explains_stays_as_it_is() -> None:
         ("hung", ("simulator", "deadlock"), ("simulator", "race")),
         ("incorrect", ("mismatch", "from-index-on"), ("simulator", "race")),
         ("incorrect", ("simulator", "uninit-shared-read"), ("ptxas", "spills")),
+        ("incorrect", ("provenance", "missing"), ("ptxas", "spills")),
         ("unsound", ("simulator", "race"), ("mismatch", "from-index-on")),
     ],
 )

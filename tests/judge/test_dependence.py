@@ -7,20 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from grader.judge.asked import Asked, chosen, needed
 from grader.judge.boxes import extents, in_words
-from grader.judge.dependence import (
-    Asked,
-    chosen,
-    evidence_of,
-    needed,
-)
+from grader.judge.dependence import evidence_of
 from grader.judge.way import Way
 from grader.records import Dependence, Evidence, Extent, Place, Slice
 from grader.simulator.provenance import Access, Flat, Lost, Origin, Reads, Step, Tensor, Told
 
 ROWS, COLUMNS = 4, 10
 INPUT = Tensor("input 1", "float32", 4, (ROWS, COLUMNS), (COLUMNS, 1), 4096)
-NO_WAY = Way(np.zeros(0), np.zeros(0))
+NO_WAY = Way(np.zeros(0))
 
 
 def at(line: int) -> Place:

@@ -169,6 +169,30 @@ def test_several_fixes_at_once_are_left_where_a_single_one_helped() -> None:
     assert len(asked) == 4  # all at once, then each alone
 
 
+def test_a_proven_cause_that_stands_before_another_is_fixed_with_it() -> None:
+    """A loop that ends too early hides reads without a guard: without the second fix the first makes it worse."""
+    wrong = program("incorrect")
+
+    def evaluate(submission: Submission) -> Evaluation:
+        done = [number for number in (1, 2) if f"# {number}\n" in submission.code]
+        share = {(): 0.5, (1,): 1.0, (2,): 0.5, (1, 2): 0.0}[tuple(done)]
+        mismatch = Mismatch(kind="values", text="wrong", fraction=share)
+        compared = Comparison(workload="4x8", role="nominal", equal=not share, mismatch=mismatch)
+        verdict = Verdict(status="incorrect" if share else "correct", sentence="s", general=True)
+        update = {"comparisons": (compared,), "verdict": verdict}
+        return wrong.evaluation.model_copy(update=update)
+
+    def inspect(submission: Submission) -> tuple[Finding, ...]:
+        cut, unguarded = fixed(1).model_copy(update={"rule": "DEP001"}), fixed(2)
+        return (unguarded,) if "# 1\n" in submission.code else (cut,)
+
+    start = Program(wrong.submission, evaluate(wrong.submission), inspect(wrong.submission))
+    found, said = find_repair((start,), Scripted(evaluate, inspect), 30)
+    assert found is not None, said
+    assert "# 1\n" in found.code
+    assert "# 2\n" in found.code
+
+
 def repaired_program(
     needed: set[int], seen: list[list[int]], confidence: Any = "likely"
 ) -> tuple[str, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,8 @@ from grader.records import Context, Dependence, Evidence, Extent, Finding, Fix, 
 from grader.records.observed import beside, differences, touched
 from grader.rules.rule import Example, Rule
 from grader.source.analysis.launched_from import launch_place
-from grader.source.analysis.steering import Steering, steering
+from grader.source.analysis.on_the_way import line_place
+from grader.source.analysis.steering import Steering, around, bound_made, steering
 from grader.source.code_edits import fix, replace_node
 
 if TYPE_CHECKING:
@@ -38,14 +40,21 @@ def _cause(source: Source, place: Place, gap: Dependence) -> Steering | None:
     """Return the loop whose bound falls short, or else the condition that leaves the elements out.
 
     What lacks at the end of a dim is left out by the outermost loop along it; what lacks here and there by
-    the innermost.
+    the innermost. What lets other lines bring all that they should is none of them. An element that nothing
+    stores is left out by a condition.
     """
-    found = steering(source, place)
+    right = {
+        one.place.line for line in gap.whole for one in around(source, line_place(source, line))
+    }
+    every = steering(source, place)
+    found = [one for one in every if one.place.line not in right]
     loops = [one for one in found if one.is_loop]
-    at_the_end = any(_tail(extent) for extent in gap.extents)
+    guards = [one for one in around(source, place) if not one.is_loop]
+    if guards and not gap.stored:
+        return guards[0]
     if loops:
         cut = [one for one in loops if one.quotient]
-        return (cut or loops)[-1 if at_the_end else 0]
+        return (cut or loops)[-1 if any(_tail(extent) for extent in gap.extents) else 0]
     return found[0] if found else None
 
 
@@ -57,14 +66,11 @@ def _said(
     source: Source, context: Context, item: Evidence, cause: Steering | None
 ) -> tuple[str, Place | None, tuple[Fix, ...]]:
     line = item.place.line if item.place else 0
+    launch = launch_place(source, line)
+    if launch is not None and not (cause and cause.is_loop) and _every_thread(context, line):
+        said = f"each thread reaches line {line} once, and there are too few threads"
+        return said, launch, ()
     if cause is None:
-        launch = launch_place(source, line)
-        if launch is not None and _all_threads_read(context, line):
-            return (
-                f"line {line} is reached by each thread once, and there are too few threads",
-                launch,
-                (),
-            )
         return f"line {line} reads the input, and does not come by them", item.place, ()
     what = "loop" if cause.is_loop else "condition"
     if cause.is_loop and (cut := cause.quotient) is not None:
@@ -76,22 +82,20 @@ def _said(
             f"times, which cuts the remainder off; it takes `{rounded}`"
         )
         return said, cause.place, fix(f"round the number of turns up: `{rounded}`", [edit])
+    made = bound_made(cause)
+    bound = f", which line {made.line} computes the bound of," if made else ""
     return (
-        f"line {line} reads the input, and the {what} of line {cause.place.line} does not let it come by them",
-        cause.place,
+        f"line {line} reads the input, and the {what} of line {cause.place.line}{bound} does not let it come by them",
+        made or cause.place,
         (),
     )
 
 
-def _all_threads_read(context: Context, line: int) -> bool:
-    """Whether as many elements are read there as a launch has threads: then more threads would read more."""
-    threads = {
-        x * y * z * a * b * c
-        for launch in context.launches
-        for (x, y, z), (a, b, c) in [(launch.grid, launch.block)]
-    }
+def _every_thread(context: Context, line: int) -> bool:
+    """Whether a line is reached as often as a launch has threads: then more threads would read more."""
+    threads = {math.prod((*launch.grid, *launch.block)) for launch in context.launches}
     return any(
-        details.elements in threads
+        details.times in threads
         for item, details in touched(context)
         if item.place is not None and item.place.line == line and details.access == "load"
     )

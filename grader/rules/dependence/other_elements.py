@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from grader.records import Context, Dependence, Evidence, Extent, Finding, Place
 from grader.records.observed import beside, differences
 from grader.rules.rule import Example, Rule
-from grader.source.analysis.steering import pointer_start
+from grader.source.analysis.steering import index_made
 
 if TYPE_CHECKING:
     from grader.source import Source
@@ -23,7 +23,7 @@ MEANING = {
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Say which line reads what the result should not be made of."""
     for item, gap in differences(context, *MEANING):
-        start = pointer_start(source, item.place) if item.place and _within_a_loop(gap) else None
+        start = index_made(source, item.place, gap.walk) if item.place else None
         where = f": `{start.excerpt}` says where it begins" if start else ""
         yield RULE.finding(
             start or item.place,
@@ -33,11 +33,6 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             cause="dependence",
             last_resort=True,
         )
-
-
-def _within_a_loop(gap: Dependence) -> bool:
-    """Whether all along one dim is another's: what walks along it is right, and where it begins is not."""
-    return any(extent.count == extent.size > 1 for extent in gap.extents)
 
 
 _CODE = """

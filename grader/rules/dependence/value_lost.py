@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from grader.records import Context, Dependence, Evidence, Extent, Finding, Place
 from grader.records.observed import beside, differences
 from grader.rules.rule import Example, Rule
-from grader.source.analysis.steering import Steering, around
+from grader.source.analysis.steering import Steering, around, bound_made
 
 if TYPE_CHECKING:
     from grader.source import Source
@@ -18,9 +18,10 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     """Say where the values end, and of which threads they are."""
     for item, gap in differences(context, "lost"):
         loop = _bound(source, item.place) if item.place else None
+        made = bound_made(loop) if loop else None
         yield RULE.finding(
-            loop.place if loop else item.place,
-            f"{item.text}{_of_threads(gap)}{_by(loop)}",
+            made or (loop.place if loop else item.place),
+            f"{item.text}{_of_threads(gap)}{_by(loop, made)}",
             confidence="proven",
             evidence=[item, *beside(context, gap)],
             cause="dependence",
@@ -33,8 +34,9 @@ def _bound(source: Source, place: Place) -> Steering | None:
     return next((one for one in around(source, place) if one.is_loop), None)
 
 
-def _by(loop: Steering | None) -> str:
-    return f": the loop of line {loop.place.line} says how far it goes" if loop else ""
+def _by(loop: Steering | None, made: Place | None) -> str:
+    bound = f", and line {made.line} computes its bound" if made else ""
+    return f": the loop of line {loop.place.line} says how far it goes{bound}" if loop else ""
 
 
 def _of_threads(gap: Dependence) -> str:

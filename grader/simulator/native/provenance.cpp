@@ -7,6 +7,7 @@
 #include "atomic.hpp"
 #include "json_text.hpp"
 #include "link.hpp"
+#include "matrix.hpp"
 
 namespace kgsim {
 namespace {
@@ -45,11 +46,12 @@ void Provenance::begin_launch(const Blob& blob, const Code& code, const std::str
     }
     ++launch_;
     recent_.assign(code.insns.size(), {nullptr, nullptr});
+    handed_.assign(code.insns.size(), {0, 0});
     auto [it, fresh] = first_.try_emplace(&code, u32(instructions_.size()));
     base_ = it->second;
     if (!fresh) return;
     for (const Insn& i : code.insns) {
-        Instruction out{kernel, "", "[]", 0, i.width, i.vec, i.klass};
+        Instruction out{kernel, "", "[]", i.opcode < blob.strings.size() ? blob.strings[i.opcode] : "", 0, i.width, i.vec, i.klass};
         const SourceLocation& loc = blob.locations[i.loc];
         std::string frames;
         for (const SourceFrame& f : loc.frames) frames += (frames.empty() ? "[" : ",[") + quoted(blob.files[f.file]) + "," + number(u64(f.line)) + "]";
@@ -79,9 +81,14 @@ void Provenance::copied(u64 to, u64 from, u64 size) {
     if (target) std::copy_n(source, std::min(known, last_->base + last_->bytes - to), target);
 }
 
-void Provenance::begin_block(const Block& block) {
+void Provenance::begin_block(Block& block) {
     shared_.assign(block.window + 8, 0);
     local_.clear();
+}
+
+void Provenance::begin_warp(Warp& w, const Code& code) {
+    w.labels.assign(size_t(code.slots + 2) * warp_lanes, 0);
+    w.pred_labels.assign(size_t(code.preds + 1) * warp_lanes, 0);
 }
 
 Label Provenance::node(u32 insn, NodeKind kind, u32 a, u32 b, u32 c) {
@@ -205,7 +212,22 @@ Label Provenance::read(const Ctx& c, const Insn& i, u64 address, u32 width, u32 
     u32 count = 0;
     for (u32 k = 0; k < width && address + k < shared_.size(); ++k)
         if (const Label one = shared_[address + k]; one && (!count || found[count - 1] != one)) found[count++] = one;
-    return count <= 1 ? (count ? found[0] : 0) : join(base_ + i.id, found, count);
+    return count <= 1 ? handed_over(i, count ? found[0] : 0) : join(base_ + i.id, found, count);
+}
+
+// The node of a value that came through shared memory: one for all lanes that read the same.
+Label Provenance::handed_over(const Insn& i, Label label) {
+    auto& [last, made] = handed_[i.id];
+    if (label && label != last) made = node(base_ + i.id, NodeKind::step, last = label, 0, 0);
+    return label ? made : 0;
+}
+
+void Provenance::passed(Block&, u64 to, u64 from, u32 size) {
+    for (u32 k = 0; k < size; ++k) {
+        const auto it = local_.find(from + k);
+        if (it != local_.end()) local_[to + k] = it->second;
+        else local_.erase(to + k);
+    }
 }
 
 void Provenance::write(const Ctx& c, const Insn& i, u64 address, u32 width, Label label) {
@@ -310,6 +332,55 @@ void Provenance::all_lanes(Ctx& c, const Insn& i) {
     each_lane(c.mask, [&](u32 l) { set(c, i.d, l, made); set(c, i.d2, l, made); });
 }
 
+// Of a matrix product each element depends on a row and a column.
+void Provenance::product(Ctx& c, const Insn& i) {
+    const Parts p = kgsim::parts(c, i);
+    std::vector<std::vector<Label>> sides[2] = {std::vector<std::vector<Label>>(p.m()), std::vector<std::vector<Label>>(p.n())};
+    for (int which = 1; which <= 2; ++which) {
+        const u32 per = per_register(p.type(which));
+        for (u32 e = 0; e < p.count(which) * per; ++e)
+            for (u32 l = 0; l < warp_lanes; ++l) {
+                const Cell2 at = place(i, p, which, l, e);
+                auto& found = sides[which - 1][which == 1 ? at.row % p.m() : at.column % p.n()];
+                const Label one = of(c, i, p.list(which)[e / per], l);
+                if (one && (found.empty() || found.back() != one)) found.push_back(one);
+            }
+    }
+    std::vector<Label> whole[2];
+    for (int side = 0; side < 2; ++side)
+        for (const auto& found : sides[side]) whole[side].push_back(join(base_ + i.id, found.data(), u32(found.size())));
+    const u32 per = per_register(p.type(0));
+    for (u32 r = 0; r < p.count(0); ++r)
+        each_lane(c.mask, [&](u32 l) {
+            std::vector<Label> from{r < p.count(3) ? of(c, i, p.list(3)[r], l) : 0};
+            for (u32 h = 0; h < per; ++h) {
+                const Cell2 at = place(i, p, 0, l, r * per + h);
+                from.push_back(whole[0][at.row % p.m()]);
+                from.push_back(whole[1][at.column % p.n()]);
+            }
+            set(c, p.list(0)[r], l, join(base_ + i.id, from.data(), u32(from.size())));
+        });
+}
+
+void Provenance::fetched(const Ctx& c, const Insn& i, const Addresses& a, u32 bytes) {
+    each_lane(c.mask, [&](u32 l) { if (const Label one = read(c, i, a.at[l], bytes, l)) fetched_[l].push_back(one); });
+}
+
+void Provenance::kept(Ctx& c, const Insn& i, u32 op) {
+    each_lane(c.mask, [&](u32 l) {
+        set(c, op, l, fetched_[l].size() == 1 ? fetched_[l][0] : join(base_ + i.id, fetched_[l].data(), u32(fetched_[l].size())));
+        fetched_[l].clear();
+    });
+}
+
+void Provenance::stored(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, u32 op) {
+    each_lane(c.mask, [&](u32 l) {
+        const Label one = of(c, i, op, l);
+        write(c, i, a.at[l], bytes, one ? node(base_ + i.id, NodeKind::step, one, 0, 0) : 0);
+        if (i.space != Space::shared && !in_shared(c, a.at[l])) note(c, i, a.at[l], bytes, l, true);
+    });
+}
+
 void Provenance::parts(Ctx& c, const Insn& i) {
     const u32* list = c.code->lists.data() + i.list;
     each_lane(c.mask, [&](u32 l) {
@@ -332,7 +403,7 @@ void Provenance::compute(Ctx& c, const Insn& i) {
         u32 count = 0, memory = 0;
         const auto add = [&](u32 op) {
             const Label one = of(c, i, op, l);
-            if (!one || (!computes_floats(i) && !passes_on(i) && nodes_[one].kind() == NodeKind::constant)) return;
+            if (!one || (!computes_floats(i) && !passes_on(i) && i.flow != Flow::select && nodes_[one].kind() == NodeKind::constant)) return;
             memory += nodes_[one].kind() != NodeKind::constant;
             found[count++] = one;
         };
@@ -360,17 +431,33 @@ void Provenance::step(Ctx& c, const Insn& i) {
     if (i.run == run_shuffle) return shuffle(c, i);
     if (i.run == run_vote || i.run == run_match || i.run == run_reduce) return all_lanes(c, i);
     if (i.run == move_parts) return parts(c, i);
+    if (i.run == run_mma) return product(c, i);
+    if (i.run == run_load_matrix || i.run == run_store_matrix || i.run == run_wmma_memory) return;  // they tell it element by element
     if (i.klass == Class::tensor) return give_up("tensor-core instructions");
     if (i.flow != Flow::own) return compute(c, i);
     each_lane(c.mask, [&](u32 l) { set(c, i.d, l, 0); set(c, i.d2, l, 0); });
 }
 
-void Provenance::computed(const Ctx& c, const Insn& i) {
-    if (!computes_floats(i) || i.klass == Class::fp16 || i.d == none || kind_of(i.d) != Kind::reg) return;
+// What it computed or brought, in floats.
+void Provenance::computed(Ctx& c, const Insn& i) {
+    const bool brings = (i.run == run_load || i.run == run_atomic) && i.width == 4 && i.vec == 1;
+    if (brings && i.run == run_atomic) return accumulated(c, i);
+    if ((!brings && !computes_floats(i)) || i.klass == Class::fp16) return;
+    const u32 to = i.run == run_load ? c.code->lists[i.list] : i.d;
+    if (to == none || kind_of(to) != Kind::reg) return;
     each_lane(c.mask, [&](u32 l) {
-        const Label label = c.warp->labels[slot_of(i.d) * warp_lanes + l];
-        if (!label || nodes_[label].insn != base_ + i.id) return;
-        values_[label] = i.klass == Class::fp64 ? float(std::bit_cast<double>(c.dst<u64>(i.d)[l])) : std::bit_cast<float>(c.dst<u32>(i.d)[l]);
+        const Label label = c.warp->labels[slot_of(to) * warp_lanes + l];
+        if (!label || nodes_[label].number() != base_ + i.id) return;
+        values_[label] = i.klass == Class::fp64 ? float(std::bit_cast<double>(c.dst<u64>(to)[l])) : std::bit_cast<float>(c.dst<u32>(to)[l]);
+    });
+}
+
+void Provenance::accumulated(const Ctx& c, const Insn& i) {
+    Addresses a;
+    addresses_of(c, i, a);
+    each_lane(c.mask, [&](u32 l) {
+        const Label* known = i.space == Space::shared || in_shared(c, a.at[l]) || in_local(c, a.at[l]) ? nullptr : at(a.at[l]);
+        if (known && *known && nodes_[*known].number() == base_ + i.id) std::memcpy(&values_[*known], reinterpret_cast<const void*>(a.at[l]), 4);
     });
 }
 

@@ -10,12 +10,13 @@
 #include <unordered_map>
 
 #include "access.hpp"
+#include "watcher.hpp"
 
 namespace kgsim {
 
 using Label = u32;  // 0: from no memory
 
-class Provenance {
+class Provenance final : public Watcher {
 public:
     static constexpr u32 most_nodes = 1 << 24;
     enum class NodeKind : u32 { step, leaf, constant };
@@ -34,21 +35,24 @@ public:
         std::vector<u8> elements;  // one for each `width` bytes: 1 touched, 2 stored by several threads of a launch, 4 by several blocks
         std::vector<Writer> writers;
     };
-    struct Instruction { std::string kernel, file, frames; u32 line = 0; u8 width = 0, vec = 1; Class klass = Class::other; };
+    struct Instruction { std::string kernel, file, frames, opcode; u32 line = 0; u8 width = 0, vec = 1; Class klass = Class::other; };
 
     void clear();
-    void begin_launch(const Blob& blob, const Code& code, const std::string& kernel);
-    void begin_block(const Block& block);
-    // Before an instruction is executed by the lanes of c.mask.
-    void step(Ctx& c, const Insn& i);
-    // After it: what it computed.
-    void computed(const Ctx& c, const Insn& i);
-    // A guarded instruction that the lanes of c.mask leave out: what it would have changed depends on the guard.
-    void left_out(Ctx& c, const Insn& i);
+    void begin_launch(const Blob& blob, const Code& code, const std::string& kernel) override;
+    void begin_block(Block& block) override;
+    void begin_warp(Warp& warp, const Code& code) override;
+    void step(Ctx& c, const Insn& i) override;
+    void computed(Ctx& c, const Insn& i) override;
+    // What it would have changed depends on the guard.
+    void left_out(Ctx& c, const Insn& i) override;
+    void passed(Block& block, u64 to, u64 from, u32 size) override;
+    void fetched(const Ctx& c, const Insn& i, const Addresses& a, u32 bytes) override;
+    void kept(Ctx& c, const Insn& i, u32 op) override;
+    void stored(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, u32 op) override;
     // The host has written this memory, or copied it: as far as kernels go it comes from nowhere, or from there.
     void forget(u64 address, u64 size);
     void copied(u64 to, u64 from, u64 size);
-    void give_up(const char* why) { if (unfollowed_.empty()) unfollowed_ = why; }
+    void give_up(const char* why) override { if (unfollowed_.empty()) unfollowed_ = why; }
 
     // As JSON: what was touched; what the values at these addresses came from; which reads reach none of these addresses.
     std::string touched() const;
@@ -76,16 +80,22 @@ private:
     void copy(Ctx& c, const Insn& i);
     void shuffle(Ctx& c, const Insn& i);
     void all_lanes(Ctx& c, const Insn& i);
+    void product(Ctx& c, const Insn& i);
+    Label handed_over(const Insn& i, Label label);
     void parts(Ctx& c, const Insn& i);
     void compute(Ctx& c, const Insn& i);
+    void accumulated(const Ctx& c, const Insn& i);
+    std::string other_json(Label label) const;
     std::vector<Label> roots(const u64* addresses, size_t count) const;
     const Touch* touch_at(const Node& leaf) const;
 
     std::vector<Node> nodes_;
-    std::vector<float> values_;  // of the nodes that compute floats
+    std::vector<float> values_;  // of the nodes that compute or load floats
     std::map<u64, Shadow> shadows_;  // by base
     Shadow* last_ = nullptr;
     std::vector<Label> shared_;
+    std::vector<Label> fetched_[warp_lanes];                  // by a matrix instruction, for the register that comes next
+    std::vector<std::pair<Label, Label>> handed_;             // by instruction of the launch: the last label that it loaded, and its node
     std::unordered_map<u64, Label> local_, constants_;
     std::map<const Code*, u32> first_;
     std::vector<Instruction> instructions_;

@@ -1,6 +1,7 @@
 // What was kept of values, in answer to questions about elements: as JSON.
 #include <algorithm>
 #include <set>
+#include <unordered_map>
 
 #include "json_text.hpp"
 #include "provenance.hpp"
@@ -32,6 +33,11 @@ struct Reads {
     std::vector<u64> elements;  // once for each read
     std::set<u32> threads;
 };
+
+constexpr size_t most_handovers = 64;
+
+// Whether an instruction takes what another left in memory.
+bool takes_over(Class klass) { return klass == Class::load_shared || klass == Class::load_global; }
 
 std::string place_json(const Provenance::Instruction& i) {
     return "\"file\":" + quoted(i.file) + ",\"line\":" + number(u64(i.line)) + ",\"frames\":" + i.frames;
@@ -88,6 +94,14 @@ std::string Provenance::touched() const {
     return "{\"unfollowed\":" + quoted(unfollowed_) + ",\"nodes\":" + number(u64(nodes_.size())) + ",\"accesses\":" + list_json(all) + "}";
 }
 
+// The labelled operands' values of the last run of a step.
+std::string Provenance::other_json(Label label) const {
+    std::string out;
+    for (Label from : nodes_[label].from)
+        if (from && nodes_[from].kind() != NodeKind::constant) out += (out.empty() ? "" : ",") + precise(values_[from]);
+    return "[" + out + "]";
+}
+
 std::string Provenance::origins(const u64* addresses, size_t count) const {
     std::vector<std::string> all;
     std::vector<u8> seen(nodes_.size(), 0);
@@ -100,14 +114,26 @@ std::string Provenance::origins(const u64* addresses, size_t count) const {
                 for (Label from : nodes_[below[k]].from)
                     if (from && !seen[from]) { seen[from] = 1; below.push_back(from); }
         std::sort(below.rbegin(), below.rend());  // what a value was made of has smaller labels
-        std::map<u32, Reads> reads;
+        // Lines that take values over from other threads, each with its last instruction on the way; and through which of these each value came.
+        std::map<std::pair<std::string, u32>, size_t> lines_over;
+        std::vector<u32> handovers;
+        std::unordered_map<Label, u64> through;
+        std::map<std::pair<u32, u64>, Reads> reads;  // by access and by what it came through
+        u64 block = 0;  // that read for it
         std::map<u32, std::pair<Label, u64>> steps;  // by instruction: the last of them, and how many
         std::map<u32, std::set<u32>> uses;           // which instructions' values each computes from
         std::set<std::tuple<u32, u32, u32>> numbers;  // constants: where each is written, where it is used, its bits
         for (const Label label : below) {
             const Node& n = nodes_[label];
             seen[label] = 0;
+            u64 came = through[label];
             if (n.kind() == NodeKind::step) {
+                if (const Instruction& i = instructions_[n.number()]; takes_over(i.klass)) {
+                    const auto [known, fresh] = lines_over.try_emplace({i.file, i.line}, lines_over.size());
+                    if (fresh) handovers.push_back(n.number());
+                    if (known->second < most_handovers) came |= u64(1) << known->second;
+                }
+                for (Label from : n.from) if (from) through[from] |= came;
                 auto& step = steps[n.number()];
                 step.first = std::max(step.first, label);
                 ++step.second;
@@ -118,17 +144,21 @@ std::string Provenance::origins(const u64* addresses, size_t count) const {
                     if (nodes_[from].kind() == NodeKind::constant) numbers.insert({nodes_[from].number(), n.number(), nodes_[from].from[0]});
                 }
             } else if (const Touch* t = n.kind() == NodeKind::leaf ? touch_at(n) : nullptr) {
-                Reads& r = reads[t->number];
+                block = n.from[2] >> 10;
+                Reads& r = reads[{t->number, came}];
                 r.elements.push_back((n.address() - t->base) / t->width);
             }
         }
         std::vector<std::string> read_items, line_items;
-        for (const auto& [touch, r] : reads) {
-            read_items.push_back("{\"access\":" + number(u64(touch)) + ",\"reads\":" + number(u64(r.elements.size())) + ",\"runs\":" + runs_json(r.elements) + "}");
+        for (const auto& [key, r] : reads) {
+            std::string over;
+            for (size_t bit = 0; bit < handovers.size() && bit < most_handovers; ++bit)
+                if (key.second >> bit & 1) over += (over.empty() ? "" : ",") + number(u64(handovers[bit]));
+            read_items.push_back("{\"access\":" + number(u64(key.first)) + ",\"over\":[" + over + "]" + ",\"reads\":" + number(u64(r.elements.size())) + ",\"runs\":" + runs_json(r.elements) + "}");
         }
         std::vector<std::string> constants;
         for (const auto& [written, used, bits] : numbers)
-            if (constants.size() < most_lines) constants.push_back("{" + place_json(instructions_[written]) + ",\"used\":{" + place_json(instructions_[used]) + "},\"bits\":" + number(u64(bits)) + "}");
+            if (constants.size() < most_lines) constants.push_back("{" + place_json(instructions_[written]) + ",\"used\":{" + place_json(instructions_[used]) + "},\"op\":" + quoted(instructions_[used].opcode) + ",\"bits\":" + number(u64(bits)) + "}");
         for (const auto& [insn, step] : steps) {
             const Instruction& i = instructions_[insn];
             std::string from;
@@ -136,9 +166,9 @@ std::string Provenance::origins(const u64* addresses, size_t count) const {
             if (line_items.size() >= most_lines) break;
             line_items.push_back("{\"file\":" + quoted(i.file) + ",\"line\":" + number(u64(i.line)) + ",\"frames\":" + i.frames + ",\"class\":" +
                                  quoted(class_name(i.klass)) + ",\"count\":" + number(step.second) + ",\"order\":" + number(u64(step.first)) +
-                                 ",\"value\":" + precise(values_[step.first]) + ",\"id\":" + number(u64(insn)) + ",\"from\":[" + from + "]}");
+                                 ",\"op\":" + quoted(i.opcode) + ",\"other\":" + other_json(step.first) + ",\"value\":" + precise(values_[step.first]) + ",\"id\":" + number(u64(insn)) + ",\"from\":[" + from + "]}");
         }
-        all.push_back("{\"reads\":" + list_json(read_items) + ",\"lines\":" + list_json(line_items) + ",\"constants\":" + list_json(constants) + "}");
+        all.push_back("{\"block\":" + number(block) + ",\"reads\":" + list_json(read_items) + ",\"lines\":" + list_json(line_items) + ",\"constants\":" + list_json(constants) + "}");
     }
     return list_json(all);
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -30,43 +31,89 @@ def on_the_way(source: Source, context: Context, first: Evidence) -> Made | None
     None where no run kept the way.
     """
     for item, slice_ in slices(context):
-        for line, value in _off_by(first, slice_):
-            place = line_place(source, line)
-            if place is not None:
-                return Made(place, f"{value:.6g} comes in at line {line}", certain=True)
+        for line, words in (
+            *_off_by(source, first, slice_),
+            *_scaled(first, slice_),
+            *_passed_by(slice_),
+        ):
+            return Made(line_place(source, line), words, certain=True)
         if item.place is None:
             continue
         line, before = item.place.line, [at for at in slice_.right if at != item.place.line]
+        if slice_.unfinished:
+            words = (
+                f"line {line} stores a value that the reference comes by too, and has not here: "
+                "a step is missing after it, or it belongs to another element"
+            )
+            return Made(item.place, words, certain=True)
         until = (
             f": in line {_listed(before)} the values are still the reference's" if before else ""
         )
         words = (
             f"line {line} is the first that gives another value than the reference comes by{until}"
         )
-        return Made(item.place, words, certain=bool(slice_.right))
+        if slice_.whole and not slice_.right:
+            words = f"it is made of all the elements that it should be made of, and {words}"
+        return Made(item.place, words, certain=bool(slice_.right) or slice_.whole)
     return None
+
+
+def _passed_by(slice_: Slice) -> Iterator[tuple[int, str]]:
+    """Yield the lines that compute right elements, where nothing computes the wrong one."""
+    for line in slice_.beside[:1]:
+        others = f"right elements are computed in line {_listed(slice_.beside)}"
+        yield line, f"{others}, and element {list(slice_.element)} is stored as it was read"
 
 
 def _listed(lines: Sequence[int]) -> str:
     return ", ".join(map(str, lines))
 
 
-def _off_by(first: Evidence, slice_: Slice) -> Iterator[tuple[int, float]]:
-    """Yield the numbers on the way by which all results are off."""
+def _off_by(source: Source, first: Evidence, slice_: Slice) -> Iterator[tuple[int, str]]:
+    """Yield the lines of numbers on the way by which all results are off, or which all of them are."""
     values = values_of(first)
     factor = values.factor if first.code == "constant-factor" else None
     for constant in slice_.constants:
-        if values.offset and math.isclose(constant.value, values.offset, rel_tol=NEAR):
-            yield constant.line, constant.value
-        elif factor and math.isclose(constant.value, factor, rel_tol=NEAR):
-            yield constant.used, constant.value
+        off = math.isclose(constant.value, values.offset or math.nan, rel_tol=NEAR)
+        times = math.isclose(constant.value, factor or math.nan, rel_tol=NEAR)
+        zero = first.code == "zeros" and not constant.value and constant.chosen
+        if off or times or zero:
+            line = written_at(source, constant.used if times else constant.line, constant.value)
+            yield line, f"{constant.value:.6g} comes in at line {line}"
 
 
-def line_place(source: Source, line: int) -> Place | None:
-    """Return the place of a line of the CUDA text."""
+def _scaled(first: Evidence, slice_: Slice) -> Iterator[tuple[int, str]]:
+    """Yield the line of the only number from no memory on the way, where all results are off by a factor."""
+    factor = values_of(first).factor if first.code == "constant-factor" else None
+    if factor and len(slice_.scales) == 1 and not slice_.unfinished:
+        (scale,) = slice_.scales
+        verb, takes = ("divides", factor) if scale.divides else ("multiplies", 1 / factor)
+        yield (
+            scale.line,
+            f"line {scale.line} {verb} by {scale.value:.6g}, where it takes {scale.value * takes:.6g}",
+        )
+
+
+def written_at(source: Source, line: int, value: float) -> int:
+    """Return the nearest line that has a number in its text, as a compiler moves what computes with it."""
+    has = [
+        at
+        for at, text in enumerate(source.code.splitlines(), 1)
+        for number in _NUMBER.findall(text)
+        if math.isclose(float(number), value, rel_tol=1e-6)
+    ]
+    return min(has, key=lambda at: abs(at - line), default=line)
+
+
+_NUMBER = re.compile(r"(?<![\w.])(?:\d+\.\d*|\.\d+)(?:[eE][-+]?\d+)?")
+"""A number with a point; whole ones are sizes and indices."""
+
+
+def line_place(source: Source, line: int) -> Place:
+    """Return the place of a line of the submission, in the language that it is written in."""
     for unit in source.cuda:
         for number in range(1, len(unit.lines) + 1):
             place = unit.place_line(number)
             if place.line == line:
                 return place
-    return None
+    return source.line_place(line)

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from tree_sitter import Node
 
-from grader.records import Place
+from grader.records import Place, Walk
 from grader.source import Source, Unit
 from grader.source.cuda_code import around as enclosing
 from grader.source.cuda_code import descendants, text
 
 INDEXES = ("subscript_expression", "pointer_expression")
 LOOPS = ("for_statement", "while_statement", "do_statement")
+_OWN = re.compile(r"\b(thread|block)Idx\b")
+"""What makes a number each thread's own."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +42,16 @@ class Steering:
         """Its head."""
         node = self.condition or self.node
         return self.unit.place(node)
+
+    @property
+    def counters(self) -> set[str]:
+        """What a loop moves in each turn."""
+        return set(_identifiers(self.node.child_by_field_name("update")))
+
+    @property
+    def over_the_grid(self) -> bool:
+        """Whether a loop shares its turns among blocks."""
+        return "blockIdx" in text(self.node.child_by_field_name("initializer"))
 
     @property
     def quotient(self) -> tuple[Node, str, str] | None:
@@ -85,33 +98,92 @@ def steering(source: Source, place: Place) -> tuple[Steering, ...]:
         spot = _at(unit, place)
         if spot is None:
             continue
-        function = next((one for one in enclosing(spot) if one.type == "function_definition"), None)
+        function = next(_functions(spot), None)
         names = _names_behind(spot, function) if function is not None else set()
         return tuple(one for one in around(source, place) if _own_names(one) & names)
     return ()
 
 
-def pointer_start(source: Source, place: Place) -> Place | None:
-    """Return where the pointer that a line indexes is computed from another one, if it is a local one."""
+def bound_made(one: Steering) -> Place | None:
+    """Return where the number is computed that a loop or condition compares with, if a name stands for it."""
+    condition = one.condition
+    if condition is None or any(descendants(condition, "call_expression")):
+        return None
+    compared = {text(n) for n in descendants(condition, "binary_expression")}
+    names = set(_identifiers(condition)) if len(compared) == 1 else set()
+    before = [
+        node
+        for function in _functions(one.node)
+        for name, node in _definitions(function)
+        if name in names
+        and _computes(node)
+        and not _OWN.search(text(node))
+        and node.end_byte <= one.node.start_byte
+    ]
+    return _last(one.unit, before)
+
+
+def index_made(source: Source, place: Place, walk: Walk) -> Place | None:
+    """Return the definition that the index of a line takes a wrong number from.
+
+    Where the elements along a walk are right among each other, the nearest that says where it begins; where
+    it stays in one place, one that has nothing to do with the loops around it.
+    """
     for unit in source.cuda:
         spot = _at(unit, place)
-        function = (
-            next((one for one in enclosing(spot) if one.type == "function_definition"), None)
-            if spot is not None
-            else None
-        )
-        if spot is None or function is None:
+        function = next(_functions(spot), None) if spot is not None else None
+        if spot is None or function is None or not walk:
             continue
-        indexed = {
-            text(node.child_by_field_name("argument"))
-            for node in descendants(spot, "subscript_expression")
-        }
-        for node in descendants(function, "init_declarator"):
-            target = node.child_by_field_name("declarator")
-            name = next(_identifiers(target), "")
-            if target is not None and target.type == "pointer_declarator" and name in indexed:
-                return unit.place(node)
+        names = _names_behind(spot, function)
+        loops = [one for one in around(source, place) if one.is_loop and not one.over_the_grid]
+        moved = {name for one in loops for name in one.counters}
+        found = [
+            (name, node)
+            for name, node in _definitions(function)
+            if name in names - moved and node.start_byte < spot.start_byte
+        ]
+        if walk in {"fixed", "stored"}:
+            kept = [(n, node) for n, node in found if not moved & set(_identifiers(_value(node)))]
+            arrays = {
+                text(one.child_by_field_name("argument")) for one in descendants(spot, *INDEXES)
+            }
+            pointers = [node for name, node in kept if _is_pointer(node) and name in arrays]
+            others = [node for _, node in kept if _computes(node)] if walk == "fixed" else []
+            return _last(unit, pointers or others)
+        return _last(unit, [node for _, node in found if _computes(node)])
     return None
+
+
+def _last(unit: Unit, nodes: Sequence[Node]) -> Place | None:
+    return unit.place(nodes[-1]) if nodes else None
+
+
+def _functions(spot: Node) -> Iterator[Node]:
+    yield from (one for one in enclosing(spot) if one.type == "function_definition")
+
+
+def _definitions(function: Node) -> Iterator[tuple[str, Node]]:
+    """Yield the names that a function gives values to, with where."""
+    for node in descendants(function, "init_declarator", "assignment_expression"):
+        target = node.child_by_field_name("declarator") or node.child_by_field_name("left")
+        yield next(_identifiers(target), ""), node
+
+
+def _value(node: Node) -> Node | None:
+    return node.child_by_field_name("value") or node.child_by_field_name("right")
+
+
+def _is_pointer(node: Node) -> bool:
+    target = node.child_by_field_name("declarator")
+    return target is not None and target.type == "pointer_declarator"
+
+
+def _computes(node: Node) -> bool:
+    """Whether a definition does more than add names."""
+    value = _value(node)
+    parts = descendants(value, "binary_expression") if value is not None else ()
+    operators = {text(one.child_by_field_name("operator")) for one in parts}
+    return _is_pointer(node) or bool(operators - {"+", "<", ">"})
 
 
 def _own_names(one: Steering) -> set[str]:
@@ -132,11 +204,8 @@ def _names_behind(spot: Node, function: Node) -> set[str]:
     indices = list(descendants(spot, *INDEXES))
     names = {name for node in indices or [spot] for name in _identifiers(node)}
     sources: dict[str, set[str]] = {}
-    for node in descendants(function, "init_declarator", "assignment_expression"):
-        target = node.child_by_field_name("declarator") or node.child_by_field_name("left")
-        value = node.child_by_field_name("value") or node.child_by_field_name("right")
-        if target is not None and target.type == "identifier":
-            sources.setdefault(text(target), set()).update(_identifiers(value))
+    for name, node in _definitions(function):
+        sources.setdefault(name, set()).update(_identifiers(_value(node)))
     waiting = list(names)
     while waiting:
         for name in sources.get(waiting.pop(), ()):

@@ -25,7 +25,6 @@ from grader.source.flow import (
 )
 from grader.source.flow.program import Function
 from grader.source.flow.scalar_types import type_letter
-from grader.source.flow.trace import Care
 from grader.source.forward_arguments import Binding, attributes, bindings
 
 
@@ -37,13 +36,11 @@ class Case:
     flow: Flow
     sizes: Sizes
     launch: Launch
-    care: Care
-    """What its walk looks at: of sizes that are only asked for addresses, no data."""
 
     @property
     def walk(self) -> Walk:
         """The walk of its first block, made when it is first asked for."""
-        return self.flow.walk(self.launch, self.care)
+        return self.flow.walk(self.launch)
 
     @property
     def tensors(self) -> tuple[Tensor, ...]:
@@ -66,14 +63,10 @@ class Case:
         return 0 if node is None else self.unit.place(node).line
 
     def events(self, *kinds: str) -> Iterator[Event]:
-        """Yield the events of these kinds, without a walk where it can have none of them."""
-        if ALONE.isdisjoint(kinds) and not self.flow.cooperates(self.kernel):
-            return iter(())
+        """Yield the events of these kinds."""
         return (event for event in self.walk.events if event.kind in kinds)
 
 
-ALONE = frozenset({"double-math", "int-overflow"})
-"""Events of threads that don't work together."""
 _CASES: WeakKeyDictionary[Source, dict[str, tuple[Case, ...]]] = WeakKeyDictionary()
 
 
@@ -105,7 +98,7 @@ def _walked(source: Source, task: Task | None, name: str) -> Iterator[Case]:
                     continue
                 sizes = sizes_for(source, function, task, "even")
             for launch in analysis.launched(sizes):
-                yield Case(unit, analysis, sizes, launch, CARE[name])
+                yield Case(unit, analysis, sizes, launch)
 
 
 def _refused(analysis: Flow, sizes: Sizes) -> bool:
@@ -113,7 +106,6 @@ def _refused(analysis: Flow, sizes: Sizes) -> bool:
     return any(run.refused for run in analysis.host(sizes))
 
 
-CARE = {"main": Care.DATA, "odd": Care.DATA, "long": Care.BOUNDS, "full": Care.ADDRESSES}
 BASES = {"main": USUAL, "full": USUAL, "even": EVEN, "odd": ODD, "long": LONG}
 
 

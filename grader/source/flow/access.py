@@ -9,7 +9,6 @@ import numpy as np
 from grader.source.flow.memory import Region
 from grader.source.flow.scalar_types import type_letter
 from grader.source.flow.shared_access import SharedAccesses
-from grader.source.flow.trace import Care
 from grader.source.flow.tree import Expr, Lambda, Member, Name, Node, Subscript
 from grader.source.flow.values import (
     Pointer,
@@ -121,9 +120,8 @@ class Accesses(SharedAccesses):
         offset = Value(pointer.offset, "l", pointer.varies)
         self.access("load", region, node, offset, scale=pointer.scale)
         uniform = offset.uniform
-        followed = self.walk.care is Care.DATA and not uniform
-        parts = self.own if followed else None
-        like = likeness(offset) if followed else None
+        parts = None if uniform else self.own
+        like = None if uniform else likeness(offset)
         return Value(None, type_letter(pointer.type), not uniform, parts, loaded=True, like=like)
 
     @staticmethod

@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
-from grader.source.flow.cooperation import cooperates
 from grader.source.flow.host import HostRun, roots, run_host
 from grader.source.flow.kernels import assume_block, walk_block
 from grader.source.flow.lowering import lower
 from grader.source.flow.program import Function, Program
 from grader.source.flow.sizes import Sizes
-from grader.source.flow.trace import Care, Launch, Walk
+from grader.source.flow.trace import Launch, Walk
 from grader.source.units import Unit
 
 USUAL = Sizes(
@@ -60,7 +59,6 @@ class Flow:
     _launched: dict[str, tuple[Launch, ...]] = field(default_factory=dict)
     _walks: dict[int, tuple[Launch, Walk]] = field(default_factory=dict)
     _blocks: dict[tuple[int, tuple[int, int, int]], tuple[Walk, Walk]] = field(default_factory=dict)
-    _cooperating: dict[str, bool] = field(default_factory=dict)
 
     @cached_property
     def roots(self) -> tuple[str, ...]:
@@ -99,39 +97,25 @@ class Flow:
             )
         return self._launched[sizes.name]
 
-    def walk(self, launch: Launch, care: Care = Care.DATA) -> Walk:
-        """Return the walk of the first block of one of `launched`, with at least the care that is asked.
-
-        Where threads don't cooperate, data isn't followed: there is nothing more to see.
-        """
-        known = self._walks.get(id(launch))
-        care = care if self.cooperates(launch.kernel) else min(care, Care.BOUNDS)
-        if known is None or care > known[1].care:
+    def walk(self, launch: Launch) -> Walk:
+        """Return the walk of the first block of one of `launched`."""
+        if id(launch) not in self._walks:
             kernel = self.program.named(launch.kernel)
             if kernel is None:
                 raise KeyError(launch.kernel)
             # with the launch, which must live as long as its id counts
-            known = launch, walk_block(self.program, kernel, launch, care=care)
-            self._walks[id(launch)] = known
-        return known[1]
+            self._walks[id(launch)] = launch, walk_block(self.program, kernel, launch)
+        return self._walks[id(launch)][1]
 
-    def cooperates(self, name: str) -> bool:
-        """Whether the threads of a kernel work together."""
-        if name not in self._cooperating:
-            kernel = self.program.named(name)
-            self._cooperating[name] = kernel is not None and cooperates(self.program, kernel)
-        return self._cooperating[name]
-
-    def walks(self, sizes: Sizes, care: Care = Care.DATA) -> tuple[Walk, ...]:
+    def walks(self, sizes: Sizes) -> tuple[Walk, ...]:
         """Return a walk of the first block of each launch for these sizes."""
-        return tuple(self.walk(launch, care) for launch in self.launched(sizes))
+        return tuple(map(self.walk, self.launched(sizes)))
 
     def block(self, walk: Walk, index: tuple[int, int, int]) -> Walk:
-        """Return the walk of another block of a launch, of which only the addresses count."""
+        """Return the walk of another block of a launch."""
         key = (id(walk), index)
         if key not in self._blocks:
-            care = min(walk.care, Care.ADDRESSES)
-            other = walk_block(self.program, walk.kernel, walk.launch, index, care=care)
+            other = walk_block(self.program, walk.kernel, walk.launch, index)
             self._blocks[key] = (walk, other)  # the first must live as long as its id counts
         return self._blocks[key][1]
 

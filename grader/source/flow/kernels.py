@@ -11,7 +11,7 @@ from grader.source.flow.memory import Region
 from grader.source.flow.program import Function, Program
 from grader.source.flow.scalar_types import SIZES, type_letter
 from grader.source.flow.state import Box, Frame
-from grader.source.flow.trace import Care, Launch, StopWalkError, Walk
+from grader.source.flow.trace import Launch, StopWalkError, Walk
 from grader.source.flow.values import Pointer, Value
 
 MOST_THREADS = 1024
@@ -22,14 +22,12 @@ def walk_block(
     kernel: Function,
     launch: Launch,
     block: tuple[int, int, int] = (0, 0, 0),
-    *,
-    care: Care = Care.DATA,
 ) -> Walk:
     """Walk one block of a launch through its kernel; never raises.
 
     `launch.block` must be known and have at most 1024 threads; else the walk is stopped at once.
     """
-    result = Walk(kernel, launch, block, care)
+    result = Walk(kernel, launch, block)
     threads = launch.threads
     if threads is None or not 0 < threads <= MOST_THREADS:
         result.stopped = "the number of threads isn't known"

@@ -50,14 +50,8 @@ class Statements(State):
         """Forget what a loop's body assigns; defined by `loops`."""
         raise NotImplementedError
 
-    def pass_by(self, stmt: Stmt) -> bool:
-        """Leave out a statement on which no address depends; defined by `asides`."""
-        raise NotImplementedError
-
     def run(self, stmt: Stmt) -> None:
         """Execute one statement in the active threads."""
-        if self.hurried and self.pass_by(stmt):
-            return
         self.walk.steps += 1
         if self.walk.steps > STEP_LIMIT:
             raise StopWalkError("too long")

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from grader.source.flow import memory
-from grader.source.flow.address_only import AddressOnly
+from grader.source.flow.loops import Loops
 from grader.source.flow.memory import Region
 from grader.source.flow.scalar_types import SIZES, type_letter
-from grader.source.flow.trace import Care
 from grader.source.flow.tree import Node
 from grader.source.flow.values import (
     Bits,
@@ -23,7 +22,7 @@ from grader.source.flow.values import (
 )
 
 
-class SharedAccesses(AddressOnly):
+class SharedAccesses(Loops):
     """Loads and stores of shared arrays."""
 
     def _cells(self, pointer: Pointer, node: Node, kind: str) -> tuple[Any, Any] | None:
@@ -57,7 +56,7 @@ class SharedAccesses(AddressOnly):
 
     def _note_banks(self, offsets: Any, threads: Any, region: Region, node: Node) -> None:
         """Note an access in which the first warp asks one bank for several words, once a place."""
-        if self.walk.care is not Care.DATA or ("banks", node.id) in self.seen or not len(threads):
+        if ("banks", node.id) in self.seen or not len(threads):
             return
         if region.space != "shared" or SIZES.get(region.type, 4) != 4:
             return
@@ -72,12 +71,10 @@ class SharedAccesses(AddressOnly):
         """Read a shared array in the active threads."""
         region = pointer.region
         region.loads += 1
-        letter = type_letter(self.type_name_of(region))
+        letter = type_letter(region.type)
         known = pointer.offset is not None
         varies = isinstance(pointer.offset, np.ndarray) if known else pointer.varies
-        found = self._cells(pointer, node, "read") if self.walk.care > Care.ADDRESSES else None
-        if self.walk.care is not Care.DATA:
-            return Value(None, letter, varies, loaded=True)
+        found = self._cells(pointer, node, "read")
         if found is None or not len(found[0]) or pointer.scale > 1:
             if found is None:
                 self._read_anywhere(region, node)
@@ -159,10 +156,6 @@ class SharedAccesses(AddressOnly):
                 cells = np.zeros(len(threads), np.int64)
                 self._report_unwritten(region, cells, threads, node)
 
-    def type_name_of(self, region: Region) -> str:
-        """Return the element type of a region."""
-        return region.type
-
     def put_shared(self, pointer: Pointer, value: Value, node: Node, atomic: bool) -> None:
         """Write a shared array in the active threads."""
         region = pointer.region
@@ -170,26 +163,19 @@ class SharedAccesses(AddressOnly):
         region.atomics += atomic
         if region.shadow is None:
             return
-        found = self._cells(pointer, node, "write") if self.walk.care > Care.ADDRESSES else None
-        if self.walk.care is not Care.DATA:
-            return
+        found = self._cells(pointer, node, "write")
         if found is None:
-            self._put_anywhere(region, value, node, atomic)
+            self._put_anywhere(region, node, atomic)
         elif len(found[0]) and (self.doubt or region.escaped or pointer.scale > 1):
             self._put_perhaps(region.shadow, *found, value, pointer.scale)
         elif len(found[0]):
             self._put_surely(region, *found, value, node, atomic)
 
-    def _put_anywhere(self, region: Region, value: Value, node: Node, atomic: bool) -> None:
-        """Note a store at an unknown place: any cell may hold the value now."""
-        shadow: Any = region.shadow
+    def _put_anywhere(self, region: Region, node: Node, atomic: bool) -> None:
+        """Note a store at an unknown place: any cell may hold the value now, whosever it is."""
         if atomic:
             self._read_anywhere(region, node)
-        shadow.maybe_all()
-        row = memory.everything(value.parts)
-        if row is not None:
-            rows = np.repeat(row, shadow.cells, axis=0)
-            shadow.add_parts(np.arange(shadow.cells), rows)
+        region.escaped = True
 
     def _put_perhaps(self, shadow: Any, cells: Any, threads: Any, value: Value, scale: int) -> None:
         """Note a store that may not be made, or that covers several cells a thread."""

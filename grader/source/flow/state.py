@@ -10,7 +10,7 @@ import numpy as np
 
 from grader.source.flow.memory import Region
 from grader.source.flow.program import Function, Program
-from grader.source.flow.trace import Access, Care, Event, Walk
+from grader.source.flow.trace import Access, Event, Walk
 from grader.source.flow.tree import Node
 from grader.source.flow.values import Bits, Mask, Value, blend, divergence, every, merge, spread
 
@@ -97,7 +97,6 @@ class State:
         self.program = program
         self.walk = walk
         self.threads = threads
-        self.hurried = walk.care <= Care.ADDRESSES
         self.words = (threads + 63) // 64
         self.ids = np.arange(threads, dtype=np.int64)
         self.mask: Mask = np.ones(threads, np.bool_)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import IntEnum
 from typing import Any
 
 import numpy as np
@@ -13,19 +12,6 @@ from grader.source.flow.memory import Region
 from grader.source.flow.program import Function
 from grader.source.flow.tree import LaunchCall, Node
 from grader.source.flow.values import Mask, Value
-
-
-class Care(IntEnum):
-    """How much a walk looks at; less takes less time."""
-
-    STORES = 0
-    """Where results are stored in global memory only: what only reads is passed by as well."""
-    ADDRESSES = 1
-    """Addresses in global memory only: what touches none and leaves only data behind is passed by."""
-    BOUNDS = 2
-    """Those in shared memory as well, against its arrays' sizes."""
-    DATA = 3
-    """Shared memory cell by cell (races, reads of nothing), and whose data a value holds."""
 
 
 class StopWalkError(Exception):
@@ -103,7 +89,6 @@ class Walk:
     kernel: Function
     launch: Launch
     block_index: tuple[int, int, int]
-    care: Care = Care.DATA
     events: list[Event] = field(default_factory=list)
     accesses: list[Access] = field(default_factory=list)
     regions: list[Region] = field(default_factory=list)

@@ -3,57 +3,96 @@
 from __future__ import annotations
 
 import ast
-import re
-from collections.abc import Iterator, Mapping
-from functools import cache
-from itertools import combinations, product
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import combinations, pairwise
 
 from grader.records import Edit, Fix
 from grader.repair.candidates.candidate import Candidate, Change, Touches
 from grader.repair.candidates.evidence import Clues
-from grader.repair.candidates.triton.rewrites import REWRITES, Rewrite
+from grader.repair.candidates.triton.behind import lines_behind
+from grader.repair.candidates.triton.completed import completed
+from grader.repair.candidates.triton.pattern import options, parsed
+from grader.repair.candidates.triton.rewrites import REWRITES
 from grader.repair.candidates.triton.scope import Scope, scopes
-from grader.source import Source, nodes_under
+from grader.repair.candidates.triton.slip import Slip
+from grader.repair.candidates.triton.twins import twins
+from grader.source import Source
 from grader.source.analysis.triton import launches
 
-MOST = 60
+MOST = 150
 """Changes of a Triton program that are tried."""
 ROUND = 15
 """Changes of a Triton program that are run before the best are looked at: each compiles its own kernels."""
 EXCHANGED = 0.6
 """Cost of two neighbouring arguments of a launch in the other order."""
+IN_A_TUPLE = 1.0
+"""Cost of two parts of a tuple in the other order: of a grid, a shape, the strides of a block."""
 APART = 0.5
 """What each argument between them adds."""
-FORGOTTEN = 0.5
-"""What the cost of a change is multiplied with where it uses a name that only its own updates use."""
-NEXT = 0.12
-"""What each next name of a kind adds to the cost of a change, as a share of it."""
+NEXT_OF_A_PLACE, NEXT_OF_A_LINE = 0.06, 0.01
+"""What each next change of an expression, and of a line, adds to the cost, as a share of it."""
+APART_FROM_IT = 1.6
+"""What the cost of a change is multiplied with where nothing that evidence names is made of it."""
+TOGETHER = 0.4
+"""What the same change at several places of a statement costs beyond the single one."""
 HOST = 1.2
 """What the cost of a change of host code is multiplied with, where slips are rarer."""
-_HOLE = re.compile(r"\{([A-Z]+)\}")
-_ATOMS = (ast.Name, ast.Constant, ast.Call, ast.Attribute, ast.Subscript)
-Bound = dict[str, ast.expr]
 
 
 def triton_changes(source: Source, clues: Clues) -> Iterator[Candidate]:
-    """Yield the changes of a Triton program's kernels and of what launches them, each text once at the least cost."""
+    """Yield the changes of a Triton program's kernels and of what launches them, each text once.
+
+    Where much may be changed, each change is the less likely: each next one of a place costs more, and of a line.
+    """
+    places: Counter[int] = Counter()
+    lines: Counter[int] = Counter()
+    for one in sorted(_weighed(source, clues), key=lambda one: one.cost):
+        more = (
+            1
+            + NEXT_OF_A_PLACE * places[one.change.edits[0].start]
+            + NEXT_OF_A_LINE * lines[one.line]
+        )
+        places[one.change.edits[0].start] += 1
+        lines[one.line] += 1
+        yield replace(one, cost=one.cost * more)
+
+
+def _weighed(source: Source, clues: Clues) -> Iterator[Change]:
+    behind = lines_behind(source, clues.lines | clues.on_the_way)
     before = _origins(source, clues)
     for scope in scopes(source):
         if scope.kernel and clues.host_alone:
             continue
-        changes = (*_rewritten(scope), *_exchanged(scope))
-        for node, words, cost, touches in changes:
-            what = touches if scope.kernel or touches == "launch" else "host"
-            likely = cost * clues.likelihood(what, node.lineno, before)
-            likely *= HOST if what == "host" else 1.0
-            yield _change(source, node, words, likely, what)
+        every = (*_rewritten(scope), *_exchanged(scope), *twins(scope), *completed(scope))
+        single = _cheapest(every)
+        for several in (*((one,) for one in single), *_together(scope, single)):
+            first = several[0]
+            what: Touches = first.touches if scope.kernel or first.touches == "launch" else "host"
+            likely = first.cost * clues.likelihood(what, first.node.lineno, before)
+            likely += TOGETHER if len(several) > 1 else 0.0
+            likely *= APART_FROM_IT if behind and first.node.lineno not in behind else 1.0
+            yield _change(source, several, likely * (HOST if what == "host" else 1.0), what)
 
 
-def _change(source: Source, node: ast.expr, words: str, cost: float, touches: Touches) -> Change:
-    start, end = source.span(node)
-    label = f"line {node.lineno}: `{words}` in the place of `{source.code[start:end]}`"
-    edit = Edit(start=start, end=end, text=words)
-    return Change((), cost, touches, Fix(label=label, edits=(edit,)), node.lineno)
+def _change(source: Source, several: Sequence[Slip], cost: float, touches: Touches) -> Change:
+    first = several[0]
+    edits = tuple(_edit(source, one) for one in several)
+    old = source.text(first.node)
+    label = f"line {first.node.lineno}: `{first.words}` in the place of `{old}`"
+    if first.after:
+        label = f"add `{first.words}` after line {first.node.end_lineno}"
+    label += f", all {len(several)} times" if len(several) > 1 else ""
+    return Change((), cost, touches, Fix(label=label, edits=edits), first.node.lineno)
+
+
+def _edit(source: Source, slip: Slip) -> Edit:
+    start, end = source.span(slip.node)
+    if slip.after:
+        indent = " " * slip.node.col_offset
+        return Edit(start=end, end=end, text=f"\n{indent}{slip.words}")
+    return Edit(start=start, end=end, text=slip.words)
 
 
 def _origins(source: Source, clues: Clues) -> frozenset[int]:
@@ -63,144 +102,83 @@ def _origins(source: Source, clues: Clues) -> frozenset[int]:
     return frozenset(node.lineno for node in stored) - clues.lines
 
 
-def _rewritten(scope: Scope) -> Iterator[tuple[ast.expr, str, float, Touches]]:
-    for node in nodes_under(scope.node):
-        if not isinstance(node, ast.expr) or isinstance(getattr(node, "ctx", None), ast.Store):
-            continue
-        if not _is_body(scope, node):
-            continue
-        options: dict[str, tuple[float, Touches]] = {}
-        for rewrite in REWRITES:
-            for words, cost in _options(scope, rewrite, node):
-                if cost < options.get(words, (100.0, ""))[0]:
-                    options[words] = cost, rewrite.touches
-        options = {words: one for words, one in options.items() if not _is_same(words, node)}
-        for words, (cost, touches) in options.items():
-            yield node, words, cost, touches
+def _cheapest(slips: Sequence[Slip]) -> list[Slip]:
+    """Return each change once, at the least of its costs, without those that change nothing."""
+    found: dict[tuple[ast.AST, str], Slip] = {}
+    for one in slips:
+        known = found.get((one.node, one.words))
+        if (known is None or one.cost < known.cost) and not _is_same(one):
+            found[one.node, one.words] = one
+    return list(found.values())
 
 
-def _is_same(words: str, node: ast.expr) -> bool:
+def _is_same(slip: Slip) -> bool:
     """Whether a text says what the expression says already."""
-    return ast.unparse(_parsed(words)) == ast.unparse(node)
+    node = slip.node
+    return isinstance(node, ast.expr) and ast.unparse(parsed(slip.words)) == ast.unparse(node)
 
 
-def _is_body(scope: Scope, node: ast.expr) -> bool:
-    """Whether an expression is part of what a function does, and not of its head."""
-    return node.lineno >= scope.node.body[0].lineno
+def _rewritten(scope: Scope) -> Iterator[Slip]:
+    for node in scope.expressions:
+        for rewrite in REWRITES:
+            for words, cost in options(scope, rewrite, node):
+                way = (
+                    rewrite.pattern
+                    if rewrite.become == ("{a}",)
+                    else f"{scope.source.text(node)} {words}"
+                )
+                yield Slip(node, words, cost, rewrite.touches, way=way)
 
 
-def _options(scope: Scope, rewrite: Rewrite, node: ast.expr) -> Iterator[tuple[str, float]]:
-    bound: Bound = {}
-    role = scope.roles.get(node, "")
-    if (rewrite.role and rewrite.role != role) or not _is_of(scope, rewrite.kind, node):
-        return
-    if not _matches(_parsed(rewrite.pattern), node, bound):
-        return
-    letters = {letter: _factor(scope, value) for letter, value in bound.items()}
-    for template in rewrite.become:
-        if scope.kernel is None and "tl." in template:
-            continue
-        for given, factor in _filled(scope, node, template):
-            words = template.format(**letters, **given)
-            alone = bool(scope.roles.get(node)) or not _is_loose(words)
-            yield words if alone else f"({words})", rewrite.cost * factor
+def _together(scope: Scope, single: Sequence[Slip]) -> Iterator[tuple[Slip, ...]]:
+    """Yield the same change at several places of a statement as one."""
+    shared: dict[tuple[str, ast.AST], list[Slip]] = defaultdict(list)
+    for one in single:
+        if one.way:
+            shared[one.way, scope.statement_of(one.node)].append(one)
+    yield from (
+        tuple(alike) for alike in shared.values() if len(alike) > 1 and _apart(scope, alike)
+    )
 
 
-def _filled(
-    scope: Scope, node: ast.expr, template: str
-) -> Iterator[tuple[Mapping[str, str], float]]:
-    """Yield names for a template's holes, and how much less likely each next one is; forgotten ones first."""
-    holes = list(dict.fromkeys(_HOLE.findall(template)))
-    for names in product(*(_ordered(scope, node, hole) for hole in holes)):
-        factor = 1.0
-        for turn, name in names:
-            factor *= FORGOTTEN if name in scope.idle else 1 + NEXT * turn
-        yield {hole: name for hole, (_, name) in zip(holes, names, strict=True)}, factor
+def _apart(scope: Scope, alike: Sequence[Slip]) -> bool:
+    spans = sorted(scope.source.span(one.node) for one in alike)
+    return all(first[1] <= second[0] for first, second in pairwise(spans))
 
 
-def _ordered(scope: Scope, node: ast.expr, hole: str) -> list[tuple[int, str]]:
-    """Return the names of a kind, of those inside the expression, or the kernel's bounds that it lacks."""
-    inside = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
-    known = scope.known.get("INDEX" if hole == "INSIDE" else hole, ())
-    if hole == "BOUND":
-        known = tuple(one for one in scope.bounds if one not in scope.source.text(node))
-    return list(enumerate(name for name in known if hole != "INSIDE" or name in inside))
-
-
-def _is_of(scope: Scope, kind: str, node: ast.expr) -> bool:
-    if kind == "host":
-        return scope.kernel is None and node not in scope.meta
-    if kind == "number":
-        return scope.computes(node)
-    if kind == "whole":
-        return scope.kernel is not None and isinstance(getattr(node, "value", None), int)
-    if kind == "real":
-        return scope.kernel is not None and _is_real(scope, node)
-    return not kind or (isinstance(node, ast.Name) and scope.kind_of(node) == kind)
-
-
-def _is_real(scope: Scope, node: ast.expr) -> bool:
-    """Whether a kernel assigns this to a name of a real number."""
-    assigned = scope.kernel.assigned if scope.kernel else {}
-    names = (name for name, values in assigned.items() if any(v is node for v in values))
-    return any(name in scope.known["REAL"] for name in names)
-
-
-def _is_loose(words: str) -> bool:
-    return not isinstance(ast.parse(words, mode="eval").body, _ATOMS)
-
-
-def _factor(scope: Scope, node: ast.expr) -> str:
-    words = scope.source.text(node)
-    return words if isinstance(node, _ATOMS) else f"({words})"
-
-
-@cache
-def _parsed(pattern: str) -> ast.expr:
-    return ast.parse(pattern, mode="eval").body
-
-
-def _matches(pattern: ast.AST, node: ast.AST, bound: Bound) -> bool:
-    """Whether an expression has a pattern's form; `bound` takes what its letters stand for."""
-    if isinstance(pattern, ast.Name) and len(pattern.id) == 1:
-        if not isinstance(node, ast.expr) or (pattern.id == "c" and not _is_number(node)):
-            return False
-        bound[pattern.id] = node
-        return True
-    if type(pattern) is not type(node):
-        return False
-    return all(_alike(value, getattr(node, name), bound) for name, value in ast.iter_fields(pattern) if name not in {"ctx", "kind"})  # fmt: skip
-
-
-def _alike(pattern: object, value: object, bound: Bound) -> bool:
-    if isinstance(pattern, list) and isinstance(value, list):
-        return len(pattern) == len(value) and all(
-            _alike(one, other, bound) for one, other in zip(pattern, value, strict=True)
-        )
-    if isinstance(pattern, ast.AST) and isinstance(value, ast.AST):
-        return _matches(pattern, value, bound)
-    return pattern == value
-
-
-def _is_number(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and type(node.value) in {int, float}
-
-
-def _exchanged(scope: Scope) -> Iterator[tuple[ast.expr, str, float, Touches]]:
-    """Yield launches with two tensors, or two numbers, in the other order."""
+def _exchanged(scope: Scope) -> Iterator[Slip]:
+    """Yield launches with two tensors, or two numbers, in the other order, and tuples with two of their parts so."""
     for launch in launches(scope.source):
-        if launch.host is not scope.node:
-            continue
-        kinds = [(one, scope.kind_of(one) or type(one).__name__) for one in launch.call.args]
-        for (at, (first, kind)), (then, (second, other)) in combinations(enumerate(kinds), 2):
-            if kind == other and scope.source.text(first) != scope.source.text(second):
-                cost = EXCHANGED + APART * (then - at - 1)
-                yield launch.call, _both(scope, launch.call, first, second), cost, "launch"
+        if launch.host is scope.node:
+            kinds = [scope.kind_of(one) or type(one).__name__ for one in launch.call.args]
+            yield from _pairs(scope, launch.call, launch.call.args, kinds, EXCHANGED, "launch")
+    targets = (
+        target for one in scope.statements if isinstance(one, ast.Assign) for target in one.targets
+    )
+    for node in (*scope.expressions, *targets):
+        if isinstance(node, ast.Tuple):
+            touches: Touches = "launch" if scope.kernel is None else "index"
+            yield from _pairs(scope, node, node.elts, [""] * len(node.elts), IN_A_TUPLE, touches)
 
 
-def _both(scope: Scope, call: ast.Call, first: ast.expr, second: ast.expr) -> str:
-    """Return a call with two of its arguments exchanged."""
-    start, end = scope.source.span(call)
+def _pairs(
+    scope: Scope,
+    node: ast.expr,
+    parts: Sequence[ast.expr],
+    kinds: Sequence[str],
+    cost: float,
+    touches: Touches,
+) -> Iterator[Slip]:
+    every = list(zip(range(len(parts)), parts, kinds, strict=False))
+    for (at, first, kind), (then, second, other) in combinations(every, 2):
+        if kind == other and scope.source.text(first) != scope.source.text(second):
+            words = _both(scope, node, first, second)
+            yield Slip(node, words, cost + APART * (then - at - 1), touches)
+
+
+def _both(scope: Scope, around: ast.expr, first: ast.expr, second: ast.expr) -> str:
+    """Return an expression with two of its parts exchanged."""
+    start, end = scope.source.span(around)
     (a, b), (c, d) = scope.source.span(first), scope.source.span(second)
     code = scope.source.code
     return code[start:a] + code[c:d] + code[b:c] + code[a:b] + code[d:end]

@@ -1,32 +1,37 @@
-"""What is known in a function of a Triton program: names by kind, and the part that an expression plays."""
+"""What is known in a function of a Triton program: its names by kind, and of what kind an expression is."""
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
+from grader.repair.candidates.candidate import Touches
+from grader.repair.candidates.triton.function import Function, called, names_in
+from grader.repair.candidates.triton.roles import roles_in
 from grader.source import Source, nodes_under
 from grader.source.analysis.triton import Kernel, kernels, launches
 
 Kind = Literal["POINTER", "SIZE", "INDEX", "REAL", "SELF"]
-Role = Literal["pointer", "stored", "mask", "other", "assigned", "start", "grid", "argument", ""]
 INDICES = {"program_id", "arange"}
 REALS = {"load", "zeros", "full", "sum", "sqrt", "rsqrt", "exp", "exp2", "log", "dot", "where", "max"}  # fmt: skip
 RANGES = {"range", "static_range", "arange"}
 MOVES = {"load", "store"}
+SIZES = r"\.(?:shape|size|stride|numel)\b|cdiv|//"
 COUNTS = (ast.FloorDiv, ast.Mod)
 
 
 @dataclass(frozen=True, eq=False)
-class Scope:
-    """One kernel, or one function of the host."""
+class Scope(Function):
+    """A kernel, or a function of the host, with what is known of its names."""
 
-    source: Source
-    node: ast.FunctionDef
-    kernel: Kernel | None
+    @cached_property
+    def roles(self) -> Mapping[ast.expr, frozenset[str]]:
+        """The parts that some expressions play."""
+        return roles_in(self)
 
     @cached_property
     def known(self) -> Mapping[str, tuple[str, ...]]:
@@ -44,17 +49,17 @@ class Scope:
         """The comparisons of places with sizes, as they are written."""
         found = (one for one in nodes_under(self.node) if isinstance(one, ast.Compare))
         places = set(self.known.get("INDEX", ()))
-        return tuple(dict.fromkeys(self.source.text(o) for o in found if _names(o) & places))
+        return tuple(dict.fromkeys(self.source.text(o) for o in found if names_in(o) & places))
 
     def _used(self) -> Iterator[str]:
         for node in nodes_under(self.node):
             if isinstance(node, ast.Assign | ast.AugAssign):
                 targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-                yield from _names(node.value) - {n for one in targets for n in _names(one)}
-                yield from (n for t in targets if not isinstance(t, ast.Name) for n in _names(t))
+                yield from names_in(node.value) - {n for one in targets for n in names_in(one)}
+                yield from (n for t in targets if not isinstance(t, ast.Name) for n in names_in(t))
             elif isinstance(node, ast.stmt):
                 parts = (one for one in ast.iter_child_nodes(node) if isinstance(one, ast.expr))
-                yield from (name for one in parts for name in _names(one))
+                yield from (name for one in parts for name in names_in(one))
 
     @cached_property
     def meta(self) -> frozenset[ast.expr]:
@@ -80,9 +85,17 @@ class Scope:
         counted = _counted(self.node)
         for name in kernel.parameters:
             if name not in kernel.pointers and name not in kernel.assigned:
-                found["SIZE" if name in counted or name in kernel.constants else "REAL"].append(name)  # fmt: skip
+                sized = name in counted or name in kernel.constants or name in self._given_sizes
+                found["SIZE" if sized else "REAL"].append(name)
         found["POINTER"] += [name for name in kernel.parameters if name in kernel.pointers]
         return {kind: tuple(dict.fromkeys(names)) for kind, names in found.items()}
+
+    @cached_property
+    def _given_sizes(self) -> frozenset[str]:
+        """Parameters that launches give a length, a count or a stride to."""
+        own = (one for one in launches(self.source) if one.kernel is self.kernel and one.host)
+        pairs = ((name, value, one.host) for one in own for name, value in one.arguments.items())
+        return frozenset(name for name, value, host in pairs if host and _is_size(value, host))
 
     def _kind_of_local(self, kernel: Kernel, name: str) -> Kind:
         if kernel.names_behind(ast.Name(name)) & kernel.pointers:
@@ -102,7 +115,7 @@ class Scope:
 
     def _moves_pointer(self, kernel: Kernel, name: str) -> bool:
         """Whether accesses go through a name that is a sum with a pointer."""
-        through = {n for one in kernel.accesses for n in _names(one.pointer)}
+        through = {n for one in kernel.accesses for n in names_in(one.pointer)}
         sums = [value for value in kernel.assigned[name] if isinstance(value, ast.BinOp)]
         return name in through and bool(sums) and not _calls(kernel, sums) & REALS
 
@@ -119,24 +132,39 @@ class Scope:
             "SELF": tuple(dict.fromkeys(_settings(self.source))),
         }
 
-    @cached_property
-    def roles(self) -> Mapping[ast.expr, Role]:
-        """The part that some expressions play."""
-        return {node: role for node, role in self._roles() if isinstance(node, ast.expr)}
+    def is_place(self, node: ast.expr) -> bool:
+        """Whether an expression is a place in memory or an index."""
+        roles = self.roles.get(node, frozenset())
+        if "pointer" in roles:
+            return True
+        indices = names_in(node) & set(self.known.get("INDEX", ()))
+        return bool("assigned" in roles and indices) and not self.computes(node)
 
-    def _roles(self) -> Iterator[tuple[ast.expr, Role]]:
-        for node in nodes_under(self.node):
-            if isinstance(node, ast.Assign | ast.AugAssign):
-                yield node.value, "start" if _is_number(node.value) else "assigned"
-        for access in self.kernel.accesses if self.kernel else ():
-            for name, role in (("pointer", "pointer"), ("value", "stored"), ("mask", "mask"), ("other", "other")):  # fmt: skip
-                if name in access.arguments:
-                    yield access.arguments[name], role  # type: ignore[misc]
-        for launch in launches(self.source):
-            if launch.host is self.node:
-                yield from ((one, "argument") for one in launch.call.args)
-                parts = launch.grid.elts if isinstance(launch.grid, ast.Tuple) else ()
-                yield from ((one, "grid") for one in parts)
+    def touched(self, node: ast.expr) -> Touches:
+        """Return what a change of an expression touches."""
+        return "value" if self.computes(node) else "index"
+
+    def is_of(self, kind: str, node: ast.expr) -> bool:
+        """Whether an expression is of a kind that a rewrite asks for."""
+        if kind == "host":
+            return self.kernel is None and node not in self.meta
+        if kind == "number":
+            return self.computes(node)
+        if kind == "index":
+            return self.kernel is not None and not self.computes(node) and not _is_condition(node)
+        if kind == "whole":
+            return self.kernel is not None and isinstance(getattr(node, "value", None), int)
+        if kind == "float":
+            return self.kernel is not None and isinstance(getattr(node, "value", None), float)
+        if kind == "real":
+            return self.kernel is not None and self._is_real(node)
+        return not kind or (isinstance(node, ast.Name) and self.kind_of(node) == kind)
+
+    def _is_real(self, node: ast.expr) -> bool:
+        """Whether a kernel assigns this to a name of a real number."""
+        assigned = self.kernel.assigned if self.kernel else {}
+        names = (name for name, values in assigned.items() if any(v is node for v in values))
+        return any(name in self.known["REAL"] for name in names)
 
 
 def scopes(source: Source) -> Iterator[Scope]:
@@ -152,18 +180,20 @@ def _is_condition(node: ast.expr) -> bool:
     return joined or isinstance(node, ast.Compare)
 
 
-def _is_number(node: ast.expr) -> bool:
-    """Whether an expression is a number, `float("inf")` or the negative of one."""
-    if isinstance(node, ast.UnaryOp):
-        return _is_number(node.operand)
-    if isinstance(node, ast.Call):
-        return isinstance(node.func, ast.Name) and node.func.id == "float"
-    return isinstance(node, ast.Constant) and isinstance(node.value, int | float)
+def _is_size(value: ast.expr, host: ast.FunctionDef) -> bool:
+    """Whether an argument is made of shapes and strides, as it is written or as the names in it were made."""
+    words = ast.unparse(value)
+    made = (one for one in ast.walk(host) if isinstance(one, ast.Assign) and any(names_in(t) & names_in(value) for t in one.targets))  # fmt: skip
+    return any(
+        re.search(SIZES, text) for text in (words, *(ast.unparse(one.value) for one in made))
+    )
 
 
 def _counted(function: ast.FunctionDef) -> set[str]:
     """Return the names in comparisons, ranges, whole quotients and rests, and in what pointers are moved by."""
-    return {name for node in ast.walk(function) for part in _places(node) for name in _names(part)}
+    return {
+        name for node in ast.walk(function) for part in _places(node) for name in names_in(part)
+    }
 
 
 def _places(node: ast.AST) -> Iterator[ast.AST]:
@@ -174,19 +204,15 @@ def _places(node: ast.AST) -> Iterator[ast.AST]:
     elif isinstance(node, ast.AugAssign) and "ptr" in ast.unparse(node.target):
         yield node.value
     elif isinstance(node, ast.Call):
-        called = ast.unparse(node.func).rpartition(".")[2]
-        if called in RANGES:
+        name = called(node)
+        if name in RANGES:
             yield node
-        elif called in MOVES:
+        elif name in MOVES:
             yield from node.args[:1]
 
 
 def _calls(kernel: Kernel, values: object) -> set[str]:
     return {kernel.language_name(n) for value in values for n in ast.walk(value) if isinstance(n, ast.Call)}  # type: ignore[attr-defined] # fmt: skip
-
-
-def _names(node: ast.AST) -> set[str]:
-    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
 
 
 def _settings(source: Source) -> Iterator[str]:

@@ -48,8 +48,12 @@ def _own_element(source: Source, kernel: Kernel, access: Access) -> Iterator[Fix
     """Yield a store of each program to an element of its own, where the pointer is a parameter as it is."""
     pointer = access.pointer
     if isinstance(pointer, ast.Name) and pointer.id in kernel.parameters:
-        text = f"{pointer.id} + tl.program_id(0)"
-        yield from fix("store to the program's own element", [replace(source, pointer, text)])
+        edits = [replace(source, pointer, f"{pointer.id} + tl.program_id(0)")]
+        value = access.arguments.get("value")
+        alone = _without_read(source, kernel, value) if value is not None else ""
+        if value is not None and alone != source.text(value):
+            edits.append(replace(source, value, alone))
+        yield from fix("store to the program's own element", edits)
 
 
 def _grids(source: Source) -> Iterator[Fix]:

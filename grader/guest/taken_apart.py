@@ -1,0 +1,82 @@
+"""A reference's operators in the smaller ones that kernels compute, each with its value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import torch
+from torch._decomp import decomposition_table
+from torch.utils._python_dispatch import TorchDispatchMode
+
+MOST = 64
+"""Values that are kept, each a whole tensor."""
+
+
+class Steps(TorchDispatchMode):  # type: ignore[misc]
+    """Keeps what each operator returns, with those that can be taken apart taken apart."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.values: list[torch.Tensor] = []
+        self._known: set[tuple[int, int]] = set()
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        name = str(func).rpartition(".")[0]
+        for apart in (decomposition_table.get(func), getattr(func, "decompose", None)):
+            if apart is not None and name not in WHOLE:
+                with self:
+                    result = apart(*args, **kwargs)
+                if result is not NotImplemented:
+                    return result
+        result = func(*args, **kwargs)
+        beside = BESIDE.get(name)
+        for one in beside(func, *args, **kwargs) if beside else ():
+            self._keep(one)
+        for one in result if isinstance(result, (tuple, list)) else (result,):
+            self._keep(one)
+        return result
+
+    def _keep(self, value: Any) -> None:
+        """Keep a value that is no other view of one that is kept."""
+        if not isinstance(value, torch.Tensor) or not value.is_floating_point():
+            return
+        key = (value.untyped_storage().data_ptr(), value.numel())
+        if len(self.values) < MOST and value.numel() and key not in self._known:
+            self._known.add(key)
+            self.values.append(value.detach())
+
+
+def _of_variance(
+    _: Any, value: torch.Tensor, dims: Any = None, *__: Any, **___: Any
+) -> Iterator[torch.Tensor]:
+    """Yield the mean, and the squares with and without it: in two passes or in one."""
+    along = list(range(value.dim())) if dims is None else dims
+    mean = value.mean(along, keepdim=True)
+    yield mean
+    for squares in ((value - mean) ** 2, value**2):
+        yield squares
+        total = squares.sum(along, keepdim=True)
+        yield from (total, total / (value.numel() / total.numel()))
+
+
+def _of_average(func: Any, *args: Any, **kwargs: Any) -> Iterator[torch.Tensor]:
+    """Yield the sums of a pool's windows."""
+    yield func(*args, **{**kwargs, "divisor_override": 1})
+
+
+def _of_convolution(func: Any, *args: Any, **__: Any) -> Iterator[torch.Tensor]:
+    """Yield the result without the bias."""
+    yield func(*args[:2], None, *args[3:])
+
+
+BESIDE: Mapping[str, Callable[..., Iterator[torch.Tensor]]] = {
+    "prims.var": _of_variance,
+    "aten.convolution": _of_convolution,
+    "aten.avg_pool2d": _of_average,
+    "aten.avg_pool3d": _of_average,
+}
+"""What is computed on the way to operators that torch can't take apart."""
+WHOLE = frozenset({"aten.cumsum", "aten.cumprod"})
+"""What torch takes apart into tensors of the square of its size."""

@@ -1,0 +1,56 @@
+"""Elements of a result that are asked about: wrong ones, right ones near them, and what the reference's depend on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from grader.judge.inputs import Array
+from grader.judge.way import Way
+from grader.simulator.provenance import NOTHING, Flat
+
+NEGLIGIBLE = 1e-12
+"""Gradient, relative to the largest one, that counts as none."""
+LUCKY = 0.1
+"""Share of right elements up to which they may be right by chance: they say nothing then."""
+MOST_ASKED = 4
+"""Wrong elements that are asked about, and as many right ones."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """An element of a result, and what the reference's depends on."""
+
+    output: int
+    index: tuple[int, ...]
+    wrong: bool
+    needs: Mapping[str, Flat]
+    """Elements of each tensor whose change the reference's element feels, by the tensor's role."""
+    way: Way
+
+
+def chosen(mask: Array) -> list[tuple[int, bool]]:
+    """Return flat indices of wrong elements and of right ones near them, with which is which."""
+    wrong, right = np.flatnonzero(mask), np.flatnonzero(~mask)
+    picked = [(int(one), True) for one in _spread(wrong)]
+    if len(right) < LUCKY * mask.size:
+        return picked
+    near = {int(right[np.abs(right - one).argmin()]) for one, _ in picked if len(right)}
+    return picked + [(one, False) for one in sorted(near | {int(i) for i in _spread(right)[:2]})]
+
+
+def _spread(flat: Array) -> Array:
+    if len(flat) <= MOST_ASKED:
+        return flat
+    return np.asarray(flat[np.linspace(0, len(flat) - 1, MOST_ASKED).astype(int)])
+
+
+def needed(gradient: Array) -> Flat:
+    """Return the flat indices at which a gradient is not zero."""
+    size = np.abs(gradient.ravel())
+    top = float(size.max(initial=0.0))
+    if not np.isfinite(top) or top == 0:
+        return NOTHING
+    return np.flatnonzero(size > NEGLIGIBLE * top).astype(np.int64)

@@ -1,0 +1,217 @@
+"""How what an element of a result was made of differs from what the reference's depends on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from grader.judge.asked import Asked
+from grader.records import Place, Walk
+from grader.simulator.provenance import NOTHING, Flat, Lost, Origin, Reads, Step, Tensor, Told
+
+AGAIN = 1.2
+"""Reads for each element from which on some are taken to count more than once."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What one element takes of one tensor, against what it depends on."""
+
+    asked: Asked
+    tensor: Tensor
+    got: Flat
+    reads: tuple[Reads, ...]
+    origin: Origin | None = None
+
+    @property
+    def needs(self) -> Flat:
+        """What the reference's element depends on."""
+        return self.asked.needs[self.tensor.role]
+
+    @cached_property
+    def missing(self) -> Flat:
+        """What it depends on and does not take."""
+        return np.setdiff1d(self.needs, self.got)
+
+    @cached_property
+    def extra(self) -> Flat:
+        """What it takes and does not depend on."""
+        return np.setdiff1d(self.got, self.needs)
+
+    @property
+    def walk(self) -> Walk:
+        """How the elements lie that it has in the place of others.
+
+        `moved`: where they should, all moved alike; `fixed`: along what is wrong it stays in one place.
+        """
+        if len(self.got) == len(self.needs) > 1 and len(np.unique(self.got - self.needs)) == 1:
+            return "moved"
+        if not len(self.got) or not self.tensor.shape:
+            return ""
+        lost, had = (np.unravel_index(one, self.tensor.shape) for one in (self.missing, self.got))
+        wrong = [had[d] for d in range(len(had)) if (np.isin(lost[d], had[d], invert=True)).any()]
+        return "fixed" if wrong and all(len(np.unique(one)) == 1 for one in wrong) else ""
+
+
+def pairs(
+    told: Told, asked: Sequence[Asked]
+) -> Iterator[tuple[Asked, tuple[Reads, ...], Origin | None]]:
+    """Yield the elements with what they came from; with what all came from where torch made the results."""
+    if told.of_results:
+        for one, origin in zip(asked, told.origins, strict=False):
+            yield one, origin.reads if origin else (), origin
+        return
+    pooled = tuple(reads for origin in told.origins if origin for reads in origin.reads)
+    yield from ((one, pooled, None) for one in asked if one.wrong)
+
+
+def differences(told: Told, asked: Sequence[Asked], tensor: Tensor) -> list[Difference]:
+    """Return what each element takes of a tensor, of those whose gradients are known."""
+    found = []
+    for one, given, origin in pairs(told, asked):
+        needs = one.needs.get(tensor.role)
+        if needs is None or (len(needs) and needs[-1] >= tensor.size):  # told otherwise than it is
+            continue
+        reads = tuple(read for read in given if told.tensors.index(tensor) in read.access.boxes)
+        parts = [told.elements_of(read, tensor) for read in reads]
+        got = np.unique(np.concatenate(parts)) if parts else NOTHING
+        found.append(Difference(one, tensor, got, reads, origin))
+    return found
+
+
+def lost(told: Told, tensor: Tensor, missing: Flat) -> Lost | None:
+    """Return the end of the reads of most of these elements, where they are read and reach no result."""
+    ends: dict[int, tuple[Lost, set[int]]] = {}
+    for one in told.lost:
+        if one.what in {"compare", "control"} or one.place is None:
+            continue
+        if told.tensors.index(tensor) not in one.reads.access.boxes:
+            continue
+        common = np.intersect1d(told.elements_of(one.reads, tensor), missing)
+        first, known = ends.setdefault(one.place.line, (one, set()))
+        known.update(common.tolist())
+        if first.goes_on is None and one.goes_on is not None:
+            ends[one.place.line] = (one, known)
+    most = max(ends.values(), key=lambda end: len(end[1]), default=None)
+    return most[0] if most is not None and 2 * len(most[1]) > len(missing) else None
+
+
+def lost_part(told: Told, found: Sequence[Difference]) -> tuple[Difference, Lost] | None:
+    """Return the end of a part of what a line reads for a wrong element, where another line brings the same elements.
+
+    A sum over a part of a row looks so, where the row's maximum is over all of it.
+    """
+    for one in found:
+        brought = [read for read in one.reads if len(read.elements) > 1]
+        for end in told.lost if one.asked.wrong else ():
+            arrives = any(read.access is end.reads.access for read in brought)
+            if end.what in {"compare", "control"} or end.place is None or not arrives:
+                continue
+            if np.isin(told.elements_of(end.reads, one.tensor), one.needs).any():
+                return one, end
+    return None
+
+
+def combined(found: Difference) -> Place | None:
+    """Return the first step that computes with floats on the way to the element, after what reads the input."""
+    readers = [reads.access.place.line for reads in found.reads if reads.access.place]
+    if found.origin is None or not readers:
+        return None
+    lines = sorted((step.place for step in found.origin.computed), key=lambda place: place.line)
+    return next((place for place in lines if place.line > min(readers)), None)
+
+
+def component(found: Difference, end: Lost) -> Place | None:
+    """Return the line that computes an element from another part of the vector in which its own was read."""
+    same = any(read.access is end.reads.access for read in found.reads)
+    computed = found.origin.computed if found.origin is not None and same else ()
+    return computed[0].call if computed and len(found.extra) == len(found.missing) else None
+
+
+def stored_elsewhere(wrong: Sequence[Difference]) -> Place | None:
+    """Return the line that stores, where the blocks read one after another and do not store so."""
+    known = [
+        (one.origin.block, int(one.got[0]), one) for one in wrong if one.origin and len(one.got)
+    ]
+    known.sort(key=lambda one: one[:2])
+    reads = [first for _, first, _ in known]
+    stores = [one.asked.index for *_, one in known]
+    if (
+        len({block for block, *_ in known}) < 2
+        or reads != sorted(reads)
+        or stores == sorted(stores)
+    ):
+        return None
+    ends = known[0][2].origin
+    return ends.steps[-1].place if ends and ends.steps else None
+
+
+def taken_over(told: Told, found: Difference) -> Step | None:
+    """Return the last step on the way that takes foreign elements over from memory which threads wrote.
+
+    The threads that wrote them read all of the tensor: they did as they should. What the element's own thread
+    reads is right then.
+    """
+    at = told.tensors.index(found.tensor)
+    partly = any(read.access.boxes[at][0] < found.tensor.size for read in found.reads)
+    own = [told.elements_of(read, found.tensor) for read in found.reads if not read.over]
+    if found.origin is None or partly or any(np.isin(one, found.extra).any() for one in own):
+        return None
+    for step in reversed(found.origin.steps):
+        over = [told.elements_of(r, found.tensor) for r in found.reads if step.number in r.over]
+        every = np.unique(np.concatenate(over)) if over else NOTHING
+        if len(every) and 2 * len(np.intersect1d(every, found.extra)) > len(every):
+            return step
+    return None
+
+
+def read_there(told: Told, found: Difference, by: Place | None) -> bool:
+    """Whether the line that brings the others reads the missing elements too, or any where nothing is brought."""
+    tensor, missing = found.tensor, found.missing
+    at = told.tensors.index(tensor)
+    places = np.unravel_index(missing, tensor.shape) if tensor.shape else ()
+    for access in told.accesses:
+        count, ranges = access.boxes.get(at, (0, ()))
+        if access.what != "load" or not count or (found.reads and access.place != by):
+            continue
+        if count < math.prod(number for *_, number in ranges):  # not all that lies in the box
+            if count + len(missing) > tensor.size:
+                return True
+            continue
+        inside = np.ones(len(missing), bool)
+        for indices, (first, last, step, _) in zip(places, ranges, strict=False):
+            inside &= (indices >= first) & (indices <= last)
+            inside &= (indices - first) % step == 0 if step else True
+        if inside.mean() > 0.5:
+            return True
+    return False
+
+
+def reader(told: Told, found: Difference) -> Place | None:
+    """Return the line that brings most of the tensor to the element, or else reads most of it."""
+    if found.reads:
+        return max(found.reads, key=lambda reads: len(reads.elements)).access.place
+    at = told.tensors.index(found.tensor)
+    readers = [a for a in told.accesses if a.what == "load" and a.boxes.get(at, (0,))[0]]
+    stores = [a for a in told.accesses if a.what != "load" and a.place is not None]
+    best = max(readers, key=lambda a: a.boxes[at][0]) if readers else stores[-1] if stores else None
+    return best.place if best is not None else None
+
+
+def doubled(found: Sequence[Difference]) -> tuple[Difference, Reads] | None:
+    """Return a line that brings the same elements of an input to a wrong element again, and to no right one.
+
+    A weight may count in every turn of a recurrence; an input does once.
+    """
+    again = {
+        (one.asked.wrong, reads.access.number): (one, reads)
+        for one in found
+        for reads in one.reads
+        if one.tensor.role.startswith("input") and reads.times > AGAIN * len(reads.elements) > AGAIN
+    }
+    right = {number for wrong, number in again if not wrong}
+    return next((two for (wrong, n), two in again.items() if wrong and n not in right), None)

@@ -1,0 +1,104 @@
+"""One function of a Triton program as a tree: its statements, its expressions, and what stands around them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from grader.source import Source, nodes_under
+from grader.source.analysis.triton import Kernel
+
+
+@dataclass(frozen=True, eq=False)
+class Function:
+    """One kernel, or one function of the host."""
+
+    source: Source
+    node: ast.FunctionDef
+    kernel: Kernel | None
+
+    @cached_property
+    def host_values(self) -> Mapping[str, list[ast.expr]]:
+        """What a function of the host assigns to a single name."""
+        found: dict[str, list[ast.expr]] = {}
+        for node in self.statements:
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+                found.setdefault(node.targets[0].id, []).append(node.value)
+        return found
+
+    @cached_property
+    def statements(self) -> tuple[ast.stmt, ...]:
+        """All of its statements, in the order of the text."""
+        own = (one for one in nodes_under(self.node) if isinstance(one, ast.stmt))
+        return tuple(sorted((o for o in own if o is not self.node), key=lambda one: one.lineno))
+
+    @cached_property
+    def expressions(self) -> tuple[ast.expr, ...]:
+        """What it computes: every expression of its body that is not assigned to."""
+        return tuple(
+            node
+            for node in nodes_under(self.node)
+            if isinstance(node, ast.expr) and node.lineno >= self.node.body[0].lineno
+            if not isinstance(getattr(node, "ctx", None), ast.Store) and not _is_slice(node)
+        )
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """Every name that is bound in it."""
+        stored = (n.id for n in nodes_under(self.node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))  # fmt: skip
+        return frozenset((*stored, *(one.arg for one in self.node.args.args)))
+
+    @cached_property
+    def carried(self) -> Mapping[ast.expr, str]:
+        """What loops assign to names that were made before and are not in it: a sum that may have been meant to go on."""
+        loops = [one for one in self.statements if isinstance(one, ast.For)]
+        inside = ((loop, one) for loop in loops for one in loop.body if isinstance(one, ast.Assign))
+        return {
+            one.value: target.id
+            for loop, one in inside
+            if isinstance(target := one.targets[0], ast.Name)
+            and target.id not in names_in(one.value)
+            and any(value.lineno < loop.lineno for value in self._values_of(target.id))
+        }
+
+    def _values_of(self, name: str) -> tuple[ast.expr, ...]:
+        return self.kernel.assigned.get(name, ()) if self.kernel else ()
+
+    @cached_property
+    def _around(self) -> Mapping[ast.AST, ast.AST]:
+        return {
+            part: node for node in nodes_under(self.node) for part in ast.iter_child_nodes(node)
+        }
+
+    def block_of(self, node: ast.stmt) -> ast.AST:
+        """Return what a statement stands in."""
+        return self._around[node]
+
+    def statement_of(self, node: ast.AST) -> ast.AST:
+        """Return the statement that an expression is part of."""
+        while not isinstance(node, ast.stmt):
+            node = self._around[node]
+        return node
+
+    def condition_of(self, node: ast.expr) -> ast.expr:
+        """Return the whole of a condition that a comparison is part of."""
+        outer = self._around[node]
+        while isinstance(outer, ast.BinOp) and isinstance(outer.op, ast.BitAnd):
+            node, outer = outer, self._around[outer]
+        return node
+
+
+def _is_slice(node: ast.expr) -> bool:
+    return any(isinstance(one, ast.Slice) for one in (node, *getattr(node, "elts", ())))
+
+
+def names_in(node: ast.AST) -> set[str]:
+    """Return the names in a part of a text."""
+    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+
+
+def called(node: ast.Call) -> str:
+    """Return the last word of what is called."""
+    return ast.unparse(node.func).rpartition(".")[2]

@@ -1,0 +1,66 @@
+"""The parts that expressions play in a Triton program: a pointer, a mask, what a sum starts with, the size of a block."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from typing import Literal
+
+from grader.repair.candidates.triton.function import Function, called
+from grader.source.analysis.triton import launches
+
+Role = Literal[
+    "pointer", "stored", "mask", "other", "assigned", "start", "grid", "argument", "term", "operand", "block", ""
+]  # fmt: skip
+"""`term`: of a sum of real numbers, or all of a value; `operand`: of `tl.dot`; `block`: the size of a block, on the host."""
+
+
+def roles_in(function: Function) -> Mapping[ast.expr, frozenset[str]]:
+    """Return the parts that some expressions play."""
+    found: dict[ast.expr, set[str]] = {}
+    for node, role in _roles(function):
+        if isinstance(node, ast.expr):
+            found.setdefault(node, set()).add(role)
+    return {node: frozenset(roles) for node, roles in found.items()}
+
+
+def _roles(function: Function) -> Iterator[tuple[object, Role]]:
+    for one in function.statements:
+        if isinstance(one, ast.Assign | ast.AugAssign):
+            yield one.value, "start" if _is_number(one.value) else "assigned"
+            yield one.value, "term"
+    for node in function.expressions:
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
+            yield from ((part, "term") for part in (node.left, node.right))
+        if isinstance(node, ast.Call) and called(node) in {"zeros", "full"}:
+            yield (node.args[1], "start") if len(node.args) > 1 else (node, "start")
+        if isinstance(node, ast.Call) and called(node) == "dot":
+            yield from ((part, "operand") for part in node.args[:2])
+    for access in function.kernel.accesses if function.kernel else ():
+        for name, role in (("pointer", "pointer"), ("value", "stored"), ("mask", "mask"), ("other", "other")):  # fmt: skip
+            if name in access.arguments:
+                yield access.arguments[name], role  # type: ignore[misc]
+    yield from _roles_of_launches(function)
+
+
+def _roles_of_launches(function: Function) -> Iterator[tuple[object, Role]]:
+    for launch in launches(function.source):
+        if launch.host is function.node:
+            yield from ((one, "argument") for one in launch.call.args)
+            grid = launch.grid.body if isinstance(launch.grid, ast.Lambda) else launch.grid
+            parts = grid.elts if isinstance(grid, ast.Tuple) else ()
+            yield from ((one, "grid") for one in parts)
+            for name in launch.kernel.constants & set(launch.arguments):
+                given = launch.arguments[name]
+                words = function.source.text(given)
+                made = function.host_values.get(words, ()) if isinstance(given, ast.Name) else ()
+                yield from ((one, "block") for one in made or (given,))
+
+
+def _is_number(node: ast.expr) -> bool:
+    """Whether an expression is a number, `float("inf")` or the negative of one."""
+    if isinstance(node, ast.UnaryOp):
+        return _is_number(node.operand)
+    if isinstance(node, ast.Call):
+        return isinstance(node.func, ast.Name) and node.func.id == "float"
+    return isinstance(node, ast.Constant) and isinstance(node.value, int | float)

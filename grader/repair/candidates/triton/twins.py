@@ -1,0 +1,226 @@
+"""What a statement's neighbours show: `iw` is made as `ih` is, and a sum is rescaled where the one beside it is.
+
+Programs for blocks say much twice: for rows and columns, for two operands, for a sum and a maximum. Where one of the two
+differs, it may have been meant to be as the other.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from difflib import SequenceMatcher
+from functools import lru_cache
+from itertools import permutations
+
+from grader.repair.candidates.triton.function import names_in
+from grader.repair.candidates.triton.pattern import ATOMS, is_loose
+from grader.repair.candidates.triton.scope import Scope
+from grader.repair.candidates.triton.slip import Slip
+
+ALIKE = 0.55
+"""How much of a statement's text its twin's has to share, to be one."""
+AS_TWIN, MISSING, CONDITION, MIRRORED, AS_NEIGHBOUR = 0.7, 0.9, 0.8, 1.0, 0.9
+"""Costs: a value made as its twin's, a statement that only the twin has, a condition on the other axis, two axes in each
+other's place, a step that a statement of the same form has."""
+_WORD = re.compile(r"(?<![.\w])[A-Za-z_]\w*")
+Letters = tuple[str, str]
+Simple = ast.Assign | ast.AugAssign
+
+
+def twins(scope: Scope) -> Iterator[Slip]:
+    """Yield what a function's statements would be if they were as their neighbours."""
+    own = [node for node in scope.statements if isinstance(node, Simple) and _target(node)]
+    for one, other in permutations(own, 2):
+        yield from _as_twin(scope, one, other)
+        yield from _as_neighbour(scope, one, other)
+    yield from _missing(scope, own)
+    yield from _on_other_axes(scope)
+
+
+def _target(node: ast.stmt) -> str:
+    target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
+    return target.id if isinstance(target, ast.Name) else ""
+
+
+def _as_twin(scope: Scope, one: Simple, other: Simple) -> Iterator[Slip]:
+    """Yield the value of a statement as that of its twin, by the names that go with its own."""
+    letters = difference(_target(one), _target(other))
+    if letters is None or type(one) is not type(other):
+        return
+    new, old = (
+        renamed(scope, scope.source.text(one.value), letters),
+        scope.source.text(other.value),
+    )
+    alike = SequenceMatcher(None, new, old, autojunk=False).ratio()
+    if new != scope.source.text(one.value) and new != old and alike > ALIKE:
+        yield Slip(other.value, new, AS_TWIN, scope.touched(other.value))
+
+
+def _missing(scope: Scope, own: list[Simple]) -> Iterator[Slip]:
+    """Yield updates that only one of two twins has: a pointer that is moved on, a sum that is rescaled."""
+    done = {(_target(one), scope.block_of(one)) for one in own}
+    for one in own:
+        name = _target(one)
+        if name not in names_in(one.value) and not isinstance(one, ast.AugAssign):
+            continue
+        for twin in scope.names:
+            letters = difference(name, twin)
+            if letters and (twin, scope.block_of(one)) not in done:
+                words = renamed(scope, scope.source.text(one), letters)
+                if twin in words:
+                    yield Slip(one, words, MISSING, "index", after=True)
+
+
+def _on_other_axes(scope: Scope) -> Iterator[Slip]:
+    """Yield conditions that hold for one axis alone, for both, and places with two axes in each other's place."""
+    for node in scope.expressions:
+        words = scope.source.text(node)
+        for letters in axes(scope):
+            there, back = (renamed(scope, words, pair) for pair in (letters, letters[::-1]))
+            if isinstance(node, ast.Compare) and there != words:
+                around = scope.condition_of(node)
+                if there not in scope.source.text(around):
+                    yield Slip(
+                        around, f"({scope.source.text(around)}) & ({there})", CONDITION, "guard"
+                    )
+            elif letters < letters[::-1] and words not in {there, back} and scope.is_place(node):
+                yield Slip(node, _exchanged(scope, words, letters), MIRRORED, "index")
+
+
+def _exchanged(scope: Scope, words: str, letters: Letters) -> str:
+    """Return a text with each name of two axes in the other's place."""
+    return _WORD.sub(lambda word: _other(scope, word[0], letters), words)
+
+
+def _other(scope: Scope, name: str, letters: Letters) -> str:
+    there = twin_of(scope, name, letters)
+    return there if there != name else twin_of(scope, name, letters[::-1])
+
+
+def _as_neighbour(scope: Scope, one: Simple, other: Simple) -> Iterator[Slip]:
+    """Yield a statement with the step that one of the same form has, or without the step that that one lacks."""
+    if type(one.value) is not type(other.value) or isinstance(one.value, ATOMS[:2]):
+        return
+    meant = {_target(one): _target(other)}
+    apart = list(_differences(one.value, other.value, meant))
+    if len(apart) > 2 or any(there is one.value for there, _ in apart):
+        return
+    for there, here in apart:
+        for core in ast.walk(there):
+            if core is not there and isinstance(core, ast.expr) and _same(core, here, meant):
+                yield from _with_step(scope, there, here, meant)
+                break
+        for core in ast.walk(here):
+            if core is not here and isinstance(core, ast.expr) and _same(there, core, meant):
+                yield Slip(
+                    here, _in_place(scope.source.text(core)), AS_NEIGHBOUR, scope.touched(here)
+                )
+                break
+
+
+def _with_step(
+    scope: Scope, there: ast.expr, here: ast.expr, meant: Mapping[str, str]
+) -> Iterator[Slip]:
+    words = _WORD.sub(lambda w: meant.get(w[0], w[0]), scope.source.text(there))
+    yield Slip(here, _in_place(words), AS_NEIGHBOUR, scope.touched(here))
+    for name in names_in(there) - set(meant):
+        if name in scope.known.get("REAL", ()):
+            wide = re.sub(rf"\b{name}\b(?!\[)", f"{name}[:, None]", words)
+            yield Slip(here, _in_place(wide), AS_NEIGHBOUR + 0.1, scope.touched(here))
+
+
+def _in_place(words: str) -> str:
+    return f"({words})" if is_loose(words) else words
+
+
+def _same(one: ast.expr, other: ast.expr, meant: dict[str, str]) -> bool:
+    """Whether two expressions have one form and names that may go together; what goes together is kept."""
+    tried = dict(meant)
+    if any(True for _ in _differences(one, other, tried)):
+        return False
+    if any(meant.get(name, value) != value for name, value in tried.items()):
+        return False
+    meant.update(tried)
+    return True
+
+
+def _differences(
+    one: ast.AST, other: ast.AST, meant: dict[str, str]
+) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """Yield the least parts in which two expressions differ, names left aside; `meant` takes which name goes with which."""
+    if not (isinstance(one, ast.expr) and isinstance(other, ast.expr)):
+        return
+    if isinstance(one, ast.Name) and isinstance(other, ast.Name):
+        if meant.setdefault(one.id, other.id) != other.id:
+            yield one, other
+        return
+    if _head(one) != _head(other):
+        yield one, other
+        return
+    for first, second in zip(_parts(one), _parts(other), strict=True):
+        yield from _differences(first, second, meant)
+
+
+def _head(node: ast.expr) -> tuple[object, ...]:
+    """Return what two expressions of the same form have in common beside their parts."""
+    if isinstance(node, ast.Call):
+        return ast.Call, ast.unparse(node.func), len(_parts(node))
+    if isinstance(node, ast.Constant):
+        return ast.Constant, node.value
+    named = getattr(node, "op", None) or getattr(node, "attr", None)
+    return type(node), named if isinstance(named, str) else type(named), len(_parts(node))
+
+
+def _parts(node: ast.expr) -> list[ast.expr]:
+    if isinstance(node, ast.Call):
+        return [*node.args, *(word.value for word in node.keywords)]
+    return [part for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)]
+
+
+def renamed(scope: Scope, words: str, letters: Letters) -> str:
+    """Return a text with every name that has a twin by these letters replaced by it."""
+    return _WORD.sub(lambda word: twin_of(scope, word[0], letters), words)
+
+
+def twin_of(scope: Scope, name: str, letters: Letters) -> str:
+    """Return the known name that differs from one by these letters; the name itself where there is none."""
+    old, new = letters
+    places = [m.start() for m in re.finditer(re.escape(old), name, re.IGNORECASE)]
+    made = [
+        name[:at] + _cased(name[at : at + len(old)], new) + name[at + len(old) :] for at in places
+    ]
+    if len(places) > 1:
+        made.append(
+            re.sub(re.escape(old), lambda was: _cased(was[0], new), name, flags=re.IGNORECASE)
+        )
+    return next((one for one in made if one != name and one in scope.names), name)
+
+
+def _cased(old: str, new: str) -> str:
+    return new.upper() if old.isupper() else new
+
+
+@lru_cache(maxsize=4096)
+def difference(one: str, other: str) -> Letters | None:
+    """Return by which letters two names differ: one word of several, or one letter."""
+    first, second = one.split("_"), other.split("_")
+    if one == other or len(first) != len(second):
+        return None
+    words = [(a, b) for a, b in zip(first, second, strict=True) if a != b]
+    if len(words) != 1:
+        return None
+    a, b = words[0]
+    apart = [(x, y) for x, y in zip(a, b, strict=False) if x != y]
+    if len(a) == len(b) and len(apart) == 1:
+        x, y = apart[0]
+        return (x.lower(), y.lower()) if x.isalpha() == y.isalpha() else None
+    return (a, b) if len(first) > 1 and a and b else None
+
+
+@lru_cache(maxsize=64)
+def axes(scope: Scope) -> tuple[Letters, ...]:
+    """Return the letters by which at least two pairs of names differ: `h` and `w` of `ih`, `iw`, `H`, `W`."""
+    pairs = [difference(*pair) for pair in permutations(sorted(scope.names), 2)]
+    known = [pair for pair in pairs if pair is not None]
+    return tuple(dict.fromkeys(pair for pair in known if known.count(pair) > 1))
