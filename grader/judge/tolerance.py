@@ -39,7 +39,7 @@ CAP: Final = 2.0**-12
 RESULT_ROUNDINGS: Final = 4.0
 """Roundings to half precision granted to a program whose sums are kept in float32: of its result, and
 of what it hands from one step to the next. A running sum of n terms in half precision itself is off by
-u * sqrt(n) / 4 (one standard deviation), so that the worst of thousands of results shows from n = 32 on."""
+u * sqrt(n) / 4 (one standard deviation), so that the worst of thousands of results shows from n = 64 on."""
 ONE_OFF: Final = 1e-2
 """Share of 8-bit floats that may be the neighbour of the right one: a program that cuts off instead
 of rounding is one off in half of them."""

@@ -16,6 +16,7 @@ from grader.records import (
     Place,
     Prediction,
     Severity,
+    Task,
 )
 from grader.rules.families import family_of
 from grader.source import Source
@@ -29,6 +30,11 @@ class Example:
 
     code: str
     context: Context = field(default_factory=Context)
+
+
+def beside(reference: str) -> Context:
+    """Return the context of an example whose task has this reference."""
+    return Context(task=Task(name="t", title="t", source="file", reference=reference, workloads=()))
 
 
 Examples = str | Example | tuple[str | Example, ...]

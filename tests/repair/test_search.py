@@ -175,7 +175,7 @@ def test_a_proven_cause_that_stands_before_another_is_fixed_with_it() -> None:
 
     def evaluate(submission: Submission) -> Evaluation:
         done = [number for number in (1, 2) if f"# {number}\n" in submission.code]
-        share = {(): 0.5, (1,): 1.0, (1, 2): 0.0}[tuple(done)]
+        share = {(): 0.5, (1,): 1.0, (2,): 0.5, (1, 2): 0.0}[tuple(done)]
         mismatch = Mismatch(kind="values", text="wrong", fraction=share)
         compared = Comparison(workload="4x8", role="nominal", equal=not share, mismatch=mismatch)
         verdict = Verdict(status="incorrect" if share else "correct", sentence="s", general=True)

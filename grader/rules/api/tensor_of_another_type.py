@@ -12,7 +12,7 @@ from grader.source.code_edits import fix
 from grader.source.cuda_code import one_line
 from grader.source.flow import flow
 from grader.source.flow.program import Function
-from grader.source.flow.tree import Call, Declare, Expr, Name, walk
+from grader.source.flow.tree import Call, Declare, Name, walk
 
 NAMED = {
     "kFloat32": "Float", "kFloat": "Float", "kFloat64": "Double", "kDouble": "Double",
@@ -24,22 +24,27 @@ MAKERS = ("empty", "zeros", "ones", "full", "arange", "empty_like", "zeros_like"
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Compare what tensors are made as with the pointers that are taken, and read what was raised."""
-    raised = _raised(context)
+    matches = ((item, RAISED.search(item.said)) for item in context.seen("python"))
+    raised = [(item, match[1], match[2]) for item, match in matches if match]
+    pointers = [
+        (unit, function, call, wanted)
+        for unit in source.cuda
+        for function in flow(unit).program.functions
+        for call, wanted in _pointers(function)
+    ]
     found = False
-    for unit in source.cuda:
-        for function in flow(unit).program.functions:
-            for call, wanted, made, named in _contradictions(function):
-                found = True
-                proof = tuple(e for e, want, got in raised if (want, got) == (wanted, made))
-                yield _finding(unit, call, wanted, made, proof, _made_as_asked(unit, named, wanted))
-    if not found:
-        for item, wanted, made in raised:
-            yield from _from_error(source, item, wanted, made)
-
-
-def _raised(context: Context) -> list[tuple[Evidence, str, str]]:
-    seen = ((item, RAISED.search(item.said)) for item in context.seen("python"))
-    return [(item, match.group(1), match.group(2)) for item, match in seen if match]
+    for unit, function, call, wanted in pointers:
+        named = _made_as(function, call)
+        if named is not None and _scalar(named) != wanted:
+            found, made = True, _scalar(named)
+            proof = [item for item, want, got in raised if (want, got) == (wanted, made)]
+            edit = unit.edit(named.node.start_byte, named.node.end_byte, f"torch::k{wanted}")
+            fixes = fix(f"make the tensor as torch::k{wanted}", [edit])
+            yield _finding(unit, call, wanted, made, proof, fixes)
+    for item, wanted, made in raised if not found else ():
+        asking = [(u, call) for u, _, call, kind in pointers if kind.lower() == wanted.lower()]
+        for unit, call in asking[:1]:
+            yield _finding(unit, call, wanted, made, [item], ())
 
 
 def _pointers(function: Function) -> Iterator[tuple[Call, str]]:
@@ -51,20 +56,11 @@ def _pointers(function: Function) -> Iterator[tuple[Call, str]]:
                 yield part, wanted
 
 
-def _contradictions(function: Function) -> Iterator[tuple[Call, str, str, Name]]:
-    made = {
-        part.name: _made_as(part.init)
-        for part in walk(function.body)
-        if isinstance(part, Declare) and part.init is not None
-    }
-    for call, wanted in _pointers(function):
-        named = made.get(call.base.id) if isinstance(call.base, Name) else None
-        if named is not None and _scalar(named) != wanted:
-            yield call, wanted, _scalar(named), named
-
-
-def _made_as(init: Expr) -> Name | None:
-    """Return the one name of a scalar type in an initialiser that makes a tensor."""
+def _made_as(function: Function, call: Call) -> Name | None:
+    """Return the one name of a scalar type in the initialiser that makes a pointer's tensor."""
+    tensor = call.base.id if isinstance(call.base, Name) else ""
+    declared = [p for p in walk(function.body) if isinstance(p, Declare) and p.name == tensor]
+    init = declared[-1].init if declared else None
     if not isinstance(init, Call) or init.name not in MAKERS:
         return None
     named = [p for p in walk(init) if isinstance(p, Name) and _scalar(p)]
@@ -75,33 +71,8 @@ def _scalar(name: Name) -> str:
     return NAMED.get(name.id.rsplit("::", 1)[-1], "")
 
 
-def _made_as_asked(unit: Unit, named: Name, wanted: str) -> tuple[Fix, ...]:
-    """Return the fix that makes the tensor with the type that its pointer is asked for."""
-    new = f"torch::k{wanted}"
-    edit = unit.edit(named.node.start_byte, named.node.end_byte, new)
-    return fix(f"make the tensor as {new}", [edit])
-
-
-def _from_error(source: Source, item: Evidence, wanted: str, made: str) -> Iterator[Finding]:
-    """Place what was raised at the pointers of that type, where there is one of them."""
-    calls = [
-        (unit, call)
-        for unit in source.cuda
-        for function in flow(unit).program.functions
-        for call, kind in _pointers(function)
-        if kind.lower() == wanted.lower()
-    ]
-    if calls:
-        yield _finding(*calls[0], wanted, made, (item,))
-
-
 def _finding(
-    unit: Unit,
-    call: Call,
-    wanted: str,
-    made: str,
-    proof: tuple[Evidence, ...],
-    fixes: tuple[Fix, ...] = (),
+    unit: Unit, call: Call, wanted: str, made: str, proof: list[Evidence], fixes: tuple[Fix, ...]
 ) -> Finding:
     return RULE.finding(
         unit.place(call.node),

@@ -72,12 +72,13 @@ def _groups(source: Source, context: Context) -> list[tuple[Evidence, ...]]:
 
 
 def _declares(source: Source, refused: Evidence, meaning: Explained | None) -> bool:
-    """Whether the unknown name is one that a refused line would have declared."""
-    line = _line(refused)
+    """Whether the unknown name was missed before, or is one that a refused line would have declared."""
+    line, before = _line(refused), explain(refused.said)
     if meaning is None or meaning.kind != "undefined-identifier" or line is None:
         return False
     name = re.escape(meaning.names[0])
-    return bool(re.search(rf"[\w>&*]\s[\s*&]*{name}\s*[;=(\[{{,]", source.lines[line - 1]))
+    declared = re.search(rf"[\w>&*]\s[\s*&]*{name}\s*[;=(\[{{,]", source.lines[line - 1])
+    return before == meaning or declared is not None
 
 
 def _of_the_helper(source: Source, item: Evidence) -> Place | None:

@@ -11,8 +11,7 @@ from grader.source import Source, nodes_under
 from grader.source.analysis.decisions import decides_the_result, gives_nothing, spelled
 from grader.source.python_code import PythonCode, python_code
 
-CALLER = {"sys.argv", "os.environ", "sys.modules"}
-CALLER_CALLS = {"os.getenv", "os.environ.get", "psutil.Process"}
+CALLER = {"sys.argv", "os.environ", "sys.modules", "os.getenv", "os.environ.get", "psutil.Process"}
 AROUND = ("inspect.stack", "inspect.currentframe", "sys._getframe", "traceback.extract_stack",
           "traceback.walk_stack")  # fmt: skip
 """What names the functions that called this one."""
@@ -21,7 +20,6 @@ GPU_FILES = ("/dev/nvidia", "/proc/driver/nvidia")
 CHANCE = ("time.", "datetime.", "random.", "numpy.random.", "secrets.", "uuid.", "os.getpid", "os.getppid",
           "os.urandom", "os.times", "threading.get_ident", "threading.get_native_id")  # fmt: skip
 """What is another at each call or in each process: no result may hang on it."""
-
 PICKS = {"min", "max", "sorted"}
 OF_A_BUILD = {"PYTORCH_NVCC", "TORCH_NO_COMPILER_WRAPPER", "TORCH_EXTENSIONS_DIR", "TORCH_CUDA_ARCH_LIST",
               "TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR", "MAX_JOBS", "CXX", "PYTHONHASHSEED"}  # fmt: skip
@@ -39,39 +37,48 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
         yield from _picks(source, code, function, chances)
         for node in nodes_under(function):
             if isinstance(node, ast.If | ast.IfExp | ast.While):
-                name = _counter_in(node.test, counters)
-                if name:
+                for message, decides in _asked(code, function, node, counters, chances):
                     yield RULE.finding(
                         source.place(node.test),
-                        f"{name} counts the calls of forward, and this condition makes later calls do something else than the first ones",
+                        message,
+                        severity={None: None, True: "error", False: "warning"}[decides],
+                        rejects=bool(decides),
                     )
-                drawn = _drawn(code, node.test, chances)
-                if drawn:
-                    decides = decides_the_result(code, function, node)
-                    yield RULE.finding(
-                        source.place(node.test),
-                        f"this condition asks {drawn}: what forward does depends on chance, the clock or its caller",
-                        severity="error" if decides else "warning",
-                        rejects=decides,
-                    )
-                asked = _asks(code, node.test)
-                if isinstance(node, ast.If) and gives_nothing(code, function, node):
-                    yield RULE.finding(
-                        source.place(node.test),
-                        "this condition asks for the machine, and what is returned then does not depend on the input",
-                        severity="error",
-                        rejects=True,
-                    )
-                elif asked:
-                    tells = _tells_the_machine(node.test) and decides_the_result(
-                        code, function, node
-                    )
-                    yield RULE.finding(
-                        source.place(node.test),
-                        f"this condition asks {asked}: what forward does depends on who calls it",
-                        severity="error" if tells else "warning",
-                        rejects=tells,
-                    )
+
+
+def _asked(
+    code: PythonCode,
+    function: ast.AST,
+    node: ast.If | ast.IfExp | ast.While,
+    counters: set[str],
+    chances: Mapping[str, str],
+) -> Iterator[tuple[str, bool | None]]:
+    """Yield what a condition asks for, and whether the result hangs on it; None where a run tells that."""
+    parts = [one for one in nodes_under(node.test) if isinstance(one, ast.Attribute | ast.Name)]
+    for name in [spelled(one) for one in parts if spelled(one) in counters][:1]:
+        yield (
+            f"{name} counts the calls of forward, and this condition makes later calls do something else than the first ones",
+            None,
+        )
+    drawn = _drawn(code, node.test, chances)
+    if drawn:
+        decides = decides_the_result(code, function, node)
+        yield (
+            f"this condition asks {drawn}: what forward does depends on chance, the clock or its caller",
+            decides,
+        )
+    texts = [str(n.value) for n in nodes_under(node.test) if isinstance(n, ast.Constant)]
+    files = [one for one in texts if one.startswith(GPU_FILES)]
+    asked = [*(code.canonical(one) for one in parts if code.canonical(one) in CALLER), *files]
+    if isinstance(node, ast.If) and gives_nothing(code, function, node):
+        yield (
+            "this condition asks for the machine, and what is returned then does not depend on the input",
+            True,
+        )
+    elif asked:
+        machine = bool(files) or not OF_A_BUILD.isdisjoint(texts)
+        tells = machine and decides_the_result(code, function, node)
+        yield f"this condition asks {asked[0]}: what forward does depends on who calls it", tells
 
 
 def _picks(
@@ -108,40 +115,18 @@ def _lists(code: PythonCode, function: ast.AST, chances: Mapping[str, str]) -> d
 
 
 def _counters(code: PythonCode) -> set[str]:
-    """Return the attributes and globals that forward counts up."""
-    return {
-        name
-        for function in code.reached
-        for node in nodes_under(function)
-        if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add)
-        and isinstance(node.value, ast.Constant)
-        and (name := spelled(node.target)) and _outlives(function, name)
-    }  # fmt: skip
-
-
-def _outlives(function: ast.AST, name: str) -> bool:
-    """Whether a name lives longer than one call."""
-    declared = {
-        one for node in nodes_under(function) if isinstance(node, ast.Global) for one in node.names
-    }
-    return name.startswith(("self.", "ModelNew.")) or name in declared
-
-
-def _counter_in(test: ast.AST, counters: set[str]) -> str:
-    for node in nodes_under(test):
-        if isinstance(node, ast.Attribute | ast.Name) and spelled(node) in counters:
-            return spelled(node)
-    return ""
-
-
-def _asks(code: PythonCode, test: ast.AST) -> str:
-    for node in nodes_under(test):
-        name = code.canonical(node) if isinstance(node, ast.Attribute | ast.Name) else ""
-        if name in CALLER or name in CALLER_CALLS:
-            return name
-        if isinstance(node, ast.Constant) and str(node.value).startswith(GPU_FILES):
-            return str(node.value)
-    return ""
+    """Return the attributes and globals that forward counts up, which live longer than one call."""
+    found: set[str] = set()
+    for function in code.reached:
+        nodes = list(nodes_under(function))
+        lasting = {name for node in nodes if isinstance(node, ast.Global) for name in node.names}
+        for node in nodes:
+            match node:
+                case ast.AugAssign(op=ast.Add(), value=ast.Constant(), target=target):
+                    name = spelled(target)
+                    lasts = name.startswith(("self.", "ModelNew.")) or name in lasting
+                    found |= {name} if lasts else set()
+    return found
 
 
 def _chances(code: PythonCode, function: ast.AST) -> dict[str, str]:
@@ -158,26 +143,16 @@ def _chances(code: PythonCode, function: ast.AST) -> dict[str, str]:
 
 def _drawn(code: PythonCode, test: ast.AST, chances: Mapping[str, str]) -> str:
     """Return what of the clock, the process or chance an expression asks; "" for nothing."""
-    nodes = nodes_under(test)
+    nodes = [n for n in nodes_under(test) if isinstance(n, ast.Attribute | ast.Name)]
     if any(isinstance(node, ast.Attribute) and node.attr == "training" for node in nodes):
         return ""  # layers that training leaves out by chance
     for node in nodes:
-        if not isinstance(node, ast.Attribute | ast.Name):
-            continue
+        name = code.canonical(node)
         if spelled(node) in chances:
             return chances[spelled(node)]
-        if (name := code.canonical(node)).startswith((*CHANCE, *AROUND)) or name.endswith(
-            ".elapsed_time"
-        ):
+        if name.startswith((*CHANCE, *AROUND)) or name.endswith(".elapsed_time"):
             return name
     return ""
-
-
-def _tells_the_machine(test: ast.AST) -> bool:
-    """Whether a condition asks for what differs from a grader's machine to another's."""
-    texts = {node.value for node in nodes_under(test) if isinstance(node, ast.Constant)}
-    files = any(isinstance(one, str) and one.startswith(GPU_FILES) for one in texts)
-    return files or not OF_A_BUILD.isdisjoint(texts)
 
 
 MODEL = (

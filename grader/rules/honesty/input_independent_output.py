@@ -11,9 +11,12 @@ from grader.records import Context, Finding, Severity
 from grader.records.observed import seen_wrong
 from grader.rules.rule import Rule
 from grader.source import Kernel, Source, Unit, nodes_under
-from grader.source.analysis.data_flow import depends, parameters, tainted
+from grader.source.analysis.data_flow import depends, methods, parameters, returns, tainted
 from grader.source.cuda_code import cuda_code, text
 from grader.source.python_code import Function, PythonCode, python_code
+
+FORMS = {"empty", "zeros", "ones", "full"}
+"""What makes tensors whose values need no kernel."""
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
@@ -22,137 +25,100 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     Wrong results show it to be an error; where all were right the task's own result is constant. What
     kernels read on the simulator is known from the run, so their text says nothing more there.
     """
-    evidence = tuple(
-        item for item in context.seen("probe", "mismatch") if "input-independent" in item.code
-    )
+    seen = context.seen("probe", "mismatch")
+    evidence = tuple(item for item in seen if "input-independent" in item.code)
+    severity: Severity = "error" if seen_wrong(context) else "warning"
     code = python_code(source)
     forward = code.method("forward") if code is not None else None
-    found = False
-    if code is not None and forward is not None:
-        for node in _constant_results(code, forward):
-            found = True
-            yield RULE.finding(
-                source.place(node),
-                "what forward returns does not depend on the values of its input, only on its form",
-                severity="error" if seen_wrong(context) else "warning",
-                evidence=evidence,
-                reads_no_input=True,
-            )
-    if context.device != "sim" or not context.launches:
-        for finding in _kernels(source):
-            severity: Severity = "error" if seen_wrong(context) else "warning"
-            yield finding.model_copy(update={"severity": severity})
-    if evidence and not found and forward is not None:
+    constant = _constant_result(code, forward) if code is not None and forward is not None else None
+    if constant is not None:
         yield RULE.finding(
-            source.line_place(forward.lineno), evidence[0].text, evidence=evidence,
-        )  # fmt: skip
+            source.place(constant),
+            "what forward returns does not depend on the values of its input, only on its form",
+            severity=severity,
+            evidence=evidence,
+            reads_no_input=True,
+        )
+    if context.device != "sim" or not context.launches:
+        yield from _kernels(source, severity)
+    if evidence and constant is None and forward is not None:
+        place = source.line_place(forward.lineno)
+        yield RULE.finding(place, evidence[0].text, evidence=evidence)
 
 
-def _constant_results(code: PythonCode, forward: Function) -> Iterator[ast.Return]:
-    names = set(parameters(forward))
-    if not names:
-        return
+def _constant_result(code: PythonCode, forward: Function) -> ast.Return | None:
+    """Return the first return of a forward that gives nothing which depends on its parameters."""
+    names, nodes = set(parameters(forward)), list(nodes_under(forward))
     known = tainted(forward, names, _never)
-    returns = [
-        node for node in nodes_under(forward)
-        if isinstance(node, ast.Return) and node.value is not None
-        and code.function_of(node) is forward
-    ]  # fmt: skip
-    if any(depends(node.value, known, _never) for node in returns):
-        return
-    if any(isinstance(node, ast.Yield | ast.YieldFrom) for node in nodes_under(forward)):
-        return
-    if _feeds_a_graph(forward, known):
-        return
-    yield from returns[:1]
-
-
-def _feeds_a_graph(forward: Function, known: set[str]) -> bool:
-    """Whether the input is copied to where a captured CUDA graph reads it, and the graph replayed."""
-    calls = [
-        (node, node.func.attr)
-        for node in nodes_under(forward)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
-    ]
-    fed = any(
-        method == "copy_" and any(depends(value, known, _never) for value in call.args)
-        for call, method in calls
+    results = returns(code, forward)
+    depending = any(depends(value, known, _never) for _, value in results)
+    yields = any(isinstance(node, ast.Yield | ast.YieldFrom) for node in nodes)
+    calls = (n for n in nodes if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute))
+    copied = any(
+        call.func.attr == "copy_" and any(depends(value, known, _never) for value in call.args)
+        for call in calls
+        if isinstance(call.func, ast.Attribute)
     )
-    return fed and any(method == "replay" for _, method in calls)
+    replays = copied and "replay" in methods(
+        [forward]
+    )  # a captured graph reads what is copied there
+    return results[0][0] if names and results and not (depending or yields or replays) else None
 
 
 def _never(_node: ast.AST) -> bool:
     return False
 
 
-def _kernels(source: Source) -> Iterator[Finding]:
+def _kernels(source: Source, severity: Severity) -> Iterator[Finding]:
     """All launched kernels store, and none of them ever reads through a pointer."""
     launched = {launch.kernel for unit in source.cuda for launch in unit.launches}
-    kernels = [
-        (unit, kernel) for unit in source.cuda for kernel in unit.kernels if kernel.name in launched
-    ]
+    every = ((unit, kernel) for unit in source.cuda for kernel in unit.kernels)
+    kernels = [(unit, kernel) for unit, kernel in every if kernel.name in launched]
     whole = all(unit.resolved and not unit.tree.has_error for unit in source.cuda)
     if not kernels or not whole or _host_computes(source):
         return
-    if any(_reads(unit, kernel) or not _has_input(kernel) for unit, kernel in kernels):
+    inputs = [[p.name for p in k.parameters if p.is_pointer and p.is_const] for _, k in kernels]
+    if not all(inputs) or any(_reads(unit, kernel) for unit, kernel in kernels):
         return
     unit, kernel = kernels[0]
-    pointers = [one.name for one in kernel.parameters if one.is_pointer and one.is_const]
-    names = ", ".join(pointers) or "its input"
+    end = kernel.body.start_byte if kernel.body is not None else kernel.node.end_byte
     yield RULE.finding(
-        unit.place_span(
-            kernel.node.start_byte,
-            kernel.body.start_byte if kernel.body is not None else kernel.node.end_byte,
-        ),
-        f"{kernel.name} never reads {names}: what it stores does not depend on the input",
+        unit.place_span(kernel.node.start_byte, end),
+        f"{kernel.name} never reads {', '.join(inputs[0])}: what it stores does not depend on the input",
+        severity=severity,
         kernels=(kernel.name,),
         reads_no_input=True,
     )
 
 
-def _has_input(kernel: Kernel) -> bool:
-    return any(one.is_pointer and one.is_const for one in kernel.parameters)
-
-
 def _host_computes(source: Source) -> bool:
     """Whether the host side computes with tensors too, so that the kernels are not all there is."""
-    fine = {"empty", "empty_like", "zeros", "zeros_like", "ones", "ones_like", "full", "full_like"}
+    calls = (call for unit in source.cuda for call in cuda_code(unit).calls)
+    own = ((call.name, call.last) for call in calls if call.name.startswith(("torch::", "at::")))
     return any(
-        call.name.startswith(("torch::", "at::"))
-        and call.last not in fine
-        and call.last.islower()
-        and not call.name.startswith(("torch::k", "at::cuda"))
-        for unit in source.cuda
-        for call in cuda_code(unit).calls
+        last.islower() and last.removesuffix("_like") not in FORMS
+        for name, last in own
+        if not name.startswith(("torch::k", "at::cuda"))
     )
 
 
 def _reads(unit: Unit, kernel: Kernel) -> bool:
     """Whether a kernel may read what one of its pointers points to."""
-    pointers = {one.name for one in kernel.parameters if one.is_pointer}
-    code = cuda_code(unit)
-    for name in pointers:
-        for node in code.variable(name):
-            inside = kernel.body is not None and (
-                kernel.body.start_byte <= node.start_byte < kernel.body.end_byte
-            )
-            if inside and not _plain_store(node):
-                return True
-    return any(one.is_reference or "Accessor" in one.type for one in kernel.parameters)
+    start, end = (kernel.body.start_byte, kernel.body.end_byte) if kernel.body else (0, 0)
+    uses = (n for p in kernel.parameters if p.is_pointer for n in cuda_code(unit).variable(p.name))
+    reads = any(start <= node.start_byte < end and not _is_store(node) for node in uses)
+    return reads or any(one.is_reference or "Accessor" in one.type for one in kernel.parameters)
 
 
-def _plain_store(node: Node) -> bool:
+def _is_store(node: Node) -> bool:
     """Whether a pointer's name stands as `p[i] = value`, and nothing else."""
-    subscript = node.parent
-    if subscript is None or subscript.type not in {"subscript_expression", "pointer_expression"}:
+    cell = node.parent
+    outer = cell.parent if cell is not None else None
+    if cell is None or outer is None or outer.type != "assignment_expression":
         return False
-    assignment = subscript.parent
-    return (
-        assignment is not None
-        and assignment.type == "assignment_expression"
-        and assignment.child_by_field_name("left") == subscript
-        and text(assignment.child_by_field_name("operator")) == "="
-    )
+    element = cell.type in {"subscript_expression", "pointer_expression"}
+    plain = text(outer.child_by_field_name("operator")) == "="
+    return element and plain and outer.child_by_field_name("left") == cell
 
 
 _BAD = """

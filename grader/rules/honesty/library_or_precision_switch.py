@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from grader.records import Context, Finding, Fix
+from grader.records import Context, Finding
 from grader.rules.rule import Rule
 from grader.source import Source, nodes_under
 from grader.source.code_edits import delete_statement, fix
@@ -34,8 +34,7 @@ FORBIDS = re.compile(
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for library calls in the CUDA text, and for switches and narrow types in Python."""
-    forbidden = _forbidden(context)
-    yield from _libraries(source, forbidden=forbidden)
+    yield from _libraries(source, forbidden=_forbidden(context))
     code = python_code(source)
     if code is not None:
         yield from _switches(source, code)
@@ -51,73 +50,63 @@ def _forbidden(context: Context) -> bool:
 
 
 def _libraries(source: Source, *, forbidden: bool) -> Iterator[Finding]:
+    """Name the first call of each library."""
+    ruled_out = ", which the prompt rules out" if forbidden else ""
     for unit in units(source):
-        seen: set[str] = set()
-        for library, call in library_calls(unit):
-            if library not in seen:
-                seen.add(library)
-                yield RULE.finding(
-                    unit.place(call.node),
-                    f"{text(call.node.child_by_field_name('function'))} is a call of a ready-made library ({library})"
-                    + (", which the prompt rules out" if forbidden else ""),
-                    severity="warning" if forbidden else "note",
-                    delegates=library != "CUTLASS",
-                )
+        first = {library: call for library, call in reversed([*library_calls(unit)])}  # noqa: C416
+        for library, call in reversed(first.items()):
+            name = text(call.node.child_by_field_name("function"))
+            yield RULE.finding(
+                unit.place(call.node),
+                f"{name} is a call of a ready-made library ({library}){ruled_out}",
+                severity="warning" if forbidden else "note",
+                delegates=library != "CUTLASS",
+            )
 
 
 def _switches(source: Source, code: PythonCode) -> Iterator[Finding]:
     found = list(_switched(code))
     statements = [node for node, _ in found if isinstance(node, ast.stmt)]
     for node, name in found:
-        yield _switch(source, node, name, statements)
+        edits = [delete_statement(source, node, statements) if isinstance(node, ast.stmt) else None]
+        yield RULE.finding(
+            source.place(node),
+            f"{name} is a switch for the whole process: it changes the reference's speed and numbers as well",
+            fixes=fix("leave the switch as it is", edits),
+        )
     for name, call in code.calls:
         if name == "torch.compile":
-            yield RULE.finding(
-                source.place(call),
-                "torch.compile generates kernels by itself: the speed is not the written kernel's",
+            said = (
+                "torch.compile generates kernels by itself: the speed is not the written kernel's"
             )
+            yield RULE.finding(source.place(call), said)
 
 
 def _switched(code: PythonCode) -> Iterator[tuple[ast.AST, str]]:
     """Yield what sets a switch of the whole process, with the switch's name."""
     for node in code.of(ast.Assign):
-        for target in node.targets:
-            name = code.canonical(target)
-            if name.startswith(SWITCHES):
-                yield node, name
+        names = (code.canonical(target) for target in node.targets)
+        yield from ((node, name) for name in names if name.startswith(SWITCHES))
     for name, call in code.calls:
         if name in SWITCH_CALLS:
             parent = code.parents.get(call)
             yield (parent if isinstance(parent, ast.Expr) else call), name
 
 
-def _switch(source: Source, node: ast.AST, name: str, switches: Sequence[ast.stmt]) -> Finding:
-    fixes: tuple[Fix, ...] = ()
-    if isinstance(node, ast.stmt):
-        fixes = fix("leave the switch as it is", [delete_statement(source, node, switches)])
-    return RULE.finding(
-        source.place(node),
-        f"{name} is a switch for the whole process: it changes the reference's speed and numbers as well",
-        fixes=fixes,
-    )
-
-
 def _narrow(source: Source, code: PythonCode) -> Iterator[Finding]:
     for function in code.reached:
         for node in nodes_under(function):
-            if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
-                continue
-            given = [*node.args, *(word.value for word in node.keywords)]
-            by_name = node.func.attr in NARROW and not node.args
-            by_type = node.func.attr in {"to", "type"} and any(
-                code.canonical(one) in NARROW_TYPES for one in given
-            )
-            if by_name or by_type:
-                yield RULE.finding(
-                    source.place(node),
-                    f"{code.text(node)} computes in half precision what the reference computes in the input's own",
-                )
-                return
+            called = node.func if isinstance(node, ast.Call) else None
+            if isinstance(node, ast.Call) and isinstance(called, ast.Attribute):
+                given = [*node.args, *(word.value for word in node.keywords)]
+                types = {code.canonical(one) for one in given} & NARROW_TYPES
+                by_type = called.attr in {"to", "type"} and types
+                if by_type or (called.attr in NARROW and not node.args):
+                    yield RULE.finding(
+                        source.place(node),
+                        f"{code.text(node)} computes in half precision what the reference computes in the input's own",
+                    )
+                    return
 
 
 HEAD = "import torch\nfrom torch import nn\n"

@@ -41,6 +41,7 @@ OWN_NAMES = ("kgsim", "kgtorch", "grader.guest", "KGF1", "KERNEL_GRADER")
 LEAVING = {"atexit.register", "signal.signal", "signal.alarm", "os._exit", "sys.exit", "exit", "quit",
            "os.abort", "os.kill"}  # fmt: skip
 """A program may clean up behind itself: how a process ends is seen by the host, whatever runs then."""
+PRINTS = {"print", "sys.stdout.write", "os.write"}
 RESULT_LINE = re.compile(
     r"^\s*[\[{(]?[\"']?(?:correct(?:ness)?|passed|all tests passed|result|verdict|score|speed-?up|"
     r"runtime|mean time|compiled)[\"']?\s*[:=]",
@@ -53,49 +54,42 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
     """Look for patched library functions, for reading of frames, and for forged output."""
     code = python_code(source)
     if code is not None:
-        yield from _patches(source, code)
+        for node, name in _patches(code):
+            yield _patch(source, node, name)
         yield from _calls(source, code)
         yield from _frames(source, code)
-        yield from _prints(source, code)
         yield from _of_the_grader(source, code)
     yield from _interposed(source)
 
 
-def _patches(source: Source, code: PythonCode) -> Iterator[Finding]:
-    found: list[ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Delete] = [
-        *code.of(ast.Assign),
-        *code.of(ast.AugAssign),
-        *code.of(ast.AnnAssign),
-        *code.of(ast.Delete),
-    ]
-    for node in found:
-        targets = node.targets if isinstance(node, ast.Assign | ast.Delete) else [node.target]
-        for target in targets:
-            name = _patched(code, target)
-            if name and not code.in_main_guard(node):
-                yield _patch(source, node, name)
+def _patches(code: PythonCode) -> Iterator[tuple[ast.AST, str]]:
+    """Yield what sets or deletes something in a library, with its full name."""
+    for kind in (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Delete):
+        for node in code.of(kind):
+            for target in getattr(node, "targets", None) or [node.target]:  # type: ignore[attr-defined]
+                name = _patched(code, target)
+                if name and not code.in_main_guard(node):
+                    yield node, name
     for called, call in code.calls:
         if called in {"setattr", "delattr"} and len(call.args) >= 2:
             owner = code.canonical(call.args[0])
-            attribute = constant_text(call.args[1])
             if _is_library(code, owner) and not owner.startswith(SETTINGS):
-                yield _patch(source, call, f"{owner}.{attribute or '...'}")
+                yield call, f"{owner}.{constant_text(call.args[1]) or '...'}"
         elif called.endswith(("mock.patch", "mock.patch.object", "monkeypatch.setattr")):
-            yield _patch(source, call, (constant_text(call.args[0]) if call.args else "") or "...")
+            yield call, (constant_text(call.args[0]) if call.args else "") or "..."
 
 
 def _patch(source: Source, node: ast.AST, name: str) -> Finding:
     """Report an attribute of a library that is set: what decides a verdict has no honest replacement."""
     decides = role(name)
+    fixes = fix("leave the library alone", [delete_statement(source, node)]) if decides and isinstance(node, ast.stmt) else ()  # fmt: skip
     return RULE.finding(
         source.place(node),
         f"{name} is replaced: {decides} of everything else in the process is the replacement's"
         if decides
         else f"{name} is set in a library that everything else in the process shares",
         severity="error" if decides else "warning",
-        fixes=fix("leave the library alone", [delete_statement(source, node)])
-        if decides and isinstance(node, ast.stmt)
-        else (),
+        fixes=fixes,
         rejects=bool(decides),
     )
 
@@ -106,49 +100,52 @@ def _patched(code: PythonCode, target: ast.AST) -> str:
         owner, key = code.canonical(target.value), constant_text(target.slice)
         if owner == "sys.modules":  # a module that the file makes itself has no name of a library's
             return key if key and key.partition(".")[0] in LIBRARIES else ""
-        if owner in {"builtins.__dict__", "__builtins__"}:
-            return f"{owner}[...]"
-        return f"{owner}[...]" if owner.endswith(".__dict__") and _is_library(code, owner) else ""
-    if not isinstance(target, ast.Attribute):
-        return ""
-    name = code.canonical(target)
+        dictionary = owner.endswith(".__dict__") and _is_library(code, owner)
+        own = owner in {"builtins.__dict__", "__builtins__"}
+        return f"{owner}[...]" if dictionary or own else ""
+    name = code.canonical(target) if isinstance(target, ast.Attribute) else ""
     free = name.startswith(SETTINGS) or ".config." in name or name in OUTPUT
     return "" if free or not _is_library(code, name) else name
 
 
 def _is_library(code: PythonCode, name: str) -> bool:
-    """Whether a full name belongs to an imported library that a grader shares."""
+    """Whether a full name belongs to an imported library that a grader shares, and to nothing of the file."""
     first = name.split(".", maxsplit=1)[0]
     imported = {value.split(".")[0] for value in code.aliases.values()} | {"builtins"}
-    return first in LIBRARIES and first in imported and first not in _own_names(code)
-
-
-def _own_names(code: PythonCode) -> set[str]:
-    """Return the classes and functions of the file, which may be called like a library."""
-    return set(code.functions) | set(code.classes)
+    return first in LIBRARIES & imported and first not in {*code.functions, *code.classes}
 
 
 def _calls(source: Source, code: PythonCode) -> Iterator[Finding]:
+    """Report calls that watch the process, end it, shift a timer, or print a grader's words."""
+    printed = False
     for name, call in code.calls:
-        if code.in_main_guard(call):
-            continue
+        said = _forged(call) if name in PRINTS and not printed else ""
+        in_model = code.class_of(call) is not None or code.function_of(call) is None
+        message, weight = "", "note"
         if name in WATCHES:
-            said, severity = "looks at frames, objects or calls of the whole process", "note"
-        elif name in LEAVING and _in_the_model(code, call):
-            said, severity = "changes how the process ends", "note"
+            message = f"{name} looks at frames, objects or calls of the whole process"
+        elif name in LEAVING and in_model:
+            message = f"{name} changes how the process ends"
         elif name == "time.sleep" and code.runs_in_forward(call):
-            said, severity = "in forward shifts what a timer measures", "warning"
-        else:
-            continue
-        yield RULE.finding(
-            source.place(call),
-            f"{name} {said}",
-            severity="warning" if severity == "warning" else "note",
-        )
+            message, weight = f"{name} in forward shifts what a timer measures", "warning"
+        elif said:
+            message = f"this prints a line that looks like a grader's result: {said.strip()[:60]!r}"
+            weight = "warning"
+        if message and not code.in_main_guard(call):
+            printed = printed or bool(said)
+            yield RULE.finding(
+                source.place(call), message, severity="warning" if weight == "warning" else "note"
+            )
 
 
-def _in_the_model(code: PythonCode, call: ast.Call) -> bool:
-    return code.class_of(call) is not None or code.function_of(call) is None
+def _forged(call: ast.Call) -> str:
+    """Return the words of a line that begins as a grader's result does."""
+    for argument in call.args:
+        first = argument.values[:1] if isinstance(argument, ast.JoinedStr) else []
+        said = constant_text(argument) or next(map(constant_text, first), "") or ""
+        if RESULT_LINE.search(said):
+            return said
+    return ""
 
 
 def _frames(source: Source, code: PythonCode) -> Iterator[Finding]:
@@ -165,21 +162,17 @@ def _frames(source: Source, code: PythonCode) -> Iterator[Finding]:
     for node, attribute, owner in named:
         callers = attribute in VARIABLES and not climbs.isdisjoint(CLIMBS)
         if callers or (attribute in OF_A_FUNCTION and not _is_of_the_file(code, owner)):
-            yield RULE.finding(
-                source.place(node),
-                f".{attribute} reads the variables of {'whoever calls this file' if callers else 'a function that is not of this file'}",
-                rejects=True,
-            )
+            whose = "whoever calls this file" if callers else "a function that is not of this file"
+            said = f".{attribute} reads the variables of {whose}"
+            yield RULE.finding(source.place(node), said, rejects=True)
             return
 
 
 def _is_of_the_file(code: PythonCode, node: ast.AST) -> bool:
     """Whether a function is one that the file defines, or a method or a decorator's argument of its own."""
-    first = node
-    while isinstance(first, ast.Attribute | ast.Subscript):
-        first = first.value
-    name = first.id if isinstance(first, ast.Name) else ""
-    return bool(name) and name not in code.aliases
+    while isinstance(node, ast.Attribute | ast.Subscript):
+        node = node.value
+    return isinstance(node, ast.Name) and node.id not in code.aliases
 
 
 def _of_the_grader(source: Source, code: PythonCode) -> Iterator[Finding]:
@@ -188,68 +181,34 @@ def _of_the_grader(source: Source, code: PythonCode) -> Iterator[Finding]:
         (node, item.name) for node in code.of(ast.Import) for item in node.names
     ]
     found += [(node, node.module or "") for node in code.of(ast.ImportFrom) if not node.level]
-    found += [(call, name) for made, call in code.calls if made in IMPORTS
-              for name in [code.canonical(call)]]  # fmt: skip
+    found += [(call, code.canonical(call)) for made, call in code.calls if made in IMPORTS]
     found = [(node, name) for node, name in found if name.partition(".")[0] in OWN_PACKAGES]
-    found += [
-        (node, node.attr) for node in code.of(ast.Attribute) if node.attr.startswith(OWN_NAMES)
-    ]
+    found += [(n, n.attr) for n in code.of(ast.Attribute) if n.attr.startswith(OWN_NAMES)]
     for literal in code.of(ast.Constant):
         if isinstance(literal.value, str) and "\n" not in literal.value:
             found += [(literal, name) for name in OWN_NAMES if name in literal.value]
     for node, name in found[:1]:
-        yield RULE.finding(
-            source.place(node),
-            f"{name} is a part of the grader, whose reports on this program would be its own",
-            rejects=True,
-        )
-
-
-def _prints(source: Source, code: PythonCode) -> Iterator[Finding]:
-    for name, call in code.calls:
-        if name not in {"print", "sys.stdout.write", "os.write"} or code.in_main_guard(call):
-            continue
-        for argument in call.args:
-            said = constant_text(argument) or _first_words(argument)
-            if said and RESULT_LINE.search(said):
-                yield RULE.finding(
-                    source.place(call),
-                    f"this prints a line that looks like a grader's result: {said.strip()[:60]!r}",
-                    severity="warning",
-                )
-                return
-
-
-def _first_words(node: ast.AST) -> str:
-    if isinstance(node, ast.JoinedStr) and node.values:
-        return constant_text(node.values[0]) or ""
-    return ""
+        said = f"{name} is a part of the grader, whose reports on this program would be its own"
+        yield RULE.finding(source.place(node), said, rejects=True)
 
 
 def _interposed(source: Source) -> Iterator[Finding]:
     """C functions with the names of timers or of the grader's: the loader knows no difference."""
     for unit in units(source):
-        for node in cuda_code(unit).of("identifier", "namespace_identifier"):
-            if text(node).startswith(OWN_NAMES):
-                yield RULE.finding(
-                    unit.place(node),
-                    f"{text(node)} is a function of the grader's simulator",
-                    rejects=True,
-                )
-                break
+        code = cuda_code(unit)
+        named = code.of("identifier", "namespace_identifier")
+        for node in [one for one in named if text(one).startswith(OWN_NAMES)][:1]:
+            said = f"{text(node)} is a function of the grader's simulator"
+            yield RULE.finding(unit.place(node), said, rejects=True)
         for function in unit.functions:
             if function.name in TIMERS:
-                yield RULE.finding(
-                    unit.place(function.node),
-                    f"the extension defines {function.name}, in the place of CUDA's own",
-                    rejects=True,
-                )
-        for node in cuda_code(unit).of("preproc_def", "preproc_function_def"):
+                said = f"the extension defines {function.name}, in the place of CUDA's own"
+                yield RULE.finding(unit.place(function.node), said, rejects=True)
+        for node in code.of("preproc_def", "preproc_function_def"):
             name = text(node.child_by_field_name("name"))
             if name in TIMERS:
-                yield RULE.finding(
-                    unit.place(node), f"{name} is redefined by a macro", severity="warning"
-                )
+                said = f"{name} is redefined by a macro"
+                yield RULE.finding(unit.place(node), said, severity="warning")
 
 
 HEAD = "import torch\nfrom torch import nn\n"

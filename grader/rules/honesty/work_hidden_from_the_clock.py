@@ -10,9 +10,10 @@ from tree_sitter import Node
 from grader.records import Context, Edit, Finding, Fix
 from grader.rules.rule import Rule
 from grader.source import Source, Unit, nodes_under
+from grader.source.analysis.data_flow import methods
 from grader.source.analysis.extension_use import holders, mentions
 from grader.source.code_edits import fix, insert_line_before
-from grader.source.cuda_code import cuda_code, units
+from grader.source.cuda_code import around, cuda_code, units
 from grader.source.python_code import PythonCode, python_code
 
 STREAMS = {"torch.cuda.Stream", "torch.cuda.ExternalStream", "torch.Stream"}
@@ -27,48 +28,44 @@ CPP_STREAMS = {"cudaStreamCreate", "cudaStreamCreateWithFlags", "cudaStreamCreat
 CPP_JOINS = {"cudaStreamSynchronize", "cudaDeviceSynchronize", "cudaStreamWaitEvent", "synchronize",
              "block", "cudaEventSynchronize", "wait"}  # fmt: skip
 CPP_THREADS = {"std::thread", "std::async", "pthread_create", "std::jthread"}
+HIDDEN = "events on the current stream do not see the work, and its result may not be there yet"
 
 
 def check(source: Source, _context: Context) -> Iterator[Finding]:
     """Look for streams and threads in what forward runs, and for what joins them."""
     code = python_code(source)
-    joined = False
+    called = methods(code.reached) if code is not None else set()
+    joined = not called.isdisjoint(JOINS)
     if code is not None:
-        yield from _streams(source, code)
-        yield from _threads(source, code)
-        joined = not _methods(code).isdisjoint(JOINS)
+        yield from _streams(source, code) if not joined else ()
+        yield from _threads(source, code, called)
     for unit in units(source):
-        yield from _cpp(unit, joined=joined)
+        yield from _cpp_streams(unit, joined=joined)
+        yield from _cpp_threads(unit)
 
 
 def _streams(source: Source, code: PythonCode) -> Iterator[Finding]:
     """Find a stream of forward's own that the current stream never waits for."""
-    made = [call for name, call in code.calls if name in STREAMS and not code.in_main_guard(call)]
-    entered = [
-        call for name, call in code.calls
-        if name in {"torch.cuda.stream", "torch.cuda.set_stream"} and code.runs_in_forward(call)
-    ]  # fmt: skip
-    if not made or not entered:
-        return
-    if _methods(code).isdisjoint(JOINS):
+    made = any(name in STREAMS and not code.in_main_guard(call) for name, call in code.calls)
+    enters = ("torch.cuda.stream", "torch.cuda.set_stream")
+    entered = [c for name, c in code.calls if name in enters and code.runs_in_forward(c)]
+    for call in entered[:1] if made else ():
         yield RULE.finding(
-            source.place(entered[0]),
-            "forward works on a stream of its own and returns without the current stream waiting for it: events on the current stream do "
-            "not see the work, and its result may not be there yet",
-            fixes=_joining(source, code, entered[0]),
+            source.place(call),
+            f"forward works on a stream of its own and returns without the current stream waiting for it: {HIDDEN}",
+            fixes=_joining(source, code, call),
             rejects=True,
         )
 
 
 def _joining(source: Source, code: PythonCode, entered: ast.Call) -> tuple[Fix, ...]:
     """Let both streams wait for each other around the block that works on the other one."""
-    block = next(
-        (n for n in source.walk(ast.With) if [item.context_expr for item in n.items] == [entered]),
-        None,
-    )
+    blocks = (n for n in source.walk(ast.With) if [i.context_expr for i in n.items] == [entered])
+    block = next(blocks, None)
     owner, _, last = code.text(entered.func).rpartition(".")
-    leaves = block is None or any(isinstance(node, ast.Return) for node in nodes_under(block))
-    if block is None or leaves or last != "stream" or not owner or len(entered.args) != 1:
+    if block is None or last != "stream" or not owner or len(entered.args) != 1:
+        return ()
+    if any(isinstance(node, ast.Return) for node in nodes_under(block)):
         return ()
     stream, current = code.text(entered.args[0]), f"{owner}.current_stream()"
     indent, end = " " * block.col_offset, source.span(block)[1]
@@ -81,109 +78,77 @@ def _joining(source: Source, code: PythonCode, entered: ast.Call) -> tuple[Fix, 
     )
 
 
-def _threads(source: Source, code: PythonCode) -> Iterator[Finding]:
+def _threads(source: Source, code: PythonCode, called: set[str]) -> Iterator[Finding]:
     """Report threads that forward starts and nobody waits for; one that makes the result rejects."""
+    items = (item.context_expr for node in code.of(ast.With) for item in node.items)
+    pools = (code.canonical(one.func) for one in items if isinstance(one, ast.Call))
+    waits = not called.isdisjoint({"join", "result", "shutdown"}) or not THREADS.isdisjoint(pools)
     made = [call for name, call in code.calls if name in THREADS and code.runs_in_forward(call)]
-    if not made or _joined(code):
-        return
     works = [call for call in made if _makes_the_result(source, code, call)]
-    call = (works or made)[0]
-    yield RULE.finding(
-        source.place(call),
-        f"forward starts {code.text(call.func).rsplit('.', 1)[-1]}, and nobody waits for it: "
-        + ("what forward returns is made there, later" if works else "its work is not measured"),
-        severity="error" if works else "warning",
-        rejects=bool(works),
-    )
+    for call in (works or made)[:1] if not waits else ():
+        what = "what forward returns is made there, later" if works else "its work is not measured"
+        yield RULE.finding(
+            source.place(call),
+            f"forward starts {code.text(call.func).rsplit('.', 1)[-1]}, and nobody waits for it: {what}",
+            severity="error" if works else "warning",
+            rejects=bool(works),
+        )
 
 
 def _makes_the_result(source: Source, code: PythonCode, call: ast.Call) -> bool:
     """Whether what a thread is given calls the extension, or works on what forward returns."""
     function = code.function_of(call)
-    returned = {
-        node.id
-        for one in nodes_under(function or call)
-        if isinstance(one, ast.Return) and one.value is not None
-        for node in nodes_under(one.value)
-        if isinstance(node, ast.Name)
-    }
-    names = holders(source, code) | returned
+    results = [
+        n.value for n in nodes_under(function or call) if isinstance(n, ast.Return) and n.value
+    ]
+    names = holders(source, code) | {name for one in results for name in _names(one)}
     given = [*call.args, *(word.value for word in call.keywords)]
     local = {node.name: node for node in code.of(ast.FunctionDef)}
-    bodies = [
-        local[node.id]
-        for one in given
-        for node in nodes_under(one)
-        if isinstance(node, ast.Name) and node.id in local
-    ]
+    bodies = [local[name] for one in given for name in _names(one) if name in local]
     return any(mentions(one, names) for one in (*given, *bodies))
 
 
-def _methods(code: PythonCode) -> set[str]:
-    """Return the names of all methods that a call of ModelNew calls."""
-    return {
-        node.func.attr
-        for function in code.reached
-        for node in nodes_under(function)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
-    }
+def _names(node: ast.AST) -> list[str]:
+    return [one.id for one in nodes_under(node) if isinstance(one, ast.Name)]
 
 
-def _joined(code: PythonCode) -> bool:
-    """Whether threads are waited for: by a call, or by leaving the block of a pool."""
-    pools = any(
-        code.canonical(item.context_expr.func) in THREADS
-        for node in code.of(ast.With)
-        for item in node.items
-        if isinstance(item.context_expr, ast.Call)
-    )
-    return pools or not _methods(code).isdisjoint({"join", "result", "shutdown"})
+def _cpp_streams(unit: Unit, *, joined: bool) -> Iterator[Finding]:
+    calls = cuda_code(unit).calls
+    made = [call for call in calls if call.last in CPP_STREAMS]
+    for call in made[:1] if CPP_JOINS.isdisjoint(one.last for one in calls) else ():
+        hides = not joined and any(launch.stream is not None for launch in unit.launches)
+        yield RULE.finding(
+            unit.place(call.node),
+            f"{call.last} makes a stream that nothing joins with PyTorch's: {HIDDEN}",
+            severity="error" if hides else "warning",
+            rejects=hides,
+        )
 
 
-def _cpp(unit: Unit, *, joined: bool) -> Iterator[Finding]:
+def _cpp_threads(unit: Unit) -> Iterator[Finding]:
     code = cuda_code(unit)
-    calls = {call.last for call in code.calls}
-    for call in code.calls:
-        if call.last in CPP_STREAMS and not calls & CPP_JOINS:
-            hides = not joined and any(_on_own_stream(unit))
-            yield RULE.finding(
-                unit.place(call.node),
-                f"{call.last} makes a stream that nothing joins with PyTorch's: events on the "
-                "current stream do not see the work, and its result may not be there yet",
-                severity="error" if hides else "warning",
-                rejects=hides,
-            )
-            break
+    if not {"join", "get", "wait"}.isdisjoint(call.last for call in code.calls):
+        return
     for name in CPP_THREADS:
-        nodes = code.names.get(name.rsplit("::", 1)[-1], ())
-        used = [
-            node for node in nodes
-            if (node.parent is not None and node.parent.type == "qualified_identifier"
-            and name.startswith("std::") and unit.data[node.parent.start_byte:].startswith(b"std"))
-            or name == "pthread_create"
-        ]  # fmt: skip
-        if used and not {"join", "get", "wait"} & calls:
-            works = _launches_there(unit, used[0])
-            yield RULE.finding(
-                unit.place(used[0]),
-                f"{name} starts work that goes on after the function has returned and is not measured",
-                severity="error" if works else "warning",
-                rejects=works,
-            )
-            break
+        for node in code.names.get(name.rsplit("::", 1)[-1], ()):
+            outer = node.parent
+            written = unit.data[outer.start_byte :] if outer is not None else b""
+            if name == "pthread_create" or written.startswith(name.encode()):
+                works = _launches_there(unit, node)
+                yield RULE.finding(
+                    unit.place(node),
+                    f"{name} starts work that goes on after the function has returned and is not measured",
+                    severity="error" if works else "warning",
+                    rejects=works,
+                )
+                return
 
 
 def _launches_there(unit: Unit, thread: Node) -> bool:
     """Whether a kernel is launched in the statement that starts a thread."""
-    node = thread
-    while node.parent is not None and not node.type.endswith(("_statement", "declaration")):
-        node = node.parent
-    return any(node.start_byte <= one.node.start_byte < node.end_byte for one in unit.launches)
-
-
-def _on_own_stream(unit: Unit) -> Iterator[bool]:
-    for launch in unit.launches:
-        yield launch.stream is not None
+    outer = (n for n in around(thread) if n.type.endswith(("_statement", "declaration")))
+    whole = next(outer, thread)
+    return any(whole.start_byte <= one.node.start_byte < whole.end_byte for one in unit.launches)
 
 
 HEAD = "import torch\nfrom torch import nn\n"

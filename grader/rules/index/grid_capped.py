@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from tree_sitter import Node
 
@@ -15,76 +14,56 @@ from grader.source import Kernel, Launch, Source, Unit
 from grader.source.code_edits import fix
 from grader.source.cuda_code import descendants, one_line, read_call, text
 
-LOOPS = ("for_statement", "while_statement", "do_statement")
+STEPS = ("for_statement", "while_statement", "do_statement")
 MINIMA = {"min", "std::min"}
-
-
-@dataclass(frozen=True, eq=False)
-class Capped:
-    """`std::min(1024, blocks)` in the grid of a launch, or an `if` that cuts a variable of it off."""
-
-    node: Node
-    edit: Edit | None
-    """What lets the grid be as large as it must."""
+CUT = re.compile(r"if\s*\(\s*(\w+)\s*>=?\s*(\w+)\s*\)\s*\{?\s*(\w+)\s*=\s*(\w+)\s*;\s*\}?")
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for launches with such a grid, whose kernel has no loop over the grid."""
     wrong = wrong_results(context)
     for unit in source.cuda:
-        kernels = {kernel.name: kernel for kernel in unit.kernels}
+        kernels = {kernel.name: kernel for kernel in unit.kernels if _is_one_each(kernel)}
         for launch in unit.launches:
-            kernel = kernels.get(launch.kernel)
-            if kernel is None or not _one_each(kernel):
-                continue
-            capped = next(_capped(unit, launch), None)
-            if capped is not None:
+            for node, edit in list(_capped(unit, launch))[:1] if launch.kernel in kernels else ():
                 yield RULE.finding(
-                    unit.place(capped.node),
-                    f"`{one_line(capped.node, 60)}` cuts the grid off, and {kernel.name} has no loop over it: "
+                    unit.place(node),
+                    f"`{one_line(node, 60)}` cuts the grid off, and {launch.kernel} has no loop over it: "
                     "elements beyond the last block are never computed",
                     severity="error" if wrong else "warning",
                     confidence="likely",
                     evidence=wrong[:1],
-                    fixes=fix("let the grid be as large as it must", [capped.edit]),
+                    fixes=fix("let the grid be as large as it must", [edit]),
                 )
 
 
-def _one_each(kernel: Kernel) -> bool:
+def _is_one_each(kernel: Kernel) -> bool:
     """Whether each thread goes to one place that follows from its number, `if (i < n)`, and no further."""
-    body = kernel.body
-    words = text(body)
-    walks = any("blockDim" in text(loop) for loop in descendants(kernel.node, *LOOPS))
+    words = text(kernel.body)
+    walks = any("blockDim" in text(loop) for loop in descendants(kernel.node, *STEPS))
     guarded = re.search(r"\bif\s*\(\s*\w+\s*(?:<|>=)\s*\w+", words) is not None
     numbered = "blockIdx" in words and "blockDim" in words
     return numbered and guarded and "gridDim" not in words and not walks
 
 
-def _capped(unit: Unit, launch: Launch) -> Iterator[Capped]:
-    """Yield where the grid of a launch is cut off at a number."""
+def _capped(unit: Unit, launch: Launch) -> Iterator[tuple[Node, Edit | None]]:
+    """Yield where the grid of a launch is cut off, `std::min(1024, blocks)` or an `if`, and what takes that away."""
     body = launch.host_function.body if launch.host_function is not None else None
     if launch.grid is None or body is None:
         return
     names = {text(node) for node in descendants(launch.grid, "identifier")}
-    values = [launch.grid]
-    for made in descendants(body, "init_declarator"):
-        name = next(iter(descendants(made, "identifier")), None)
-        value = made.child_by_field_name("value")
-        if value is not None and text(name) in names:
-            values.append(value)
-    for value in values:
+    made = descendants(body, "init_declarator")
+    named = [one for one in made if text(next(descendants(one, "identifier"), None)) in names]
+    for value in (launch.grid, *named):
         for node in descendants(value, "call_expression"):
             call = read_call(node)
-            plain = [one for one in call.arguments if one.type == "number_literal"]
             rest = [one for one in call.arguments if one.type != "number_literal"]
-            if call.name in MINIMA and len(plain) == len(rest) == 1:
-                yield Capped(node, unit.edit(node.start_byte, node.end_byte, text(rest[0])))
+            if call.name in MINIMA and len(rest) == 1 and len(call.arguments) == 2:
+                yield node, unit.edit(node.start_byte, node.end_byte, text(rest[0]))
     for node in descendants(body, "if_statement"):
-        found = re.fullmatch(
-            r"if\s*\(\s*(\w+)\s*>=?\s*(\w+)\s*\)\s*\{?\s*(\w+)\s*=\s*(\w+)\s*;\s*\}?", text(node)
-        )
-        if found and found[1] == found[3] and found[2] == found[4] and found[1] in names:
-            yield Capped(node, unit.edit(node.start_byte, node.end_byte, ""))
+        cut = CUT.fullmatch(text(node))
+        if cut and cut[1] == cut[3] and cut[2] == cut[4] and cut[1] in names:
+            yield node, unit.edit(node.start_byte, node.end_byte, "")
 
 
 CODE = """

@@ -17,62 +17,52 @@ LIMIT = 65_535
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look at the grid's second and third size, and where they come from."""
-    seen: set[str] = set()
+    found: dict[str, Finding] = {}
     proof = refused(context, "grid")
-    sizes = [(case, name) for name in ("main", "full") for case in cases(source, context, name)]
-    for case, name in sizes:
-        grid = case.launch.grid
-        over = [k for k in (1, 2) if (grid[k] or 0) > LIMIT]
-        if over and case.sizes.complete and case.kernel not in seen:
-            seen.add(case.kernel)
-            yield RULE.finding(
-                case.place(grid_node(case)),
-                f"the grid's {'xyz'[over[0]]} size is {grid[over[0]]} at the task's size, and may be at most {LIMIT}: the launch fails",
-                severity="error",
-                evidence=proof,
-                workload=full_size_of(context, name),
-                kernels=(case.kernel,),
-                cause=launch_cause(case.kernel, proof),
-            )
-    odd = {c.kernel: c for c in cases(source, context, "odd")}
+    for name in ("main", "full"):
+        for case in cases(source, context, name):
+            over = [k for k in (1, 2) if (case.launch.grid[k] or 0) > LIMIT]
+            if over and case.sizes.complete and case.kernel not in found:
+                found[case.kernel] = RULE.finding(
+                    case.place(grid_node(case)),
+                    f"the grid's {'xyz'[over[0]]} size is {case.launch.grid[over[0]]} at the task's size, and may be at most {LIMIT}: the launch fails",
+                    severity="error",
+                    evidence=proof,
+                    workload=full_size_of(context, name),
+                    kernels=(case.kernel,),
+                    cause=launch_cause(case.kernel, proof),
+                )
+    odd = {case.kernel: case for case in cases(source, context, "odd")}
     for case in cases(source, context):
-        if case.kernel not in seen and case.kernel in odd:
-            finding = _plain_size(case, odd[case.kernel])
-            if finding is not None:
-                seen.add(case.kernel)
-                yield finding
+        if case.kernel in odd and case.kernel not in found:
+            for finding in _of_inputs(case, odd[case.kernel]):
+                found[case.kernel] = finding
+    yield from found.values()
 
 
-def _plain_size(case: Case, odd: Case) -> Finding | None:
+def _of_inputs(case: Case, odd: Case) -> Iterator[Finding]:
     """Report a grid size that is a size of the input itself, for two different inputs."""
-    dims = []
+    dims: dict[str, int] = {}
     for k in (1, 2):
         one, two = case.launch.grid[k], odd.launch.grid[k]
         axes = _axes(case, one) & _axes(odd, two)
         if one is not None and one != two and one > 1 and axes:
-            dims.append((k, min(axes)))
-    if not dims:
-        return None
-    names = " and ".join("xyz"[k] for k, _ in dims)
-    severe = any(axis >= 2 for _, axis in dims)
-    axes_said = " and ".join(str(axis) for _, axis in dims)
-    what = (
-        "sizes are sizes of the input (dimensions"
-        if len(dims) > 1
-        else "size is a size of the input (dimension"
-    )
-    return RULE.finding(
-        case.place(grid_node(case)),
-        f"the grid's {names} {what} {axes_said}); only x may pass {LIMIT}, so the launch fails from {LIMIT + 1} on",
-        severity="warning" if severe else "note",
-        predicts="elsewhere",
-        kernels=(case.kernel,),
-    )
+            dims["xyz"[k]] = min(axes)
+    if dims:
+        what = "size is a size" if len(dims) == 1 else "sizes are sizes"
+        axes_said = f"(dimension{'s' * (len(dims) > 1)} {' and '.join(map(str, dims.values()))})"
+        yield RULE.finding(
+            case.place(grid_node(case)),
+            f"the grid's {' and '.join(dims)} {what} of the input {axes_said}; only x may pass {LIMIT}, so the launch fails from {LIMIT + 1} on",
+            severity="warning" if max(dims.values()) >= 2 else "note",
+            predicts="elsewhere",
+            kernels=(case.kernel,),
+        )
 
 
 def _axes(case: Case, size: int | None) -> set[int]:
     """Return the axes of the tensors that a kernel gets on which they have this size."""
-    shapes = [tensor.sizes for tensor in case.tensors if tensor.sizes]
+    shapes = (tensor.sizes for tensor in case.tensors if tensor.sizes)
     return {axis for shape in shapes for axis, n in enumerate(shape) if n == size}
 
 

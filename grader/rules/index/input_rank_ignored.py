@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from grader.records import Context, Evidence, Finding, Fix, Place, Severity, TensorSpec
+from grader.records import Context, Evidence, Finding, Fix, Place, TensorSpec
 from grader.records.observed import wrong_results
 from grader.rules.rule import Rule
 from grader.source import Source
@@ -24,89 +24,79 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     seen: set[str] = set()
     for case in cases(source, context):
         function = case.launch.host
-        if function.name in seen:
-            continue
-        seen.add(function.name)
         tensors = [p.name for p in function.parameters if p.type.endswith("Tensor")]
-        for name in tensors[:1]:
+        for name in tensors[:1] if function.name not in seen else ():
             place = _in_cpp(case, name) or _in_python(source, case)
             given = bindings(source, function).get(name)
             index = given.index if given is not None and given.kind == "tensor" else None
-            rank, proof = _task_rank(context, index), _proof(context, index)
-            if place is not None and rank in {None, 2} and not proof:
-                yield _finding(case, name, place, "note")
-            elif place is not None and rank is not None and rank > 2 and proof:
-                yield _wrong(case, name, place, rank, proof)
-            elif place is not None:
-                yield _finding(case, name, place, "warning")
+            if place is not None:
+                yield _finding(case, name, place, _rank(context, index), _proof(context, index))
+        seen.add(function.name)
 
 
-def _wrong(case: Case, name: str, place: Place, rank: int, proof: tuple[Evidence, ...]) -> Finding:
+def _finding(
+    case: Case, name: str, place: Place, rank: int | None, proof: tuple[Evidence, ...]
+) -> Finding:
+    """Report it: as an error where the task's input has more sizes and results were wrong, as a note where it has two."""
+    wrong = proof if rank is not None and rank > 2 else ()
+    plain = rank in {None, 2} and not proof
+    more = (
+        f"the task's has {rank}"
+        if wrong
+        else "nothing checks that there are no more: of a 3-D or 4-D input"
+    )
     return RULE.finding(
         place,
-        f"only the first two sizes of `{name}` are looked at, and the task's has {rank}: only the first size(0) * "
+        f"only the first two sizes of `{name}` are looked at, and {more}{':' if wrong else ''} only the first size(0) * "
         "size(1) values are worked on, in the wrong groups",
-        severity="error",
-        evidence=proof,
+        severity="error" if wrong else "note" if plain else "warning",
+        evidence=wrong,
+        fixes=_fixes(case, name) if not wrong else (),
         kernels=(case.kernel,),
     )
 
 
-def _finding(case: Case, name: str, place: Place, severity: Severity) -> Finding:
-    return RULE.finding(
-        place,
-        f"only the first two sizes of `{name}` are looked at, and nothing checks that there are no more: of a 3-D or 4-D input only the "
-        "first size(0) * size(1) values are worked on, in the wrong groups",
-        severity=severity,
-        fixes=_fixes(case, name),
-        kernels=(case.kernel,),
-    )
-
-
-def _fixes(case: Case, name: str) -> Iterator[Fix]:
+def _fixes(case: Case, name: str) -> tuple[Fix, ...]:
     first = body_start(case.launch.host)
-    if first is not None:
-        line = f"TORCH_CHECK({name}.dim() == 2);"
-        yield from fix("refuse inputs of another rank", [insert_before(case.unit, first, line)])
+    line = f"TORCH_CHECK({name}.dim() == 2);"
+    edits = [insert_before(case.unit, first, line)] if first is not None else []
+    return fix("refuse inputs of another rank", edits)
 
 
 def _in_cpp(case: Case, name: str) -> Place | None:
-    """Return the place where size(1) is asked, if size(0) and size(1) are all that is."""
-    asked: dict[int, Call] = {}
+    """Return the place where size(0) is asked, if size(0) and size(1) are all that is."""
+    asked: dict[object, Call] = {}
     for part in walk(case.launch.host.body):
-        if not isinstance(part, Call):
-            continue
-        if part.name in HANDLED:
+        if isinstance(part, Call) and part.name in HANDLED:
             return None
+        sizes = isinstance(part, Call) and part.name == "size" and bool(part.args)
         if (
-            part.name == "size"
+            isinstance(part, Call)
+            and sizes
             and isinstance(part.base, Name)
             and part.base.id == name
-            and part.args
         ):
             index = part.args[0]
-            if not isinstance(index, Number):
-                return None
-            asked[int(index.value)] = part
+            asked[index.value if isinstance(index, Number) else None] = part
     return case.place(asked[0].node) if set(asked) == {0, 1} else None
 
 
-def _in_python(source: Source, case: Case):  # type: ignore[no-untyped-def]
+def _in_python(source: Source, case: Case) -> Place | None:
     """Return the place where Python passes exactly the first two sizes."""
-    bound = bindings(source, case.launch.host)
-    sizes = {b.dim for b in bound.values() if b.kind == "size" and b.index == 0}
-    if sizes != {0, 1} or any(b.kind == "numel" for b in bound.values()):
+    bound = bindings(source, case.launch.host).values()
+    sizes = {one.dim for one in bound if one.kind == "size" and one.index == 0}
+    if sizes != {0, 1} or any(one.kind == "numel" for one in bound):
         return None
-    for node in source.walk(ast.Call):
-        if isinstance(node.func, ast.Attribute) and node.func.attr == "size":
-            return source.place(node)
-    for other in source.walk(ast.Attribute):
-        if other.attr == "shape":
-            return source.place(other)
-    return None
+    calls = [n for n in source.walk(ast.Call) if isinstance(n.func, ast.Attribute)]
+    shapes = [n for n in source.walk(ast.Attribute) if n.attr == "shape"]
+    asked = [
+        *(n for n in calls if isinstance(n.func, ast.Attribute) and n.func.attr == "size"),
+        *shapes,
+    ]
+    return source.place(asked[0]) if asked else None
 
 
-def _task_rank(context: Context, index: int | None) -> int | None:
+def _rank(context: Context, index: int | None) -> int | None:
     """Return the rank of the task's input that the host function is given, where that is known."""
     inputs = task_inputs(context.task, "nominal")
     item = inputs[index] if index is not None and index < len(inputs) else None
@@ -117,13 +107,14 @@ def _proof(context: Context, index: int | None) -> tuple[Evidence, ...]:
     """Return wrong results on workloads in which that input has another rank than two."""
     if context.task is None or index is None:
         return ()
+    inputs = {w.name: w.inputs[index : index + 1] for w in context.task.workloads}
     other = {
-        w.name
-        for w in context.task.workloads
-        if any(isinstance(i, TensorSpec) and len(i.shape) > 2 for i in w.inputs[index : index + 1])
+        name
+        for name, some in inputs.items()
+        if any(isinstance(one, TensorSpec) and len(one.shape) > 2 for one in some)
     }
     every = (*wrong_results(context), *wrong_results(context, general=True))
-    return tuple(e for e in every if e.workload in other)
+    return tuple(item for item in every if item.workload in other)
 
 
 _BAD = """

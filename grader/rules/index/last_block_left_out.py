@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TypeGuard
 
-from grader.records import Context, Edit, Evidence, Finding
+from grader.records import Context, Finding
 from grader.records.observed import wrong_results
 from grader.rules.rule import Rule
 from grader.source import Source
@@ -27,112 +28,88 @@ class Rounded:
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look at the quotients by a block's length in grids, and at the ends of loops that step by one."""
-    proof = (*_unwritten(context), *wrong_results(context))
+    codes = {"unwritten-output", "unwritten"}
+    unwritten = [item for item in context.evidence if item.code.replace("_", "-") in codes]
+    wrong = bool(unwritten or wrong_results(context))
     found = [one for launch in launches(source) for one in _grids(source, launch)]
     found += [one for kernel in kernels(source) for one in _loops(source, kernel)]
     for one in found:
-        edit: Edit = replace(source, one.node, one.whole)
         yield RULE.finding(
             source.place(one.node),
             one.said,
-            severity="error" if proof else "warning",
-            confidence="proven" if proof and _unwritten(context) else "likely",
-            evidence=_unwritten(context),
-            fixes=fix("count the last, partial block", [edit]),
+            severity="error" if wrong else "warning",
+            evidence=unwritten,
+            fixes=fix("count the last, partial block", [replace(source, one.node, one.whole)]),
             kernels=(one.kernel.name,),
-            cause="unwritten" if _unwritten(context) else "",
+            cause="unwritten" if unwritten else "",
             root_cause=True,
             conditions="a size that isn't a multiple of the block",
         )
 
 
-def _unwritten(context: Context) -> tuple[Evidence, ...]:
-    return tuple(
-        item
-        for item in context.evidence
-        if item.code.replace("_", "-") in {"unwritten-output", "unwritten"}
-    )
-
-
 def _grids(source: Source, launch: Launch) -> Iterator[Rounded]:
-    blocks = _lengths(source, launch)
+    """Yield the sizes that a grid divides by a block's length: a name, a number, `meta["BLOCK"]`."""
+    sized = launch.kernel.constants
+    blocks = {source.text(value) for name, value in launch.arguments.items() if name in sized}
+    blocks |= {f"{m}[{q}{n}{q}]" for m in ("meta", "META") for n in sized for q in "\"'"}
     for node in ast.walk(launch.grid):
-        if _is_floor(node) and isinstance(node, ast.BinOp):
-            length = source.text(node.right)
-            if length in blocks and not _rounds_up(source, node):
-                size = source.text(node.left)
-                yield Rounded(
-                    node,
-                    launch.kernel,
-                    f"the grid is rounded down: where `{size}` isn't a multiple of {length}, the last, partial "
-                    f"block has no program of `{launch.kernel.name}`",
-                    f"triton.cdiv({size}, {length})",
-                )
+        if _rounds_down(node, source) and source.text(node.right) in blocks:
+            size, length = source.text(node.left), source.text(node.right)
+            yield Rounded(
+                node,
+                launch.kernel,
+                f"the grid is rounded down: where `{size}` isn't a multiple of {length}, the last, partial "
+                f"block has no program of `{launch.kernel.name}`",
+                f"triton.cdiv({size}, {length})",
+            )
 
 
-def _lengths(source: Source, launch: Launch) -> set[str]:
-    """Return how the lengths of a launch's blocks are written: names, numbers, `meta["BLOCK"]`."""
-    kernel = launch.kernel
-    sized = kernel.constants
-    given = {source.text(value) for name, value in launch.arguments.items() if name in sized}
-    quotes = {f"meta[{q}{n}{q}]" for n in sized for q in "\"'"}
-    return given | quotes | {text.replace("meta", "META") for text in quotes}
-
-
-def _rounds_up(source: Source, node: ast.BinOp) -> bool:
-    """Whether the block's length is added before the division: `(n + BLOCK - 1) // BLOCK`, or something is added after."""
-    length = source.text(node.right)
-    return isinstance(node.left, ast.BinOp) and length in {
-        source.text(part) for part in ast.walk(node.left) if isinstance(part, ast.expr)
-    }
+def _rounds_down(node: ast.AST, source: Source) -> TypeGuard[ast.BinOp]:
+    """Whether it is a quotient before which nothing of its divisor is added, as `(n + BLOCK - 1) // BLOCK` does."""
+    if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.FloorDiv):
+        return False
+    parts = (part for part in ast.walk(node.left) if isinstance(part, ast.expr))
+    inside = source.text(node.right) in {source.text(part) for part in parts}
+    return not (isinstance(node.left, ast.BinOp) and inside)
 
 
 def _loops(source: Source, kernel: Kernel) -> Iterator[Rounded]:
+    accesses = {id(one.call) for one in kernel.accesses}
     for loop in ast.walk(kernel.node):
-        if isinstance(loop, ast.For) and isinstance(loop.iter, ast.Call) and _loads(kernel, loop):
-            arguments = loop.iter.args
-            end = arguments[1] if len(arguments) > 1 else arguments[0] if arguments else None
-            step = source.text(arguments[2]) if len(arguments) > 2 else ""
-            whole = _whole(source, end, step) if end is not None else ""
-            if end is not None and whole:
-                yield Rounded(
-                    end,
-                    kernel,
-                    f"the loop ends at `{source.text(end)}`, rounded down: what is left of a size that isn't a "
-                    "multiple of the step is never read",
-                    whole,
-                )
+        called = loop.iter if isinstance(loop, ast.For) else None
+        arguments = called.args if isinstance(called, ast.Call) else []
+        if not arguments or not any(id(node) in accesses for node in ast.walk(loop)):
+            continue
+        end = arguments[1] if len(arguments) > 1 else arguments[0]
+        step = source.text(arguments[2]) if len(arguments) > 2 else ""
+        whole = _whole(source, end, step)
+        if whole:
+            yield Rounded(
+                end,
+                kernel,
+                f"the loop ends at `{source.text(end)}`, rounded down: what is left of a size that isn't a "
+                "multiple of the step is never read",
+                whole,
+            )
 
 
 def _whole(source: Source, end: ast.expr, step: str) -> str:
     """Return the end that leaves nothing out; empty where nothing is left out."""
-    if _is_floor(end) and isinstance(end, ast.BinOp) and not step and not _rounds_up(source, end):
-        return f"tl.cdiv({source.text(end.left)}, {source.text(end.right)})"
-    if isinstance(end, ast.BinOp) and step:
-        parts = [part for part in ast.walk(end) if isinstance(part, ast.expr)]
-        if isinstance(end.op, ast.Mult) and _is_floor(end.left) and isinstance(end.left, ast.BinOp):
-            return source.text(end.left.left) if source.text(end.right) == step else ""
-        less = any(
-            isinstance(part, ast.BinOp)
-            and isinstance(part.op, ast.Sub)
-            and source.text(part.right) == step
-            for part in parts
-        )
-        if less:
-            inner = (
-                end.left if isinstance(end.op, ast.Add) and isinstance(end.left, ast.BinOp) else end
+    text = source.text
+    match end:
+        case ast.BinOp() if not step and _rounds_down(end, source):
+            return f"tl.cdiv({text(end.left)}, {text(end.right)})"
+        case ast.BinOp(left=ast.BinOp(op=ast.FloorDiv()) as inner, op=ast.Mult()) if step:
+            return text(inner.left) if text(end.right) == step else ""
+        case ast.BinOp() if step:
+            parts = (
+                p for p in ast.walk(end) if isinstance(p, ast.BinOp) and isinstance(p.op, ast.Sub)
             )
-            return source.text(inner.left) if isinstance(inner, ast.BinOp) else ""
+            plus = isinstance(end.op, ast.Add) and isinstance(end.left, ast.BinOp)
+            rest: ast.expr = end.left if plus else end
+            less = any(text(part.right) == step for part in parts)
+            return text(rest.left) if less and isinstance(rest, ast.BinOp) else ""
     return ""
-
-
-def _loads(kernel: Kernel, loop: ast.For) -> bool:
-    inside = {id(node) for node in ast.walk(loop)}
-    return any(id(one.call) in inside for one in kernel.accesses)
-
-
-def _is_floor(node: ast.AST) -> bool:
-    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv)
 
 
 _CODE = """

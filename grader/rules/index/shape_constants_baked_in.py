@@ -16,82 +16,66 @@ from grader.source.cuda_code import text
 from grader.source.flow import Access, Walk
 from grader.source.flow.tree import Binary, Call, Items
 
+LARGE = 1024
+"""From here on a size is no tile's."""
+
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for grids that leave a rest, and for constants that are the task's sizes."""
     seen: set[str] = set()
     for case in cases(source, context, "main", "odd"):
-        if case.kernel in seen or refuses(source, case, remainder=True):
-            continue
-        rest = _rest(case)
-        if rest is not None:
-            seen.add(case.kernel)
-            yield _truncated(case, *rest)
+        if case.kernel not in seen and not refuses(source, case, remainder=True):
+            rest = _rest(case)
+            if rest is not None:
+                seen.add(case.kernel)
+                yield _truncated(case, *rest)
     yield from _constants(source, context)
 
 
 def _rest(case: Case) -> tuple[Access, int, int] | None:
     """Return the last store to a result, and where it ends, when that is before the result does."""
-    grid = case.launch.grid
-    if (case.sizes.real and not case.sizes.complete) or grid[1:] != (1, 1):
+    if (case.sizes.real and not case.sizes.complete) or case.launch.grid[1:] != (1, 1):
         return None
     block = case.walk
     stores = [a for a in block.accesses if a.kind != "load" and not block.stopped]
-    if not stores or any(a.loops or a.kind == "atomic" for a in stores):
+    if any(a.loops or a.kind == "atomic" for a in stores):
         return None
-    tops = _tops(case, block)
-    if tops is None:
-        return None
-    for access, top in tops.values():
+    for access, top in _tops(case, block).values() if stores else ():
         tensor = access.region.tensor
+        regions = ((w, r) for w in case.flow.walks(case.sizes) for r in w.regions)
+        mine = [(w, r) for w, r in regions if r.tensor is tensor]
+        writers = sum(1 for w, r in mine if r.stores or r.escaped or w.stopped)
         numel = tensor.numel if tensor is not None else None
-        writers = sum(
-            1
-            for other in case.flow.walks(case.sizes)
-            for r in other.regions
-            if r.tensor is tensor and (r.stores or r.escaped or other.stopped)
-        )
         fresh = tensor is not None and tensor.origin == "empty" and not tensor.touched
         if numel is not None and 0 <= top < numel - 1 and writers == 1 and fresh:
             return access, top + 1, numel
     return None
 
 
-def _tops(case: Case, block: Walk) -> dict[int, tuple[Access, int]] | None:
-    """Return each result's last store and the element it ends at; None where one is not plain."""
-    runs = case.flow.host(case.sizes)
-    returned = {id(tensor) for run in runs for tensor in run.returned}
+def _tops(case: Case, block: Walk) -> dict[int, tuple[Access, int]]:
+    """Return each result's last store and the element it ends at; nothing where one is not plain."""
+    returned = {id(tensor) for run in case.flow.host(case.sizes) for tensor in run.returned}
     tops: dict[int, tuple[Access, int]] = {}
-    linear = np.arange(block.threads)
-    for access in _of_both(case, block):
-        tensor = access.region.tensor
+    last = case.flow.last_block(block) or block
+    for access in (*block.accesses, *last.accesses):
+        tensor, offsets, mask = access.region.tensor, access.offsets, access.mask
         if access.kind == "load" or tensor is None or id(tensor) not in returned:
             continue
-        if access.offsets is None or not access.sure or access.kind == "atomic" or access.loops:
-            return None
-        if not access.mask.any():
-            continue
-        if int(access.mask.sum()) < 2:
-            return None
-        first = access.offsets - access.offsets[0]
-        if not bool((first == linear * access.scale)[access.mask].all()):
-            return None
-        top = int(access.offsets[access.mask].max(initial=-1)) + access.scale - 1
-        if id(tensor) not in tops or top > tops[id(tensor)][1]:
-            tops[id(tensor)] = (access, top)
+        if offsets is None or not access.sure or access.kind == "atomic" or access.loops:
+            return {}
+        linear = np.arange(block.threads) * access.scale
+        if mask.any():
+            if int(mask.sum()) < 2 or not ((offsets - offsets[0])[mask] == linear[mask]).all():
+                return {}
+            top = int(offsets[mask].max(initial=-1)) + access.scale - 1
+            known = tops.get(id(tensor))
+            tops[id(tensor)] = (access, top) if known is None or top > known[1] else known
     return tops
 
 
-def _of_both(case: Case, block: Walk) -> Iterator[Access]:
-    """Yield the accesses of the first block, then those of the last."""
-    yield from block.accesses
-    yield from (case.flow.last_block(block) or block).accesses
-
-
 def _truncated(case: Case, access: Access, covered: int, numel: int) -> Finding:
-    config = case.launch.call.config
+    config, blocks = case.launch.call.config, case.launch.grid[0] or 0
     expr = resolve(case.launch.host, config[0])
-    blocks = case.launch.grid[0] or 0
     short = blocks * case.walk.threads * access.scale <= covered and not access.loops
     where = expr.node if not isinstance(expr, Items) else config[0].node
     why = (
@@ -109,50 +93,35 @@ def _truncated(case: Case, access: Access, covered: int, numel: int) -> Finding:
     )
 
 
-def _round_up(case: Case) -> Iterator[Fix]:
+def _round_up(case: Case) -> tuple[Fix, ...]:
     expr = resolve(case.launch.host, case.launch.call.config[0])
     if isinstance(expr, Call) and expr.name == "dim3" and expr.args:
         expr = expr.args[0]
     elif isinstance(expr, Items) and expr.items:
         expr = resolve(case.launch.host, expr.items[0])
-    if isinstance(expr, Binary) and expr.op == "/":
-        count, block = text(expr.left.node), text(expr.right.node)
-        node = expr.node
-        yield from fix(
-            "round the number of blocks up",
-            [
-                case.unit.edit(
-                    node.start_byte, node.end_byte, f"(({count}) + ({block}) - 1) / ({block})"
-                )
-            ],
-        )
+    if not isinstance(expr, Binary) or expr.op != "/":
+        return ()
+    count, by, node = text(expr.left.node), text(expr.right.node), expr.node
+    edit = case.unit.edit(node.start_byte, node.end_byte, f"(({count}) + ({by}) - 1) / ({by})")
+    return fix("round the number of blocks up", [edit])
 
 
 def _constants(source: Source, context: Context) -> Iterator[Finding]:
-    """Report named constants above 1024 that equal a size of the task and are never checked."""
-    sizes = {
-        size
-        for role in ("nominal", "full")
-        for item in task_inputs(context.task, role)
-        if isinstance(item, TensorSpec)
-        for size in item.shape
-        if size > 1024
-    }
-    for case in cases(source, context) if sizes else ():
-        if refuses(source, case):
-            return
+    """Report named constants that equal a large size of the task and are never checked."""
+    inputs = (i for role in ("nominal", "full") for i in task_inputs(context.task, role))
+    sizes = {size for one in inputs if isinstance(one, TensorSpec) for size in one.shape}
+    for case in cases(source, context)[:1] if max(sizes, default=0) > LARGE else ():
         program = case.flow.program
         named = [(m.name, m.expr, m.node) for m in program.macros.values()]
         named += [(c.name, c.init, c.node) for c in program.constants if c.const]
-        for name, expr, node in named:
+        for name, expr, node in named if not refuses(source, case) else ():
             value = getattr(expr, "value", None)
-            if isinstance(value, int) and value in sizes:
+            if isinstance(value, int) and value > LARGE and value in sizes:
                 yield RULE.finding(
                     case.place(node),
                     f"`{name}` = {value} is the size of the task's own input; with any other size the kernel computes something else or "
                     "runs out of bounds, and nothing checks it",
                 )
-        return
 
 
 _BAD = """

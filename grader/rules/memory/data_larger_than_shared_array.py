@@ -4,94 +4,75 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from grader.records import Context, Finding, Fix, Severity
+from grader.records import Context, Finding, Fix
 from grader.records.observed import observed, ran_clean
 from grader.rules.proofs import confirm
 from grader.rules.rule import Rule
 from grader.source import Source
 from grader.source.analysis.host_code import refuses
 from grader.source.analysis.walks import Case, cases, spans
-from grader.source.flow import Event
+from grader.source.flow import Event, Region
 from grader.source.rewriting.shared_arrays import unstage
 from grader.source.rewriting.small_arrays import enlarged
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for accesses past the end of fixed shared arrays, for long rows as well."""
-    found = text_findings(source, context)
-    for finding in confirm(found.values(), observed(context, "shared-oob"), spans(source)):
+    found: dict[tuple[str, str], tuple[str, Finding]] = {}
+    usual, proof = cases(source, context), observed(context, "shared-oob")
+    clean = {case.kernel for case in usual if not proof and ran_clean(context, case.kernel)}
+    fixed = {case.kernel for case in usual if any(map(_is_fixed, case.walk.regions))}
+    for case in cases(source, context, "main", "long") if fixed else ():
+        long = case.sizes.name.startswith("long")
+        # It ran at these sizes, or they are not what the program is given.
+        other = (case.kernel in clean and not long) or (long and refuses(source, case))
+        for event in case.events("shared-oob") if case.kernel in fixed and not other else ():
+            if event.region is not None and _is_fixed(event.region):
+                sure = case.sizes.complete and case.kernel not in clean
+                made = _finding(case, event, event.region, sure=sure, long=long)
+                found.setdefault((case.kernel, event.region.name), (case.kernel, made))
+    for finding in confirm(found.values(), proof, spans(source)):
         yield finding.model_copy(update={"severity": "error"}) if finding.evidence else finding
 
 
-def text_findings(source: Source, context: Context) -> dict[tuple[str, str], tuple[str, Finding]]:
-    """Return the finding about each fixed array that is too small."""
-    found: dict[tuple[str, str], tuple[str, Finding]] = {}
-    clean = _clean(source, context)
-    fixed = {
-        case.kernel
-        for case in cases(source, context)
-        if any(r.space == "shared" and not r.dynamic for r in case.walk.regions)
-    }
-    for case in cases(source, context, "main", "long") if fixed else ():
-        long = case.sizes.name.startswith("long")
-        if case.kernel not in fixed or (long and refuses(source, case)):
-            continue
-        if case.kernel in clean and not long:
-            continue  # it ran at these sizes, or they are not what the program is given
-        for event in case.events("shared-oob"):
-            region = event.region
-            if region is not None and not region.dynamic:
-                sure = case.sizes.complete and case.kernel not in clean
-                severity: Severity = "error" if sure else "warning"
-                finding = _finding(case, event, severity)
-                found.setdefault((case.kernel, region.name), (case.kernel, finding))
-    return found
+def _is_fixed(region: Region) -> bool:
+    return region.space == "shared" and not region.dynamic
 
 
-def _clean(source: Source, context: Context) -> frozenset[str]:
-    """Return the kernels that the simulator ran to their end without an access past such an array."""
-    if observed(context, "shared-oob"):
-        return frozenset()
-    kernels = {case.kernel for case in cases(source, context)}
-    return frozenset(kernel for kernel in kernels if ran_clean(context, kernel))
-
-
-def _finding(case: Case, event: Event, severity: Severity) -> Finding:
-    region = event.region
-    name, cells = (region.name, region.cells or 0) if region is not None else ("", 0)
-    line = case.line(event.node)
-    verb = "writes" if event.data.get("access") == "write" else "reads"
-    if case.sizes.name.startswith("long"):
+def _finding(case: Case, event: Event, region: Region, *, sure: bool, long: bool) -> Finding:
+    name, cells, line = region.name, region.cells or 0, case.line(event.node)
+    if long:
         message = (
-            f"`{name}` has room for {cells} elements, and line {line} {verb} it with an index that follows the size of the input: rows "
-            f"from {cells + 1} elements on go past its end"
+            f"`{name}` has room for {cells} elements, and line {line} {_verb(event)} it with an index that follows the size of the input: "
+            f"rows from {cells + 1} elements on go past its end"
         )
     else:
         where = "" if case.sizes.complete else "at sizes that nothing in the text rules out, "
         message = (
-            f"{where}line {line} {verb} `{name}[{event.cell}]`, but the array has {cells} elements "
+            f"{where}line {line} {_verb(event)} `{name}[{event.cell}]`, but the array has {cells} elements "
             f"(thread {event.thread} of {case.walk.threads} is the first to do so)"
         )
     return RULE.finding(
         case.place(event.node),
         message,
-        severity=severity,
-        predicts="elsewhere" if case.sizes.name.startswith("long") else None,
-        fixes=_fixes(case, name),
+        severity="error" if sure else "warning",
+        predicts="elsewhere" if long else None,
+        fixes=_fixes(case, name, long=long),
         kernels=(case.kernel,),
         cause=f"shared-oob {case.kernel}",
     )
 
 
-def _fixes(case: Case, name: str) -> Iterator[Fix]:
-    for kernel in case.unit.kernels:
-        if kernel.name == case.kernel:
-            for array in case.unit.shared:
-                if array.name == name:
-                    yield from unstage(case.unit, kernel, array)
-                    if not case.sizes.name.startswith("long"):
-                        yield from enlarged(case.unit, array, case.walk.threads)
-                    return
+def _verb(event: Event) -> str:
+    return "writes" if event.data.get("access") == "write" else "reads"
+
+
+def _fixes(case: Case, name: str, *, long: bool) -> Iterator[Fix]:
+    array = next((one for one in case.unit.shared if one.name == name), None)
+    for kernel in case.unit.kernels if array is not None else ():
+        if kernel.name == case.kernel and array is not None:
+            yield from unstage(case.unit, kernel, array)
+            yield from enlarged(case.unit, array, case.walk.threads) if not long else ()
 
 
 _BAD = """

@@ -14,7 +14,6 @@ from grader.source.analysis.walks import Case, cases
 from grader.source.code_edits import fix
 from grader.source.cuda_code import text
 from grader.source.flow.scalar_types import SIZES
-from grader.source.flow.tree import Call, Name, Unclear, walk
 from grader.source.statements import insert_before, statement
 
 DEFAULT, LARGEST = 49_152, 232_448
@@ -24,57 +23,36 @@ DEFAULT, LARGEST = 49_152, 232_448
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look at the bytes of each launch, with the kernel's fixed arrays."""
     seen: set[str] = set()
-    proof = refused(context, "shared-memory")
-    usual = cases(source, context)
-    asked = any(len(case.launch.call.config) > 2 for case in usual)
-    static = {case.kernel: _static(case) for case in usual} if asked else {}
-    for case in cases(source, context, "main", "odd", "long") if asked else ():
-        if case.kernel in seen or not case.launch.shared:
-            continue
-        total = case.launch.shared + static.get(case.kernel, 0)
-        long = case.sizes.name.startswith("long")
-        if total <= DEFAULT:
-            continue
-        asked = _asks(case)
-        if (asked and total <= LARGEST) or (long and refuses(source, case)):
-            continue
-        seen.add(case.kernel)
-        yield _finding(case, total, asked, long, proof)
+    proof, usual = refused(context, "shared-memory"), cases(source, context)
+    dynamic = any(len(case.launch.call.config) > 2 for case in usual)
+    static = {case.kernel: _static(case) for case in usual} if dynamic else {}
+    for case in cases(source, context, "main", "odd", "long") if dynamic else ():
+        total = (case.launch.shared or 0) + static.get(case.kernel, 0)
+        long, most = case.sizes.name.startswith("long"), LARGEST if _asks(case) else DEFAULT
+        fits = not case.launch.shared or total <= most or (long and refuses(source, case))
+        if case.kernel not in seen and not fits:
+            seen.add(case.kernel)
+            yield _finding(case, total, most, proof, long=long)
 
 
 def _static(case: Case) -> int:
     """Return the bytes of a kernel's fixed arrays, which are the same for all sizes."""
-    return sum(
-        (r.cells or 0) * SIZES.get(r.type, 4)
-        for r in case.walk.regions
-        if r.space == "shared" and not r.dynamic
-    )
+    fixed = (r for r in case.walk.regions if r.space == "shared" and not r.dynamic)
+    return sum((region.cells or 0) * SIZES.get(region.type, 4) for region in fixed)
 
 
 def _asks(case: Case) -> bool:
     """Whether host code sets the kernel's attribute."""
-    for function in case.flow.program.functions:
-        for part in walk(function.body):
-            if isinstance(part, Call) and part.name in {
-                "cudaFuncSetAttribute",
-                "cuFuncSetAttribute",
-            }:
-                return True
-            if isinstance(part, Unclear) and b"cudaFuncSetAttribute" in (
-                getattr(part.node, "text", b"") or b""
-            ):
-                return True
-    return False
+    return b"FuncSetAttribute" in case.unit.data
 
 
 def _finding(
-    case: Case, total: int, asked: bool, long: bool, proof: tuple[Evidence, ...]
+    case: Case, total: int, most: int, proof: tuple[Evidence, ...], *, long: bool
 ) -> Finding:
-    call = case.launch.call
-    node = call.config[2].node if len(call.config) > 2 else call.node
+    call, elsewhere = case.launch.call, long and not proof
     if long:
         message = (
-            f"the launch asks for shared memory in proportion to the input: once a row needs more than {LARGEST if asked else DEFAULT} "
+            f"the launch asks for shared memory in proportion to the input: once a row needs more than {most} "
             "bytes the kernel does not start"
         )
     elif total > LARGEST:
@@ -85,28 +63,27 @@ def _finding(
             "cudaFuncSetAttribute(..MaxDynamicSharedMemorySize..) was called, and it is not"
         )
     return RULE.finding(
-        case.place(node),
+        case.place(call.config[2].node if len(call.config) > 2 else call.node),
         message,
-        severity="warning" if long and not proof else None,
-        predicts="elsewhere" if long and not proof else None,
+        severity="warning" if elsewhere else None,
+        predicts="elsewhere" if elsewhere else None,
         evidence=proof,
-        fixes=_fixes(case) if not asked else (),
+        fixes=_asked_first(case) if most == DEFAULT else (),
         kernels=(case.kernel,),
         cause=launch_cause(case.kernel, proof),
     )
 
 
-def _fixes(case: Case) -> Iterator[Fix]:
+def _asked_first(case: Case) -> tuple[Fix, ...]:
     call = case.launch.call
     function = call.node.child_by_field_name("function")
-    if len(call.config) < 3 or function is None:
-        return
-    if isinstance(call.config[2], Name) or text(call.config[2].node):
-        line = f"cudaFuncSetAttribute({text(function)}, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)({text(call.config[2].node)}));"
-        yield from fix(
-            "ask for the shared memory first",
-            [insert_before(case.unit, statement(call.node), line)],
-        )
+    size = text(call.config[2].node) if len(call.config) > 2 else ""
+    if function is None or not size:
+        return ()
+    line = f"cudaFuncSetAttribute({text(function)}, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)({size}));"
+    return fix(
+        "ask for the shared memory first", [insert_before(case.unit, statement(call.node), line)]
+    )
 
 
 _BAD = """

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tree_sitter import Node
+
 from grader.records import Context, Finding, Fix
 from grader.records.observed import kernel_of, observed
 from grader.rules.proofs import confirm, settle
@@ -11,82 +13,60 @@ from grader.rules.rule import Rule
 from grader.source import Source
 from grader.source.analysis.host_code import global_regions
 from grader.source.analysis.walks import Case, cases, spans
-from grader.source.code_edits import fix, replace_node
+from grader.source.code_edits import fix
 from grader.source.cuda_code import text
 from grader.source.flow import Tensor
 
 FACTORIES = frozenset({"zeros", "empty", "ones", "full", "rand", "randn"})
+DTYPES = {"kFloat32", "kFloat", "kInt", "kInt32", "kLong", "kInt64", "kDouble", "kHalf"}
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for tensors made without saying where, among the kernels' arguments."""
-    kernels = spans(source)
-    found = tuple(_text(source, context))
-    proof = observed(context, "host-memory")
-    yield from confirm(found, proof, kernels)
-    told = {kernel for kernel, _ in found}
+    kernels, proof = spans(source), observed(context, "host-memory")
+    found: dict[int, tuple[str, Finding]] = {}
+    for case in cases(source, context):
+        for region in global_regions(case):
+            tensor = region.tensor
+            if tensor is not None and tensor.node is not None and _is_on_host(tensor):
+                found.setdefault(tensor.node.id, (case.kernel, _finding(case, tensor, region.name)))
+    yield from confirm(found.values(), proof, kernels)
+    told = {kernel for kernel, _ in found.values()}
     rest = [item for item in proof if kernel_of(item, kernels) not in told]
     yield from settle(RULE, (), rest, kernels)
 
 
-def _text(source: Source, context: Context) -> Iterator[tuple[str, Finding]]:
-    seen: set[int] = set()
-    for case in cases(source, context):
-        for region in global_regions(case):
-            tensor = region.tensor
-            if (
-                tensor is None
-                or tensor.node is None
-                or tensor.node.id in seen
-                or not _on_host(tensor)
-            ):
-                continue
-            seen.add(tensor.node.id)
-            yield (
-                case.kernel,
-                RULE.finding(
-                    case.place(tensor.node),
-                    f"the tensor made here lives in CPU memory (no device is given), and the kernel gets its pointer as `{region.name}`: "
-                    "the GPU can't read it",
-                    fixes=_fixes(case, tensor),
-                    kernels=(case.kernel,),
-                ),
-            )
+def _finding(case: Case, tensor: Tensor, name: str) -> Finding:
+    return RULE.finding(
+        case.place(tensor.node),
+        f"the tensor made here lives in CPU memory (no device is given), and the kernel gets its pointer as `{name}`: "
+        "the GPU can't read it",
+        fixes=_fixes(case, tensor),
+        kernels=(case.kernel,),
+    )
 
 
-def _on_host(tensor: Tensor) -> bool:
+def _given(tensor: Tensor) -> list[Node]:
+    arguments = tensor.node.child_by_field_name("arguments")
+    return [c for c in arguments.named_children if c.type != "comment"] if arguments else []
+
+
+def _is_on_host(tensor: Tensor) -> bool:
+    """Whether a factory is told sizes, and a plain type at most."""
     if tensor.name not in FACTORIES or tensor.source is not None:
         return False
-    arguments = tensor.node.child_by_field_name("arguments")
-    given = (
-        [c for c in arguments.named_children if c.type != "comment"]
-        if arguments is not None
-        else []
-    )
-    expected = 2 if tensor.name == "full" else 1
-    if len(given) == expected:
-        return True
-    words = " ".join(text(c) for c in given[expected:])
-    plain = words.replace("torch::", "").replace("at::", "")
-    return plain in {"kFloat32", "kFloat", "kInt", "kInt32", "kLong", "kInt64", "kDouble", "kHalf"}
+    more = _given(tensor)[2 if tensor.name == "full" else 1 :]
+    return not more or " ".join(map(text, more)).rpartition("::")[2] in DTYPES
 
 
-def _fixes(case: Case, tensor: Tensor) -> Iterator[Fix]:
+def _fixes(case: Case, tensor: Tensor) -> tuple[Fix, ...]:
     inputs = [p.name for p in case.launch.host.parameters if p.type.endswith("Tensor")]
-    arguments = tensor.node.child_by_field_name("arguments")
-    if inputs and arguments is not None and tensor.name in FACTORIES - {"full"}:
-        given = [c for c in arguments.named_children if c.type != "comment"]
-        if len(given) == 1:
-            at = given[0].end_byte
-            yield from fix(
-                f"make it where `{inputs[0]}` is",
-                [case.unit.edit(at, at, f", {inputs[0]}.options()")],
-            )
-        elif len(given) == 2:  # of a type of its own
-            words = f"{inputs[0]}.options().dtype({text(given[1])})"
-            yield from fix(
-                f"make it where `{inputs[0]}` is", [replace_node(case.unit, given[1], words)]
-            )
+    given = _given(tensor)
+    if not inputs or tensor.name == "full" or len(given) not in {1, 2}:
+        return ()
+    options = f"{inputs[0]}.options()" + (f".dtype({text(given[1])})" if len(given) == 2 else "")
+    edit = case.unit.edit(given[0].end_byte, given[-1].end_byte, f", {options}")
+    return fix(f"make it where `{inputs[0]}` is", [edit])
 
 
 _BAD = """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from grader.records import Context, Evidence, Finding, Fix
+from grader.records import Context, Finding, Fix
 from grader.records.observed import observed
 from grader.rules.rule import Rule
 from grader.source import Source
@@ -15,65 +15,50 @@ from grader.source.code_edits import fix
 from grader.source.forward_arguments import bindings
 from grader.source.statements import insert_before
 
+COPIES = {"clone", "empty_like", "zeros_like"}
+
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for stores through pointers of what forward was given."""
-    proof = (*observed(context, "input-written"), *_changed(context))
+    changed = (item for item in context.evidence if item.code == "input-changed")  # by whomever
+    proof = (*observed(context, "input-written"), *changed)
     found: dict[str, Finding] = {}
-    for case in cases(source, context):
-        if _in_place_by_contract(source, context):
-            break
+    for case in cases(source, context) if not _is_asked_for(source, context) else ():
         bound = bindings(source, case.launch.host)
         for region in global_regions(case):
             root = origin(region.tensor)
             if root is None or root.origin != "input" or not (region.stores or region.atomics):
                 continue
             given = bound.get(root.name)
-            if given is None or given.kind != "tensor" or _copied(source, case):
-                continue
-            found.setdefault(
-                root.name, _finding(case, root.name, region.name, copied=region.tensor is not root)
-            )
+            if given is not None and given.kind == "tensor" and not _is_copied(source, case):
+                copied = region.tensor is not root
+                made = _finding(case, root.name, region.name, copied=copied)
+                found.setdefault(root.name, made)
     for finding in found.values():
-        yield finding.model_copy(
-            update={"confidence": "proven" if proof else finding.confidence, "evidence": proof}
-        )
+        certain = {"confidence": "proven"} if proof else {}
+        yield finding.model_copy(update={**certain, "evidence": proof})
     if proof and not found:
         place = next((item.place for item in proof if item.place is not None), None)
         yield RULE.finding(place, proof[0].text, evidence=proof)
 
 
-def _changed(context: Context) -> tuple[Evidence, ...]:
-    """Return what the host saw of arguments after the call, whoever changed them."""
-    return tuple(item for item in context.evidence if item.code == "input-changed")
+def _is_asked_for(source: Source, context: Context) -> bool:
+    reference = context.task.reference if context.task is not None else ""
+    return "inplace=True" in source.code or "inplace=True" in reference
 
 
-def _in_place_by_contract(source: Source, context: Context) -> bool:
-    return "inplace=True" in source.code or (
-        context.task is not None and "inplace=True" in context.task.reference
-    )
-
-
-def _copied(source: Source, case: Case) -> bool:
-    """Whether Python passes a copy: `ext.f(x.clone())`."""
-    for call in source.walk(ast.Call):
-        if isinstance(call.func, ast.Attribute) and call.func.attr == case.launch.host.name:
-            return any(
-                isinstance(node, ast.Attribute)
-                and node.attr in {"clone", "empty_like", "zeros_like"}
-                for node in source.walk(ast.Attribute)
-            )
-    return False
+def _is_copied(source: Source, case: Case) -> bool:
+    """Whether Python calls it and makes copies: `ext.f(x.clone())`."""
+    names = {node.attr for node in source.walk(ast.Attribute)}
+    return case.launch.host.name in names and bool(names & COPIES)
 
 
 def _finding(case: Case, name: str, parameter: str, *, copied: bool) -> Finding:
-    store = next(
-        (a for a in case.walk.accesses if a.region.name == parameter and a.kind != "load"), None
-    )
-    node = store.node if store is not None else case.launch.call.node
+    stores = (a for a in case.walk.accesses if a.region.name == parameter and a.kind != "load")
+    store = next(stores, None)
     often = " (`contiguous()` and views share its memory)" if copied else ""
     return RULE.finding(
-        case.place(node),
+        case.place(store.node if store is not None else case.launch.call.node),
         f"the kernel writes into `{name}`, the tensor that forward was given{often}: the caller's data is changed, and a second call "
         "computes with it",
         fixes=_fixes(case, name),
@@ -81,13 +66,11 @@ def _finding(case: Case, name: str, parameter: str, *, copied: bool) -> Finding:
     )
 
 
-def _fixes(case: Case, name: str) -> Iterator[Fix]:
+def _fixes(case: Case, name: str) -> tuple[Fix, ...]:
     first = body_start(case.launch.host)
-    if first is not None:
-        yield from fix(
-            f"work on a copy of `{name}`",
-            [insert_before(case.unit, first, f"{name} = {name}.clone();")],
-        )
+    line = f"{name} = {name}.clone();"
+    edits = [insert_before(case.unit, first, line)] if first is not None else []
+    return fix(f"work on a copy of `{name}`", edits)
 
 
 _BAD = """

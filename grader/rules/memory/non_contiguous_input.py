@@ -29,49 +29,32 @@ HANDLED = frozenset(
         "is_non_overlapping_and_dense",
     }
 )
+TAKES = frozenset({"data_ptr", "data", "clone"})
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for inputs whose pointer is taken without a word about their layout."""
-    careful = _python_handles(source)
-    proof = _proof(context)
+    attributes = {
+        node.func.attr for node in source.walk(ast.Call) if isinstance(node.func, ast.Attribute)
+    }
+    careful = bool(attributes & {"contiguous", "is_contiguous"})
     found: dict[tuple[str, str], tuple[Case, dict[str, None]]] = {}
     for case in cases(source, context):
         function = case.launch.host
-        if _handled(case):
-            continue
-        views = {} if ran_right(context, case.kernel) else passed_views(source, function)
-        for parameter in function.parameters:
-            view = views.get(parameter.name, "")
-            if (
-                parameter.type.endswith("Tensor")
-                and (view or not careful)
-                and _pointer_taken(case, parameter.name)
-            ):
-                _, names = found.setdefault((function.name, view), (case, {}))
-                names[parameter.name] = None
+        if not _handled(case):
+            views = {} if ran_right(context, case.kernel) else passed_views(source, function)
+            for parameter in function.parameters:
+                view = views.get(parameter.name, "")
+                taken = parameter.type.endswith("Tensor") and any(_pointers(case, parameter.name))
+                if taken and (view or not careful):
+                    found.setdefault((function.name, view), (case, {}))[1][parameter.name] = None
     for (_, view), (case, names) in found.items():
-        yield _finding(case, [*names], proof or _shown(view, context), view)
+        yield _finding(case, [*names], view, context)
 
 
-def _shown(view: str, context: Context) -> tuple[Evidence, ...]:
-    """Return the wrong results that a view which forward itself makes explains."""
-    return wrong_results(context)[:1] if view else ()
-
-
-def _finding(case: Case, names: list[str], proof: tuple[Evidence, ...], view: str) -> Finding:
-    function = case.launch.host
-    node = next(
-        (
-            p.node
-            for p in walk(function.body)
-            if isinstance(p, Call)
-            and p.name in {"data_ptr", "clone"}
-            and isinstance(p.base, Name)
-            and p.base.id in names
-        ),
-        function.node,
-    )
+def _finding(case: Case, names: list[str], view: str, context: Context) -> Finding:
+    proof = _of_strided_inputs(context) or (wrong_results(context)[:1] if view else ())
+    taken = next((call.node for name in names for call in _pointers(case, name)), None)
     them, its = ("it", "its") if len(names) == 1 else ("them", "their")
     told = (
         f"and `forward` passes a view made by `{view}`: {its} memory is in another order"
@@ -79,7 +62,7 @@ def _finding(case: Case, names: list[str], proof: tuple[Evidence, ...], view: st
         else f"and nothing makes {them} contiguous or checks for it: a transposed or sliced input gives wrong numbers"
     )
     return RULE.finding(
-        case.place(node),
+        case.place(taken or case.launch.host.node),
         f"the kernel walks {_listed(names)} as if {its} rows lay one after the other, {told}",
         severity="error" if view and proof else "warning" if proof or view else "note",
         confidence="proven" if proof and not view else "likely",
@@ -94,58 +77,41 @@ def _listed(names: list[str]) -> str:
     return f"{', '.join(some)} and {last}" if some else last
 
 
-def _fixes(case: Case, names: list[str]) -> Iterator[Fix]:
+def _fixes(case: Case, names: list[str]) -> tuple[Fix, ...]:
     first = body_start(case.launch.host)
-    if first is not None:
-        made = "\n".join(f"{name} = {name}.contiguous();" for name in names)
-        yield from fix(
-            f"make {_listed(names)} contiguous first", [insert_before(case.unit, first, made)]
-        )
+    made = "\n".join(f"{name} = {name}.contiguous();" for name in names)
+    edits = [insert_before(case.unit, first, made)] if first is not None else []
+    return fix(f"make {_listed(names)} contiguous first", edits)
 
 
-def _proof(context: Context) -> tuple[Evidence, ...]:
+def _of_strided_inputs(context: Context) -> tuple[Evidence, ...]:
     """Return mismatches on workloads with strided inputs, where the others were right."""
-    if context.task is None:
-        return ()
     strided = {
-        w.name
-        for w in context.task.workloads
-        if any(isinstance(i, TensorSpec) and not i.contiguous for i in w.inputs)
+        workload.name
+        for workload in (context.task.workloads if context.task is not None else ())
+        if any(isinstance(one, TensorSpec) and not one.contiguous for one in workload.inputs)
     }
-    wrong = [item for item in context.evidence if item.kind in {"mismatch", "probe"}]
-    if any(item.workload not in strided for item in wrong):
-        return ()
-    return tuple(item for item in wrong if item.workload in strided)
+    wrong = context.seen("mismatch", "probe")
+    return tuple(wrong) if all(item.workload in strided for item in wrong) else ()
 
 
 def _handled(case: Case) -> bool:
+    """Whether some host code asks for a layout, or checks its inputs by a macro."""
     for function in case.flow.program.functions:
-        if function.kind == "host":
-            for part in walk(function.body):
-                if isinstance(part, Call) and (
-                    part.name in HANDLED or part.name.startswith("CHECK_")
-                ):
-                    return True
-                if isinstance(part, Member) and part.name in HANDLED:
-                    return True
+        for part in walk(function.body) if function.kind == "host" else ():
+            if isinstance(part, Call | Member) and part.name in HANDLED:
+                return True
+            if isinstance(part, Call) and part.name.startswith("CHECK_"):
+                return True
     return False
 
 
-def _pointer_taken(case: Case, name: str) -> bool:
-    return any(
-        isinstance(p, Call)
-        and p.name in {"data_ptr", "data", "clone"}
-        and isinstance(p.base, Name)
-        and p.base.id == name
-        for p in walk(case.launch.host.body)
-    )
-
-
-def _python_handles(source: Source) -> bool:
-    return any(
-        isinstance(node.func, ast.Attribute) and node.func.attr in {"contiguous", "is_contiguous"}
-        for node in source.walk(ast.Call)
-    )
+def _pointers(case: Case, name: str) -> Iterator[Call]:
+    """Yield the calls that take a tensor's pointer, or copy it with its layout."""
+    for part in walk(case.launch.host.body):
+        if isinstance(part, Call) and part.name in TAKES and isinstance(part.base, Name):
+            if part.base.id == name:
+                yield part
 
 
 _BAD = """

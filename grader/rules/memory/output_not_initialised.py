@@ -17,34 +17,57 @@ from grader.source.flow import Access, Tensor
 from grader.source.flow.tree import Call, walk
 
 FILLS = ("cudaMemset", "cudaMemsetAsync", "cudaMemcpy", "cudaMemcpyAsync")
+Proof = Sequence[Evidence]
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for buffers from torch::empty that a kernel adds to before it stores anything."""
-    written: set[int] = set()
-    found: dict[int, Finding] = {}
-    for case in cases(source, context):
-        for region in global_regions(case):
-            tensor = region.tensor
-            if tensor is None or tensor.origin != "empty" or tensor.touched or _filled(case):
-                continue
-            first = _first(case, region.name)
-            if first is not None and id(tensor) not in written and tensor.node.id not in found:
-                found[tensor.node.id] = _finding(case, tensor, first)
-        written |= {
-            id(r.tensor)
-            for r in case.walk.regions
-            if r.tensor is not None and (r.stores or r.escaped)
-        }
-        written |= {id(t) for t in _opaque(case)}
-    found |= {id(one.place): one for one in _added_to(source)}
     proof = (*observed(context, "uninit-global", "unwritten"), *_unwritten(context))
-    for finding in found.values():
-        yield finding.model_copy(
-            update={"confidence": "proven" if proof else finding.confidence, "evidence": proof}
-        )
+    found = [*_read_first(source, context), *_added_to(source)]
+    for finding in found:
+        certain = {"confidence": "proven"} if proof else {}
+        yield finding.model_copy(update={**certain, "evidence": proof})
     if proof and not found and not observed(context, "launch"):
         yield _left_unwritten(source, context, proof)
+
+
+def _read_first(source: Source, context: Context) -> Iterator[Finding]:
+    """Yield the buffers that a launch reads or adds to before it or an earlier one stores something."""
+    written: set[int] = set()
+    named: set[int] = set()
+    for case in cases(source, context):
+        filled = any(isinstance(p, Call) and p.name in FILLS for p in walk(case.launch.host.body))
+        for region in global_regions(case):
+            tensor = region.tensor
+            if tensor is None or tensor.origin != "empty" or tensor.touched or filled:
+                continue
+            first = _first(case, region.name)
+            if first is not None and id(tensor) not in written and tensor.node.id not in named:
+                named.add(tensor.node.id)
+                yield _finding(case, tensor, first)
+        written |= {
+            id(region.tensor)
+            for region in case.walk.regions
+            if region.stores or region.escaped or case.walk.stopped
+        }
+
+
+def _first(case: Case, name: str) -> Access | None:
+    """Return the access that reads or adds to a buffer before anything is stored in it."""
+    mine = (access for access in case.walk.accesses if access.region.name == name)
+    first = next(mine, None) if not case.walk.stopped else None
+    return first if first is not None and first.kind != "store" and first.sure else None
+
+
+def _finding(case: Case, tensor: Tensor, access: Access) -> Finding:
+    name, line = access.region.name, case.line(access.node)
+    how = "adds to it with an atomic" if access.kind == "atomic" else "reads it"
+    return RULE.finding(
+        case.place(tensor.node),
+        f"the buffer made here starts with whatever was in memory, and line {line} {how} (as `{name}`) before anything was stored there",
+        fixes=made_by(case, tensor, "empty", "zeros", "start with zeros"),
+        kernels=(case.kernel,),
+    )
 
 
 def _added_to(source: Source) -> Iterator[Finding]:
@@ -54,11 +77,10 @@ def _added_to(source: Source) -> Iterator[Finding]:
         kinds: dict[str, set[str]] = {}
         for access in kernel.accesses:
             kinds.setdefault(kernel.parameter_of(access), set()).add(access.kind)
-        for made_as, made in triton.allocated(launch.host, source):
-            names = [n for n, v in launch.arguments.items() if source.text(v) == made_as]
-            if any(
-                "atomic" in kinds.get(name, ()) and "store" not in kinds[name] for name in names
-            ):
+        adds = {name for name, some in kinds.items() if "atomic" in some and "store" not in some}
+        given = {source.text(v) for name, v in launch.arguments.items() if name in adds}
+        for name, made in triton.allocated(launch.host, source):
+            if name in given:
                 yield RULE.finding(
                     source.place(made),
                     f"the buffer made here starts with whatever was in memory, and `{kernel.name}` adds to it with "
@@ -73,41 +95,35 @@ def _zeroed(source: Source, made: ast.Call) -> tuple[Fix, ...]:
     return fix("start with zeros", [replace(source, made.func, text.replace("empty", "zeros"))])
 
 
-def _left_unwritten(source: Source, context: Context, proof: Sequence[Evidence]) -> Finding:
+def _left_unwritten(source: Source, context: Context, proof: Proof) -> Finding:
     """Return what a run saw of a result for which the text gives no buffer that is added to."""
-    place = next((item.place for item in proof if item.place is not None), None)
-    short = _short_launch(source, context) if place is None and _in_part(proof) else None
-    if short is not None:
-        place, told = short
-    else:
-        place = place or _partial_store(source, context, proof) or _allocation(source, context)
-        place = place or _in_triton(source, context, proof)
-        told = ""
-    return RULE.finding(
-        place,
-        proof[0].text.rstrip(".") + told if told else proof[0].text,
-        evidence=proof,
-        cause="unwritten",
+    place, more = next((item.place for item in proof if item.place is not None), None), ""
+    in_part = any(
+        isinstance(item.details, UnwrittenOutput) and item.details.missing != item.details.size
+        for item in proof
     )
+    if place is None and in_part:
+        place, more = _short_launch(source, context) or (_last_store(source, context), "")
+    place = place or _allocation(source, context) or _in_triton(source, context, proof, in_part)
+    said = proof[0].text
+    said = f"{said.rstrip('.')}{more}" if more else said
+    return RULE.finding(place, said, evidence=proof, cause="unwritten")
 
 
-def _in_triton(source: Source, context: Context, proof: Sequence[Evidence]) -> Place | None:
+def _in_triton(source: Source, context: Context, proof: Proof, in_part: bool) -> Place | None:
     """Return where a Triton program leaves a result unwritten: a launch of too few programs, a store, or where it is made."""
     store, made = triton.last_store(source), triton.allocation(source)
-    if store is not None and (_in_part(proof) or made is None):
+    if store is not None and (in_part or made is None):
         short = _too_few_programs(source, context, proof)
         return source.place(short.call if short else store.call)
     return source.place(made[0]) if made else None
 
 
-def _too_few_programs(
-    source: Source, context: Context, proof: Sequence[Evidence]
-) -> triton.Launch | None:
+def _too_few_programs(source: Source, context: Context, proof: Proof) -> triton.Launch | None:
     """Return the last launch if each of its programs has written as much as any other, and only once."""
     every = triton.launches(source)
     if not every or triton.in_loop(every[-1].kernel, triton.last_store(source)):
         return None
-    launch = every[-1]
     for item in proof:
         if isinstance(item.details, UnwrittenOutput):
             started = [
@@ -115,20 +131,12 @@ def _too_few_programs(
                 for run in (context.outcome.runs if context.outcome else ())
                 if run.workload == item.workload
                 for one in run.launches
-                if launch.kernel.name in one.kernel
+                if every[-1].kernel.name in one.kernel
             ]
             written = item.details.size - item.details.missing
             if started and written % (started[-1] * 4) == 0:
-                return launch
+                return every[-1]
     return None
-
-
-def _in_part(proof: Sequence[Evidence]) -> bool:
-    """Whether only a part of a result was left unwritten."""
-    return any(
-        isinstance(item.details, UnwrittenOutput) and item.details.missing != item.details.size
-        for item in proof
-    )
 
 
 def _result_stores(case: Case) -> Iterator[Access]:
@@ -139,10 +147,7 @@ def _result_stores(case: Case) -> Iterator[Access]:
             yield access
 
 
-def _partial_store(source: Source, context: Context, proof: Sequence[Evidence]) -> Place | None:
-    """Return the last store to a result of which runs left only a part unwritten."""
-    if not _in_part(proof):
-        return None
+def _last_store(source: Source, context: Context) -> Place | None:
     stores = ((case, store) for case in cases(source, context) for store in _result_stores(case))
     return next((case.place(store.node) for case, store in stores), None)
 
@@ -151,34 +156,37 @@ def _short_launch(source: Source, context: Context) -> tuple[Place, str] | None:
     """Return the launch that lacks blocks, and how that is said: one more would store more."""
     for case in cases(source, context):
         store = next(_result_stores(case), None)
-        numel = store.region.tensor.numel if store and store.region.tensor else None
-        x, y, z = case.launch.grid
-        if store is None or numel is None or x is None or y is None or z is None:
+        grid = [size for size in case.launch.grid if size]
+        if (
+            store is None
+            or store.region.tensor is None
+            or not store.region.tensor.numel
+            or len(grid) < 3
+        ):
             continue
-        last = (x - 1, y - 1, z - 1)
-        if _stored(case, last, store, numel) == 0:
-            last = (0, 0, 0)  # too many along one axis: the others are looked at from the start
-        for axis, size in enumerate((x, y, z)):
-            end = _stored(case, _moved(last, axis, size - 1), store, numel)
-            if 0 < end < _stored(case, _moved(last, axis, size), store, numel):
-                told = f": {x} x {y} x {z} blocks are launched here, and one more along {'xyz'[axis]} would write more of it"
-                return case.place(case.launch.call.node), told
+        last = [size - 1 for size in grid]
+        if _stored(case, last, store) == 0:
+            last = [0, 0, 0]  # too many along one axis: the others are looked at from the start
+        for axis, size in enumerate(grid):
+            ends = [
+                _stored(case, [*last[:axis], at, *last[axis + 1 :]], store)
+                for at in (size - 1, size)
+            ]
+            if 0 < ends[0] < ends[1]:
+                x, y, z = grid
+                more = f": {x} x {y} x {z} blocks are launched here, and one more along {'xyz'[axis]} would write more of it"
+                return case.place(case.launch.call.node), more
     return None
 
 
-def _moved(block: tuple[int, int, int], axis: int, to: int) -> tuple[int, int, int]:
-    x, y, z = (to if k == axis else at for k, at in enumerate(block))
-    return x, y, z
-
-
-def _stored(case: Case, block: tuple[int, int, int], store: Access, numel: int) -> int:
+def _stored(case: Case, block: list[int], store: Access) -> int:
     """Return the element after the last one inside a result that a block stores; 0 for none."""
-    if min(block) < 0:
-        return 0
-    walk = case.flow.block(case.walk, block)
+    x, y, z = block
+    walked = case.flow.block(case.walk, (x, y, z))
+    numel = (store.region.tensor.numel if store.region.tensor else 0) or 0
     ends = [
         int(access.offsets[inside].max()) + access.scale
-        for access in walk.accesses
+        for access in walked.accesses
         if access.kind == "store" and access.offsets is not None
         if access.region.name == store.region.name
         if (inside := access.mask & (access.offsets < numel)).any()
@@ -197,55 +205,14 @@ def _allocation(source: Source, context: Context) -> Place | None:
 
 
 def _unwritten(context: Context) -> tuple[Evidence, ...]:
-    """Return the comparisons whose wrong values are what fresh memory holds."""
-    return tuple(
-        item
-        for item in context.evidence
-        if item.kind in {"mismatch", "probe"}
-        and item.code == "unwritten"
-        and not _shared(item, context)
-    )
+    """Return the comparisons whose wrong values are what fresh memory holds.
 
-
-def _shared(item: Evidence, context: Context) -> bool:
-    """Whether these are the bits that the simulator fills shared memory with, all ones.
-
-    It fills fresh global memory with others (`fresh_poison` in simulator/native/sim.hpp).
+    All ones are what the simulator fills shared memory with; it fills fresh global memory with other bits
+    (`fresh_poison` in simulator/native/sim.hpp).
     """
-    return context.device == "sim" and set(values_of(item).bits[2:]) == {"f"}
-
-
-def _opaque(case: Case) -> Iterator[Tensor]:
-    """Yield the buffers of a kernel that was not followed to its end."""
-    if case.walk.stopped:
-        yield from (r.tensor for r in case.walk.regions if r.tensor is not None)
-
-
-def _filled(case: Case) -> bool:
-    return any(isinstance(p, Call) and p.name in FILLS for p in walk(case.launch.host.body))
-
-
-def _first(case: Case, name: str) -> Access | None:
-    """Return the access that reads or adds to a buffer before anything is stored in it."""
-    if case.walk.stopped:
-        return None
-    for access in case.walk.accesses:
-        if access.region.name == name:
-            if access.kind == "store" or not access.sure:
-                return None
-            return access
-    return None
-
-
-def _finding(case: Case, tensor: Tensor, access: Access) -> Finding:
-    name, line = access.region.name, case.line(access.node)
-    how = "adds to it with an atomic" if access.kind == "atomic" else "reads it"
-    return RULE.finding(
-        case.place(tensor.node),
-        f"the buffer made here starts with whatever was in memory, and line {line} {how} (as `{name}`) before anything was stored there",
-        fixes=made_by(case, tensor, "empty", "zeros", "start with zeros"),
-        kernels=(case.kernel,),
-    )
+    seen = (item for item in context.seen("mismatch", "probe") if item.code == "unwritten")
+    sim = context.device == "sim"
+    return tuple(item for item in seen if not (sim and set(values_of(item).bits[2:]) == {"f"}))
 
 
 _BAD = """

@@ -19,93 +19,68 @@ from grader.source.code_edits import fix
 from grader.source.cuda_code import text
 from grader.source.flow import Event, Region
 from grader.source.flow.scalar_types import SIZES
-from grader.source.flow.tree import Expr, Loop, walk
+from grader.source.flow.tree import Loop, walk
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Compare the bytes of the launch with the cells that the kernel touches."""
     found: dict[str, tuple[str, Finding]] = {}
     for case in cases(source, context, "main", "odd"):
-        events = [e for e in case.events("shared-oob") if e.region is not None and e.region.dynamic]
+        events = [(e, e.region) for e in case.events("shared-oob") if e.region and e.region.dynamic]
         if events and case.kernel not in found:
-            worst = max(events, key=lambda e: e.cell)
-            found[case.kernel] = (case.kernel, _too_small(case, worst))
+            event, region = max(events, key=lambda pair: pair[0].cell)
+            found[case.kernel] = (case.kernel, _too_small(case, event, region))
     yield from confirm(found.values(), observed(context, "shared-oob"), spans(source))
     for case in cases(source, context):
         if case.kernel not in found:
             yield from _too_large(case)
 
 
-def _expression(case: Case) -> tuple[Expr | None, Node]:
-    """Return the byte count's expression where it is computed, and the place to show."""
+def _bytes(case: Case) -> Node:
+    """Return where the byte count is computed."""
     call = case.launch.call
-    if len(call.config) < 3:
-        return None, call.node
-    expr = resolve(case.launch.host, call.config[2], once=True)
-    return expr, expr.node
+    node: Node = call.node
+    if len(call.config) > 2:
+        node = resolve(case.launch.host, call.config[2], once=True).node
+    return node
 
 
-def _too_small(case: Case, event: Event) -> Finding:
-    region = event.region
-    name, kind = (region.name, region.type) if region is not None else ("", "float")
-    size = SIZES.get(kind, 4)
-    given = case.launch.shared or 0
-    _, node = _expression(case)
-    rest = (
-        "the launch reserves none"
-        if given == 0
-        else f"the launch reserves {given} bytes, room for {given // size} elements of {size} bytes"
-    )
+def _too_small(case: Case, event: Event, region: Region) -> Finding:
+    size, given = SIZES.get(region.type, 4), case.launch.shared or 0
+    room = f"{given} bytes, room for {given // size} elements of {size} bytes" if given else "none"
     return RULE.finding(
-        case.place(node),
-        f"the kernel uses `{name}[{event.cell}]` (line {case.line(event.node)}) in a block of {case.walk.threads} threads, but {rest}",
-        fixes=_fixes(case, event, given),
+        case.place(_bytes(case)),
+        f"the kernel uses `{region.name}[{event.cell}]` (line {case.line(event.node)}) in a block of {case.walk.threads} threads, but the launch reserves {room}",
+        fixes=_fixes(case, event, region.type, given),
         kernels=(case.kernel,),
         cause=f"shared-oob {case.kernel}",
     )
 
 
-def _fixes(case: Case, event: Event, given: int) -> Iterator[Fix]:
-    call = case.launch.call
-    kind = event.region.type if event.region is not None else "float"
-    if len(call.config) < 2:
+def _fixes(case: Case, event: Event, kind: str, given: int) -> Iterator[Fix]:
+    config, unit = case.launch.call.config, case.unit
+    if len(config) < 2:
         return
-    block = text(call.config[1].node)
-    threads = block if case.launch.block[1:] == (1, 1) and not _is_dim3(case) else f"({block}).x"
-    if len(call.config) == 2:
-        at = call.config[1].node.end_byte
-        yield from fix(
-            "reserve one element a thread",
-            [case.unit.edit(at, at, f", {threads} * sizeof({kind})")],
-        )
+    block = config[1].node
+    outer = resolve(case.launch.host, config[1]).node.parent
+    plain = case.launch.block[1:] == (1, 1) and "dim3" not in text(outer)
+    threads = text(block) if plain else f"({text(block)}).x"
+    if len(config) == 2:
+        size = f", {threads} * sizeof({kind})"
+        edit = unit.edit(block.end_byte, block.end_byte, size)
+        yield from fix("reserve one element a thread", [edit])
         return
-    expr, node = _expression(case)
-    elements = "sizeof" not in text(node)  # else it counts bytes already, of too few elements
-    if expr is not None and elements and given > 0 and event.cell < given:
+    node, last = _bytes(case), config[2].node
+    if (
+        "sizeof" not in text(node) and event.cell < given
+    ):  # else it counts bytes already, of too few
+        size = f"({text(node)}) * sizeof({kind})"
         yield from fix(
-            "count bytes, not elements",
-            [case.unit.edit(node.start_byte, node.end_byte, f"({text(node)}) * sizeof({kind})")],
+            "count bytes, not elements", [unit.edit(node.start_byte, node.end_byte, size)]
         )
-    last = call.config[2].node
-    yield from fix(
-        "reserve what the kernel uses",
-        [
-            case.unit.edit(
-                last.start_byte,
-                last.end_byte,
-                f"{(event.cell + 1 + case.walk.threads - 1) // case.walk.threads} * {threads} * sizeof({kind})",
-            )
-        ],
-    )
-
-
-def _is_dim3(case: Case) -> bool:
-    expr = resolve(case.launch.host, case.launch.call.config[1])
-    return (
-        "dim3" in text(expr.node.parent)
-        if expr.node is not None and expr.node.parent is not None
-        else False
-    )
+    each = -(-(event.cell + 1) // case.walk.threads)
+    edit = unit.edit(last.start_byte, last.end_byte, f"{each} * {threads} * sizeof({kind})")
+    yield from fix("reserve what the kernel uses", [edit])
 
 
 def _too_large(case: Case) -> Iterator[Finding]:
@@ -113,15 +88,13 @@ def _too_large(case: Case) -> Iterator[Finding]:
     dynamic = [r for r in case.walk.regions if r.dynamic and r.shadow is not None and not r.escaped]
     if len(dynamic) != 1 or case.walk.stopped or not case.launch.shared or _goes_by_block(case):
         return
-    used = _used(dynamic[0])
-    cells = dynamic[0].cells or 0
-    size = SIZES.get(dynamic[0].type, 4)
+    region = dynamic[0]
+    used, cells = _used(region), region.cells or 0
     if 0 < used < cells:
-        _, node = _expression(case)
+        spare = (cells - used) * SIZES.get(region.type, 4)
         yield RULE.finding(
-            case.place(node),
-            f"the launch reserves {cells} elements of `{dynamic[0].name}`, of which the kernel uses {used}: {(cells - used) * size} bytes "
-            "too many for each block",
+            case.place(_bytes(case)),
+            f"the launch reserves {cells} elements of `{region.name}`, of which the kernel uses {used}: {spare} bytes too many for each block",
             severity="note",
             kernels=(case.kernel,),
         )
@@ -129,8 +102,7 @@ def _too_large(case: Case) -> Iterator[Finding]:
 
 def _goes_by_block(case: Case) -> bool:
     """Whether a loop goes further in other blocks than in the first, which is the one that was walked."""
-    body = text(case.walk.kernel.node)
-    named = re.findall(r"(\w+)\s*=[^;=]*\bblockIdx\b[^;]*;", body)
+    named = re.findall(r"(\w+)\s*=[^;=]*\bblockIdx\b[^;]*;", text(case.walk.kernel.node))
     words = re.compile(rf"\b(?:{'|'.join(['blockIdx', *named])})\b")
     tests = (part.test for part in walk(case.walk.kernel.body) if isinstance(part, Loop))
     return any(words.search(text(test.node)) for test in tests if test is not None)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from grader.records import Context, Evidence, Finding, Task
+from grader.records import Context, Finding
 from grader.records.observed import wrong_results
-from grader.rules.rule import Example, Rule
+from grader.rules.rule import Example, Rule, beside
 from grader.source import Source, Unit
 from grader.source.analysis.reference_text import reference_of
 from grader.source.cuda_code import one_line
@@ -26,95 +26,69 @@ from grader.source.flow.tree import (
 )
 
 ROOTS = frozenset({"sqrt", "sqrtf", "rsqrt", "rsqrtf"})
+SAY = {"inside": "under the root", "outside": "to the root"}
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Compare where both add it: under the root, or to the root."""
-    reference = reference_of(source, context)
+    reference, wrong = reference_of(source, context), wrong_results(context)
     wanted = reference.epsilon() if reference is not None else ""
-    if not wanted:
+    every = [(unit, f) for unit in source.cuda for f in flow(unit).program.functions]
+    device = [(unit, function) for unit, function in every if function.kind != "host"]
+    for unit, expr, message in _claims(device, wanted) if wanted else ():
+        yield RULE.finding(
+            unit.place(expr.node),
+            f"`{one_line(expr.node, 50)}` {message}",
+            severity="error" if wrong else "warning",
+            confidence="likely",
+            evidence=wrong[:1],
+        )
         return
-    wrong = wrong_results(context)
-    bare: list[tuple[Unit, Call]] = []
-    some = False
-    for unit in source.cuda:
-        for function in flow(unit).program.functions:
-            bare += [(unit, call) for call in _bare_roots(function)]
-            some = some or any(True for _ in _epsilons(function))
-            for found, expr in _epsilons(function) if function.kind != "host" else ():
-                if found != wanted:
-                    yield RULE.finding(
-                        unit.place(expr.node),
-                        f"`{one_line(expr.node, 50)}` adds epsilon {_SAY[found]}, the reference {_SAY[wanted]}: small values come out "
-                        "differently",
-                        severity="error" if wrong else "warning",
-                        confidence="likely",
-                        evidence=wrong[:1],
-                    )
-                    return
-    if len(bare) == 1 and not some and not _anywhere(source):
-        yield _left_out(*bare[0], wrong)
 
 
-def _bare_roots(function: Function) -> Iterator[Call]:
-    if function.kind != "host":
-        for part in walk(function.body):
-            if isinstance(part, Call) and part.name in ROOTS:
-                yield part
+def _claims(device: list[tuple[Unit, Function]], wanted: str) -> Iterator[tuple[Unit, Expr, str]]:
+    """Yield an epsilon in another place than the reference's, or the only root, which lacks it."""
+    added = [(unit, *found) for unit, function in device for found in _epsilons(function)]
+    for unit, where, expr in added:
+        if where != wanted:
+            said = f"adds epsilon {SAY[where]}, the reference {SAY[wanted]}: small values come out differently"
+            yield unit, expr, said
+    parts = [(unit, part) for unit, function in device for part in walk(function.body)]
+    roots = [(unit, p) for unit, p in parts if isinstance(p, Call) and p.name in ROOTS]
+    known = (c for _, p in parts if isinstance(p, Binary | Call) for c in children(p))
+    if (
+        len(roots) == 1
+        and not added
+        and not any(isinstance(c, Expr) and _is_epsilon(c) for c in known)
+    ):
+        yield (
+            *roots[0],
+            (
+                "leaves out the epsilon that the reference adds under the "
+                "root: values near zero come out too large, or infinite"
+            ),
+        )
 
 
-def _anywhere(source: Source) -> bool:
-    """Whether an epsilon plays a part in any computation of the device code."""
-    return any(
-        isinstance(part, Binary | Call)
-        and any(isinstance(p, Expr) and _is_epsilon(p) for p in children(part))
-        for unit in source.cuda
-        for function in flow(unit).program.functions
-        if function.kind != "host"
-        for part in walk(function.body)
-    )
-
-
-def _left_out(unit: Unit, root: Call, wrong: tuple[Evidence, ...]) -> Finding:
-    return RULE.finding(
-        unit.place(root.node),
-        f"`{one_line(root.node, 50)}` leaves out the epsilon that the reference adds under the "
-        "root: values near zero come out too large, or infinite",
-        severity="error" if wrong else "warning",
-        confidence="likely",
-        evidence=wrong[:1],
-    )
-
-
-_SAY = {"inside": "under the root", "outside": "to the root"}
-
-
-def _epsilons(function: Function) -> Iterator[tuple[str, Expr]]:
-    inside: set[int] = set()
-    for part in walk(function.body):
-        if isinstance(part, Call) and part.name in ROOTS:
-            for inner in walk(part):
-                if isinstance(inner, Binary) and inner.op == "+" and _has_epsilon(inner):
-                    inside.add(inner.node.id)
-                    yield "inside", inner
-    for part in walk(function.body):
-        if (
-            isinstance(part, Binary)
-            and part.op == "+"
-            and _has_epsilon(part)
-            and part.node.id not in inside
-        ):
+def _epsilons(function: Function) -> Iterator[tuple[str, Binary]]:
+    """Yield the sums with an epsilon that are under a root, then those whose other part is one, or is called like one."""
+    parts = list(walk(function.body))
+    roots = [part for part in parts if isinstance(part, Call) and part.name in ROOTS]
+    inside = [inner for root in roots for inner in walk(root) if _adds(inner)]
+    yield from (("inside", one) for one in inside if isinstance(one, Binary))
+    under = {one.node.id for one in inside}
+    for part in parts:
+        if isinstance(part, Binary) and _adds(part) and part.node.id not in under:
             other = part.left if _is_epsilon(part.right) else part.right
             root = any(isinstance(p, Call) and p.name in ROOTS for p in walk(other))
-            named = isinstance(other, Name) and any(
-                w in other.id.lower() for w in ("norm", "rms", "std")
-            )
-            if root or named:
+            name = other.id.lower() if isinstance(other, Name) else ""
+            if root or any(word in name for word in ("norm", "rms", "std")):
                 yield "outside", part
 
 
-def _has_epsilon(part: Binary) -> bool:
-    return _is_epsilon(part.left) or _is_epsilon(part.right)
+def _adds(part: object) -> bool:
+    sums = isinstance(part, Binary) and part.op == "+"
+    return sums and isinstance(part, Binary) and (_is_epsilon(part.left) or _is_epsilon(part.right))
 
 
 def _is_epsilon(expr: Expr) -> bool:
@@ -138,10 +112,6 @@ def _plain(expr: Expr) -> Expr:
                 return expr
 
 
-def _task(reference: str) -> Task:
-    return Task(name="t", title="t", source="file", reference=reference, workloads=())
-
-
 _BAD = """
 __global__ void scale(const float* x, float* y, float mean_sq, float eps) {
     float inv = 1.0f / (sqrtf(mean_sq) + eps);
@@ -156,7 +126,7 @@ RULE = Rule(
     severity="error",
     summary="The small safety number is added at another spot than in the reference, which changes results for small values.",
     why="sqrt(v + eps) and sqrt(v) + eps agree for large v only: for v = 0 and eps = 1e-5 the first is 0.003, the second 0.00001.",
-    bad=Example(_BAD, Context(task=_task(_RMS))),
+    bad=Example(_BAD, beside(_RMS)),
     good=_BAD,
     detects=("text", "evidence"),
     guards="Only where the reference's text is known and shows its epsilon; a warning until a result differs.",

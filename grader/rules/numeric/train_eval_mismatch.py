@@ -6,8 +6,8 @@ import ast
 import re
 from collections.abc import Iterator
 
-from grader.records import Context, Finding, Task
-from grader.rules.rule import Example, Rule
+from grader.records import Context, Finding
+from grader.rules.rule import Example, Rule, beside
 from grader.source import Source, nodes_under
 from grader.source.analysis.reference_text import reference_of
 
@@ -17,31 +17,23 @@ STATISTIC = re.compile(r"(?:running|moving|bn\d*|batch_?norm\d*)_(mean|var)$")
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for running statistics that are used whatever the mode is."""
-    reference = reference_of(source, context)
-    if (
-        reference is None
-        or not reference.has("BatchNorm", "InstanceNorm")
-        or ".eval()" in reference.text
-    ):
+    reference, model = reference_of(source, context), source.classes.get("ModelNew")
+    if reference is None or model is None or not reference.has("BatchNorm", "InstanceNorm"):
         return
-    model = source.classes.get("ModelNew")
-    if model is None or (
-        reference.has("InstanceNorm") and "track_running_stats=True" not in reference.text
-    ):
-        return
-    if any(isinstance(n, ast.Attribute) and n.attr == "training" for n in nodes_under(model)):
-        return
-    wrong = tuple(e for e in context.evidence if e.kind in {"mismatch", "probe"})
+    tracks = not reference.has("InstanceNorm") or "track_running_stats=True" in reference.text
+    attributes = {node.attr for node in nodes_under(model) if isinstance(node, ast.Attribute)}
     argument = _passed_on(model)
-    if argument is not None:
-        yield RULE.finding(
-            source.place(argument),
-            "ModelNew normalises with the running statistics whatever the mode; a module in training mode, as the reference is run, uses "
-            "those of the batch (and updates the running ones)",
-            severity="error" if wrong else "warning",
-            confidence="likely",
-            evidence=wrong[:1],
-        )
+    if argument is None or "training" in attributes or not tracks or ".eval()" in reference.text:
+        return
+    wrong = context.seen("mismatch", "probe")
+    yield RULE.finding(
+        source.place(argument),
+        "ModelNew normalises with the running statistics whatever the mode; a module in training mode, as the reference is run, uses "
+        "those of the batch (and updates the running ones)",
+        severity="error" if wrong else "warning",
+        confidence="likely",
+        evidence=wrong[:1],
+    )
 
 
 def _passed_on(model: ast.ClassDef) -> ast.expr | None:
@@ -94,9 +86,7 @@ class ModelNew(nn.Module):
     def forward(self, x):
         return ext.bn(x, self.bn.running_mean, self.bn.running_var)
 """
-_CONTEXT = Context(
-    task=Task(name="t", title="t", source="file", reference=_REFERENCE, workloads=())
-)
+_CONTEXT = beside(_REFERENCE)
 
 RULE = Rule(
     code="NUM005",

@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator
 from math import log
 
-from grader.records import Context, Evidence, Finding, Task
+from grader.records import Context, Evidence, Finding
 from grader.records.observed import values_of, wrong_results
-from grader.rules.rule import Example, Rule
+from grader.rules.rule import Example, Rule, beside
 from grader.source import Source, Unit
-from grader.source.analysis.reference_text import reference_of
+from grader.source.analysis.reference_text import Reference, reference_of
 from grader.source.cuda_code import one_line
 from grader.source.flow import flow
 from grader.source.flow.program import Function
@@ -24,6 +24,7 @@ from grader.source.flow.tree import (
     Name,
     Number,
     Select,
+    Stmt,
     Subscript,
     Unary,
     walk,
@@ -32,26 +33,34 @@ from grader.source.flow.tree import (
 EXP = frozenset({"exp", "expf", "__expf"})
 LOG = frozenset({"log", "logf", "__logf"})
 MAX = frozenset({"max", "fmax", "fmaxf"})
-MOST_EPSILON = 1e-4
-_OWN_TANH = re.compile(r"approximate\s*=\s*.tanh|0\.044715")
-"""A reference that takes GELU's tanh form itself."""
 TANH = frozenset({"tanh", "tanhf", "__tanhf"})
+MOST_EPSILON = 1e-4
+OWN_TANH = re.compile(r"approximate\s*=\s*.tanh|0\.044715")
+"""A reference that takes GELU's tanh form itself."""
 CUBIC = 0.044715
 """The factor of the cube in GELU's tanh form."""
 TANH_ERROR = 5e-3
 """Ten times what GELU's tanh form is off by: a norm after it divides by a small deviation."""
+Claim = tuple[Expr, str]
+Parts = list[Expr | Stmt]
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for sums of exponentials without a maximum, log(1 + exp(x)), and logarithms that are cut off."""
+    reference = reference_of(source, context)
     for unit in source.cuda:
-        program = flow(unit).program
-        for function in program.functions:
+        for function in flow(unit).program.functions:
             if function.kind != "host":
-                yield from _exponentials(unit, function)
-                yield from _softplus(unit, function)
-                yield from _logarithm(unit, function, source, context)
-                yield from _gelu(unit, function, source, context)
+                parts = list(walk(function.body))
+                claims = (
+                    *_exponentials(parts),
+                    *_softplus(function, parts),
+                    *_logarithm(reference, parts),
+                )
+                for part, said in claims:
+                    words = one_line(part.node, 50)
+                    yield RULE.finding(unit.place(part.node), f"`{words}` {said}")
+                yield from _gelu(unit, parts, reference, context)
     for extension in source.extensions:
         if any("use_fast_math" in flag for flag in extension.cuda_cflags or ()):
             yield RULE.finding(
@@ -62,133 +71,94 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             )
 
 
-def _exponentials(unit: Unit, function: Function) -> Iterator[Finding]:
-    if any(isinstance(p, Call) and p.name in MAX for p in walk(function.body)):
-        return
-    for loop in walk(function.body):
-        for part in walk(loop.body) if isinstance(loop, Loop) else ():
-            if isinstance(part, Assign) and part.op == "+=":
-                call = part.value
-                if isinstance(call, Call) and call.name in EXP and _raw(function, call.args):
-                    yield RULE.finding(
-                        unit.place(part.node),
-                        f"`{one_line(part.node, 50)}` sums exponentials as they are: from an input of 89 on it is infinity, and the "
-                        "result NaN; subtract the row's maximum first",
-                    )
-                    return
+def _calls(parts: Parts, names: frozenset[str]) -> list[Call]:
+    return [part for part in parts if isinstance(part, Call) and part.name in names]
 
 
-def _raw(function: Function, args: tuple[Expr, ...]) -> bool:
-    """Whether an exponential is taken of a value as it was loaded."""
-    for arg in args:
-        if any(
-            isinstance(p, Binary | Unary) and p.op == "-"
-            for p in walk(arg)
-            if not _in_index(arg, p)
+def _exponentials(parts: Parts) -> Iterator[Claim]:
+    """Yield the first sum of exponentials of values as they were loaded, where no maximum is taken."""
+    loops = (part for part in parts if isinstance(part, Loop) and not _calls(parts, MAX))
+    sums = (p for loop in loops for p in walk(loop.body) if isinstance(p, Assign) and p.op == "+=")
+    for part in sums:
+        call = part.value
+        if (
+            isinstance(call, Call)
+            and call.name in EXP
+            and all(_is_raw(parts, a) for a in call.args)
         ):
-            return False
-        if isinstance(arg, Name):
-            for part in walk(function.body):
-                if isinstance(part, Declare) and part.name == arg.id and part.init is not None:
-                    return isinstance(part.init, Subscript)
-            return False
-        if not isinstance(arg, Subscript):
-            return False
-    return True
-
-
-def _in_index(arg: Expr, part: Expr | object) -> bool:
-    return isinstance(arg, Subscript) and any(p is part for p in walk(arg.index))
-
-
-def _softplus(unit: Unit, function: Function) -> Iterator[Finding]:
-    for part in walk(function.body):
-        if not isinstance(part, Call) or part.name not in LOG or len(part.args) != 1:
-            continue
-        inner = part.args[0]
-        if isinstance(inner, Binary) and inner.op == "+":
-            sides = (inner.left, inner.right)
-            one = any(isinstance(s, Number) and s.value == 1 for s in sides)
-            grows = [s for s in sides if isinstance(s, Call) and s.name in EXP]
-            calm = any(_calm(a) for s in grows for a in s.args)
-            tested = any(isinstance(p, Select) for p in walk(function.body)) or b">" in (
-                function.node.text or b""
-            )
-            if one and grows and not calm and not tested and not _under_tanh(function, part):
-                yield RULE.finding(
-                    unit.place(part.node),
-                    f"`{one_line(part.node, 50)}` overflows from an input of 89 on; softplus is x there, and log1p is exact for small ones",
-                )
-
-
-def _logarithm(
-    unit: Unit, function: Function, source: Source, context: Context
-) -> Iterator[Finding]:
-    """Look for log(p + epsilon) of a probability that the same function makes of exponentials."""
-    reference = reference_of(source, context)
-    parts = list(walk(function.body))
-    if reference is None or not reference.has(
-        "cross_entropy", "CrossEntropy", "log_softmax", "LogSoftmax"
-    ):
-        return
-    if not any(isinstance(part, Call) and part.name in EXP for part in parts):
-        return
-    for part in parts:
-        if isinstance(part, Call) and part.name in LOG and len(part.args) == 1:
-            inner = part.args[0]
-            sides = (
-                (inner.left, inner.right) if isinstance(inner, Binary) and inner.op == "+" else ()
-            )
-            least = next((float(s.value) for s in sides if isinstance(s, Number)), 0.0)
-            if 0 < least <= MOST_EPSILON:
-                yield RULE.finding(
-                    unit.place(part.node),
-                    f"`{one_line(part.node, 50)}` never goes below {log(least):.1f}: a rarer class than that comes out "
-                    "wrong; x - max - log(sum) is exact everywhere",
-                )
-                return
-
-
-def _under_tanh(function: Function, softplus: Call) -> bool:
-    """Whether only tanh sees the value, as in Mish: it makes 1 of infinity, and 0 of what is lost."""
-    if any(_holds(call, softplus) for call in _tanhs(function)):
-        return True
-    parts = list(walk(function.body))
-    name = next((p.name for p in parts if isinstance(p, Declare) and p.init is softplus), None)
-    inside = {id(p) for call in _tanhs(function) for a in call.args for p in walk(a)}
-    uses = [p for p in parts if isinstance(p, Name) and p.id == name]
-    return name is not None and bool(uses) and all(id(use) in inside for use in uses)
-
-
-def _tanhs(function: Function) -> Iterator[Call]:
-    return (p for p in walk(function.body) if isinstance(p, Call) and p.name in TANH)
-
-
-def _holds(call: Call, part: Call) -> bool:
-    return any(p is part for arg in call.args for p in walk(arg))
-
-
-def _calm(arg: Expr) -> bool:
-    """Whether an exponent can't be large: -|x|, or a difference."""
-    return isinstance(arg, Unary | Binary)
-
-
-def _gelu(unit: Unit, function: Function, source: Source, context: Context) -> Iterator[Finding]:
-    reference = reference_of(source, context)
-    if reference is None or not reference.has("GELU", "gelu") or _OWN_TANH.search(reference.text):
-        return
-    wrong = [item for item in wrong_results(context) if item.kind == "mismatch"]
-    shows = bool(wrong) and all(_is_small(item) for item in wrong)
-    for part in walk(function.body):
-        if isinstance(part, Number) and abs(float(part.value) - CUBIC) < 1e-6:
-            yield RULE.finding(
-                unit.place(part.node),
-                "this is GELU's tanh approximation; the reference takes the exact form with erf, up to 5e-4 apart",
-                severity="error" if shows else None,
-                confidence="likely",
-                evidence=wrong if shows else (),
+            yield (
+                part,
+                "sums exponentials as they are: from an input of 89 on it is infinity, and the result NaN; subtract the row's maximum first",
             )
             return
+
+
+def _is_raw(parts: Parts, value: Expr) -> bool:
+    """Whether a value is one as it was loaded, by a name or not."""
+    if isinstance(value, Name):
+        made = (p.init for p in parts if isinstance(p, Declare) and p.name == value.id and p.init)
+        return isinstance(next(made, None), Subscript)
+    return isinstance(value, Subscript)
+
+
+def _softplus(function: Function, parts: Parts) -> Iterator[Claim]:
+    """Yield log(1 + exp(x)) of an x that may be large, where nothing is compared and not only tanh sees it."""
+    tested = any(isinstance(p, Select) for p in parts) or b">" in (function.node.text or b"")
+    for call in _calls(parts, LOG) if not tested else ():
+        inner = call.args[0] if len(call.args) == 1 else None
+        sides = (inner.left, inner.right) if isinstance(inner, Binary) and inner.op == "+" else ()
+        one = any(isinstance(side, Number) and side.value == 1 for side in sides)
+        grows = [side for side in sides if isinstance(side, Call) and side.name in EXP]
+        calm = any(isinstance(a, Unary | Binary) for side in grows for a in side.args)
+        if one and grows and not calm and not _is_under_tanh(parts, call):
+            yield (
+                call,
+                "overflows from an input of 89 on; softplus is x there, and log1p is exact for small ones",
+            )
+
+
+def _is_under_tanh(parts: Parts, softplus: Call) -> bool:
+    """Whether only tanh sees the value, as in Mish: it makes 1 of infinity, and 0 of what is lost."""
+    inside = {id(p) for call in _calls(parts, TANH) for a in call.args for p in walk(a)}
+    names = [p.name for p in parts if isinstance(p, Declare) and p.init is softplus]
+    uses = [p for p in parts if isinstance(p, Name) and p.id in names]
+    return id(softplus) in inside or (bool(uses) and all(id(use) in inside for use in uses))
+
+
+def _logarithm(reference: Reference | None, parts: Parts) -> Iterator[Claim]:
+    """Yield log(p + epsilon) of a probability that the same function makes of exponentials."""
+    names = ("cross_entropy", "CrossEntropy", "log_softmax", "LogSoftmax")
+    if reference is None or not reference.has(*names) or not _calls(parts, EXP):
+        return
+    for call in _calls(parts, LOG):
+        inner = call.args[0] if len(call.args) == 1 else None
+        sides = (inner.left, inner.right) if isinstance(inner, Binary) and inner.op == "+" else ()
+        least = next((float(side.value) for side in sides if isinstance(side, Number)), 0.0)
+        if 0 < least <= MOST_EPSILON:
+            yield (
+                call,
+                f"never goes below {log(least):.1f}: a rarer class than that comes out wrong; x - max - log(sum) is exact everywhere",
+            )
+            return
+
+
+def _gelu(
+    unit: Unit, parts: Parts, reference: Reference | None, context: Context
+) -> Iterator[Finding]:
+    """Report GELU's tanh form where the reference takes the exact one."""
+    if reference is None or not reference.has("GELU", "gelu") or OWN_TANH.search(reference.text):
+        return
+    wrong = [item for item in wrong_results(context) if item.kind == "mismatch"]
+    shown = wrong if all(_is_small(item) for item in wrong) else []
+    numbers = (part for part in parts if isinstance(part, Number))
+    for part in [one for one in numbers if abs(float(one.value) - CUBIC) < 1e-6][:1]:
+        yield RULE.finding(
+            unit.place(part.node),
+            "this is GELU's tanh approximation; the reference takes the exact form with erf, up to 5e-4 apart",
+            severity="error" if shown else None,
+            confidence="likely",
+            evidence=shown,
+        )
 
 
 def _is_small(item: Evidence) -> bool:
@@ -207,15 +177,7 @@ __global__ void loss(const float* x, float* p, float* y, int n, int t) {
     y[0] = -logf(p[t] + 1e-8f);
 }
 """
-_CROSS_ENTROPY = Context(
-    task=Task(
-        name="t",
-        title="t",
-        source="file",
-        reference="class Model(nn.Module):\n    def forward(self, x, t):\n        return F.cross_entropy(x, t)\n",
-        workloads=(),
-    )
-)
+_CROSS_ENTROPY = beside("def forward(x, t):\n    return F.cross_entropy(x, t)\n")
 
 RULE = Rule(
     code="NUM008",

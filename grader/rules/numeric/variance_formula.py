@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from grader.records import Context, Finding, Fix, Task
-from grader.rules.rule import Example, Rule
+from grader.records import Context, Finding, Fix
+from grader.rules.rule import Example, Rule, beside
 from grader.source import Source, Unit
-from grader.source.analysis.reference_text import NORMS, Reference, reference_of
+from grader.source.analysis.reference_text import NORMS, reference_of
 from grader.source.code_edits import fix
 from grader.source.cuda_code import around, one_line, text
 from grader.source.flow import flow
-from grader.source.flow.tree import Binary, Expr, Name, Number, walk
+from grader.source.flow.tree import Binary, Name, Number, walk
 from grader.source.statements import statement
 
 ROOTS = frozenset({"sqrt", "sqrtf", "rsqrt", "rsqrtf"})
@@ -20,21 +20,17 @@ ROOTS = frozenset({"sqrt", "sqrtf", "rsqrt", "rsqrtf"})
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look at divisions of sums of squares, and at E[x^2] - mean^2."""
     reference = reference_of(source, context)
-    wanted = _divisor(reference) if reference is not None else ""
-    wrong = tuple(e for e in context.evidence if e.kind in {"mismatch", "probe"})
+    biased = reference is not None and (
+        reference.has(*NORMS)
+        or "unbiased=False" in reference.text
+        or "correction=0" in reference.text
+    )
+    wrong = bool(context.seen("mismatch", "probe"))
     for unit in source.cuda:
         for function in flow(unit).program.functions:
-            if function.kind == "host":
-                continue
-            for part in walk(function.body):
-                if (
-                    isinstance(part, Binary)
-                    and part.op == "/"
-                    and wanted == "n"
-                    and _is_less_one(part.right)
-                ):
-                    if _about_variance(part):
-                        yield _biased(unit, part)
+            for part in walk(function.body) if function.kind != "host" else ():
+                if isinstance(part, Binary) and part.op == "/" and biased:
+                    yield from _by_one_less(unit, part)
                 elif isinstance(part, Binary) and part.op == "-" and _cancels(part):
                     yield RULE.finding(
                         unit.place(part.node),
@@ -45,75 +41,43 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                     )
 
 
-def _divisor(reference: Reference) -> str:
-    """Return what the reference divides the sum of squares by, where that is plain."""
-    if (
-        reference.has(*NORMS)
-        or "unbiased=False" in reference.text
-        or "correction=0" in reference.text
-    ):
-        return "n"
-    return ""
+def _by_one_less(unit: Unit, part: Binary) -> Iterator[Finding]:
+    """Report a variance that is divided by n - 1."""
+    less = [p for p in walk(part.right) if isinstance(p, Binary) and p.op == "-"]
+    less = [p for p in less if isinstance(p.right, Number) and p.right.value == 1]
+    if less and _is_variance(part):
+        yield RULE.finding(
+            unit.place(part.node),
+            f"`{one_line(part.node, 50)}` divides by n - 1, the reference's normalisation by n: every result is off by the factor "
+            "sqrt((n - 1) / n)",
+            fixes=_by_all(unit, less[0]),
+        )
 
 
-def _is_less_one(expr: Expr) -> bool:
-    parts = [p for p in walk(expr) if isinstance(p, Binary) and p.op == "-"]
-    return any(isinstance(p.right, Number) and p.right.value == 1 for p in parts)
+def _by_all(unit: Unit, less: Binary) -> tuple[Fix, ...]:
+    edit = unit.edit(less.node.start_byte, less.node.end_byte, text(less.left.node))
+    return fix("divide by n", [edit])
 
 
-def _about_variance(part: Binary) -> bool:
-    words = text(part.left.node).lower()
+def _is_variance(part: Binary) -> bool:
+    """Whether a root is taken of it, epsilon or not, or its name says so; running statistics do divide by n - 1."""
     if "running" in text(statement(part.node)).lower():
         return False
-    if _under_root(part):
-        return True
+    for outer in around(part.node):
+        if outer.type == "call_expression" and text(outer.child_by_field_name("function")) in ROOTS:
+            return True
+        if outer.type == "call_expression" or outer.type.endswith(("statement", "declaration")):
+            break
+    words = text(part.left.node).lower()
     return any(word in words for word in ("var", "sq", "m2", "ss", "diff"))
 
 
-def _under_root(part: Binary) -> bool:
-    """Whether it is what a root is taken of, epsilon or not: `rsqrtf(s / (n - 1) + eps)`."""
-    for outer in around(part.node):
-        if outer.type == "call_expression":
-            return text(outer.child_by_field_name("function")) in ROOTS
-        if outer.type.endswith(("statement", "declaration")):
-            return False
-    return False
-
-
-def _biased(unit: Unit, part: Binary) -> Finding:
-    return RULE.finding(
-        unit.place(part.node),
-        f"`{one_line(part.node, 50)}` divides by n - 1, the reference's normalisation by n: every result is off by the factor sqrt((n - "
-        "1) / n)",
-        fixes=_fixes(unit, part),
-    )
-
-
-def _fixes(unit: Unit, part: Binary) -> Iterator[Fix]:
-    for inner in walk(part.right):
-        if isinstance(inner, Binary) and inner.op == "-":
-            yield from fix(
-                "divide by n",
-                [unit.edit(inner.node.start_byte, inner.node.end_byte, text(inner.left.node))],
-            )
-            return
-
-
 def _cancels(part: Binary) -> bool:
-    """Whether it reads `a / n - m * m`."""
-    right = part.right
-    square = (
-        isinstance(right, Binary)
-        and right.op == "*"
-        and isinstance(right.left, Name)
-        and isinstance(right.right, Name)
-        and right.left.id == right.right.id
-    )
-    if not square or not isinstance(right, Binary) or not isinstance(right.left, Name):
-        return False
-    return (
-        any(word in right.left.id.lower() for word in ("mean", "mu", "avg")) or right.left.id == "m"
-    )
+    """Whether it reads `a / n - mean * mean`."""
+    match part.right:
+        case Binary(op="*", left=Name(id=name), right=Name(id=other)) if name == other:
+            return name == "m" or any(word in name.lower() for word in ("mean", "mu", "avg"))
+    return False
 
 
 _BAD = """
@@ -122,14 +86,7 @@ __global__ void norm(const float* x, float* y, float mean, float sumsq, int n, f
     y[threadIdx.x] = (x[threadIdx.x] - mean) * inv;
 }
 """
-_TASK = Task(
-    name="t",
-    title="t",
-    source="file",
-    workloads=(),
-    reference="def forward(x):\n    return torch.nn.functional.layer_norm(x, (64,))\n",
-)
-
+_LAYER_NORM = beside("def forward(x):\n    return torch.nn.functional.layer_norm(x, (64,))\n")
 RULE = Rule(
     code="NUM004",
     name="variance-divisor-or-formula",
@@ -138,7 +95,7 @@ RULE = Rule(
     why="Normalisation layers divide the sum of squared differences by n; torch.var divides by n - 1 unless told otherwise. E[x^2] - "
     "E[x]^2 in float loses all digits when the mean is a few thousand times the spread: subtract the mean first, or update it as "
     "Welford does.",
-    bad=Example(_BAD, Context(task=_TASK)),
+    bad=Example(_BAD, _LAYER_NORM),
     good=_BAD,
     detects=("text", "evidence"),
     guards="The divisor is compared only where the reference shows its own. The one-pass formula is a note, and a warning where results "

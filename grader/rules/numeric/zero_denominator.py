@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from grader.records import Context, Evidence, Finding, Fix
+from grader.records import Context, Evidence, Finding
 from grader.rules.rule import Rule
 from grader.source import Source, Unit
 from grader.source.code_edits import fix
@@ -21,20 +21,18 @@ from grader.source.flow.tree import (
     Name,
     Number,
     Select,
+    Stmt,
     walk,
 )
 
 ROOTS = frozenset({"sqrt", "sqrtf", "rsqrt", "rsqrtf", "__fsqrt_rn"})
-LIMITS = frozenset({"fmaxf", "fmax", "max", "fmax_"})
+LIMITS = frozenset({"fmaxf", "fmax", "max"})
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look at what rows are divided by."""
-    proof = tuple(
-        e
-        for e in context.evidence
-        if e.kind in {"mismatch", "probe"} and e.code == "nan" and "zero" in (e.workload or "")
-    )
+    seen = context.seen("mismatch", "probe")
+    proof = tuple(e for e in seen if e.code == "nan" and "zero" in (e.workload or ""))
     for unit in source.cuda:
         for function in flow(unit).program.functions:
             if function.kind != "host":
@@ -42,101 +40,70 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 
 
 def _function(unit: Unit, function: Function, proof: tuple[Evidence, ...]) -> Iterator[Finding]:
-    norms = _norms(function)
-    tests = _tests(function)
-    for part in walk(function.body):
-        divisor = _divisor(part)
-        if divisor is None or divisor.id not in norms:
-            continue
-        if divisor.id in tests:
-            if tests[divisor.id] is not None:
-                yield _guarded(unit, divisor.id, tests[divisor.id])
-            return
+    norms, tests = set(_norms(function)), dict(_tests(function))
+    found = ((part, divisor) for part in walk(function.body) if (divisor := _divisor(part)))
+    part, divisor = next(((p, d) for p, d in found if d.id in norms), (None, None))
+    test = tests.get(divisor.id) if divisor is not None else None
+    if divisor is None or part is None or (divisor.id in tests and test is None):
+        return
+    if test is not None:
         yield RULE.finding(
-            unit.place(part.node),
-            f"`{one_line(part.node, 50)}`: for a row of zeros `{divisor.id}` is 0 and the result 0/0 = NaN, as in a reference without an "
-            "epsilon; make sure that this is wanted",
-            severity="warning" if proof else "note",
-            confidence="proven" if proof else "possible",
-            evidence=proof,
-            fixes=_fixes(unit, divisor),
+            unit.place(test.node),
+            f"a row of zeros (`{divisor.id}` = 0) is given zeros here; where the reference just divides, it gives NaN",
+            severity="note",
+            confidence="possible",
         )
         return
-
-
-def _guarded(unit: Unit, name: str, test: Expr | None) -> Finding:
-    return RULE.finding(
-        unit.place(test.node) if test is not None else None,
-        f"a row of zeros (`{name}` = 0) is given zeros here; where the reference just divides, it gives NaN",
-        severity="note",
-        confidence="possible",
+    node, safe = divisor.node, f"({divisor.id} > 0 ? {divisor.id} : 1)"
+    yield RULE.finding(
+        unit.place(part.node),
+        f"`{one_line(part.node, 50)}`: for a row of zeros `{divisor.id}` is 0 and the result 0/0 = NaN, as in a reference without an "
+        "epsilon; make sure that this is wanted",
+        severity="warning" if proof else "note",
+        confidence="proven" if proof else "possible",
+        evidence=proof,
+        fixes=fix("divide rows of zeros by 1", [unit.edit(node.start_byte, node.end_byte, safe)]),
     )
 
 
-def _divisor(part: object) -> Name | None:
-    if isinstance(part, Binary) and part.op == "/" and isinstance(part.right, Name):
-        return part.right
-    if isinstance(part, Assign) and part.op == "/=" and isinstance(part.value, Name):
-        return part.value
-    return None
+def _divisor(part: Expr | Stmt) -> Name | None:
+    divides = isinstance(part, Binary) and part.op == "/"
+    by = part.right if divides and isinstance(part, Binary) else None
+    by = part.value if isinstance(part, Assign) and part.op == "/=" else by
+    return by if isinstance(by, Name) else None
 
 
-def _norms(function: Function) -> set[str]:
-    """Return the variables that hold a root or a mean of a sum, without an epsilon."""
-    names: set[str] = set()
+def _norms(function: Function) -> Iterator[str]:
+    """Yield the variables that hold a root or a mean of a sum, without an epsilon or a limit."""
     for part in walk(function.body):
-        name, value = "", None
-        if isinstance(part, Declare) and part.init is not None:
-            name, value = part.name, part.init
+        if isinstance(part, Declare) and part.init is not None and _is_norm(part.name, part.init):
+            yield part.name
         elif isinstance(part, Assign) and part.op == "=" and isinstance(part.target, Name):
-            name, value = part.target.id, part.value
-        if value is not None and _is_norm(name, value):
-            names.add(name)
-    return names
+            if _is_norm(part.target.id, part.value):
+                yield part.target.id
 
 
 def _is_norm(name: str, value: Expr) -> bool:
     parts = list(walk(value))
-    if any(isinstance(p, Call) and p.name in LIMITS for p in parts):
-        return False
-    if any(isinstance(p, Name) and "eps" in p.id.lower() for p in parts):
-        return False
-    if any(isinstance(p, Number) and 0 < float(p.value) < 1e-3 for p in parts):
-        return False
-    root = any(isinstance(p, Call) and p.name in ROOTS for p in parts)
-    mean = (
-        isinstance(value, Binary)
-        and value.op == "/"
-        and any(w in name.lower() for w in ("mean", "norm"))
-    )
-    return root or mean
+    called = {p.name for p in parts if isinstance(p, Call)}
+    small = any(isinstance(p, Number) and 0 < float(p.value) < 1e-3 for p in parts)
+    epsilon = small or any(isinstance(p, Name) and "eps" in p.id.lower() for p in parts)
+    quotient = isinstance(value, Binary) and value.op == "/"
+    mean = quotient and any(word in name.lower() for word in ("mean", "norm"))
+    return not (epsilon or called & LIMITS) and (bool(called & ROOTS) or mean)
 
 
-def _tests(function: Function) -> dict[str, Expr | None]:
-    """Return the variables that are compared with something, with the test where that is zero."""
-    found: dict[str, Expr | None] = {}
-    for part in walk(function.body):
+def _tests(function: Function) -> Iterator[tuple[str, Expr | None]]:
+    """Yield the variables that are compared with something, the test beside them where that is zero; last one first."""
+    for part in reversed(list(walk(function.body))):
         if isinstance(part, If | Select):
             for inner in walk(part.test):
                 if isinstance(inner, Binary) and isinstance(inner.left, Name):
-                    zero = (
-                        isinstance(inner.right, Number)
-                        and inner.op in {"==", "!="}
-                        and inner.right.value == 0
-                    )
-                    found.setdefault(inner.left.id, part.test if zero else None)
+                    equal = inner.op in {"==", "!="} and isinstance(inner.right, Number)
+                    zero = equal and isinstance(inner.right, Number) and inner.right.value == 0
+                    yield inner.left.id, part.test if zero else None
         elif isinstance(part, Call) and part.name in LIMITS:
-            for name in (p.id for p in part.args if isinstance(p, Name)):
-                found.setdefault(name, None)
-    return found
-
-
-def _fixes(unit: Unit, divisor: Name) -> Iterator[Fix]:
-    node = divisor.node
-    yield from fix(
-        "divide rows of zeros by 1",
-        [unit.edit(node.start_byte, node.end_byte, f"({divisor.id} > 0 ? {divisor.id} : 1)")],
-    )
+            yield from ((p.id, None) for p in part.args if isinstance(p, Name))
 
 
 _BAD = """

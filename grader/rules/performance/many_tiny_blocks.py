@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import prod
 
 from grader.records import Context, Finding
 from grader.rules.rule import Rule
 from grader.source import Source
 from grader.source.analysis.host_code import grid_node, origin, resolve
 from grader.source.analysis.walks import Case, cases
-from grader.source.flow import Tensor
 from grader.source.flow.tree import Items, Number
 
 MANY = 100_000
@@ -26,57 +26,57 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     for case in cases(source, context, "full", "main"):
         if case.kernel in seen or case.walk.stopped:
             continue
-        message = _tiny(case) or (_single(source, context, case) if _one_block(case) else "")
+        message = _tiny(case) or _single(source, context, case)
+        place = case.place(grid_node(case))
+        if not message and _is_lonely(case):
+            message = ALONE
+            place = case.place(resolve(case.launch.host, case.launch.call.config[1]).node)
         if message:
             seen.add(case.kernel)
-            yield RULE.finding(case.place(grid_node(case)), message, kernels=(case.kernel,))
-        elif _lonely(case):
-            seen.add(case.kernel)
-            place = case.place(resolve(case.launch.host, case.launch.call.config[1]).node)
-            yield RULE.finding(place, ALONE, kernels=(case.kernel,))
-
-
-def _blocks(case: Case) -> int:
-    x, y, z = case.launch.grid
-    return (x or 1) * (y or 1) * (z or 1)
+            yield RULE.finding(place, message, kernels=(case.kernel,))
 
 
 def _tiny(case: Case) -> str:
     """Say that a block of barriers works on a handful of elements."""
     loads = [a for a in case.walk.accesses if a.kind == "load" and not a.uniform]
     turns = max((a.loops[-1][1] for a in loads if a.loops), default=0)
-    spread = sum(1 for n in case.launch.grid if n is None or n > 1) == 3
-    few = case.walk.threads <= 64 and turns <= 1 if case.sizes.real else spread
-    if not loads or not few or (case.sizes.real and _blocks(case) < MANY):
-        return ""
-    barriers = case.walk.barriers
+    blocks = prod(size or 1 for size in case.launch.grid)
+    if case.sizes.real:
+        few = case.walk.threads <= 64 and turns <= 1 and blocks >= MANY
+    else:
+        few = all(size is None or size > 1 for size in case.launch.grid)
+    barriers = case.walk.barriers if loads and few else 0
     if barriers < 2:
         return ""
-    count = (
-        f"{_blocks(case)} blocks"
-        if case.sizes.real
-        else "one block for each position of three axes"
-    )
+    count = f"{blocks} blocks" if case.sizes.real else "one block for each position of three axes"
     return (
         f"the launch makes {count} of at most {case.walk.threads} threads, each with {barriers} barriers for about one element a thread: "
         "starting and waiting cost more than the work"
     )
 
 
-def _lonely(case: Case) -> bool:
+def _single(source: Source, context: Context, case: Case) -> str:
+    """Say that one block walks over everything, however much that is, by the text and not by the host's loops."""
+    if case.launch.grid != (1, 1, 1) or not _is_one(case, 0):
+        return ""
+    every = cases(source, context, "long")
+    long = next((c for c in every if c.kernel == case.kernel), None)
+    regions = (r for r in long.walk.regions if r.loads and r.tensor is not None) if long else ()
+    roots = ((r.tensor, origin(r.tensor)) for r in regions)
+    sizes = [t.numel or 0 for t, root in roots if t and root is not None and root.origin == "input"]
+    walks = long is not None and any(access.loops for access in long.walk.accesses)
+    if max(sizes, default=0) < MANY or not walks:
+        return ""
+    return (
+        f"one block of {case.walk.threads} threads walks over the whole input, however large it is: one multiprocessor works and the "
+        "others wait"
+    )
+
+
+def _is_lonely(case: Case) -> bool:
     """Whether the text gives each of many blocks one thread, which walks over what others could share."""
     walks = any(access.loops for access in case.walk.accesses)
     return case.walk.threads == 1 and walks and _is_one(case, 1) and not _is_one(case, 0)
-
-
-def _is_input(tensor: Tensor) -> bool:
-    root = origin(tensor)
-    return root is not None and root.origin == "input"
-
-
-def _one_block(case: Case) -> bool:
-    """Whether the text says one block, and the host code's loops don't make more of it."""
-    return case.launch.grid == (1, 1, 1) and _is_one(case, 0)
 
 
 def _is_one(case: Case, which: int) -> bool:
@@ -84,25 +84,6 @@ def _is_one(case: Case, which: int) -> bool:
     size = resolve(case.launch.host, case.launch.call.config[which])
     every = size.items if isinstance(size, Items) else (size,)
     return all(isinstance(one, Number) and one.value == 1 for one in every)
-
-
-def _single(source: Source, context: Context, case: Case) -> str:
-    """Say that one block walks over everything."""
-    every = cases(source, context, "long")
-    long = next((c for c in every if c.kernel == case.kernel), None)
-    if long is None:
-        return ""
-    sizes = [
-        r.tensor.numel or 0
-        for r in long.walk.regions
-        if r.tensor is not None and r.loads and _is_input(r.tensor)
-    ]
-    if max(sizes, default=0) < MANY or not any(a.loops for a in long.walk.accesses):
-        return ""
-    return (
-        f"one block of {case.walk.threads} threads walks over the whole input, however large it is: one multiprocessor works and the "
-        "others wait"
-    )
 
 
 _BAD = """
