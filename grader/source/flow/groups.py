@@ -1,14 +1,12 @@
-"""Cooperative groups and cub's reductions: which threads meet, and who then holds the result."""
+"""Cooperative groups: which threads meet, and what they exchange."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from grader.source.flow.trace import StopWalkError
 from grader.source.flow.tree import Call, Name, Node
-from grader.source.flow.values import Value, unknown
+from grader.source.flow.values import Value, joined, unknown
 from grader.source.flow.warps import Warps
 
 
@@ -20,15 +18,8 @@ class Group:
     size: int
 
 
-@dataclass(frozen=True, slots=True)
-class Cub:
-    """A cub block or warp primitive bound to its storage."""
-
-    scope: str
-
-
 class Groups(Warps):
-    """Calls of groups, and of cub's block and warp primitives."""
+    """Calls of groups."""
 
     def eval_text(self, text: str) -> Value:
         """Evaluate a piece of text; defined by `intrinsics.Intrinsics`."""
@@ -58,42 +49,13 @@ class Groups(Warps):
             self.group_sync(group, expr.node)
             return Value()
         if name in {"reduce", "inclusive_scan", "exclusive_scan"} and len(expr.args) > 1:
-            return self.group_reduce(group, self.eval(expr.args[1]))
+            return joined(self.eval(expr.args[1]))
         return None
 
     def group_sync(self, group: Group, node: Node) -> None:
         """Let a group's threads meet."""
         if group.kind != "tile" or group.size > 32:
             self.barrier(node)
-        if group.kind == "grid":
-            self.emit("grid-sync", node)
-
-    def group_reduce(self, group: Group, value: Value) -> Value:
-        """Return what each thread of a group gets from a sum over it."""
-        out = unknown(value)
-        out.varies, out.reduced = True, self.order
-        if value.parts is not None:
-            rows = np.broadcast_to(value.parts, self.own.shape).copy()
-            for start in range(0, self.threads, group.size):
-                part = rows[start : start + group.size]
-                rows[start : start + group.size] = np.bitwise_or.reduce(part, axis=0)
-            out.parts = rows
-        return out
-
-    def cub_reduction(self, expr: Call, value: Value) -> Value:
-        """Return cub's reduction: only the first thread of the block or warp has the result."""
-        out = unknown(value)
-        out.varies, out.reduced = True, self.order
-        name = expr.base.name if isinstance(expr.base, Call) else ""
-        kind = self.program.aliases.get(name, name)
-        size = 32 if "Warp" in kind or "Warp" in name else self.threads
-        if value.parts is not None:
-            rows = self.own.copy()
-            full = np.broadcast_to(value.parts, self.own.shape)
-            for start in range(0, self.threads, size):
-                rows[start] = np.bitwise_or.reduce(full[start : start + size], axis=0)
-            out.parts = rows
-        return out
 
     def group_method(self, group: Group, expr: Call) -> Value:
         """Evaluate a method of a group."""

@@ -9,13 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from grader.source.flow import mathematics
-from grader.source.flow.groups import Cub, Group, Groups
+from grader.source.flow.groups import Group, Groups
 from grader.source.flow.lowering import parse_expression
 from grader.source.flow.program import Function
 from grader.source.flow.state import Box
 from grader.source.flow.trace import StopWalkError
 from grader.source.flow.tree import Call, Declare, Expr, Lambda, Member, Name
-from grader.source.flow.values import Value, unknown
+from grader.source.flow.values import Value, joined, unknown
 from grader.source.flow.warps import SHUFFLES, VOTES
 
 ATOMICS = {
@@ -229,7 +229,7 @@ class Intrinsics(Groups):
             return self.call_lambda(base.thing, [self.eval(a) for a in expr.args], expr)
         args = [self.eval(a) for a in expr.args]
         if expr.name in {"Sum", "Reduce", "Max", "Min"} and args:
-            return self.cub_reduction(expr, args[0])
+            return joined(args[0])
         for arg in args:
             self.escape(arg)
         self.escape(base)
@@ -239,5 +239,5 @@ class Intrinsics(Groups):
         if isinstance(expr, Call) and ("Reduce" in expr.name or "Scan" in expr.name):
             for arg in expr.args:
                 self.escape(self.eval(arg))
-            return Value(None, varies=False, thing=Cub(expr.name))
+            return Value(None, varies=False)
         return self.eval(expr) if expr is not None else Value()

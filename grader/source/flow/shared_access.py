@@ -165,22 +165,17 @@ class SharedAccesses(Loops):
             return
         found = self._cells(pointer, node, "write")
         if found is None:
-            self._put_anywhere(region, value, node, atomic)
+            self._put_anywhere(region, node, atomic)
         elif len(found[0]) and (self.doubt or region.escaped or pointer.scale > 1):
             self._put_perhaps(region.shadow, *found, value, pointer.scale)
         elif len(found[0]):
             self._put_surely(region, *found, value, node, atomic)
 
-    def _put_anywhere(self, region: Region, value: Value, node: Node, atomic: bool) -> None:
-        """Note a store at an unknown place: any cell may hold the value now."""
-        shadow: Any = region.shadow
+    def _put_anywhere(self, region: Region, node: Node, atomic: bool) -> None:
+        """Note a store at an unknown place: any cell may hold the value now, whosever it is."""
         if atomic:
             self._read_anywhere(region, node)
-        shadow.maybe_all()
-        row = memory.everything(value.parts)
-        if row is not None:
-            rows = np.repeat(row, shadow.cells, axis=0)
-            shadow.add_parts(np.arange(shadow.cells), rows)
+        region.escaped = True
 
     def _put_perhaps(self, shadow: Any, cells: Any, threads: Any, value: Value, scale: int) -> None:
         """Note a store that may not be made, or that covers several cells a thread."""

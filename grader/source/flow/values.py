@@ -95,6 +95,13 @@ def unknown(*sources: Value, type_: str | None = None) -> Value:
     return Value(None, type_ or kind, varies, parts, reduced, loaded=loaded, like=like)
 
 
+def joined(*sources: Value) -> Value:
+    """Return what threads made of their values together: nobody's data lacks in it, as far as can be told."""
+    out = unknown(*sources)
+    out.varies, out.parts, out.reduced = True, None, 0
+    return out
+
+
 def likeness(value: Value) -> npt.NDArray[np.int64] | None:
     """Return a number a thread, equal where two threads surely hold the same; None: not known."""
     if value.like is not None:

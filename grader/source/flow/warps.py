@@ -6,7 +6,7 @@ import numpy as np
 
 from grader.source.flow.access import Accesses
 from grader.source.flow.tree import Call, Node
-from grader.source.flow.values import Bits, Mask, Value, every, some, spread, unknown
+from grader.source.flow.values import Mask, Value, every, joined, some, spread, unknown
 
 SHUFFLES = {
     "__shfl_sync": "idx",
@@ -51,11 +51,7 @@ class Warps(Accesses):
         self.order += 1
         self.walk.exchanges.append((self.order, node, self.calls[0] if self.calls else None, kind))
         if by.number is None or isinstance(by.number, float):
-            out = unknown(value, by)
-            out.varies, out.reduced = True, self.order
-            if value.parts is not None:
-                out.parts = self.warp_union(value.parts)
-            return out
+            return joined(value, by)
         lane = self.ids % width
         base = self.ids - lane
         other = {
@@ -74,13 +70,6 @@ class Warps(Accesses):
         varies = not (uniform or value.uniform)
         out = Value(number, value.type, varies, parts, self.order, loaded=value.loaded)
         return self.settled(out) if kind == "idx" else out
-
-    def warp_union(self, parts: Bits) -> Bits:
-        """Return, for each thread, whose data any thread of its warp has."""
-        rows = np.broadcast_to(parts, self.own.shape).copy()
-        for start in range(0, self.threads, 32):
-            rows[start : start + 32] = np.bitwise_or.reduce(rows[start : start + 32], axis=0)
-        return rows
 
     def check_mask(self, node: Node, mask: Value) -> None:
         """Report lanes that a shuffle's mask names and that are not there."""
@@ -124,8 +113,4 @@ class Warps(Accesses):
         args = [self.eval(a) for a in expr.args]
         if args:
             self.check_mask(expr.node, args[0])
-        out = unknown(*args[1:])
-        out.varies = True
-        if expr.name.startswith("__reduce") and out.parts is not None:
-            out.parts, out.reduced = self.warp_union(out.parts), self.order
-        return out
+        return joined(*args[1:])
