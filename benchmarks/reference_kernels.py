@@ -47,7 +47,7 @@ from grader.repair.compose import UncoveredError
 from grader.repair.reference import composed, reference_code
 from grader.sandbox import strongest
 from grader.tasks import builtin_tasks
-from grader.tasks.precision import NAMES, in_precision
+from grader.tasks.precision import forms
 
 ROUNDS = 12
 TOGETHER = {
@@ -112,8 +112,7 @@ def asked(globs: list[str], *, types: bool) -> Iterator[Task]:
     """Yield the tasks of these names, with their forms in half precision where those are asked for."""
     for name, task in builtin_tasks().items():
         if any(fnmatch.fnmatch(name, glob) for glob in globs):
-            yield task
-            yield from filter(None, (in_precision(task, half) for half in NAMES if types))
+            yield from forms(task) if types else (task,)
 
 
 def kernel_of(task: Task, *, types: bool) -> str | None:

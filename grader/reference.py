@@ -12,8 +12,11 @@ from typing import Any, get_args
 from pydantic import BaseModel
 
 from grader.config import PREFIX, Options
+from grader.judge.slope import DEVIATIONS, SHARED
+from grader.judge.tolerance import CAP, ONE_OFF, RESULT_ROUNDINGS, ROUNDINGS, TERMS
 from grader.records import Task
 from grader.report import rows
+from grader.tasks import builtin_tasks
 from grader.tasks.kinds import by_kind, types_of
 
 
@@ -81,7 +84,12 @@ def _table(model: type[BaseModel]) -> Iterator[str]:
 def _tasks() -> str:
     lines = [
         "# Built-in tasks\n",
-        "`nominal` sizes decide; the others are reported apart.\n",
+        (
+            "`nominal` sizes decide; the others are reported apart. A name with `-bf16` or `-fp16` after it, or `--dtype`, asks for a task "
+            "in that type where the list says so.\n"
+        ),
+        "## When a result is right\n",
+        *_tolerances(),
     ]
     for kind, some in by_kind().items():
         lines += [
@@ -92,6 +100,29 @@ def _tasks() -> str:
         lines += [_task(entry.task) for entry in some]
         lines.append("")
     return "\n".join(lines)
+
+
+def _tolerances() -> Iterator[str]:
+    """Yield in words what `grader.judge.tolerance`, `slope` and `steps` grant."""
+    yield (
+        "A result a is right where |a - r| <= bound * (|r| + the root mean square of r), with r the reference in float64. The bound follows from "
+        "the type of the accumulator, with unit roundoff u, and the number n of terms that meet in one result:\n"
+    )
+    yield f"- float32 and float64: u * ({ROUNDINGS:.0f} + {TERMS:.0f} * sqrt(n)); in float32 at most {CAP:.2g}."
+    yield (
+        f"- float16 and bfloat16: {RESULT_ROUNDINGS:.0f} u of the type itself, for the result and what steps hand on, and the bound of a sum in float32. "
+        "A running sum in half precision is off by u * sqrt(n) / 4 (one standard deviation), so it is told from n of about 64 on."
+    )
+    yield (
+        f"- float16 and bfloat16, all elements together: |sum(a r) / sum(r r) - 1| <= u * ({SHARED} + {DEVIATIONS:.0f} / sqrt(N)) + the bound of a sum, with "
+        "N = sum(r^2)^2 / sum(r^4). Roundings have no direction; a factor of 1% has one."
+    )
+    yield f"- 8-bit floats: equal, but for {ONE_OFF:.0%} of the elements, which may be one step off. Whole numbers: equal.\n"
+    yield "Where torch's own result is farther off, the bound is wider. Tasks with a rule of their own:\n"
+    for name, task in builtin_tasks().items():
+        if task.tolerance is not None:
+            yield f"- `{name}`: {task.tolerance.why}."
+    yield ""
 
 
 def _task(task: Task) -> str:

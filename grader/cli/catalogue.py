@@ -49,7 +49,7 @@ def rules() -> int:
 @app.command
 def tasks(
     *,
-    audit: Path | None = None,
+    audit: str | None = None,
     coverage: Path | None = None,
     verify: bool = False,
     unsafe_no_sandbox: bool = False,
@@ -59,7 +59,7 @@ def tasks(
     Parameters
     ----------
     audit
-        A problem file, or a folder of them: a table of what zeros, a constant, the input, a
+        A problem file, a folder of them, or built-in tasks by name (`'*'` for all): a table of what zeros, a constant, the input, a
         half-precision copy, and the reference with other inputs or weights, with dims swapped or a
         parameter left out would get at the sizes that decide.
     coverage
@@ -122,20 +122,24 @@ def _verifier() -> Callable[[Task, Submission], Evaluation]:
     return lambda task, program: evaluate_draft(shop, program, task)
 
 
-def _audit(audited: Path, *, unsafe: bool) -> int:
+def _audit(audited: str, *, unsafe: bool) -> int:
     from grader.execution.audit import KINDS
-    from grader.execution.folder_audit import audit_folder
+    from grader.execution.folder_audit import audit_builtin, audit_folder
     from grader.report.escape import one_line
     from grader.sandbox import Limits, strongest
 
-    if not audited.exists():
-        raise UsageError(f"{audited} does not exist", "name a problem file, or a folder of them")
+    form, path = strongest(unsafe=unsafe), Path(audited)
     sys.stdout.write(f"| problem | {' | '.join(KINDS)} | weak |\n|{'---|' * (len(KINDS) + 2)}\n")
 
     def begun(number: int, total: int, name: str) -> None:
         errors.print(f"{number} of {total}: {plain(name)}", highlight=False, soft_wrap=True)
 
-    for item in audit_folder(audited, strongest(unsafe=unsafe), Limits(), begun):
+    found = (
+        audit_folder(path, form, Limits(), begun)
+        if path.exists()
+        else audit_builtin(audited, form, Limits(), begun)
+    )
+    for item in found:
         said = [item.cell(program) for program in KINDS]
         cells = [item.name, *said, item.note or "; ".join(item.weak)]
         sys.stdout.write(f"| {' | '.join(one_line(cell).replace('|', '/') for cell in cells)} |\n")

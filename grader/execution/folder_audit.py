@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from grader.errors import GraderError, UsageError
-from grader.execution.audit import TRIVIAL
+from grader.execution.audit import TRIVIAL, audit, undetected
 from grader.execution.describe import examined
 from grader.execution.strong_sizes import Audited
 from grader.records import Task
 from grader.sandbox import Form, Limits
+from grader.tasks import builtin_tasks
+from grader.tasks.precision import forms
 from grader.tasks.problem import load
 
 SECONDS = 60.0
@@ -89,6 +92,28 @@ def audit_folder(
             continue
         note = "" if found.rows else found.note or NOT_ASKED
         yield AuditedProblem(name, found, note)
+
+
+def audit_builtin(
+    pattern: str,
+    form: Form,
+    limits: Limits,
+    begun: Callable[[int, int, str], None] = lambda _number, _total, _name: None,
+) -> Iterator[AuditedProblem]:
+    """Yield the same for each built-in task whose name matches, its forms in half precision among them.
+
+    Raises UsageError where there is none, and GraderError as `audit_folder` does.
+    """
+    every = (one for task in builtin_tasks().values() for one in forms(task))
+    chosen = [task for task in every if fnmatchcase(task.name, pattern)]
+    if not chosen:
+        raise UsageError(
+            f"{pattern} does not exist", "name a problem file, a folder of them, or a built-in task"
+        )
+    for number, task in enumerate(chosen, 1):
+        begun(number, len(chosen), task.name)
+        rows = audit(task, form, replace(limits, wall=min(limits.wall, SECONDS)))
+        yield AuditedProblem(task.name, Audited((), undetected=undetected(rows), rows=rows))
 
 
 def _problems(folder: Path) -> Iterator[tuple[str, Task]]:

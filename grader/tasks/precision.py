@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from grader.records import DType, JsonValue, Task, TensorSpec, Workload
 
@@ -77,6 +78,12 @@ def in_precision(task: Task, name: str) -> Task | None:
     )
     typed = {} if task.family in TYPED else {"family": "", "parameters": {}}
     return task.model_copy(update={**cast, **typed, "workloads": kept})
+
+
+def forms(task: Task) -> Iterator[Task]:
+    """Yield a task as it is written, and in each type of half precision that it is also asked in."""
+    yield task
+    yield from filter(None, (in_precision(task, name) for name in NAMES))
 
 
 def as_made(reference: str, precision: DType | None) -> str:

@@ -153,10 +153,10 @@ ENTRIES = (
         "quantise-int8",
         "Rows to int8 with a scale each",
         TO_INT8,
-        (r"(per (row|token) |row ?wise |dynamic )?quanti[sz]e( per)?( (row|token))?( int8)?", r"int8 quant\w*"),
+        (r"(per (row|token) |row ?wise |dynamic )?quanti[sz]e( per)?( (row|token))?( int ?8)?", r"int ?8 quant\w*", r"(per (row|token)|row ?wise|dynamic) quant( int ?8)?"),
         r"\.amax\(dim=-1\)\.clamp\(min=1e-8\)/127",
         {"int8", "i8"},
-        (r"fp8", r"e[45]m[23]", r"int4", r"mx\w*"),
+        (r"fp8", r"e[45]m[23]", r"int ?4", r"mx\w*"),
         TIES,
     ),
     quantising(
@@ -166,7 +166,7 @@ ENTRIES = (
         (r"(per (row|token) |row ?wise |dynamic )?(fp8|e4m3) quant\w*", r"(per (row|token) |row ?wise |dynamic )?quanti[sz]e( per)?( (row|token))?( to)? (fp8|e4m3)"),
         r"\.to\(torch\.float8_e4m3fn\),scale",
         {"fp8", "e4m3"},
-        (r"e5m2", r"int8", r"mx\w*"),
+        (r"e5m2", r"int ?8", r"mx\w*"),
     ),
     quantising(
         "quantise-fp8-e5m2",
@@ -175,7 +175,7 @@ ENTRIES = (
         (r"(fp8 )?e5m2 quant\w*", r"quanti[sz]e( per)?( (row|token))?( to)?( fp8)? e5m2"),
         r"\.to\(torch\.float8_e5m2\),scale",
         {"fp8", "e5m2"},
-        (r"e4m3", r"int8", r"mx\w*"),
+        (r"e4m3", r"int ?8", r"mx\w*"),
     ),
     Entry(
         task=builtin(
@@ -196,10 +196,10 @@ ENTRIES = (
             prompt="Turn mxfp4 rows back to float32: packed e2m1 numbers (the lower half of a byte first), and a biased exponent for 32.",
         ),
         kind="low precision",
-        words=(r"(de ?quant\w* )?mx ?fp4( de ?quant\w*)?", r"e2m1 de ?quant\w*", r"de ?quant\w* e2m1"),
+        words=(r"(de ?quant\w* )?mx ?fp ?4( de ?quant\w*)?", r"e2m1 de ?quant\w*", r"de ?quant\w* e2m1"),
         formulas=(r"torch\.ldexp\(values\[codes\],", r"\[0\.0,0\.5,1\.0,1\.5,2\.0,3\.0,4\.0,6\.0\]"),
         against=(r"gemm", r"mat ?mul"),
-        vocabulary=frozenset({"mxfp4", "mx", "fp4", "e2m1", "e8m0", "dequantize", "dequantise", "dequant", "block", "blocks", "unpack", "to", "float"}),
+        vocabulary=frozenset({"mxfp4", "mxfp", "mx", "fp4", "e2m1", "e8m0", "dequantize", "dequantise", "dequant", "block", "blocks", "unpack", "to", "float"}),
     ),
     Entry(
         task=builtin(
@@ -222,10 +222,10 @@ ENTRIES = (
             prompt="Multiply float16 x (M, K) and 4-bit weights (N, K), transposed: packed two a byte, less 8, times the scale of their group.",
         ),
         kind="low precision",
-        words=(r"w4 ?a16( (gemm|gemv|mat ?mul|linear))?", r"(int4|4 ?bit|awq|gptq)( weight)?( only)?( de ?quant\w*)? (gemm|gemv|mat ?mul|linear)", r"(gemm|gemv|mat ?mul|linear) (int4|w4)"),
+        words=(r"w4 ?a16( (gemm|gemv|mat ?mul|linear))?", r"(int ?4|4 ?bit|awq|gptq)( weight)?( only)?( de ?quant\w*)? (gemm|gemv|mat ?mul|linear)", r"(gemm|gemv|mat ?mul|linear) (int ?4|w4)"),
         usual=(r"gemm", r"gemv", r"mat ?mul"),
         formulas=(r"codes\.to\(x\.dtype\)-8", r"packed&(15|0xF)"),
-        against=(r"w8a8", r"fp8", r"mx\w*", r"int8"),
+        against=(r"w8a8", r"fp8", r"mx\w*", r"int ?8"),
         vocabulary=frozenset({"w4a16", "int4", "4bit", "awq", "gptq", "gemm", "gemv", "matmul", "linear", "weight", "only", "packed", "dequant", "quantized", "group"}),
     ),
     Entry(
@@ -252,7 +252,7 @@ ENTRIES = (
         words=(r"(block ?(wise|scaled?)? )?(fp8|e4m3)( (block ?(wise|scaled?)?|scaled))? (gemm|mat ?mul|linear|mm)", r"(gemm|mat ?mul|linear|mm) (fp8|e4m3)"),
         usual=(r"gemm", r"mat ?mul"),
         formulas=(r"scale_w\[row\]\[:,column\]", r"torch\._scaled_mm\("),
-        against=(r"w8a8", r"int8", r"w4a16", r"int4", r"grouped"),
+        against=(r"w8a8", r"int ?8", r"w4a16", r"int ?4", r"grouped"),
         vocabulary=frozenset({"fp8", "e4m3", "gemm", "matmul", "mm", "linear", "scaled", "block", "blockwise", "scale", "matrix", "float8"}),
     ),
 )  # fmt: skip

@@ -229,6 +229,7 @@ ENTRIES = (
                 "max",
                 "maximum",
                 "suppression",
+                "gather",
                 "iou",
                 "boxes",
                 "box",

@@ -83,12 +83,12 @@ ENTRIES = (
         kind="low precision",
         words=(
             r"w8a8( (gemm|mat ?mul|linear))?",
-            r"(int8|quantized|scaled) (scaled )?(gemm|mat ?mul|mm)",
-            r"i8 ?gemm",
+            r"(int ?8|quantized|scaled) (scaled )?(gemm|mat ?mul|mm)",
+            r"i ?8 ?gemm",
         ),
         usual=(r"gemm", r"mat ?mul"),
         formulas=(r"total\*scale_a\[:,None\]\*scale_w", r"scale_a\w*.{0,20}scale_(w|b)"),
-        against=(r"w4a16", r"int4", r"fp8"),
+        against=(r"w4a16", r"int ?4", r"fp8"),
         vocabulary=frozenset(
             {
                 "w8a8",
@@ -124,9 +124,9 @@ ENTRIES = (
             prompt="Turn int8 rows back to floats: subtract the row's zero point and multiply by its scale.",
         ),
         kind="low precision",
-        words=(r"de ?quant\w*( int8)?( rows?)?",),
+        words=(r"de ?quant\w*( int ?8)?( rows?)?",),
         formulas=(r"\(q\.to\(scale\.dtype\)-zero",),
-        against=(r"gemm", r"mat ?mul", r"int4", r"w4a16"),
+        against=(r"gemm", r"mat ?mul", r"int ?4", r"w4a16", r"mx ?fp ?4", r"e2m1"),
         vocabulary=frozenset(
             {
                 "dequantize",

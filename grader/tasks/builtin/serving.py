@@ -174,8 +174,8 @@ ENTRIES = (
         words=(r"(fused )?moe( (gemm|mat ?mul|experts?|mlp|forward|layer))?", r"group(ed)? (gemm|mat ?mul)", r"(mixture of )?experts? (gemm|mat ?mul)"),
         usual=(r"gemm", r"mat ?mul"),
         formulas=(r"index_add_\(0,token,weights\[token,place,None\]", r"torch\.where\(experts==\w+\)"),
-        against=(r"gating", r"router", r"top ?k", r"fp8", r"int4", r"align"),
-        vocabulary=frozenset({"moe", "fused", "grouped", "group", "gemm", "matmul", "expert", "experts", "routed", "token", "tokens", "mixture"}),
+        against=(r"gating", r"router", r"top ?k", r"fp8", r"int ?4", r"align"),
+        vocabulary=frozenset({"moe", "fused", "grouped", "group", "gemm", "matmul", "expert", "experts", "routed", "token", "tokens", "mixture", "scatter", "align", "sorted"}),
     ),
     Entry(
         task=builtin(
