@@ -131,7 +131,7 @@ def _too_few_programs(source: Source, context: Context, proof: Proof) -> triton.
     return every[-1] if even and all(even) else None
 
 
-def _programs(context: Context, workload: str, kernel: str) -> int:
+def _programs(context: Context, workload: str | None, kernel: str) -> int:
     """Return how many programs the last launch of a kernel had on a workload; 0 where that isn't known."""
     runs = context.outcome.runs if context.outcome else ()
     launched = [o for run in runs if run.workload == workload for o in run.launches]
