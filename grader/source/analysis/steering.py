@@ -105,6 +105,35 @@ def steering(source: Source, place: Place) -> tuple[Steering, ...]:
     return ()
 
 
+def python_index_made(source: Source, place: Place, walk: Walk) -> Place | None:
+    """Return the nearest definition before a line of a Triton kernel that says where its elements begin."""
+    functions = [
+        n for n in ast.walk(source.python or ast.Module()) if isinstance(n, ast.FunctionDef)
+    ]
+    inside = [n for n in functions if n.lineno <= place.line <= (n.end_lineno or 0)]
+    if not inside or not walk:
+        return None
+    every = list(ast.walk(inside[-1]))
+    loops = [n for n in every if isinstance(n, ast.For) and n.lineno < place.line]
+    moved = {_text(n.target) for n in loops if place.line <= (n.end_lineno or 0)}
+    names = {n.id for n in every if isinstance(n, ast.Name) and n.lineno == place.line}
+    before = [n for n in every if isinstance(n, ast.Assign) and n.lineno < place.line]
+    for node in sorted(before, key=lambda one: -one.lineno):
+        parts = list(ast.walk(node.value))
+        used = {n.id for n in parts if isinstance(n, ast.Name)}
+        if _text(node.targets[0]) not in names:
+            continue
+        names |= used
+        computes = any(isinstance(n, ast.BinOp) and not isinstance(n.op, ast.Add) for n in parts)
+        if computes and (walk == "moved" or not used & moved):
+            return source.place(node)
+    return None
+
+
+def _text(node: ast.expr) -> str:
+    return node.id if isinstance(node, ast.Name) else ""
+
+
 def python_loop(source: Source, place: Place, *, outermost: bool) -> Place | None:
     """Return the head of a loop around a line of a Triton kernel."""
     loops = [
