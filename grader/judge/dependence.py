@@ -103,8 +103,8 @@ def _missing(
     by = reader(told, found)
     read = end is not None or read_there(told, found, by)
     text = (
-        f"element {list(found.asked.index)} of the result misses {_of(missing, found)} that it "
-        f"depends on: {in_words(extents(missing, tensor.shape)) or 'all of it'}"
+        f"element {list(found.asked.index)} of the result misses "
+        f"{in_words(extents(missing, tensor.shape)) or 'all'} of {tensor.role} ({_of(missing, found)})"
     )
     swapped = (
         found.origin is not None
@@ -184,12 +184,8 @@ def _missing_through(found: Difference, place: Place, workload: str) -> Evidence
 def _of(some: Flat, found: Difference) -> str:
     count = len(found.needs)
     if len(some) == count:
-        return (
-            f"all {count} elements of {found.tensor.role}"
-            if count > 1
-            else f"the one element of {found.tensor.role}"
-        )
-    return f"{len(some)} of the {count} elements of {found.tensor.role}"
+        return f"all {count} elements that it depends on" if count > 1 else "what it depends on"
+    return f"{len(some)} of the {count} elements that it depends on"
 
 
 def _lost_part(found: Difference, end: Lost, workload: str) -> Evidence:

@@ -107,9 +107,8 @@ def steering(source: Source, place: Place) -> tuple[Steering, ...]:
 
 def python_index_made(source: Source, place: Place, walk: Walk) -> Place | None:
     """Return the nearest definition before a line of a Triton kernel that says where its elements begin."""
-    functions = [
-        n for n in ast.walk(source.python or ast.Module()) if isinstance(n, ast.FunctionDef)
-    ]
+    whole = ast.walk(source.python) if source.python is not None else ()
+    functions = [n for n in whole if isinstance(n, ast.FunctionDef)]
     inside = [n for n in functions if n.lineno <= place.line <= (n.end_lineno or 0)]
     if not inside or not walk:
         return None
@@ -124,7 +123,7 @@ def python_index_made(source: Source, place: Place, walk: Walk) -> Place | None:
         if _text(node.targets[0]) not in names:
             continue
         names |= used
-        computes = any(isinstance(n, ast.BinOp) and not isinstance(n.op, ast.Add) for n in parts)
+        computes = any(isinstance(n, (ast.Mult, ast.FloorDiv, ast.Mod, ast.Sub)) for n in parts)
         if computes and (walk == "moved" or not used & moved):
             return source.place(node)
     return None
@@ -206,7 +205,8 @@ def _definitions(function: Node) -> Iterator[tuple[str, Node]]:
     """Yield the names that a function gives values to, with where."""
     for node in descendants(function, "init_declarator", "assignment_expression"):
         target = node.child_by_field_name("declarator") or node.child_by_field_name("left")
-        yield next(_identifiers(target), ""), node
+        if target is not None and target.type in {"identifier", "pointer_declarator"}:
+            yield next(_identifiers(target), ""), node
 
 
 def _value(node: Node) -> Node | None:
