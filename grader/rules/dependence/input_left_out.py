@@ -78,7 +78,10 @@ def _said(
     if cause is None:
         return f"line {line} reads {tensor}, and does not come by them", item.place, ()
     what = "loop" if cause.is_loop else "condition"
-    if cause.is_loop and (cut := cause.quotient) is not None:
+    cut = cause.quotient if cause.is_loop else None
+    if cut is not None and not (
+        cut[2].isdigit() and gap.count >= int(cut[2])
+    ):  # a remainder is less
         node, left, right = cut
         rounded = f"({left} + {right} - 1) / {right}"
         edit = replace_node(cause.unit, node, rounded)
