@@ -33,7 +33,7 @@ MISTAKES: dict[str, dict[str, tuple[str, str]]] = {
         "another bias": ("- 127.0f", "- 128.0f"),
     },
     "nms": {
-        "a box drops itself": ("threadIdx.x + 1 : 0", "threadIdx.x : 0"),
+        "boxes that are far": ("block_boxes[j]) > thr", "block_boxes[j]) < thr"),
         "places instead of boxes": ("keep[order[i]] = true", "keep[i] = true"),
     },
     "paged_attention": {
