@@ -95,6 +95,8 @@ class Options(Record):
     """Measure time where there is a GPU."""
     torch_compile: bool = True
     """Measure torch.compile's time as well, once a task."""
+    exact: bool = False
+    """On the simulator, compare with the reference in exact arithmetic too: equal but for rounding, or not shown to be."""
     profile: bool = False
     """On a GPU, count what the kernels of a correct program move, with Nsight Compute."""
 

@@ -31,15 +31,18 @@ def main() -> None:
     parser.add_argument("--half", type=int, choices=(1, 2, 3), required=True)
     parser.add_argument("--only", default="")
     parser.add_argument("--repair", action="store_true")
+    parser.add_argument("--every", type=int, default=1, help="take every Nth program")
+    parser.add_argument("--start", type=int, default=0, help="begin with this one")
     parser.add_argument("--cache", type=Path, default=Path("/tmp/causes"))
     asked = parser.parse_args()
     options = Options(device="sim", repair=asked.repair, seed=7)
     grading = open_context(options, Store(asked.cache), 7)
     rows = []
-    for program in sorted(wrong_programs(), key=lambda one: one.order):
-        if program.half == asked.half and asked.only in program.name:
-            rows.append(_graded(grading, program, asked.cache))
-            print(json.dumps(rows[-1]), flush=True)
+    of_half = (one for one in wrong_programs() if one.half == asked.half and asked.only in one.name)
+    programs = sorted(of_half, key=lambda one: one.order)
+    for program in programs[asked.start :: asked.every]:
+        rows.append(_graded(grading, program, asked.cache))
+        print(json.dumps(rows[-1]), flush=True)
     wrong = [row for row in rows if row["status"] in {"incorrect", "unsound"}]
     explained = [row for row in wrong if row["near"]]
     vague = [row for row in wrong if row["rules"] == ["NUM001"]]

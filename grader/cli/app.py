@@ -50,6 +50,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Most used": ("task", "dtype", "tasks", "device", "out", "jobs", "only"),
     "What counts": ("backward", "policy", "shapes", "seed", "select", "ignore", "fail_on"),
     "Fixes": ("repair", "repair_tries", "llm"),
+    "On the simulator": ("exact",),
     "On a GPU": ("timing", "torch_compile", "profile", "sanitize"),
     "Limits": (
         "build_seconds",

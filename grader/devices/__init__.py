@@ -6,6 +6,7 @@ from grader.devices.base import Device, Readiness, RunResult, Sanitized
 from grader.devices.capabilities import (
     CallBuilder,
     DryRunner,
+    ExactDevice,
     IdleRunner,
     Sanitizer,
     Timer,
@@ -22,6 +23,7 @@ __all__ = [
     "Device",
     "DeviceEntry",
     "DryRunner",
+    "ExactDevice",
     "IdleRunner",
     "Readiness",
     "RunResult",

@@ -9,7 +9,7 @@ from grader.devices.base import Device, RunResult, Sanitized, Traced
 from grader.devices.timed import Timed
 from grader.execution.full_size_part import FullSizePart
 from grader.judge import References
-from grader.records import Build, Evaluation, Evidence, Run, Submission, Task, Workload
+from grader.records import Build, Evaluation, Evidence, Exact, Run, Submission, Task, Workload
 
 
 @runtime_checkable
@@ -58,6 +58,26 @@ class Sanitizer(Protocol):
 
         Raises:
             GraderError: something of ours failed.
+
+        """
+
+
+@runtime_checkable
+class ExactDevice(Protocol):
+    """A device that can run a program, and its task's reference, in an exact algebra."""
+
+    def exactly(
+        self,
+        submission: Submission,
+        build: Build,
+        task: Task,
+        references: References,
+        workload: Workload,
+    ) -> Exact:
+        """Say whether their results are equal but for rounding.
+
+        Raises:
+            GraderError: the device can't be used any more.
 
         """
 

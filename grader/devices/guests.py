@@ -121,6 +121,10 @@ class GuestDevice(ABC):
         stock = self.options.build == "stock"
         return self._build(submission, init, "stock" if stock else "draft")
 
+    def exact_build(self, submission: Submission, init: tuple[JsonValue, ...] | None) -> Build:
+        """Compile a submission with its math functions under their names, for exact arithmetic."""
+        return self._build(submission, init, "exact")
+
     def _build(
         self, submission: Submission, init: tuple[JsonValue, ...] | None, mode: building.Mode
     ) -> Build:

@@ -46,6 +46,11 @@ def install(options: Mapping[str, Any]) -> None:
         _set(f"registers.{kernel}", count)
     seed(torch.initial_seed())
     _install_names(gpu, str(options.get("cuda_version", "13.0")))
+    if "exact" in options:
+        # Only then: it takes torch's decompositions, half a second.
+        from grader.guest.exact_mode import ExactRun
+
+        _state["exact run"] = ExactRun
     if options.get("triton"):
         # Where there is none, the import says so in the submission's own.
         with suppress(ImportError):
@@ -77,6 +82,7 @@ def _declare(runtime: Any, backend: Any) -> None:
         runtime.kgsim_provenance_touched,
         runtime.kgsim_provenance_origins,
         runtime.kgsim_provenance_lost,
+        runtime.kgsim_exact_unfollowed,
         backend.kgsim_torch_operators,
         backend.kgsim_torch_narrowed,
     ):
@@ -238,6 +244,23 @@ def tell_origins(
         _state["provenance"] = provenance.tell(_state["runtime"], _text, roles, outputs, asked)
 
 
+def exactly(key: int, known: Iterable[torch.Tensor]) -> Any:
+    """Return what follows a call in the exact algebra, the variables of which are these tensors."""
+    with unlogged():
+        run = _state["exact run"](_state["runtime"], key)
+        run.algebra.mark(known)
+    return run
+
+
+def exact_results(run: Any, leaves: Sequence[Any]) -> list[Any]:
+    """Return the residues of forward's results, and note for the report what was not followed."""
+    with unlogged():
+        found = run.algebra.results(leaves)
+        kernels = _text(_state["runtime"].kgsim_exact_unfollowed())
+        _state["exact"] = {"operators": sorted(run.unfollowed), "instructions": kernels}
+    return list(found)
+
+
 def end() -> None:
     """Note that forward's results have been copied: operators don't count any more."""
     _state["operators"] = _operators()
@@ -258,6 +281,7 @@ def report() -> dict[str, Any]:
     seen["narrowed"] = _narrowed()
     seen["unwritten"] = _state["unwritten"]
     seen["provenance"] = _state.pop("provenance", None)
+    seen["exact"] = _state.pop("exact", None)
     seen["autotuned"] = _state["autotuned"]()
     _state["unwritten"] = []
     _state["inputs"] = 0

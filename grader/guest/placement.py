@@ -69,6 +69,14 @@ class Placement:
     ) -> None:
         """Note for the report what these elements of the outputs came from, where that is known."""
 
+    def exactly(self, key: int, known: Iterable[torch.Tensor]) -> Any:  # noqa: ARG002 - the simulator's
+        """Return what follows a call in the exact algebra; None where nothing can."""
+        return None
+
+    def exact_results(self, algebra: Any, leaves: Sequence[Any]) -> list[Any]:  # noqa: ARG002
+        """Return the residues of forward's results in their place."""
+        return list(leaves)
+
     def taking(self) -> AbstractContextManager[None]:
         """Return what the values of what was returned are copied in."""
         return nullcontext()
@@ -197,6 +205,14 @@ class Simulator(Placement):
     ) -> None:
         """Note what the simulator kept of them."""
         self._face.tell_origins(roles, outputs, asked)
+
+    def exactly(self, key: int, known: Iterable[torch.Tensor]) -> Any:
+        """Make these tensors variables, and follow what is computed from them."""
+        return self._face.exactly(key, known)
+
+    def exact_results(self, algebra: Any, leaves: Sequence[Any]) -> list[Any]:
+        """Return the residues that the simulator kept."""
+        return list(self._face.exact_results(algebra, leaves))
 
     @contextmanager
     def taking(self) -> Iterator[None]:

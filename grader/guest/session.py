@@ -250,13 +250,15 @@ class Session:
             return plain_run.forward(caller, args, self._place)
         self._place.poison([tensor for _, tensor in given])
         logged = self._options.get("log_operators")
+        exact = self._exactly(model, given)
         change = self._options.get("altered", {}).get(name)
         drawing = DrawnInSingle() if self._job["double"] else nullcontext()
         with torch.no_grad(), altered(model, change), drawing:
-            with OperatorLog(operators) if logged else nullcontext():
+            with OperatorLog(operators) if logged else nullcontext(), exact or nullcontext():
                 result = self._called(name, model, caller, args)
             self._place.synchronize()
             structure, leaves = tensors.flatten(result)
+            leaves = self._place.exact_results(exact, leaves) if exact else leaves
             if tensors.kernels() != self._kernels:
                 raise RuntimeError("operators of torch by which results are read were replaced")
             self._place.check_outputs(leaves if part is None else [])
@@ -270,6 +272,14 @@ class Session:
         if self._job["role"] == "submission" and part is None:
             self._kept.add(name, leaves, captured)
         return structure, captured
+
+    def _exactly(self, model: Any, given: list[tuple[int, torch.Tensor]]) -> Any:
+        """Return what follows operators in the exact algebra, where that is asked for."""
+        key = self._options.get("exact")
+        if key is None:
+            return None
+        known = [tensor for _, tensor in given]
+        return self._place.exactly(key, [*known, *weights.tensors_of(model).values()])
 
     def _called(self, name: str, model: Any, caller: Caller, args: list[Any]) -> Any:
         asked = self._options.get("gradients", {}).get(name)

@@ -62,6 +62,7 @@ def assemble(
     repairs = (*filter(None, (outcome.repair,)), *reference.repairs)
     findings = _findings(outcome, submission, repairs)
     verdict = _for_kernelbench(sample, extraction, outcome.evaluation.verdict)
+    verdict = _for_want_of_a_task(prepared.choice, verdict)
     verdict = headline(verdict, findings, read_only=grading.options.device == "none")
     evaluation = outcome.evaluation.model_copy(
         update={
@@ -121,6 +122,15 @@ def _for_kernelbench(sample: Sample, extraction: Extraction, verdict: Verdict) -
         return verdict.model_copy(update={"kernelbench": False, "reasons": reasons})
     known = verdict.kernelbench if there.is_ours else None
     return verdict.model_copy(update={"kernelbench": known})
+
+
+def _for_want_of_a_task(choice: TaskChoice, verdict: Verdict) -> Verdict:
+    """Return the verdict with why no task was found, and what helps."""
+    if verdict.status != "no_task" or not choice.reason:
+        return verdict
+    return judge.noted(
+        verdict, (choice.reason, "`--task NAME`, or `task` in its record, names one")
+    )
 
 
 def _notes(prepared: Prepared, outcome: Outcome) -> tuple[str, ...]:

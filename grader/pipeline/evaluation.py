@@ -11,6 +11,7 @@ from grader.pipeline.budget import Budget
 from grader.pipeline.building import build_on
 from grader.pipeline.clock import Clock
 from grader.pipeline.context import GradingContext, described, known
+from grader.pipeline.exactness import exactness
 from grader.pipeline.own_share import own_share
 from grader.pipeline.soundness_check import checked_beside
 from grader.pipeline.trial import Seen, Trial
@@ -19,6 +20,7 @@ from grader.records import (
     Build,
     Evaluation,
     Evidence,
+    Exact,
     Run,
     Submission,
     Task,
@@ -90,11 +92,24 @@ def _evaluate(
     if task is not None:
         share = own_share(grading, task, evaluation)
         evaluation = evaluation.model_copy(update={"own_share": share})
+        if closely:
+            with clock.stage("exact"):
+                evaluation = _exactly(evaluation, exactness(grading, submission, task, evaluation))
+            evaluation = evaluation.model_copy(update={"seconds": clock.seconds})
     if device is None or build is None or task is None or not seen.runs or not closely:
         return evaluation
     if not isinstance(device, Sanitizer):
         return evaluation
     return _sanitized(grading, device, submission, task, known(grading, task), evaluation)
+
+
+def _exactly(evaluation: Evaluation, exact: Exact | None) -> Evaluation:
+    """Add what exact arithmetic says, and its sentence to the verdict's reasons."""
+    if exact is None:
+        return evaluation
+    reasons = (*evaluation.verdict.reasons, *filter(None, [exact.sentence]))
+    verdict = evaluation.verdict.model_copy(update={"reasons": reasons})
+    return evaluation.model_copy(update={"exact": exact, "verdict": verdict})
 
 
 def _sanitized(

@@ -40,6 +40,7 @@ from grader.records.evidence import (
     WrongRegion,
     WrongValues,
 )
+from grader.records.exact import Algebraic, Exact
 from grader.records.finding import (
     AccessShape,
     Confidence,
@@ -110,6 +111,7 @@ __all__ = [
     "SCHEMA",
     "AccessShape",
     "Actor",
+    "Algebraic",
     "AppliedFix",
     "Assessment",
     "Autotuned",
@@ -135,6 +137,7 @@ __all__ = [
     "Evaluation",
     "Evidence",
     "EvidenceKind",
+    "Exact",
     "Extent",
     "Extraction",
     "Finding",

@@ -7,6 +7,7 @@ from typing import Literal, Self
 from pydantic import model_validator
 
 from grader.records.base import JsonValue, Name, Record
+from grader.records.exact import Exact
 from grader.records.finding import Evidence, Finding
 from grader.records.run import Build, Comparison, KernelProfile, Run, Timing, Work
 
@@ -86,6 +87,8 @@ class Evaluation(Record):
     """What it does beside the values of one call: to its inputs, its earlier results, and when it is
     called again in another order."""
     verdict: Verdict
+    exact: Exact | None = None
+    """Where it was asked for (`--exact`), and the values came out right or wrong."""
     own_share: float | None = None
     """Share of the work that its own kernels did; None for what isn't right, and where it can't be told."""
     seconds: dict[str, float] = {}

@@ -35,10 +35,16 @@ def _every(review: Review) -> Iterator[Fact]:
     yield Fact("other sizes", _word(verdict.general))
     yield Fact("honest", _word(verdict.honest))
     yield Fact("speed-up", f"{verdict.speedup:.2f}x" if verdict.speedup is not None else "")
+    yield Fact("exact arithmetic", _algebraic(review))
     yield Fact("errors", str(levels["error"] or ""))
     yield Fact("warnings", str(levels["warning"] or ""))
     yield Fact("fix", "passes" if kinds - {"reference"} else "")
     yield Fact("reference kernel", "passes" if "reference" in kinds else "")
+
+
+def _algebraic(review: Review) -> str:
+    exact = review.evaluation.exact
+    return exact.algebraic if exact and exact.sentence else ""
 
 
 def _word(value: bool | None) -> str:

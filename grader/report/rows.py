@@ -12,6 +12,7 @@ from pydantic import Field
 
 from grader.records import (
     SCHEMA,
+    Algebraic,
     Confidence,
     DeviceName,
     Evaluation,
@@ -137,6 +138,9 @@ class Row(Record):
     """What KernelBench's own tolerance would have said."""
     seen_at: SeenAt | None = None
     """The largest size at which values were compared: the task's own in full, or in some blocks, or smaller ones."""
+    algebraic: Algebraic | None = None
+    """Beside the reference in exact arithmetic, where that was asked for (`--exact`): `equal` but for rounding, or
+    `not shown`, which is no proof of an error."""
     speedup: float | None
     """Over eager PyTorch, measured on a GPU; None without a measurement."""
     speedup_interval: list[float] | None
@@ -185,6 +189,7 @@ def row(review: Review, key: str = "") -> dict[str, JsonValue]:
         honest=verdict.honest,
         kernelbench_correct=verdict.kernelbench,
         seen_at=verdict.seen_at,
+        algebraic=review.evaluation.exact.algebraic if review.evaluation.exact else None,
         speedup=verdict.speedup,
         speedup_interval=_interval(verdict.speedup_low, verdict.speedup_high),
         findings=[_finding(finding) for finding in review.findings],

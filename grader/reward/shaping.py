@@ -176,10 +176,18 @@ def _signals(evaluation: Evaluation) -> dict[str, float]:
         "sound": float(status == "correct") if right else None,
         "honest": 0.0 if status in CHEATS else 1.0 if right else None,
         "own": evaluation.own_share,
+        "algebraic": _shown_equal(evaluation),
         "general": float(verdict.general) if verdict.general is not None else None,
         "speedup": verdict.speedup_low,
     }
     return {name: value for name, value in seen.items() if value is not None}
+
+
+def _shown_equal(evaluation: Evaluation) -> float | None:
+    """Return 1 for what exact arithmetic shows equal to the reference; 0 is no proof of an error."""
+    exact = evaluation.exact
+    known = exact is not None and exact.algebraic != "not applicable"
+    return float(exact.algebraic == "equal") if exact and known else None
 
 
 def _share_right(evaluation: Evaluation) -> float:

@@ -44,13 +44,14 @@ _ONCE_A_CALL = ("-O1",)
 PARTS = (
     Part("directed", ("ops_directed",), ("-O3", "-frounding-math")),
     Part("integers", ("ops_integer", "ops_bit")),
-    Part("floats", ("ops_float", "ops_convert", "ops_packed", "elements")),
+    Part("floats", ("ops_float", "ops_convert", "ops_packed", "ops_math", "elements")),
     Part("halves", ("ops_half", "atomic", "matrix*")),
     Part("cublas", ("cublas*",)),
     Part("missing", ("cudart_missing",), _ONCE_A_CALL),  # declares NVIDIA's functions its own way
     Part("runtime", ("cudart_*", "alloc"), _ONCE_A_CALL),
     Part("programs", ("link*", "unset*", "blob*", "report"), _ONCE_A_CALL),
     Part("accesses", ("access", "checks", "calls", "warp_ops")),
+    Part("exact", ("exact*",)),
     Part("races", ("races",)),
     Part("regions", ("global_races", "region*", "residents", "footprint", "bind*")),
     Part("interpreter", ("*",)),

@@ -112,9 +112,12 @@ def named(name: str, tasks_dir: Path | None) -> Task:
     found = _exactly(name, tasks_dir) or _by_alias(name)
     if found is not None:
         return found
+    raise UsageError(f"there is no task called {name!r}", _nearest(name))
+
+
+def _nearest(name: str) -> str:
     near = difflib.get_close_matches(name, builtin_tasks(), n=3)
-    hint = f"did you mean {', '.join(near)}?" if near else "`tasks` lists the built-in ones"
-    raise UsageError(f"there is no task called {name!r}", hint)
+    return f"did you mean {', '.join(near)}?" if near else "`tasks` lists the built-in ones"
 
 
 def _exactly(name: str, tasks_dir: Path | None) -> Task | None:
@@ -125,8 +128,9 @@ def _exactly(name: str, tasks_dir: Path | None) -> Task | None:
         plain = _exactly(name.removesuffix(SUFFIX), None)
         return with_backward(plain) if plain else None
     split = split_name(name)
-    if split and split[0] in builtin_tasks():
-        return in_precision(builtin_tasks()[split[0]], split[1])
+    plain = _exactly(split[0], None) if split else None
+    if split and plain:
+        return in_precision(plain, split[1])
     path = problem.find_by_name(tasks_dir, name) if tasks_dir else None
     return problem.load(path) if path is not None else None
 
@@ -246,6 +250,8 @@ def _by_inference(sample: Sample, extraction: Extraction, tasks_dir: Path | None
     found = infer_from(clues)
     if found.best is None or found.confidence < ENOUGH:
         why = f"too uncertain: {found.reason}" if found.best else found.reason
+        if sample.task_hint:
+            why = f"it asks for {sample.task_hint!r}, which is no task ({_nearest(sample.task_hint)}); {why}"
         return TaskChoice(task=None, how="none", reason=why, confidence=found.confidence)
     entry = found.best.entry
     task = _own_problem(entry, tasks_dir) or fitted(entry.task, clues.sizes)

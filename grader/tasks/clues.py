@@ -74,7 +74,7 @@ def gather(sample: Sample, extraction: Extraction) -> Clues:
     before = "\n".join([sample.prompt or "", *_prose(extraction, before=True)])
     constructor = source.method(ENTRY_CLASS, "__init__")
     return Clues(
-        names=words_of(" . ".join(_names(source))),
+        names=words_of(" . ".join((sample.task_hint or "", *_names(source)))),
         comments=words_of("\n".join(_comments(source))),
         documented=words_of("\n".join(_docstrings(source))),
         before=words_of(before),

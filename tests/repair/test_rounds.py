@@ -8,7 +8,10 @@ from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any, cast
 
+import numpy as np
+
 from grader.diagnose import Program
+from grader.judge import References
 from grader.records import Build, Evaluation, Role, Submission, Verdict, Workload
 from grader.repair.candidates import Screen, guess
 from grader.repair.candidates.rounds import FIRST, PATIENCE, ROUND
@@ -149,3 +152,11 @@ def test_waiting_for_a_gpu_spends_nothing_of_the_allowance() -> None:
     assert allowance.until == 0.0
     allowance.excuse(1e12)
     assert not allowance.spent
+
+
+def test_sizes_that_decide_are_searched_on_before_smaller_ones_that_don_t() -> None:
+    large, small = np.zeros((64, 64)), np.zeros((3, 3))
+    judged = (workload("small", "general"), workload("large", "nominal"))
+    references = References("t", 1, inputs={"small": (small,), "large": (large,)})
+    screen = Screen(cast("Any", None), cast("Any", SimpleNamespace(judged=judged)), references)
+    assert [one.name for one in screen.suspects(program().evaluation)] == ["large", "small"]

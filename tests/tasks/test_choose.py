@@ -228,3 +228,15 @@ def test_the_users_own_file_of_an_inferred_problem_is_taken(folder):
     (folder / "level1" / "39_L2Norm_.py").rename(folder / "level1" / "39_Else.py")
     assert chosen(tasks_dir=folder).task.name == "l2-norm"
     assert chosen(tasks_dir=folder, drafts=False).task.name == "l2-norm"
+
+
+def test_a_name_that_is_no_task_counts_as_a_word_and_is_said():
+    bare = CODE.replace("l2_norm", "kernel_of_mine")
+    found = chosen(code=bare, task_hint="sofmax")
+    assert found.task is None
+    assert "it asks for 'sofmax', which is no task (did you mean softmax" in found.reason
+    loss = CODE.replace("l2_norm", "loss").replace(
+        "forward(self, x)", "forward(self, predictions, targets)"
+    )
+    assert chosen(code=loss).task is None
+    assert chosen(code=loss, task_hint="cross-entropy").task.name == "cross-entropy-loss"

@@ -13,13 +13,24 @@ from grader.devices.base import Readiness, RunResult, Traced
 from grader.devices.guests import GuestDevice
 from grader.devices.outcome import run_of
 from grader.devices.sim.dry_run import dry_run, launched
+from grader.devices.sim.exact import exactly
 from grader.devices.sim.first_block import full_size
 from grader.devices.sim.first_rows import first_rows
 from grader.devices.sim.provenance import trace
 from grader.errors import GraderError
 from grader.execution.full_size_part import FullSizePart
 from grader.judge import Group, References
-from grader.records import Build, Evidence, JsonValue, Run, Submission, Task, Workload, digest
+from grader.records import (
+    Build,
+    Evidence,
+    Exact,
+    JsonValue,
+    Run,
+    Submission,
+    Task,
+    Workload,
+    digest,
+)
 from grader.sandbox import Form, GuestJob, GuestReply, GuestResult
 from grader.simulator.gpus import Gpu, gpu
 from grader.source import Source
@@ -112,6 +123,17 @@ class Simulator(GuestDevice):
     ) -> Traced:
         """Run one workload and keep where its values come from."""
         return trace(self, submission, build, task, references, workload, asked)
+
+    def exactly(
+        self,
+        submission: Submission,
+        build: Build,
+        task: Task,
+        references: References,
+        workload: Workload,
+    ) -> Exact:
+        """Compare a program with its reference in exact arithmetic."""
+        return exactly(self, submission, build, task, references, workload)
 
     def launched_at_full_size(
         self, submission: Submission, build: Build, task: Task, seed: int

@@ -63,10 +63,13 @@ class Screen:
         return self.task.reference
 
     def suspects(self, evaluation: Evaluation) -> tuple[Workload, ...]:
-        """Return the workloads that went wrong, the ones with the fewest elements first."""
+        """Return the workloads that went wrong: those that decide before others, the ones with the fewest elements first.
+
+        What goes wrong at other sizes alone may have another cause, which no change that is right for the task removes.
+        """
         right = {item.workload for item in evaluation.comparisons if item.equal}
         wrong = [w for w in self.task.judged if w.name not in right]
-        return tuple(sorted(wrong, key=self.size))
+        return tuple(sorted(wrong, key=lambda w: (w.role == "general", self.size(w))))
 
     def size(self, workload: Workload) -> int:
         """Return how many input elements a workload has."""

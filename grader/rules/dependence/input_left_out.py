@@ -11,7 +11,7 @@ from grader.records.observed import beside, differences, touched
 from grader.rules.rule import Example, Rule
 from grader.source.analysis.launched_from import launch_place
 from grader.source.analysis.on_the_way import line_place
-from grader.source.analysis.steering import Steering, around, bound_made, steering
+from grader.source.analysis.steering import Steering, around, bound_made, python_loop, steering
 from grader.source.code_edits import fix, replace_node
 
 if TYPE_CHECKING:
@@ -70,6 +70,11 @@ def _said(
     if launch is not None and not (cause and cause.is_loop) and _every_thread(context, line):
         said = f"each thread reaches line {line} once, and there are too few threads"
         return said, launch, ()
+    tail = isinstance(item.details, Dependence) and any(map(_tail, item.details.extents))
+    loop = python_loop(source, item.place, outermost=tail) if item.place and not cause else None
+    if loop is not None:
+        said = f"line {line} reads the input, and the loop of line {loop.line} does not let it come by them"
+        return said, loop, ()
     if cause is None:
         return f"line {line} reads the input, and does not come by them", item.place, ()
     what = "loop" if cause.is_loop else "condition"

@@ -2,7 +2,7 @@
 #include "access.hpp"
 
 #include "link.hpp"
-#include "provenance.hpp"
+#include "watcher.hpp"
 
 namespace kgsim {
 
@@ -246,7 +246,7 @@ void run_store(Ctx& c, const Insn& i) {
 }
 
 void store_elements(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, const u32* values, u32 from) {
-    if (c.provenance) c.provenance->stored(c, i, a, bytes, from);
+    if (c.watcher) c.watcher->stored(c, i, a, bytes, from);
     by_space(c, i, a, [&](Space space) {
         Addresses part = a;
         settle(c, part);

@@ -28,7 +28,9 @@ u32 add_half(u64 a, u64 b, bool bf) {
 }
 template <class T> T least(T a, T b, bool low) { return (a < b) == low ? a : b; }
 
-u64 combine(int op, int type, u64 old, u64 value, u64 swap) {
+}  // namespace
+
+u64 atomic_combine(int op, int type, u64 old, u64 value, u64 swap) {
     const u32 a = u32(old), b = u32(value);
     switch (op) {
         case atomic_exch: return value;
@@ -66,10 +68,12 @@ u64 combine(int op, int type, u64 old, u64 value, u64 swap) {
     }
 }
 
+namespace {
+
 template <class T> u64 update(u8* p, int op, int type, u64 value, u64 swap, bool& changed) {
     T* at = reinterpret_cast<T*>(p);
     T old = __atomic_load_n(at, __ATOMIC_RELAXED), fresh;
-    do fresh = T(combine(op, type, old, T(value), T(swap)));
+    do fresh = T(atomic_combine(op, type, old, T(value), T(swap)));
     while (!__atomic_compare_exchange_n(at, &old, fresh, true, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED));
     changed = old != fresh;
     return old;

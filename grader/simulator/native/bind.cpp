@@ -6,6 +6,7 @@ namespace kgsim {
 
 void add_directed_ops(OpTable& table);
 void add_packed_ops(OpTable& table);
+void add_math_ops(OpTable& table);
 
 const OpTable& op_table() {
     static const OpTable table = [] {
@@ -16,6 +17,7 @@ const OpTable& op_table() {
         add_directed_ops(t);
         add_half_ops(t);
         add_packed_ops(t);
+        add_math_ops(t);
         return t;
     }();
     return table;

@@ -3,7 +3,7 @@
 #include <sys/mman.h>
 
 #include "access.hpp"
-#include "provenance.hpp"
+#include "watcher.hpp"
 #include "run.hpp"
 
 namespace kgsim {
@@ -43,8 +43,8 @@ void Runner::prepare(u64 number) {
     b.threads = u32(launch_.block.product());
     b.exited = 0;
     clear_shared();
-    c_.provenance = launch_.options.provenance ? &provenance() : nullptr;
-    if (c_.provenance) c_.provenance->begin_block(b);
+    c_.watcher = watcher_of(launch_.options);
+    if (c_.watcher) c_.watcher->begin_block(b);
     b.full_epoch = ++b.epoch;
     const u32 warps = (b.threads + warp_lanes - 1) / warp_lanes;
     const bool fresh = b.warps.size() != warps;  // a Block serves blocks of one launch only
@@ -115,10 +115,7 @@ void Runner::set_up(Warp& w, u32 index, bool fresh) {
     }
     w.poisoned = false;
     if (c_.uninit) unset(w);
-    if (c_.provenance) {
-        w.labels.assign(size_t(code_.slots + 2) * warp_lanes, 0);
-        w.pred_labels.assign(size_t(code_.preds + 1) * warp_lanes, 0);
-    }
+    if (c_.watcher) c_.watcher->begin_warp(w, code_);
     std::fill(std::begin(w.pc), std::end(w.pc), code_.entry);
     std::fill(std::begin(w.fence_epoch), std::end(w.fence_epoch), 0u);
     std::fill(std::begin(w.sync_epoch), std::end(w.sync_epoch), u16(0));

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "code.hpp"
+#include "exact_field.hpp"
 
 namespace kgsim {
 
@@ -47,6 +48,8 @@ struct Warp {
     std::vector<u32> registers, predicates, poison, poison_origin, pred_poison, pred_origin;
     u32* reg = nullptr;           // registers, aligned
     std::vector<u32> labels, pred_labels;  // of each register and lane: where its value comes from (provenance.hpp)
+    std::vector<Residues> elements;  // of each register's two halves and each lane, where `held` has a bit (exact.hpp)
+    std::vector<u32> held;
     std::vector<Frame> frames[warp_lanes];
     std::vector<u32> saved[warp_lanes];
     u32 released = 0;             // lanes past their block barrier, about to take its result
@@ -93,6 +96,8 @@ struct Block {
     std::vector<u8> shared_store, shared_init;
     std::vector<u32> shared_origin;
     std::unordered_map<u64, u32> local_origin;  // of unwritten values that were put into local memory
+    std::vector<Residues> shared_elements;  // of each two bytes (exact.hpp)
+    std::unordered_map<u64, Residues> local_elements;
     Cells cells;
     u8* shared = nullptr;
     u32 window = 0;        // bytes of the shared window

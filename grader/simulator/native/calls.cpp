@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "link.hpp"
-#include "provenance.hpp"
 #include "run.hpp"
+#include "watcher.hpp"
 
 namespace kgsim {
 namespace {
@@ -73,11 +73,11 @@ void Runner::call_function(Warp& w, const CallSite& site, u32 number, u32 functi
             const u32 n = std::min(site.arguments[k].size, callee.parameters[k].size);
             std::memcpy(from + sp + callee.parameters[k].frame, from + w.sp[l] + site.arguments[k].frame, n);
             std::memcpy(init + sp + callee.parameters[k].frame, init + w.sp[l] + site.arguments[k].frame, n);
-            if (c_.provenance) c_.provenance->passed(u64(from) + sp + callee.parameters[k].frame, u64(from) + w.sp[l] + site.arguments[k].frame, n);
+            if (c_.watcher) c_.watcher->passed(block_, u64(from) + sp + callee.parameters[k].frame, u64(from) + w.sp[l] + site.arguments[k].frame, n);
         }
         Frame f{next, caller_index, number, 0};
         if (caller.recursive) {
-            if (c_.provenance) c_.provenance->give_up("recursive calls");
+            if (c_.watcher) c_.watcher->give_up("recursive calls");
             const size_t before = w.saved[l].size();
             for (auto [slot, words] : caller.places) {
                 const u32* at = w.reg + size_t(slot) * warp_lanes + size_t(l) * words;
@@ -109,7 +109,7 @@ void Runner::ret(Warp& w, u32 lanes) {
             const u32 n = std::min(site.results[k].size, callee.returns[k].size);
             std::memcpy(stack + sp + site.results[k].frame, stack + w.sp[l] + callee.returns[k].frame, n);
             std::memcpy(init + sp + site.results[k].frame, init + w.sp[l] + callee.returns[k].frame, n);
-            if (c_.provenance) c_.provenance->passed(u64(stack) + sp + site.results[k].frame, u64(stack) + w.sp[l] + callee.returns[k].frame, n);
+            if (c_.watcher) c_.watcher->passed(block_, u64(stack) + sp + site.results[k].frame, u64(stack) + w.sp[l] + callee.returns[k].frame, n);
         }
         if (f.saved) {
             auto& saved = w.saved[l];

@@ -20,7 +20,7 @@ inline double thread_seconds() {
 }
 
 struct Blob;
-class Provenance;
+class Watcher;
 
 struct Launch {
     const Blob* module = nullptr;
@@ -72,7 +72,7 @@ struct Ctx {
     Launch* launch = nullptr;
     bool races = true, uninit = true, counting = true;
     bool shared_races = true;  // `races`, and shared memory is the author's own
-    Provenance* provenance = nullptr;  // in a run that asks where values come from
+    Watcher* watcher = nullptr;  // in a run that asks for one (watcher.hpp)
     Region* whole = nullptr;  // the region that the last checked access lies in with all lanes
     alignas(64) u32 m[warp_lanes];
 

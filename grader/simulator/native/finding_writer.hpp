@@ -109,45 +109,55 @@ private:
         return ": the index has wrapped around 32 bits; without that it would be byte " + number(u64(e.meant));
     }
 
+    // Whose source tells what a block does has no threads: there it is "program 3".
+    std::string spoken_actor(u32 t, u64 n) const {
+        const u32 x = u32(n % launch_.grid.x), y = u32(n / launch_.grid.x % launch_.grid.y), z = u32(n / launch_.grid.x / launch_.grid.y);
+        if (!code_.of_blocks) return spoken_thread(t) + " of block " + spoken(x, y, z);
+        return "program " + (launch_.grid.y * launch_.grid.z > 1 ? spoken(x, y, z) : number(u64(x)));
+    }
+    std::string spoken_other(const Event& e) const {
+        return code_.of_blocks && e.extent ? spoken_actor(e.other_thread, e.other_block) : spoken_thread(e.other_thread);
+    }
     std::string sentence(const Event& e, const Place&, const Place& there) const {
-        const std::string who = spoken_thread(e.thread), in = " of block " + spoken(e.block % launch_.grid.x, e.block / launch_.grid.x % launch_.grid.y, e.block / launch_.grid.x / launch_.grid.y);
+        const std::string in = " of block " + spoken(e.block % launch_.grid.x, e.block / launch_.grid.x % launch_.grid.y, e.block / launch_.grid.x / launch_.grid.y);
+        const std::string actor = spoken_actor(e.thread, e.block);
         static constexpr const char* verbs[] = {"reads", "writes", "updates"};
         const std::string verb = verbs[e.detail < 3 ? e.detail : 0];
         const std::string bytes = number(u64(e.width)) + " bytes ";
         switch (e.kind) {
             case Found::out_of_bounds:
-                if (e.region < 0) return who + in + " " + verb + " " + bytes + "at an address that belongs to no allocation";
-                return who + in + " " + verb + " " + bytes + outside(e.address, e.extent, e.width) + " of " + region_name(e) + " (" + number(u64(e.extent)) + " bytes)" + wrapped(e);
+                if (e.region < 0) return actor + " " + verb + " " + bytes + "at an address that belongs to no allocation";
+                return actor + " " + verb + " " + bytes + outside(e.address, e.extent, e.width) + " of " + region_name(e) + " (" + number(u64(e.extent)) + " bytes)" + wrapped(e);
             case Found::shared_oob:
-                return who + in + " " + verb + " " + bytes + outside(e.address, e.extent, e.width) + " of " + region_name(e) + " (" + number(u64(e.extent)) + " bytes)";
-            case Found::use_after_free: return who + in + " " + verb + " " + region_name(e) + " after it was freed";
-            case Found::misaligned: return who + in + " accesses " + bytes + "at an address that is not a multiple of " + number(u64(e.width));
-            case Found::local_oob: return who + in + " accesses local memory outside of its own stack (" + outside(e.address, e.extent, e.width) + ")";
-            case Found::uninit_shared: return who + in + " reads shared memory that no thread has written; the value " + becomes(e) + at_line(there);
-            case Found::uninit_global: return who + in + " reads global memory that nobody has written; the value " + becomes(e) + at_line(there);
-            case Found::uninit_local: return who + in + " reads a local variable before it is set; the value " + becomes(e) + at_line(there);
-            case Found::shuffle_absent: return who + in + " shuffles from a lane that does not take part; the value " + becomes(e) + at_line(there);
-            case Found::race: case Found::race_volatile: case Found::global_race: case Found::same_value_race: return race(e, who, in, there);
-            case Found::input_written: return who + in + " writes to the input " + region_name(e);
-            case Found::constant_written: return who + in + " writes to constant memory " + region_name(e);
+                return actor + " " + verb + " " + bytes + outside(e.address, e.extent, e.width) + " of " + region_name(e) + " (" + number(u64(e.extent)) + " bytes)";
+            case Found::use_after_free: return actor + " " + verb + " " + region_name(e) + " after it was freed";
+            case Found::misaligned: return actor + " accesses " + bytes + "at an address that is not a multiple of " + number(u64(e.width));
+            case Found::local_oob: return actor + " accesses local memory outside of its own stack (" + outside(e.address, e.extent, e.width) + ")";
+            case Found::uninit_shared: return actor + " reads shared memory that no thread has written; the value " + becomes(e) + at_line(there);
+            case Found::uninit_global: return actor + " reads global memory that nobody has written; the value " + becomes(e) + at_line(there);
+            case Found::uninit_local: return actor + " reads a local variable before it is set; the value " + becomes(e) + at_line(there);
+            case Found::shuffle_absent: return actor + " shuffles from a lane that does not take part; the value " + becomes(e) + at_line(there);
+            case Found::race: case Found::race_volatile: case Found::global_race: case Found::same_value_race: return race(e, actor, there);
+            case Found::input_written: return actor + " writes to the input " + region_name(e);
+            case Found::constant_written: return actor + " writes to constant memory " + region_name(e);
             case Found::barrier_divergence: return e.detail ? "threads of one warp" + in + " wait at this barrier while others of the warp go past it" + (there.line && there.line != 0 ? " and wait at line " + number(u64(there.line)) : "") : "threads of block" + in.substr(9) + " meet at different barriers" + (there.line ? ": the other is at line " + number(u64(there.line)) : "");
             case Found::barrier_exited: return number(u64(e.detail)) + " of " + number(u64(e.extent)) + " threads" + in + " have returned when the others wait at this barrier";
-            case Found::sync_exited: return who + in + " names a lane in its mask whose thread has returned";
-            case Found::sync_not_in_mask: return who + in + " executes a warp-wide operation whose mask does not name it";
+            case Found::sync_exited: return actor + " names a lane in its mask whose thread has returned";
+            case Found::sync_not_in_mask: return actor + " executes a warp-wide operation whose mask does not name it";
             case Found::deadlock: return number(u64(e.extent)) + (e.extent == 1 ? " thread" : " threads") + in + (e.extent == 1 ? " waits" : " wait") + (e.detail ? " at a block barrier that can't be complete" : " at a warp-wide operation for lanes that never come");
             case Found::grid_deadlock: return number(u64(e.extent)) + (e.extent == 1 ? " thread" : " threads") + " of " + number(u64(e.width)) + (e.width == 1 ? " block" : " blocks") + " stay here for ever: what they wait for would have to be written by a block that waits itself or can't begin";
             case Found::livelock: return "the threads" + in + " go on forever without changing anything";
-            case Found::assert_failed: return "an assertion fails in " + who + in;
-            case Found::trapped: return who + in + " executes a trap";
-            default: return "calls are nested too deeply for the stack in " + who + in;
+            case Found::assert_failed: return "an assertion fails in " + actor;
+            case Found::trapped: return actor + " executes a trap";
+            default: return "calls are nested too deeply for the stack in " + actor;
         }
     }
-    std::string race(const Event& e, const std::string& who, const std::string& in, const Place& there) const {
+    std::string race(const Event& e, const std::string& actor, const Place& there) const {
         static constexpr const char* verbs[] = {"reads what", "overwrites what", "overwrites what", "accesses without an atomic what", "updates atomically what"};
         static constexpr const char* before[] = {"wrote", "read", "wrote", "updated atomically", "accessed without an atomic"};
         const u32 d = e.detail < 5 ? e.detail : 0;
-        if (e.kind == Found::same_value_race) return who + in + " stores the value that " + spoken_thread(e.other_thread) + " has stored there" + at_line(there) + ", with no synchronisation between";
-        return who + in + " " + verbs[d] + " " + spoken_thread(e.other_thread) + " " + before[d] + at_line(there) + ", with no synchronisation between";
+        if (e.kind == Found::same_value_race) return actor + " stores the value that " + spoken_other(e) + " has stored there" + at_line(there) + ", with no synchronisation between";
+        return actor + " " + verbs[d] + " " + spoken_other(e) + " " + before[d] + at_line(there) + ", with no synchronisation between";
     }
     std::string details(const Event& e, const Place&) const {
         std::string d;

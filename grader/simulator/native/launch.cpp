@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "exact.hpp"
 #include "provenance.hpp"
 #include "report.hpp"
 #include "residents.hpp"
@@ -174,8 +175,9 @@ LaunchResult launch(const ProgramRef& program, const std::string& kernel, Dim3 g
 
     // Atomics on global memory tie blocks together: one thread keeps results the same from run to run.
     u64 threads = options.threads ? options.threads : std::thread::hardware_concurrency();
-    if (code->has_global_atomics || code->has_global_flags || options.provenance) threads = 1;
-    if (options.provenance) provenance().begin_launch(blob, *code, kernel);
+    Watcher* const watcher = watcher_of(options);
+    if (code->has_global_atomics || code->has_global_flags || watcher) threads = 1;
+    if (watcher) watcher->begin_launch(blob, *code, kernel);
     threads = std::clamp<u64>(threads, 1, std::min<u64>(grid.product(), 256));
     std::vector<Worker> workers(threads);
     std::vector<std::thread> pool;

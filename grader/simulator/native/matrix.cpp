@@ -3,7 +3,6 @@
 #include "matrix.hpp"
 
 namespace kgsim {
-namespace {
 
 double value_of(u32 word, u32 part, u32 type) {
     const u32 low = word >> 32 / per_register(type) * part;
@@ -19,6 +18,8 @@ double value_of(u32 word, u32 part, u32 type) {
         default: return as_f32(word);
     }
 }
+
+namespace {
 
 u32 whole_of(double v, bool clamped) {
     const i64 n = i64(v);  // exact: sums of bytes' products

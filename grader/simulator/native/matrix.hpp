@@ -55,6 +55,9 @@ inline Cell2 place(const Insn& i, const Parts& p, int which, u32 lane, u32 e) {
     return which == 1 ? Cell2{group + 8 * (r % 2), along + 4 * per * (r / 2)} : Cell2{along + 4 * per * r, group};
 }
 
+// The number that part `part` of a register's word holds.
+double value_of(u32 word, u32 part, u32 type);
+
 void run_mma(Ctx& c, const Insn& i);
 void run_load_matrix(Ctx& c, const Insn& i);
 void run_store_matrix(Ctx& c, const Insn& i);

@@ -1,6 +1,6 @@
 // Matrices between memory and registers: ldmatrix, stmatrix, wmma.load and wmma.store.
 #include "matrix.hpp"
-#include "provenance.hpp"
+#include "watcher.hpp"
 
 namespace kgsim {
 namespace {
@@ -9,7 +9,7 @@ namespace {
 u32 fetch(Ctx& c, const Insn& i, Addresses at, u32 bytes, u32* out) {
     u32 bad = 0;
     settle(c, at);
-    if (c.provenance) c.provenance->fetched(c, i, at, bytes);
+    if (c.watcher) c.watcher->fetched(c, i, at, bytes);
     by_space(c, i, at, [&](Space space) {
         Addresses part = at;
         settle(c, part);
@@ -40,7 +40,7 @@ u32 fetch(Ctx& c, const Insn& i, Addresses at, u32 bytes, u32* out) {
 void keep(Ctx& c, const Insn& i, u32 dst, const u32* values, u32 bad) {
     u32* d = c.dst<u32>(dst);
     for (u32 l = 0; l < warp_lanes; ++l) d[l] = c.m[l] ? values[l] : d[l];
-    if (c.provenance) c.provenance->kept(c, i, dst);
+    if (c.watcher) c.watcher->kept(c, i, dst);
     if (bad || c.warp->poisoned) c.set_poison(dst, bad, origin(i.space == Space::shared ? Poison::shared : Poison::global, i.id));
 }
 

@@ -81,9 +81,14 @@ void Provenance::copied(u64 to, u64 from, u64 size) {
     if (target) std::copy_n(source, std::min(known, last_->base + last_->bytes - to), target);
 }
 
-void Provenance::begin_block(const Block& block) {
+void Provenance::begin_block(Block& block) {
     shared_.assign(block.window + 8, 0);
     local_.clear();
+}
+
+void Provenance::begin_warp(Warp& w, const Code& code) {
+    w.labels.assign(size_t(code.slots + 2) * warp_lanes, 0);
+    w.pred_labels.assign(size_t(code.preds + 1) * warp_lanes, 0);
 }
 
 Label Provenance::node(u32 insn, NodeKind kind, u32 a, u32 b, u32 c) {
@@ -217,7 +222,7 @@ Label Provenance::handed_over(const Insn& i, Label label) {
     return label ? made : 0;
 }
 
-void Provenance::passed(u64 to, u64 from, u32 size) {
+void Provenance::passed(Block&, u64 to, u64 from, u32 size) {
     for (u32 k = 0; k < size; ++k) {
         const auto it = local_.find(from + k);
         if (it != local_.end()) local_[to + k] = it->second;
@@ -434,7 +439,7 @@ void Provenance::step(Ctx& c, const Insn& i) {
 }
 
 // What it computed or brought, in floats.
-void Provenance::computed(const Ctx& c, const Insn& i) {
+void Provenance::computed(Ctx& c, const Insn& i) {
     const bool brings = (i.run == run_load || i.run == run_atomic) && i.width == 4 && i.vec == 1;
     if (brings && i.run == run_atomic) return accumulated(c, i);
     if ((!brings && !computes_floats(i)) || i.klass == Class::fp16) return;

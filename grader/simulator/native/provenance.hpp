@@ -10,12 +10,13 @@
 #include <unordered_map>
 
 #include "access.hpp"
+#include "watcher.hpp"
 
 namespace kgsim {
 
 using Label = u32;  // 0: from no memory
 
-class Provenance {
+class Provenance final : public Watcher {
 public:
     static constexpr u32 most_nodes = 1 << 24;
     enum class NodeKind : u32 { step, leaf, constant };
@@ -37,24 +38,21 @@ public:
     struct Instruction { std::string kernel, file, frames, opcode; u32 line = 0; u8 width = 0, vec = 1; Class klass = Class::other; };
 
     void clear();
-    void begin_launch(const Blob& blob, const Code& code, const std::string& kernel);
-    void begin_block(const Block& block);
-    // Before an instruction is executed by the lanes of c.mask.
-    void step(Ctx& c, const Insn& i);
-    // After it: what it computed.
-    void computed(const Ctx& c, const Insn& i);
-    // A guarded instruction that the lanes of c.mask leave out: what it would have changed depends on the guard.
-    void left_out(Ctx& c, const Insn& i);
-    // What tensor-core instructions read and write, element by element: `kept` ends what a register was fetched from.
-    void fetched(const Ctx& c, const Insn& i, const Addresses& a, u32 bytes);
-    void kept(Ctx& c, const Insn& i, u32 op);
-    void stored(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, u32 op);
-    // A call's argument or result has been copied from one frame to another.
-    void passed(u64 to, u64 from, u32 size);
+    void begin_launch(const Blob& blob, const Code& code, const std::string& kernel) override;
+    void begin_block(Block& block) override;
+    void begin_warp(Warp& warp, const Code& code) override;
+    void step(Ctx& c, const Insn& i) override;
+    void computed(Ctx& c, const Insn& i) override;
+    // What it would have changed depends on the guard.
+    void left_out(Ctx& c, const Insn& i) override;
+    void passed(Block& block, u64 to, u64 from, u32 size) override;
+    void fetched(const Ctx& c, const Insn& i, const Addresses& a, u32 bytes) override;
+    void kept(Ctx& c, const Insn& i, u32 op) override;
+    void stored(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, u32 op) override;
     // The host has written this memory, or copied it: as far as kernels go it comes from nowhere, or from there.
     void forget(u64 address, u64 size);
     void copied(u64 to, u64 from, u64 size);
-    void give_up(const char* why) { if (unfollowed_.empty()) unfollowed_ = why; }
+    void give_up(const char* why) override { if (unfollowed_.empty()) unfollowed_ = why; }
 
     // As JSON: what was touched; what the values at these addresses came from; which reads reach none of these addresses.
     std::string touched() const;

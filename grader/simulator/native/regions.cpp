@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include "core.hpp"
+#include "exact.hpp"
 #include "provenance.hpp"
 
 namespace kgsim {
@@ -59,6 +60,7 @@ RegionId add_region(u64 base, u64 size, const std::string& name, RegionKind kind
     Registry& reg = registry();
     std::lock_guard guard(reg.lock);
     provenance().forget(base, size);
+    exact().renewed(base, size);
     if (base + size < base) return -1;
     auto it = reg.live.upper_bound(base);
     if (it != reg.live.begin()) --it;
@@ -110,6 +112,7 @@ void set_read_only(RegionId id, bool read_only) {
 
 void mark_initialised(u64 address, u64 size) {
     provenance().forget(address, size);
+    exact().forget(address, size);
     Registry& reg = registry();
     std::lock_guard guard(reg.lock);
     Region* r = reg.holding(address);
@@ -125,6 +128,7 @@ void mark_initialised(u64 address, u64 size) {
 
 void copy_initialised(u64 to, u64 from, u64 size) {
     provenance().copied(to, from, size);
+    exact().copied(to, from, size);
     Registry& reg = registry();
     std::lock_guard guard(reg.lock);
     Region *t = reg.holding(to), *f = reg.holding(from);

@@ -54,7 +54,7 @@ private:
     bool always_reaches(u32 from, u32 block);
     void count(const BasicBlock& b, u32 pc, u32 lanes);
     void execute(Warp& w, const BasicBlock& b, u32 group);
-    void execute_traced(Warp& w, const BasicBlock& b, u32 group);
+    void execute_watched(Warp& w, const BasicBlock& b, u32 group);
     void finish(Warp& w, const BasicBlock& b, u32 group);
     static void go(Warp& w, u32 lanes, u32 pc) {
         w.together = lanes == w.running;

@@ -1,8 +1,8 @@
 // Running a warp: block of code after block of code, lanes of the lowest one first.
 #include <algorithm>
 
-#include "provenance.hpp"
 #include "run.hpp"
+#include "watcher.hpp"
 
 namespace kgsim {
 namespace {
@@ -52,7 +52,7 @@ void Runner::count(const BasicBlock& b, u32 pc, u32 lanes) {
 
 void Runner::execute(Warp& w, const BasicBlock& b, u32 group) {
     c_.set_mask(group);
-    if (c_.provenance) [[unlikely]] return execute_traced(w, b, group);
+    if (c_.watcher) [[unlikely]] return execute_watched(w, b, group);
     const Insn* const insns = code_.insns.data();
     for (const Insn* i = insns + b.first; i != insns + b.last; ++i) {
         if (i->guard == none) [[likely]] {
@@ -71,20 +71,20 @@ void Runner::execute(Warp& w, const BasicBlock& b, u32 group) {
     }
 }
 
-// The same, each instruction's sources noted before it is executed.
-void Runner::execute_traced(Warp& w, const BasicBlock& b, u32 group) {
+// The same, a watcher asked before and after each instruction.
+void Runner::execute_watched(Warp& w, const BasicBlock& b, u32 group) {
     for (u32 k = b.first; k < b.last; ++k) {
         const Insn& i = code_.insns[k];
         const u32 some = i.guard == none ? group : group & c_.truth(i.guard);
         if (some != group) {
             c_.set_mask(group & ~some);
-            c_.provenance->left_out(c_, i);
+            c_.watcher->left_out(c_, i);
         }
         if (!some) continue;
         c_.set_mask(some);
-        c_.provenance->step(c_, i);
+        c_.watcher->step(c_, i);
         i.run(c_, i);
-        c_.provenance->computed(c_, i);
+        c_.watcher->computed(c_, i);
         if (w.poisoned) flow_poison(c_, i);
         c_.set_mask(group);
     }

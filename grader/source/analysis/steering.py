@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -102,6 +103,16 @@ def steering(source: Source, place: Place) -> tuple[Steering, ...]:
         names = _names_behind(spot, function) if function is not None else set()
         return tuple(one for one in around(source, place) if _own_names(one) & names)
     return ()
+
+
+def python_loop(source: Source, place: Place, *, outermost: bool) -> Place | None:
+    """Return the head of a loop around a line of a Triton kernel."""
+    loops = [
+        node
+        for node in (ast.walk(source.python) if source.python is not None else ())
+        if isinstance(node, ast.For) and node.lineno < place.line <= (node.end_lineno or 0)
+    ]
+    return source.place(loops[0 if outermost else -1].iter) if loops else None
 
 
 def bound_made(one: Steering) -> Place | None:

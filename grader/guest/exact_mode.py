@@ -1,0 +1,70 @@
+"""torch's operators in the exact algebra, beside their ordinary run on the simulator.
+
+An operator gives its result the elements that its formula gives (exact_rules.py). What can't be followed is named,
+and its result counts as constants.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch._decomp import decomposition_table
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+from grader.guest.exact import Algebra
+from grader.guest.exact_rules import POINTWISE, RULES
+
+
+class ExactRun(TorchDispatchMode):  # type: ignore[misc]
+    """Follows the operators that run below it."""
+
+    def __init__(self, runtime: Any, key: int) -> None:
+        super().__init__()
+        self.algebra = Algebra(runtime, key)
+        self.unfollowed: set[str] = set()
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        given = kwargs or {}
+        if func.is_view or not any(map(self.algebra.has_elements, tree_leaves((args, given)))):
+            return func(*args, **given)
+        name = func._schema.name.removeprefix("aten::").removeprefix("prims::")
+        name = name if name.startswith("_") else name.removesuffix("_")
+        apart = decomposition_table.get(func)
+        if name not in RULES and apart is not None:
+            with self:
+                result = apart(*args, **given)
+            if result is not NotImplemented:
+                return result
+        elements = self._elements(name, func, args, given)
+        result = func(*args, **given)
+        results = result if isinstance(result, (tuple, list)) else (result,)
+        if elements is NotImplemented:
+            self._note(name, results)
+            elements = tuple(torch.zeros(2, dtype=torch.int64) for _ in results)
+        found = elements if isinstance(elements, tuple) else (elements,)
+        for one, its_elements in zip(results, found, strict=False):
+            self.algebra.write(one, its_elements)
+        return result
+
+    def _elements(self, name: str, func: Any, args: Any, given: Any) -> Any:
+        """Return the elements of an operator's results; NotImplemented where no rule gives them."""
+        if name not in RULES:
+            return NotImplemented
+        try:
+            elements = RULES[name](self.algebra, func, *args, **given)
+        except (TypeError, ValueError, RuntimeError, NotImplementedError):
+            return NotImplemented
+        if name not in POINTWISE or elements is NotImplemented:
+            return elements
+        # What is made of constants alone is one, as in a kernel.
+        return elements * self.algebra.known(tree_leaves((args, given)))[..., None]
+
+    def _note(self, name: str, results: Any) -> None:
+        if any(isinstance(r, torch.Tensor) and r.is_floating_point() for r in results):
+            self.unfollowed.add(name)

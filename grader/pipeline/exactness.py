@@ -1,0 +1,41 @@
+"""A program beside its reference in exact arithmetic, where that is asked for; no verdict hangs on it."""
+
+from __future__ import annotations
+
+from grader.devices import ExactDevice
+from grader.errors import GraderError
+from grader.judge.tolerance import element_count
+from grader.pipeline.context import GradingContext, known
+from grader.records import DECIDING, Evaluation, Exact, Submission, Task, Workload
+
+ENOUGH = 64
+"""Elements of the inputs from which on a workload shows more than a corner case."""
+
+
+def exactness(
+    grading: GradingContext, submission: Submission, task: Task, evaluation: Evaluation
+) -> Exact | None:
+    """Return what exact arithmetic says of a program whose values came out right, or wrong."""
+    device, build = grading.device, evaluation.build
+    workload = _chosen(task, evaluation)
+    told = evaluation.verdict.status in {"correct", "incorrect"}
+    if not grading.options.exact or not told or workload is None:
+        return None
+    if device is None or build is None:
+        return None
+    if not isinstance(device, ExactDevice):
+        return None
+    try:
+        return device.exactly(submission, build, task, known(grading, task), workload)
+    except GraderError:  # it explains, and the verdict is valid without it
+        return None
+
+
+def _chosen(task: Task, evaluation: Evaluation) -> Workload | None:
+    """Return the smallest workload that decides: of a wrong program, of those on which it is wrong."""
+    counted = [item for item in evaluation.comparisons if item.decides]
+    wrong = {item.workload for item in counted if not item.equal}
+    compared = wrong or {item.workload for item in counted}
+    deciding = [w for w in task.judged if w.name in compared and w.role in DECIDING]
+    few = [w for w in deciding if element_count(w) >= ENOUGH] or deciding
+    return min(few, key=element_count, default=None)

@@ -1,0 +1,97 @@
+"""PRF016: a Triton kernel multiplies blocks of two operands element by element and sums them up, where `tl.dot` would do."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from grader.records import Context, Finding
+from grader.rules.rule import Rule
+from grader.source import Source
+from grader.source.analysis.triton import Kernel, kernels
+
+
+def check(source: Source, context: Context) -> Iterator[Finding]:
+    """Look for products of a column block and a row block that are summed over a loop or over the axis between."""
+    del context
+    for kernel in kernels(source):
+        for node in (*_summed_in_loops(kernel), *_summed_over_an_axis(kernel)):
+            axes = [_axes(kernel, side) for side in (node.left, node.right)]
+            if any(a and b and a != b and len(a) == len(b) for a, b in (axes, axes[::-1])):
+                yield RULE.finding(
+                    source.place(node),
+                    "each element of the result is a sum of products over a common axis, computed one product at a time: "
+                    "`tl.dot` on blocks of 16 and more does the same on tensor cores",
+                    kernels=(kernel.name,),
+                    folded=True,
+                )
+                break
+
+
+def _summed_in_loops(kernel: Kernel) -> Iterator[ast.BinOp]:
+    """Yield the products that loops add to what they carry on: `acc += a[:, None] * b[None, :]`."""
+    for loop in (node for node in ast.walk(kernel.node) if isinstance(node, ast.For)):
+        for node in ast.walk(loop):
+            added = isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add)
+            if added and isinstance(node, ast.AugAssign) and _is_product(node.value):
+                yield node.value  # type: ignore[misc]
+
+
+def _summed_over_an_axis(kernel: Kernel) -> Iterator[ast.BinOp]:
+    """Yield the products inside `tl.sum`: `tl.sum(a[:, :, None] * b[None, :, :], axis=1)`."""
+    for call in kernel.calls("sum"):
+        if call.args and _is_product(call.args[0]):
+            yield call.args[0]  # type: ignore[misc]
+
+
+def _is_product(node: ast.expr) -> bool:
+    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult)
+
+
+def _axes(kernel: Kernel, node: ast.expr) -> tuple[bool, ...]:
+    """Return which axes of a block an operand is given by `[:, None]`, where it is a block that was loaded; else none."""
+    if not isinstance(node, ast.Subscript) or not isinstance(node.slice, ast.Tuple):
+        return ()
+    loaded = any(kernel.language_name(part) == "load" for part in kernel.made_of(node.value))
+    given = tuple(isinstance(part, ast.Slice) for part in node.slice.elts)
+    return given if loaded and not all(given) else ()
+
+
+_CODE = """
+import torch
+import triton
+import triton.language as tl
+
+@triton.jit
+def matmul_kernel(a_ptr, b_ptr, c_ptr, K, B: tl.constexpr):
+    r = tl.arange(0, B)
+    acc = tl.zeros((B, B), tl.float32)
+    for k in range(K):
+        a = tl.load(a_ptr + r * K + k)
+        b = tl.load(b_ptr + k * B + r)
+        acc += a[:, None] * b[None, :]
+    tl.store(c_ptr + r[:, None] * B + r[None, :], acc)
+
+class ModelNew(torch.nn.Module):
+    def forward(self, a, b):
+        c = torch.empty((32, 32), device=a.device)
+        matmul_kernel[(1,)](a, b, c, a.shape[1], B=32)
+        return c
+"""
+RULE = Rule(
+    code="PRF016",
+    name="product-without-tl-dot",
+    severity="note",
+    summary="A product of blocks is computed element by element, where `tl.dot` would do.",
+    why="A GPU's tensor cores multiply blocks many times as fast as its other units multiply numbers. Triton uses them for `tl.dot` alone.",
+    bad=_CODE,
+    good=_CODE.replace("for k in range(K):", "for k in range(0, K, B):")
+    .replace("a_ptr + r * K + k)", "a_ptr + r[:, None] * K + k + r[None, :])")
+    .replace("b_ptr + k * B + r)", "b_ptr + (k + r[:, None]) * B + r[None, :])")
+    .replace("a[:, None] * b[None, :]", 'tl.dot(a, b, input_precision="ieee")'),
+    detects=("text",),
+    guards="Only products of two loaded blocks along different axes: a scale or a weight along one axis is none.",
+    fix="",
+    check=check,
+    languages=("triton",),
+)

@@ -1,0 +1,125 @@
+"""A program beside its reference in exact arithmetic: equal but for rounding, or not shown to be."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader.devices import Device, ExactDevice
+from grader.execution.reference import reference
+from grader.records import Exact, Task, TensorSpec, Workload
+
+from .conftest import a_submission
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
+REFERENCE = """
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+class Model(nn.Module):
+    def forward(self, x, w):
+        rows = torch.softmax(x @ w, dim=1)
+        return F.layer_norm(rows, (rows.shape[1],), eps=1e-5) + torch.tanh(x[:, : w.shape[1]])
+"""
+CODE = '''
+import torch
+import torch.nn as nn
+from torch.utils.cpp_extension import load_inline
+source = """
+#include <torch/extension.h>
+__global__ void rows(const float* x, const float* w, float* y, int k, int n) {
+    // Online softmax of x w, then layer norm by E[v^2] - E[v]^2.
+    extern __shared__ float v[];
+    float top = -INFINITY, sum = 0.0f;
+    for (int j = threadIdx.x; j < n; j += 32) {
+        float dot = 0.0f;
+        for (int i = k - 1; i >= FIRST; --i) dot = fmaf(x[blockIdx.x * k + i], w[i * n + j], dot);
+        v[j] = dot;
+        float higher = fmaxf(top, dot);
+        sum = sum * expf(top - higher) + expf(dot - higher);
+        top = higher;
+    }
+    for (int d = 16; d > 0; d /= 2) {
+        float other = __shfl_xor_sync(0xffffffff, top, d), part = __shfl_xor_sync(0xffffffff, sum, d);
+        float higher = fmaxf(top, other);
+        sum = sum * expf(top - higher) + part * expf(other - higher);
+        top = higher;
+    }
+    __syncwarp();
+    float first = 0.0f, second = 0.0f;
+    for (int j = threadIdx.x; j < n; j += 32) {
+        v[j] = expf(v[j] - top) / sum;
+        first += v[j];
+        second += v[j] * v[j];
+    }
+    for (int d = 16; d > 0; d /= 2) {
+        first += __shfl_xor_sync(0xffffffff, first, d);
+        second += __shfl_xor_sync(0xffffffff, second, d);
+    }
+    float mean = first / n, scale = rsqrtf(second * (1.0f / n) - mean * mean + EPSILON);
+    for (int j = threadIdx.x; j < n; j += 32)
+        y[blockIdx.x * n + j] = (v[j] - mean) * scale + tanhf(x[blockIdx.x * k + j]);
+}
+torch::Tensor run(torch::Tensor x, torch::Tensor w) {
+    int n = w.size(1);
+    auto y = torch::empty({x.size(0), n}, x.options());
+    rows<<<x.size(0), 32, n * sizeof(float)>>>(x.data_ptr<float>(), w.data_ptr<float>(), y.data_ptr<float>(), x.size(1), n);
+    return y;
+}
+"""
+ext = load_inline("rows", "torch::Tensor run(torch::Tensor x, torch::Tensor w);", source, functions=["run"])
+class ModelNew(nn.Module):
+    def forward(self, x, w):
+        return ext.run(x, w)
+'''
+WORKLOAD = Workload(
+    name="w", role="nominal", inputs=(TensorSpec(shape=(5, 70)), TensorSpec(shape=(70, 40)))
+)
+TASK = Task(name="r", title="rows", source="file", reference=REFERENCE, workloads=(WORKLOAD,))
+
+
+def seen(device: Device, code: str, task: Task = TASK) -> Exact:
+    submission = a_submission(code)
+    form, limits = device.form, device.limits(120)  # type: ignore[attr-defined]
+    known = reference(task, task.workloads, 7, form, limits)
+    assert isinstance(device, ExactDevice)
+    build = device.build(submission, ())
+    return device.exactly(submission, build, task, known, WORKLOAD)
+
+
+def program(first: int = 0, epsilon: str = "1e-5f") -> str:
+    return CODE.replace("FIRST", str(first)).replace("EPSILON", epsilon)
+
+
+def test_other_order_online_softmax_and_another_formula_of_the_variance_are_equal(
+    device: Device,
+) -> None:
+    found = seen(device, program())
+    assert (found.algebraic, found.unequal, found.elements) == ("equal", 0, 200)
+    assert "rounding alone" in found.sentence
+
+
+def test_a_term_that_is_left_out_shows_in_every_element(device: Device) -> None:
+    found = seen(device, program(first=1))
+    assert (found.algebraic, found.unequal) == ("not shown", 200)
+    assert "no proof" in found.sentence
+
+
+def test_an_epsilon_that_a_tolerance_lets_pass_shows(device: Device) -> None:
+    assert seen(device, program(epsilon="1.1e-5f")).algebraic == "not shown"
+
+
+def test_values_from_elsewhere_are_constants_and_equal_nothing(device: Device) -> None:
+    kept = "import torch\nimport torch.nn as nn\nclass ModelNew(nn.Module):\n    def forward(self, x, w):\n        "
+    answer = "return torch.tensor(REFERENCE, device=x.device)"
+    made = kept + answer.replace("REFERENCE", "[[0.5] * 40] * 5")
+    assert seen(device, made).unequal == 200
+
+
+def test_what_the_reference_does_beyond_the_algebra_makes_it_not_applicable(device: Device) -> None:
+    task = TASK.model_copy(
+        update={"reference": REFERENCE.replace("torch.tanh", "torch.special.i0")}
+    )
+    found = seen(device, program(), task)
+    assert found.algebraic == "not applicable"
+    assert "i0" in found.reason
+    assert not found.sentence
