@@ -15,6 +15,8 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
+from filelock import FileLock
+
 from grader.errors import GraderError
 from grader.machine import cache_home
 from grader.records import digest
@@ -101,6 +103,15 @@ class Store:
                 draft.rename(target)
         finally:
             shutil.rmtree(draft, ignore_errors=True)
+
+    @contextlib.contextmanager
+    def alone(self, key: str) -> Iterator[None]:
+        """Let one process at a time make what is stored under the key; a disk that has no room for the lock is no hindrance."""
+        with contextlib.ExitStack() as held:
+            with contextlib.suppress(OSError):
+                (self.root / "locks").mkdir(exist_ok=True, mode=0o700)
+                held.enter_context(FileLock(self.root / "locks" / key[:2]))
+            yield
 
     def secret(self) -> bytes:
         """Return this installation's secret, which no guest can read; made at the first call."""

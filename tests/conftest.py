@@ -8,6 +8,7 @@ property.
 
 import os
 import signal
+import tempfile
 
 from hypothesis import HealthCheck, settings
 
@@ -15,6 +16,12 @@ UNTIMED = settings(deadline=None, suppress_health_check=(HealthCheck.too_slow,))
 settings.register_profile("steady", UNTIMED, derandomize=True, database=None)
 settings.register_profile("search", UNTIMED, derandomize=False)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
+
+# What tests start as programs of their own is compiled once, wherever that is forbidden beside the sources.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+os.environ.setdefault(
+    "PYTHONPYCACHEPREFIX", f"{tempfile.gettempdir()}/kernel-grader-bytecode-{os.geteuid()}"
+)
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # So a shell starts what it runs in the background; programs that the tests interrupt would inherit it.

@@ -292,6 +292,17 @@ def test_a_body_that_does_not_arrive_gives_its_place_back(
     assert httpx.get(f"{address}/health", headers=BEARER).json()["waiting"] == 0
 
 
+def test_a_wait_of_ours_that_is_over_is_not_the_clients(
+    address: str, text_grader: Grader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def waited(*_: object) -> None:
+        raise TimeoutError
+
+    monkeypatch.setattr(text_grader, "_grade", waited)
+    said = httpx.post(f"{address}/grade", json={"text": "No code."}, headers=BEARER, timeout=60)
+    assert (said.status_code, said.json()["error"]) == (503, "TimeoutError")
+
+
 def test_a_full_queue_is_said_at_once(
     address: str, text_grader: Grader, monkeypatch: pytest.MonkeyPatch
 ) -> None:

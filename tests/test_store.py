@@ -1,6 +1,7 @@
 """The store gives back what was written, or nothing."""
 
 import os
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -40,6 +41,27 @@ def test_a_damaged_entry_reads_as_absent(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-1])
     assert store.read("review", key) is None
     assert not path.exists()
+
+
+def test_one_at_a_time_makes_what_is_stored_under_a_key(tmp_path: Path) -> None:
+    inside: list[int] = []
+
+    def make(number: int) -> int:
+        with Store(tmp_path).alone(digest("a")):  # a lock of its own, as another process has
+            inside.append(number)
+            time.sleep(0.01)
+            inside.remove(number)
+            return len(inside)
+
+    with ThreadPoolExecutor(4) as pool:
+        assert set(pool.map(make, range(8))) == {0}
+
+
+def test_without_room_for_a_lock_all_goes_on(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    (tmp_path / "locks").write_text("in its place")
+    with store.alone(digest("a")):
+        store.write("review", digest("a"), b"body")
 
 
 def test_many_writers_of_one_folder_leave_one_whole_folder(tmp_path: Path) -> None:

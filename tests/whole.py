@@ -22,9 +22,7 @@ def command(*arguments: str | Path) -> list[str]:
 
 def environment(cache: Path, **more: str) -> dict[str, str]:
     """Return an environment in which the store is a folder of the test's own."""
-    compiled = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(cache.parent / "pyc")}
-    own = {"KERNEL_GRADER_CACHE": str(cache), "COLUMNS": "200", **compiled}
-    return {**os.environ, **own, **more}
+    return {**os.environ, "KERNEL_GRADER_CACHE": str(cache), "COLUMNS": "200", **more}
 
 
 def grade(*arguments: str | Path, cache: Path, **options: Any) -> subprocess.CompletedProcess[str]:

@@ -57,7 +57,7 @@ def full_size_part(task: Task, seed: int, form: Form, limits: Limits) -> FullSiz
     Also None where the reference can't be run on it in time: nothing hangs on this look alone.
     """
     full = task.full
-    if full is None or not all(map(_plain, full.inputs)):
+    if full is None or full.backward or not all(map(_plain, full.inputs)):
         return None
     for cut in _cuts(full):
         rows = _rows(full, cut)

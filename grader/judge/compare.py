@@ -244,7 +244,7 @@ def _form(
         form = missing.get(name)
         found = _formal("count", form) if form else _form_of_one(output, native, device)
         if found is not None:
-            return found if form else _named(found, name)
+            return found.model_copy(update={"result": name}) if form else _named(found, name)
     return None
 
 

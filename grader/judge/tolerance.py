@@ -59,7 +59,22 @@ def reduction_length(task: Task, workload: Workload) -> int:
         if match is None or (match["dim"] and int(match["dim"]) >= len(first)):
             raise GraderError(f"task {task.name}: no reduction length from {factor!r}")
         length *= first[int(match["dim"])] if match["dim"] else int(match["number"])
-    return max(length, 1)
+    return max(length, _gradient_length(workload, length), 1)
+
+
+def _gradient_length(workload: Workload, length: int) -> int:
+    """Return how many terms meet in one element of a gradient: all products of the results, shared among the inputs' elements.
+
+    A product of M x K by K x N has M * N * K of them, and N for each element of the first gradient. 0 where no gradient is asked.
+    """
+    asked = workload.backward
+    if asked is None:
+        return 0
+    given = [
+        prod(i.shape) for i in workload.inputs if isinstance(i, TensorSpec) and "float" in i.dtype
+    ]
+    inputs, upstream = given[: -asked.upstream], given[-asked.upstream :]
+    return sum(upstream) * length // max(min(inputs, default=1), 1)
 
 
 def tolerance(task: Task, workload: Workload, dtype: str) -> Tolerance:

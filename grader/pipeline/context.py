@@ -126,7 +126,7 @@ def described(
         str(grading.options.memory_gb),
     )
     key = digest("described", grader_version(*DESCRIBING), *parts)
-    with grading.turns.of(key):
+    with grading.turns.of(key), grading.store.alone(key):
         stored = grading.store.read("described", key)
         if stored is not None:
             return Task.model_validate_json(stored)
@@ -146,13 +146,14 @@ def known(grading: GradingContext, task: Task) -> References:
 
 def _known(grading: GradingContext, task: Task) -> References:
     key = digest("references", task.key, str(grading.seed), discover().torch_version, _answering())
-    found = stored_references(grading.store, key, task, grading.seed)
-    if found is not None:
-        return found
-    references = asked(grading, task)
-    if any(answer.failure for answer in references.expected.values()):
-        return references  # it may be that time was short
-    store_references(grading.store, key, references)
+    with grading.store.alone(key):
+        found = stored_references(grading.store, key, task, grading.seed)
+        if found is not None:
+            return found
+        references = asked(grading, task)
+        if any(answer.failure for answer in references.expected.values()):
+            return references  # it may be that time was short
+        store_references(grading.store, key, references)
     return stored_references(grading.store, key, task, grading.seed) or references
 
 

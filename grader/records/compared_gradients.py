@@ -22,9 +22,11 @@ class Asked:
 
     @property
     def result(self) -> str:
-        """The result that is wrong; empty where none is."""
+        """The result whose values are wrong, or `form`; empty where nothing is."""
         wrong = self.comparison.mismatch if self.comparison else None
-        return wrong.result or "output" if wrong else ""
+        if wrong is None:
+            return ""
+        return wrong.result or "output" if wrong.form is None else "form"
 
     @property
     def evidence(self) -> tuple[Evidence, ...]:

@@ -107,6 +107,12 @@ class Workload(Record):
     """The reference itself gives NaN or infinity here; reported, and not part of the verdict."""
 
     @property
+    def arguments(self) -> tuple[TensorSpec | JsonValue, ...]:
+        """What `forward` takes: the inputs without what asks for gradients."""
+        asked = self.backward
+        return self.inputs[: -1 - asked.upstream] if asked else self.inputs
+
+    @property
     def backward(self) -> Backward | None:
         """How gradients are asked, where they are."""
         last = self.inputs[-1] if self.inputs else None

@@ -84,6 +84,17 @@ FORMULAS = {
         "return by_h, by_h * 1.0, (upstream * h * inverse).sum(0)"
     ),
     "layer-norm": _MOMENTS.format(dims="[1, 2, 3]", eps="self.ln.eps", weight="weight", batch="0"),
+    "group-norm": (
+        "grouped = x.reshape(x.size(0), self.gn.num_groups, -1)\n"
+        "centred = grouped - grouped.mean([2], keepdim=True)\n"
+        "inverse = torch.rsqrt((centred * centred).mean([2], keepdim=True) + self.gn.eps)\n"
+        "scaled = centred * inverse\n"
+        "flowing = (upstream * weight.reshape(1, -1, 1, 1)).reshape(x.size(0), self.gn.num_groups, -1)\n"
+        "inner = flowing - flowing.mean([2], keepdim=True) - scaled * (flowing * scaled).mean([2], keepdim=True)\n"
+        "by_x = (inner * inverse).reshape(x.size(0), x.size(1), x.size(2), x.size(3))\n"
+        "whole = scaled.reshape(x.size(0), x.size(1), x.size(2), x.size(3))\n"
+        "return by_x, (upstream * whole).sum([0, 2, 3]), upstream.sum([0, 2, 3])"
+    ),
     "batch-norm": _MOMENTS.format(
         dims="[0, 2, 3]", eps="self.bn.eps", weight="weight.reshape(1, -1, 1, 1)", batch="[0, 2, 3]"
     ),
@@ -147,14 +158,19 @@ FORMULAS = {
         "return torch.matmul(upstream, B.t()), torch.matmul(A.reshape(-1, A.size(2)).t(), flat)"
     ),
     "attention": _ATTENTION.format(**_PLAIN),
-    "sliding-window-attention": (
+    "causal-attention": (
+        "scale = Q.shape[3] ** -0.5\n"
         "places = torch.arange(Q.size(2), device=Q.device).float()\n"
-        "row, column = places.unsqueeze(1), places.unsqueeze(0)\n"
-        "unseen = torch.where(column <= row, 0.0, -1e30)\n"
-        "gone = torch.where(column + self.window > row, 0.0, -1e30)\n"
-    )
-    + _ATTENTION.format(
-        **_PLAIN | {"scores": "torch.matmul(Q, K.transpose(-2, -1)) * scale + unseen + gone"}
+        "unseen = torch.where(places.unsqueeze(0) <= places.unsqueeze(1), 0.0, -1e30)\n"
+        "rows = Q.reshape(Q.size(0), K.size(1), -1, Q.size(3))\n"
+        "flowing = upstream.reshape(Q.size(0), K.size(1), -1, Q.size(3))\n"
+        "score = torch.matmul(rows, K.transpose(-2, -1)) * scale\n"
+        "masked = score.reshape(Q.size(0), K.size(1), -1, Q.size(2), K.size(2)) + unseen\n"
+        "weights = torch.softmax(masked, dim=-1).reshape(Q.size(0), K.size(1), -1, K.size(2))\n"
+        "by_weight = torch.matmul(flowing, V.transpose(-2, -1))\n"
+        "by_score = weights * (by_weight - (by_weight * weights).sum(-1, keepdim=True)) * scale\n"
+        "by_Q = torch.matmul(by_score, K).reshape(Q.size(0), Q.size(1), Q.size(2), Q.size(3))\n"
+        "return by_Q, torch.matmul(by_score.transpose(-2, -1), rows), torch.matmul(weights.transpose(-2, -1), flowing)"
     ),
 }
 """By the name of the task without gradients."""

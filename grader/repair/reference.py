@@ -65,9 +65,7 @@ def _with_gradients(task: Task, examiner: Examiner, form: sandbox.Form) -> Fixed
     """Return one program of the kernels of both passes: the gradients' are composed from their formula."""
     base = builtin_tasks().get(task.name.removesuffix(SUFFIX))
     if base is None:
-        return Fixed(
-            note="No reference-fixed kernel: none is written for gradients of a problem file."
-        )
+        return Fixed(note="No reference-fixed kernel: none is written for these gradients.")
     try:
         gradients = composed(gradient_task(base), form).code
         results = reference_code(base, "plain") or reference_code(base) or composed(base, form).code

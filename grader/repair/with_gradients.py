@@ -19,7 +19,8 @@ class {name}(torch.autograd.Function):
     def forward(ctx, model, {arguments}):
         ctx.model, ctx.plain = model, ({plain})
         ctx.save_for_backward({tensors})
-        return model.results({inputs})
+        found = model.results({inputs})
+        return tuple(found) if isinstance(found, list) else found
 
     @staticmethod
     def backward(ctx, {upstream}):

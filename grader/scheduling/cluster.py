@@ -13,7 +13,7 @@ import os
 import tarfile
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -69,13 +69,9 @@ class Cluster:
     def review(self, sample: Sample, stage: Callable[[str], None]) -> Review:
         """Have one sample graded; a cluster that can't is `grader_error`."""
         given = (self.options.model_dump_json(), self.seed, self.gpus, sample.model_dump_json())
-        retried = {"max_retries": RETRIES, "num_cpus": 1}
         stage("on the cluster")
-        packed = None
-        if self.options.device != "none":
-            packed = self._task(_build, retried).remote(*given)
-        placed = retried | ({"num_gpus": 1, "num_cpus": 0} if self.gpus else {})
-        task = self._task(_review, placed).remote(*given, packed)
+        packed = self._builds.remote(*given) if self.options.device != "none" else None
+        task = self._reviews.remote(*given, packed)
         try:
             return Review.model_validate_json(self.ray.get(task))
         except self.ray.exceptions.RayError as error:
@@ -85,8 +81,16 @@ class Cluster:
         """Leave the cluster."""
         self.ray.shutdown()
 
-    def _task(self, function: Callable[..., Any], placed: dict[str, Any]) -> Any:
-        return self.ray.remote(**placed)(function)
+    @cached_property
+    def _builds(self) -> Any:
+        """Return `_build` as the cluster knows it; made once, for each that is made is sent to every node."""
+        return self.ray.remote(max_retries=RETRIES, num_cpus=1)(_build)
+
+    @cached_property
+    def _reviews(self) -> Any:
+        """Return `_review` likewise, placed where a GPU is."""
+        placed = {"num_gpus": 1, "num_cpus": 0} if self.gpus else {"num_cpus": 1}
+        return self.ray.remote(max_retries=RETRIES, **placed)(_review)
 
 
 def connect(options: Options, seed: int) -> Cluster:

@@ -73,19 +73,18 @@ class Service:
             return refused(429, "the queue is full", AGAIN)
         self._waiting += 1
         try:
-            async with asyncio.timeout(MOST_SECONDS):
-                body = await body_of(request)
+            body = await body_of(request)
             if body is None:
                 return refused(413, f"more than {MOST_BYTES} bytes")
             answer = _answer(body)
             reward = await self._grader.grade_async(answer.text, answer.task)
-        except TimeoutError:
-            return refused(408, f"not there after {MOST_SECONDS:.0f} s")
+        except SlowClientError as error:
+            return refused(408, str(error))
         except UsageError as error:
             return refused(422, str(error)[:1000])
         except Exception as error:
             logger.warning("a request failed", exc_info=not isinstance(error, GraderError))
-            return refused(503, str(error)[:1000], AGAIN)
+            return refused(503, str(error)[:1000] or type(error).__name__, AGAIN)
         finally:
             self._waiting -= 1
         if reward.status == "grader_error":
@@ -119,8 +118,21 @@ def _answer(body: bytes) -> Answer:
         raise UsageError(f"the field {name!r} must be a string", EXPECTED) from error
 
 
+class SlowClientError(Exception):
+    """A request's body that didn't come in time: the client's doing, unlike any other timeout."""
+
+
 async def body_of(request: Request) -> bytes | None:
-    """Return the request's body; None where it is too long.
+    """Return the request's body; None where it is too long. Raises SlowClientError where it doesn't come."""
+    try:
+        async with asyncio.timeout(MOST_SECONDS):
+            return await _read(request)
+    except TimeoutError as error:
+        raise SlowClientError(f"not there after {MOST_SECONDS:.0f} s") from error
+
+
+async def _read(request: Request) -> bytes | None:
+    """Read a body to its end, of which no more is kept than may come.
 
     What is beyond is read and dropped: a client that is answered while it still writes may never
     read the answer.

@@ -28,7 +28,7 @@ from starlette.routing import Route
 from grader.errors import GraderError, UsageError
 from grader.records import Evaluation
 from grader.reward import CHEATS, UNKNOWN, Answer, Graded, Grader, Level, feedback
-from grader.service.http import AGAIN, MOST_BYTES, MOST_SECONDS, body_of, refused, unrouted
+from grader.service.http import AGAIN, MOST_BYTES, SlowClientError, body_of, refused, unrouted
 
 KEPT = 10_000
 """Finished tasks whose results can be asked for; the oldest are forgotten first."""
@@ -115,8 +115,7 @@ class KernelGym:
         if time.monotonic() < self._paused_until:
             return refused(503, "the grader failed a moment ago", AGAIN)
         try:
-            async with asyncio.timeout(MOST_SECONDS):
-                body = await body_of(request)
+            body = await body_of(request)
             if body is None:
                 return refused(413, f"more than {MOST_BYTES} bytes")
             asked = _asked(body)
@@ -125,8 +124,8 @@ class KernelGym:
                 if len(self._running) >= self._queue:  # filled while the body came
                     return refused(429, "the queue is full", AGAIN)
                 known = self._begin(asked)
-        except TimeoutError:
-            return refused(408, f"not there after {MOST_SECONDS:.0f} s")
+        except SlowClientError as error:
+            return refused(408, str(error))
         except UsageError as error:
             return refused(422, str(error)[:1000])
         return JSONResponse({"task_id": known.id, "status": known.status})
@@ -165,12 +164,13 @@ class KernelGym:
     async def _follow(self, task: Task, graded: asyncio.Future[Graded], asked: Asked) -> None:
         """Wait for a task's reward; it holds its place in the queue until the grading is over."""
         task.status = "processing"
-        try:
-            async with asyncio.timeout(asked.timeout):
-                found = await asyncio.shield(graded)
-        except TimeoutError:
+        done, _ = await asyncio.wait([graded], timeout=asked.timeout)
+        if not done:
             self._over(task, "timeout", f"not graded after {asked.timeout:.0f} s")
             await asyncio.wait([graded])
+            return
+        try:
+            found = graded.result()
         except Exception as error:  # noqa: BLE001 - whatever of ours failed, the client is told to come again
             self._failed(task, error)
         else:

@@ -128,8 +128,9 @@ def _exactly(name: str, tasks_dir: Path | None) -> Task | None:
         plain = _exactly(name.removesuffix(SUFFIX), None)
         return with_backward(plain) if plain else None
     split = split_name(name)
-    if split and split[0] in builtin_tasks():
-        return in_precision(builtin_tasks()[split[0]], split[1])
+    plain = _exactly(split[0], None) if split else None
+    if split and plain:
+        return in_precision(plain, split[1])
     path = problem.find_by_name(tasks_dir, name) if tasks_dir else None
     return problem.load(path) if path is not None else None
 

@@ -162,6 +162,17 @@ def test_a_failure_of_ours_is_said_and_pauses_the_queue(
         assert (refused.status_code, refused.headers["Retry-After"]) == (503, "2")
 
 
+def test_a_wait_of_ours_that_is_over_is_no_timeout_of_the_task(
+    text_grader: Grader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failed(*_: object) -> None:
+        raise TimeoutError
+
+    monkeypatch.setattr(text_grader, "_looked", failed)
+    with gym(text_grader, 2) as client:
+        assert submitted_and_polled(client, payload("a", transcript(1)))["status"] == "failed"
+
+
 def test_a_task_that_takes_too_long_ends_and_keeps_its_place(
     text_grader: Grader, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -235,6 +235,8 @@ def test_a_name_that_is_no_task_counts_as_a_word_and_is_said():
     found = chosen(code=bare, task_hint="sofmax")
     assert found.task is None
     assert "it asks for 'sofmax', which is no task (did you mean softmax" in found.reason
-    loss = bare.replace("forward(self, x)", "forward(self, predictions, targets)")
+    loss = CODE.replace("l2_norm", "loss").replace(
+        "forward(self, x)", "forward(self, predictions, targets)"
+    )
     assert chosen(code=loss).task is None
     assert chosen(code=loss, task_hint="cross-entropy").task.name == "cross-entropy-loss"

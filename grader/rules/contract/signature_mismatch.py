@@ -44,7 +44,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 def _calls(code: PythonCode, context: Context) -> Counts:
     workload = next(iter(context.task.workloads), None) if context.task is not None else None
     if workload is not None:
-        return ("__init__", len(workload.init)), ("forward", len(workload.inputs))
+        return ("__init__", len(workload.init)), ("forward", len(workload.arguments))
     return ("__init__", _returned(code, "get_init_inputs")), (
         "forward",
         _returned(code, "get_inputs"),

@@ -18,6 +18,15 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     for item in context.seen("mismatch"):
         if isinstance(item.details, OtherGradient):
             found.setdefault((item.details.of, item.details.equals), []).append(item)
+    refused = [item for item in context.evidence if REFUSED in item.said]
+    if refused:
+        yield RULE.finding(
+            place,
+            f"autograd refuses what backward returns: {refused[0].said.split(REFUSED)[-1].strip()}; it wants a gradient for "
+            "each argument of forward, in their order and of their shapes",
+            confidence="proven",
+            evidence=refused,
+        )
     for (of, equals), seen in found.items():
         yield RULE.finding(
             place, f"the gradient of {of} {_said(equals)}", confidence="proven", evidence=seen
@@ -32,6 +41,8 @@ def _said(equals: str) -> str:
     return f"is the {equals}: backward returns them in another order than forward takes its arguments, or computes one twice"
 
 
+REFUSED = "returned an invalid gradient"
+"""What autograd says of a gradient of another shape than its argument's."""
 SWAPPED = Evidence(
     kind="mismatch",
     code="other-gradient",

@@ -7,18 +7,19 @@ from collections.abc import Iterator
 from grader.records import Context, Evidence, Finding, MissingGradient
 from grader.rules.rule import Example, Rule
 from grader.source import Source
-from grader.source.analysis.backward_code import where_gradients_are_made
+from grader.source.analysis.backward_code import backwards, where_gradients_are_made
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Report gradients that were asked and did not come."""
     seen = [e for e in context.seen("mismatch") if isinstance(e.details, MissingGradient)]
-    if seen:
+    for first in seen[:1]:
         node = where_gradients_are_made(source)
         place = source.place(node) if node is not None else None
-        yield RULE.finding(
-            place, seen[0].text, confidence="proven", evidence=seen, cause="form", root_cause=True
-        )
+        said = first.text
+        if any(backwards(source)) and isinstance(first.details, MissingGradient):
+            said = f"no gradient of {first.details.of} came: backward gives none for it, or it is no argument of the function's call"
+        yield RULE.finding(place, said, confidence="proven", evidence=seen)
 
 
 MISSING = Evidence(
@@ -47,4 +48,5 @@ RULE = Rule(
     guards="Only where the task asks for gradients; an input that takes no part in the result needs none.",
     fix="",
     check=check,
+    explained_by=("GRD002",),
 )

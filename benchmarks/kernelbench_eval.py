@@ -1,0 +1,214 @@
+"""Answers a second and verdicts, beside an evaluation by KernelBench's method, on one machine with a GPU.
+
+    python benchmarks/kernelbench_eval.py ANSWERS PROBLEMS [--only GLOB] [--jobs 16] [--most 60] [--write FILE]
+
+ANSWERS and PROBLEMS are as in `charged_failures.py`. The other side is KernelBench's method written anew, from its public
+description: an answer's extension is built in a process without a GPU, as many at once as `--jobs`; then one process at a time has
+the GPU: seeded weights, five trials of seeded inputs with `allclose` at 1e-4, and where all pass, 100 timed calls of the
+answer and of the reference, the cache flushed before each. Each side runs twice: `cold` with no build known, `warm` with
+its builds kept and nothing else. Prints the seconds of all four, answers a second, and which verdicts differ.
+
+Answers are untrusted, and the method has no sandbox: only on a machine that is thrown away.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from charged_failures import Answer, found, graded_by_us
+
+TRIALS, WARM_UPS, CALLS = 5, 3, 100
+SEED, TOLERANCE = 42, 1e-4
+FLUSHED = 256 << 20
+"""Bytes that are written before a timed call, more than any cache has."""
+
+
+def main() -> int:
+    """Run both sides twice; print the table."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("answers", type=Path)
+    parser.add_argument("problems", type=Path)
+    parser.add_argument("--only", default="*", help="glob of file names")
+    parser.add_argument("--jobs", default="16")
+    parser.add_argument("--most", type=int, default=60)
+    parser.add_argument("--device", default="cuda", help="cpu: a trial of this script")
+    parser.add_argument("--seconds", type=float, default=180, help="of one process")
+    parser.add_argument("--write", type=Path, help="write the verdicts there, as JSON")
+    parser.add_argument("--one", choices=("build", "judge"), help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.one:
+        return one(options.one, options.answers, options.problems, options.device)
+    answers = list(found(options.answers, options.problems, options.only))[: options.most]
+    with tempfile.TemporaryDirectory(prefix="beside-kernelbench-") as name:
+        theirs = [timed(lambda: judged(answers, Path(name, "theirs"), options)) for _ in range(2)]
+        ours = [timed(lambda: graded(answers, Path(name, "ours"), options)) for _ in range(2)]
+    for side, runs in (("KernelBench's method", theirs), ("kernel-grader", ours)):
+        for build, (seconds, _) in zip(("cold", "warm"), runs, strict=True):
+            print(
+                f"{side}, {build}: {seconds:.0f} s, {len(answers) / seconds:.2f} answers a second"
+            )
+    differ = differences(answers, theirs[1][1], ours[1][1])
+    print(f"{len(answers) - len(differ)} of {len(answers)} verdicts agree", *differ, sep="\n")
+    if options.write:
+        rows = {"theirs": [t[1] for t in theirs], "ours": [o[1] for o in ours]}
+        options.write.write_text(json.dumps(rows, indent=1, default=str), "utf-8")
+    return 0
+
+
+def timed(run: Callable[[], list[Any]]) -> tuple[float, list[Any]]:
+    """Return the wall time of a side, and what it said."""
+    began = time.monotonic()
+    said = run()
+    return time.monotonic() - began, said
+
+
+def differences(
+    answers: Sequence[Answer], theirs: Sequence[Mapping[str, Any]], ours: Sequence[str]
+) -> list[str]:
+    """Return a line for each answer that one side calls correct and the other doesn't."""
+    return [
+        f"{answer.path.name}: {'correct' if said['correct'] else 'wrong'} by KernelBench's method, here {status}"
+        for answer, said, status in zip(answers, theirs, ours, strict=True)
+        if said["correct"] != (status == "correct")
+    ]
+
+
+def graded(answers: list[Answer], cache: Path, options: argparse.Namespace) -> list[str]:
+    """Return our verdicts; of an earlier run the builds alone are known."""
+    for kept in cache.glob("*-by-content"):
+        shutil.rmtree(kept)
+    mine = argparse.Namespace(**vars(options), no_timing=False, cache=str(cache))
+    return [row["status"] for row in graded_by_us(answers, mine)]
+
+
+def judged(
+    answers: Sequence[Answer], builds: Path, options: argparse.Namespace
+) -> list[dict[str, Any]]:
+    """Return the method's verdicts: all builds side by side, then one answer at a time."""
+
+    def run(step: str, answer: Answer) -> dict[str, Any]:
+        folder = builds / f"{answer.level}_{answer.number}_{answer.path.stem}"
+        folder.mkdir(parents=True, exist_ok=True)
+        hidden = {"CUDA_VISIBLE_DEVICES": ""} if step == "build" else {}
+        own = {**os.environ, "TORCH_EXTENSIONS_DIR": str(folder), "MAX_JOBS": "2", **hidden}
+        own |= {"TORCH_CUDA_ARCH_LIST": os.environ.get("TORCH_CUDA_ARCH_LIST", "9.0")}
+        return last_line(
+            [*script(options.device), "--one", step, *paths(answer)], own, options.seconds
+        )
+
+    with ThreadPoolExecutor(int(options.jobs)) as pool:
+        list(pool.map(lambda answer: run("build", answer), answers))
+    return [run("judge", answer) for answer in answers]
+
+
+def script(device: str) -> list[str]:
+    """Return the call of this file for one answer."""
+    return [sys.executable, str(Path(__file__).resolve()), "--device", device]
+
+
+def paths(answer: Answer) -> list[str]:
+    """Return an answer's and its problem's path."""
+    return [str(answer.path.resolve()), str(answer.problem)]
+
+
+def last_line(words: list[str], environment: dict[str, str], seconds: float) -> dict[str, Any]:
+    """Run a process; return the JSON that it printed last, or that it failed."""
+    failed = {"correct": False, "failure": "no verdict"}
+    try:
+        ended = subprocess.run(
+            words, env=environment, capture_output=True, text=True, timeout=seconds, check=False
+        )
+        return {**failed, **json.loads(ended.stdout.strip().splitlines()[-1])}
+    except (subprocess.TimeoutExpired, ValueError, IndexError) as error:
+        return {**failed, "failure": type(error).__name__}
+
+
+def one(step: str, answer: Path, problem: Path, device: str) -> int:
+    """Build an answer, or judge it; prints one line of JSON."""
+    said: dict[str, Any] = {"correct": False, "failure": ""}
+    try:
+        given = module(answer, "answer")
+        if step == "judge":
+            said |= judge(module(problem, "problem"), given, device)
+    except BaseException as error:
+        said["failure"] = f"{type(error).__name__}: {error}"[:300]
+    sys.stdout.write(f"\n{json.dumps(said)}\n")
+    return 0
+
+
+def module(path: Path, name: str) -> Any:
+    """Import a file."""
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    loaded = importlib.util.module_from_spec(spec)
+    sys.modules[name] = loaded
+    spec.loader.exec_module(loaded)
+    return loaded
+
+
+def judge(known: Any, given: Any, device: str) -> dict[str, Any]:
+    """Return whether all trials agree, and the mean times of the answer and the reference."""
+    import torch
+
+    def seeded(seed: int, make: Callable[[], Any]) -> Any:
+        torch.manual_seed(seed)
+        return make()
+
+    def inputs(seed: int) -> list[Any]:
+        values = seeded(seed, known.get_inputs)
+        return [x.to(device) if isinstance(x, torch.Tensor) else x for x in values]
+
+    with torch.no_grad():
+        init = seeded(SEED, known.get_init_inputs)
+        reference, program = (
+            seeded(SEED, lambda kind=kind: kind(*init)).to(device)
+            for kind in (known.Model, given.ModelNew)
+        )
+        for trial in range(TRIALS):
+            values = inputs(SEED + trial)
+            want, got = reference(*values), program(*values)
+            if want.shape != got.shape or not torch.allclose(want, got, TOLERANCE, TOLERANCE):
+                return {"correct": False, "failure": f"trial {trial}"}
+        values = inputs(SEED)
+        times = {name: mean_time(lambda call=call: call(*values), device)
+                 for name, call in (("answer", program), ("reference", reference))}  # fmt: skip
+    return {"correct": True, **times}
+
+
+def mean_time(call: Callable[[], Any], device: str) -> float:
+    """Return the mean milliseconds of a call, with the cache flushed before each."""
+    import torch
+
+    for _ in range(WARM_UPS):
+        call()
+    if device == "cpu":
+        return 0.0
+    total, flush = 0.0, torch.empty(FLUSHED, dtype=torch.int8, device=device)
+    for _ in range(CALLS):
+        flush.zero_()
+        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        begin.record()
+        call()
+        end.record()
+        torch.cuda.synchronize()
+        total += begin.elapsed_time(end)
+    return total / CALLS
+
+
+if __name__ == "__main__":
+    sys.exit(main())
