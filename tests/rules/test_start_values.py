@@ -5,6 +5,7 @@ from __future__ import annotations
 from grader.records import Context, Evidence, Launch
 from grader.rules import review_text
 from grader.rules.examples import as_submission
+from grader.rules.rule import beside
 from grader.source import parse
 
 POOL = """
@@ -39,6 +40,8 @@ def test_a_start_at_zero_is_an_error_until_results_were_right() -> None:
     )
     wrong = Evidence(kind="mismatch", code="values", text="a few are wrong", workload="64")
     assert severities("pool", Context()) == ["error"]
-    assert severities("pool", ran) == ["note"]
+    assert severities("pool", ran) == ["warning"]
     both = Context(device="sim", launches=ran.launches, evidence=(wrong,))
     assert severities("pool", both) == ["error"]
+    rectified = Context(device="sim", launches=ran.launches, task=beside("F.relu(pool(x))").task)
+    assert severities("pool", rectified) == ["note"]

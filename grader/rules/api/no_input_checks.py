@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Iterator
-
-from tree_sitter import Node
 
 from grader.records import Context, Finding
 from grader.rules.rule import Rule
@@ -17,41 +14,38 @@ from grader.source.python_code import python_code
 DEVICE = {"is_cuda", "device", "get_device", "is_privateuseone", "device_type"}
 LAYOUT = {"is_contiguous", "contiguous", "stride", "strides", "is_non_overlapping_and_dense"}
 TYPE = {"scalar_type", "dtype", "expect_contiguous"}
+POINTERS = {"data_ptr", "mutable_data_ptr", "const_data_ptr"}
 
 
 def check(source: Source, _context: Context) -> Iterator[Finding]:
     """List what each host function with a data pointer does not check."""
-    layout_in_python = _contiguous_in_python(source)
+    code = python_code(source)
+    calls = [name for name, one in code.calls if code.runs_in_forward(one)] if code else []
+    ordered = any(name.endswith(".contiguous") for name in calls)
     for unit in source.cuda:
         for function in unit.host_functions:
-            tensors = [
-                one
+            types = (
+                one.type.replace("&", "").replace("const", "").strip()
                 for one in function.parameters
-                if one.type.replace("&", "").replace("const", "").strip().endswith("Tensor")
-            ]
-            if tensors and _takes_pointers(unit, function):
-                yield from _function(unit, function, layout_in_python=layout_in_python)
+            )
+            launches = any(launch.host_function is function for launch in unit.launches)
+            if launches and any(kind.endswith("Tensor") for kind in types):
+                yield from _function(unit, function, ordered=ordered)
 
 
-def _function(unit: Unit, function: Function, *, layout_in_python: bool) -> Iterator[Finding]:
+def _function(unit: Unit, function: Function, *, ordered: bool) -> Iterator[Finding]:
+    calls = list(cuda_code(unit).calls_under(function.node))
     asked = _asked(unit, function)
-    untyped = any(
-        call.name in {"data_ptr", "mutable_data_ptr", "const_data_ptr"} and not call.template
-        for call in cuda_code(unit).calls_under(function.node)
-    )
-    missing = [
-        what
-        for what, found in (
-            ("device", asked & DEVICE),
-            ("memory layout", asked & LAYOUT or layout_in_python),
-            ("dtype", asked & TYPE or not untyped),
-        )
-        if not found
-    ]
-    if missing:
-        parameter = function.parameters[0]
+    untyped = any(call.name in POINTERS and not call.template for call in calls)
+    checks = {
+        "device": asked & DEVICE,
+        "memory layout": asked & LAYOUT or ordered,
+        "dtype": asked & TYPE or not untyped,
+    }
+    missing = [what for what, found in checks.items() if not found]
+    if missing and any(call.name in POINTERS | {"data"} for call in calls):
         yield RULE.finding(
-            unit.place(parameter.node),
+            unit.place(function.parameters[0].node),
             f"{function.name} does not check the {' and '.join(missing)} of its inputs: a wrong "
             "call crashes or gives wrong numbers instead of a message",
             folded=True,
@@ -59,41 +53,19 @@ def _function(unit: Unit, function: Function, *, layout_in_python: bool) -> Iter
 
 
 def _asked(unit: Unit, function: Function) -> set[str]:
-    """Return what a function asks of tensors, also through macros and helpers of the text."""
+    """Return what a function asks of tensors, also through helpers and macros of the text."""
     code = cuda_code(unit)
     asked = {call.last for call in code.calls_under(function.node)}
-    by_name = {one.name: one for one in unit.host_functions}
-    for name in set(asked):
-        if name in by_name and by_name[name] is not function:
-            asked |= {call.last for call in code.calls_under(by_name[name].node)}
-    for node in code.of("preproc_function_def"):
-        if text(node.child_by_field_name("name")) in asked:
-            asked |= _macro_words(unit, node)
+    for other in unit.host_functions:
+        if other.name in asked and other is not function:
+            asked |= {call.last for call in code.calls_under(other.node)}
+    macros = {
+        text(node.child_by_field_name("name")): text(node.child_by_field_name("value"))
+        for node in code.of("preproc_function_def")
+    }
+    for _ in range(2):  # macros of macros
+        asked |= {w for name in asked & macros.keys() for w in re.findall(r"\w+", macros[name])}
     return asked
-
-
-def _macro_words(unit: Unit, node: Node) -> set[str]:
-    words = set(re.findall(r"\w+", text(node.child_by_field_name("value"))))
-    for other in cuda_code(unit).of("preproc_function_def"):
-        if other != node and text(other.child_by_field_name("name")) in words:
-            words |= set(re.findall(r"\w+", text(other.child_by_field_name("value"))))
-    return words
-
-
-def _takes_pointers(unit: Unit, function: Function) -> bool:
-    return any(
-        call.name in {"data_ptr", "data", "mutable_data_ptr", "const_data_ptr"}
-        for call in cuda_code(unit).calls_under(function.node)
-    ) and any(launch.host_function is function for launch in unit.launches)
-
-
-def _contiguous_in_python(source: Source) -> bool:
-    code = python_code(source)
-    return code is not None and any(
-        isinstance(call.func, ast.Attribute) and call.func.attr == "contiguous"
-        for _, call in code.calls
-        if code.runs_in_forward(call)
-    )
 
 
 _BAD = """

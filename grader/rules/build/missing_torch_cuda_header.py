@@ -22,7 +22,10 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     refused = failures(context, "compiler")
     for unit in units(source):
         missed: dict[str, dict[str, list[Place]]] = {}
-        for header, name, place in (*_used(source, unit), *_refused(source, unit, refused)):
+        used = list(_used(source, unit))  # of these the text has the exact place
+        others = {header for header, _, _ in used}
+        told = [one for one in _refused(source, unit, refused) if one[0] not in others]
+        for header, name, place in (*used, *told):
             missed.setdefault(header, {}).setdefault(name, []).append(place)
         for header, names in missed.items():
             places = sorted(

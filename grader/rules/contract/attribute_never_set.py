@@ -9,7 +9,7 @@ from grader.records import Context, Finding
 from grader.rules.rule import Rule
 from grader.source import Source, nodes_under
 from grader.source.analysis.diagnostics import confirming
-from grader.source.python_code import PythonCode, python_code
+from grader.source.python_code import Function, PythonCode, python_code
 
 MODULE = {
     "training", "forward", "register_buffer", "register_parameter", "register_module", "add_module",
@@ -22,88 +22,72 @@ MODULE = {
     "call_super_init", "xpu", "ipu", "mtia",
 }  # fmt: skip
 SETTERS = {"register_buffer", "register_parameter", "add_module", "register_module"}
+UNSEEN = {"setattr", "vars", "exec", "__getattr__", "__getattribute__", "__dict__"}
+"""What sets or finds attributes whose names no text shows."""
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Compare the attributes that ModelNew reads with those that it or nn.Module sets."""
     code = python_code(source)
-    if code is None or code.model is None or not _plain(code, code.model):
+    model = code.model if code is not None else None
+    if code is None or model is None or model.decorator_list:
         return
-    known = _set(code, code.model)
-    if known is None:
+    known = _set(code, model)
+    if known is None or [code.canonical(base) for base in model.bases] != ["torch.nn.Module"]:
         return
-    seen: set[str] = set()
-    reached = code.reached
-    for function in reached:
-        for node in nodes_under(function):
-            if not _reads_self(node, function) or not isinstance(node, ast.Attribute):
-                continue
-            name = node.attr
-            if name in known or name in MODULE or name.startswith("_") or name in seen:
-                continue
-            if any(isinstance(around, ast.Try) for around in code.ancestors(node)):
-                continue
-            seen.add(name)
-            evidence = confirming(context, ("python-attribute",), (name,), run=True)
-            yield RULE.finding(
-                source.place(node),
-                f"self.{name} is read here, and nothing sets it: AttributeError when forward runs",
-                evidence=evidence,
-                names=(name,),
-            )
+    seen = {*known, *MODULE}
+    for function in code.reached:
+        for node in _reads(function):
+            tried = any(isinstance(outer, ast.Try) for outer in code.ancestors(node))
+            if node.attr not in seen and not node.attr.startswith("_") and not tried:
+                seen.add(node.attr)
+                yield RULE.finding(
+                    source.place(node),
+                    f"self.{node.attr} is read here, and nothing sets it: AttributeError when forward runs",
+                    evidence=confirming(context, ("python-attribute",), (node.attr,), run=True),
+                    names=(node.attr,),
+                )
 
 
-def _plain(code: PythonCode, model: ast.ClassDef) -> bool:
-    bases = [code.canonical(base) for base in model.bases]
-    return bases == ["torch.nn.Module"] and not model.decorator_list
-
-
-def _set(code: PythonCode, model: ast.ClassDef) -> set[str] | None:  # noqa: C901, PLR0912
-    """Return the attributes that the class sets; None where it may set others."""
+def _set(code: PythonCode, model: ast.ClassDef) -> set[str] | None:
+    """Return the attributes that the class sets or asks for; None where it may set others."""
     names: set[str] = set()
     for node in nodes_under(model):
-        if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
-            names.add(node.attr)
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            names.add(node.name)
-            if node.name in {"__getattr__", "__getattribute__"}:
-                return None
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            names.add(node.id)
-        elif isinstance(node, ast.Attribute) and node.attr == "__dict__":
-            return None
-        elif isinstance(node, ast.Call):
-            called = code.canonical(node.func)
-            if called in {"setattr", "vars", "exec"}:
-                return None
-            if called.rsplit(".", 1)[-1] in SETTERS and node.args:
-                if not isinstance(node.args[0], ast.Constant):
-                    return None
-                names.add(str(node.args[0].value))
+        match node:
+            case (
+                ast.FunctionDef(name=name)
+                | ast.AsyncFunctionDef(name=name)
+                | ast.ClassDef(name=name)
+            ):
+                names.add(name)
+            case (
+                ast.Attribute(attr=name, ctx=ast.Store() | ast.Del())
+                | ast.Name(id=name, ctx=ast.Store())
+            ):
+                names.add(name)
+            case ast.Attribute(attr="__dict__"):
+                names.add("__dict__")
+            case ast.Call(func=func, args=[first, *_]):
+                called = code.canonical(func)
+                names |= {called} & UNSEEN
+                if called.rsplit(".", 1)[-1] in SETTERS:
+                    names.add(str(first.value) if isinstance(first, ast.Constant) else "setattr")
     for assign in code.of(ast.Assign):
-        for target in assign.targets:
-            if isinstance(target, ast.Attribute) and code.canonical(target.value) == "ModelNew":
-                names.add(target.attr)
-    hasattr_names = {
-        str(call.args[1].value)
-        for name, call in code.calls
-        if name in {"hasattr", "getattr"}
-        and len(call.args) > 1
-        and isinstance(call.args[1], ast.Constant)
-    }
-    return names | hasattr_names
+        attributes = (target for target in assign.targets if isinstance(target, ast.Attribute))
+        names |= {one.attr for one in attributes if code.canonical(one.value) == "ModelNew"}
+    for name, call in code.calls:
+        if name in {"hasattr", "getattr"} and len(call.args) > 1:
+            names |= {str(one.value) for one in call.args[1:2] if isinstance(one, ast.Constant)}
+    return None if names & UNSEEN else names
 
 
-def _reads_self(node: ast.AST, function: ast.AST) -> bool:
-    return (
-        isinstance(node, ast.Attribute)
-        and isinstance(node.ctx, ast.Load)
-        and isinstance(node.value, ast.Name)
-        and node.value.id == "self"
-        and isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
-        and bool(function.args.args)
-        and function.args.args[0].arg == "self"
-    )
+def _reads(function: ast.AST) -> Iterator[ast.Attribute]:
+    """Yield what a method reads of its self."""
+    first = function.args.args[:1] if isinstance(function, Function) else []
+    for node in nodes_under(function) if first and first[0].arg == "self" else ():
+        match node:
+            case ast.Attribute(value=ast.Name(id="self"), ctx=ast.Load()):
+                yield node
 
 
 HEAD = "import torch\nfrom torch import nn\n"

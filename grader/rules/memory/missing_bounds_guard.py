@@ -17,26 +17,21 @@ from grader.source.cuda_code import text
 from grader.source.flow import Access
 from grader.source.statements import simple_statement
 
+INTEGERS = {"int", "int64_t", "long", "long long", "size_t", "unsigned int", "unsigned", "uint32_t", "int32_t"}  # fmt: skip
+
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Walk the last block of each launch, and compare its addresses with the buffers' sizes."""
-    found = text_findings(source, context)
+    found = {one.case.kernel: _finding(one) for one in overruns(source, context)}
     yield from confirm(found.items(), observed(context, "oob"), spans(source))
-
-
-def text_findings(source: Source, context: Context) -> dict[str, Finding]:
-    """Return the finding about each kernel whose last block runs over."""
-    return {one.case.kernel: _finding(one) for one in overruns(source, context)}
 
 
 def _finding(one: Overrun) -> Finding:
     case, last = one.case, one.last
     access, index = one.accesses[0]
-    tensor = access.region.tensor
-    numel = tensor.numel if tensor is not None else 0
+    tensor, name, many = access.region.tensor, access.region.name, access.scale
     what = "reads" if access.kind == "load" else "writes"
     blocks = last.launch.grid[0]
-    name, many = access.region.name, access.scale
     how = (
         f"{many} elements of `{name}` at once, and nothing compares the last of them with its size"
         if many > 1
@@ -44,8 +39,8 @@ def _finding(one: Overrun) -> Finding:
     )
     return RULE.finding(
         case.place(access.node),
-        f"line {case.line(access.node)} {what} {how}: with {numel} elements and {blocks} block{'s' * (blocks != 1)} of {last.threads} "
-        f"threads the last block {what} element {index}",
+        f"line {case.line(access.node)} {what} {how}: with {tensor.numel if tensor else 0} elements and {blocks} block{'s' * (blocks != 1)} of "
+        f"{last.threads} threads the last block {what} element {index}",
         fixes=_guard(case, access),
         kernels=(case.kernel,),
         cause=f"oob {case.kernel}",
@@ -58,25 +53,19 @@ def _guard(case: Case, access: Access) -> Iterator[Fix]:
     A factor of the index (`cols` of `row * cols + col`) is the length of a row, not of all; nor is a number that is
     known to be another than the tensor's elements.
     """
-    node = access.node
-    counts = [p.name for p in case.walk.kernel.parameters if not p.pointer and p.type in _INTEGERS]
-    own = simple_statement(node)
+    node, own = access.node, simple_statement(access.node)
     if own.type != "expression_statement" or node.type != "subscript_expression":
         return
-    indices = node.child_by_field_name("indices")
-    index = text(indices)[1:-1] if indices is not None else ""
-    factors = set(re.findall(r"\*\s*(\w+)|(?<!\w)(\w+)(?=\s*\*)", index))
-    rows = {name for pair in factors for name in pair}
-    for count in (
-        name for name in reversed(counts) if name not in rows and _may(case, access, name)
-    ):
-        yield from fix(
-            f"guard the access with `{index} < {count}`",
-            [case.unit.edit(own.start_byte, own.start_byte, f"if ({index} < {count}) ")],
-        )
+    index = text(node.child_by_field_name("indices"))[1:-1]
+    rows = set(re.findall(r"(?<=\*\s)\w+|(?<=\*)\w+|\w+(?=\s*\*)", index))
+    for one in reversed(case.walk.kernel.parameters):
+        count = not one.pointer and one.type in INTEGERS and one.name not in rows
+        if count and _may_count(case, access, one.name):
+            edit = case.unit.edit(own.start_byte, own.start_byte, f"if ({index} < {one.name}) ")
+            yield from fix(f"guard the access with `{index} < {one.name}`", [edit])
 
 
-def _may(case: Case, access: Access, name: str) -> bool:
+def _may_count(case: Case, access: Access, name: str) -> bool:
     """Whether a parameter may be the number of a tensor's elements, by the numbers that the launch gives."""
     names = [one.name for one in case.walk.kernel.parameters]
     given = dict(zip(names, case.launch.arguments, strict=False)).get(name)
@@ -84,18 +73,6 @@ def _may(case: Case, access: Access, name: str) -> bool:
     numel = access.region.tensor.numel if access.region.tensor is not None else None
     return number is None or numel is None or number == numel
 
-
-_INTEGERS = {
-    "int",
-    "int64_t",
-    "long",
-    "long long",
-    "size_t",
-    "unsigned int",
-    "unsigned",
-    "uint32_t",
-    "int32_t",
-}
 
 _BAD = """
 __global__ void twice(const float* x, float* y, int n) {

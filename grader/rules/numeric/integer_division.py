@@ -14,58 +14,43 @@ from grader.source.flow.program import Function
 from grader.source.flow.scalar_types import type_letter
 from grader.source.flow.tree import Binary, Cast, Declare, Expr, Name, Number, walk
 
-INTEGERS = frozenset({"i", "u", "l"})
-REAL = frozenset({"f", "d"})
+INTEGERS, REAL = frozenset("iul"), frozenset("fd")
+"""Letters of types that hold whole numbers, and of those that hold real ones."""
 
 
 def check(source: Source, _context: Context) -> Iterator[Finding]:
     """Look for `1 / n` of integers that is multiplied into a real number."""
     for unit in source.cuda:
         for function in flow(unit).program.functions:
-            types = _types(function) if function.kind != "host" else {}
-            for part in _in_real(function, types) if types else ():
+            for part in _in_real(function) if function.kind != "host" else ():
+                start, end = part.left.node.start_byte, part.left.node.end_byte
                 yield RULE.finding(
                     unit.place(part.node),
                     f"`{one_line(part.node, 40)}` divides two integers: it is 0 for every divisor "
                     "above 1, and so is what it is multiplied with",
-                    fixes=fix(
-                        "divide as float",
-                        [unit.edit(part.left.node.start_byte, part.left.node.end_byte, "1.0f")],
-                    ),
+                    fixes=fix("divide as float", [unit.edit(start, end, "1.0f")]),
                 )
 
 
-def _types(function: Function) -> dict[str, str]:
-    """Return the kinds of the names of a function."""
-    types = {p.name: type_letter(p.type) for p in function.parameters if not p.pointer}
-    for part in walk(function.body):
-        if isinstance(part, Declare) and not part.pointer and not part.dims:
-            types[part.name] = type_letter(part.type)
-    return types
-
-
-def _in_real(function: Function, types: dict[str, str]) -> Iterator[Binary]:
+def _in_real(function: Function) -> Iterator[Binary]:
     """Yield `1 / n` where it is a factor of, or the start of, a real number."""
-    for part in walk(function.body):
+    parts = list(walk(function.body))
+    types = {p.name: type_letter(p.type) for p in function.parameters if not p.pointer}
+    plain = (p for p in parts if isinstance(p, Declare) and not p.pointer and not p.dims)
+    types |= {p.name: type_letter(p.type) for p in plain}
+    for part in parts:
         if isinstance(part, Binary) and part.op == "*":
-            sides = ((part.left, part.right), (part.right, part.left))
-            for one, other in sides:
-                if _unit_fraction(one, types) and _is_real(other, types):
-                    yield one  # type: ignore[misc]
-        elif isinstance(part, Declare) and part.init is not None:
-            if type_letter(part.type) in REAL and _unit_fraction(part.init, types):
-                yield part.init  # type: ignore[misc]
+            for one, other in ((part.left, part.right), (part.right, part.left)):
+                yield from _unit_fraction(one, types) if _is_real(other, types) else ()
+        elif isinstance(part, Declare) and part.init is not None and type_letter(part.type) in REAL:
+            yield from _unit_fraction(part.init, types)
 
 
-def _unit_fraction(expr: Expr, types: dict[str, str]) -> bool:
-    return (
-        isinstance(expr, Binary)
-        and expr.op == "/"
-        and isinstance(expr.left, Number)
-        and expr.left.value == 1
-        and isinstance(expr.left.value, int)
-        and _is_integer(expr.right, types)
-    )
+def _unit_fraction(expr: Expr, types: dict[str, str]) -> Iterator[Binary]:
+    match expr:
+        case Binary(op="/", left=Number(value=int(one)), right=right) if one == 1:
+            if _is_integer(right, types):
+                yield expr
 
 
 def _is_integer(expr: Expr, types: dict[str, str]) -> bool:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from grader.records import Context, Edit, Finding, Fix
+from tree_sitter import Node
+
+from grader.records import Context, Finding, Fix
 from grader.rules.rule import Rule
 from grader.source import Source
 from grader.source.analysis.walks import Case, cases
@@ -12,7 +14,18 @@ from grader.source.code_edits import fix
 from grader.source.cuda_code import descendants, one_line, text
 from grader.source.flow import Event
 from grader.source.flow.loops import assigned_in
-from grader.source.flow.tree import Assign, Binary, Call, Expr, Loop, Name, Number, Subscript, walk
+from grader.source.flow.tree import (
+    Assign,
+    Binary,
+    Call,
+    Expr,
+    Loop,
+    Name,
+    Number,
+    Stmt,
+    Subscript,
+    walk,
+)
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
@@ -20,71 +33,48 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     seen: set[tuple[str, int]] = set()
     for case in cases(source, context):
         for event in case.events("double-math"):
-            key = (case.kernel, case.line(event.node))
-            if key not in seen:
-                seen.add(key)
-                yield _double(case, event)
-        key = (case.kernel, 0)
-        if key not in seen:
-            seen.add(key)
-            yield from _slow(case)
+            if (case.kernel, case.line(event.node)) not in seen:
+                seen.add((case.kernel, case.line(event.node)))
+                where = " for every element" if event.data.get("loops") else ""
+                yield RULE.finding(
+                    case.place(event.node),
+                    f"`{one_line(event.node, 50)}` computes in double precision{where}: a constant without `f` (or a double) meets a float",
+                    fixes=_suffix(case, event),
+                    kernels=(case.kernel,),
+                )
+        for node, said in list(_slow(case))[:1] if (case.kernel, 0) not in seen else ():
+            message = f"`{one_line(node, 40)}` {said}"
+            yield RULE.finding(case.place(node), message, kernels=(case.kernel,))
+        seen.add((case.kernel, 0))
 
 
-def _double(case: Case, event: Event) -> Finding:
-    where = " for every element" if event.data.get("loops") else ""
-    return RULE.finding(
-        case.place(event.node),
-        f"`{one_line(event.node, 50)}` computes in double precision{where}: a constant without `f` (or a double) meets a float",
-        fixes=_suffix(case, event),
-        kernels=(case.kernel,),
-    )
+def _suffix(case: Case, event: Event) -> tuple[Fix, ...]:
+    numbers = [n for n in descendants(event.node, "number_literal") if text(n)[-1] not in "fFlLxX"]
+    real = [n for n in numbers if "." in text(n) or "e" in text(n).lower()]
+    return fix("compute in float", [case.unit.edit(n.end_byte, n.end_byte, "f") for n in real])
 
 
-def _suffix(case: Case, event: Event) -> Iterator[Fix]:
-    edits: list[Edit | None] = [
-        case.unit.edit(n.end_byte, n.end_byte, "f")
-        for n in descendants(event.node, "number_literal")
-        if ("." in text(n) or "e" in text(n).lower()) and text(n)[-1] not in "fFlLxX"
-    ]
-    if edits:
-        yield from fix("compute in float", edits)
-
-
-def _slow(case: Case) -> Iterator[Finding]:
-    """Report the first power of two and the first division by something constant in a loop."""
+def _slow(case: Case) -> Iterator[tuple[Node, str]]:
+    """Yield the powers of two and the divisions by something constant in loops."""
     for loop in walk(case.walk.kernel.body):
         for part in walk(loop.body) if isinstance(loop, Loop) else ():
-            if isinstance(part, Call) and part.name in {"pow", "powf"} and _is_two(part.args):
-                yield RULE.finding(
-                    case.place(part.node),
-                    f"`{one_line(part.node, 40)}` is a slow way to write a product",
-                    kernels=(case.kernel,),
-                )
-                return
             divisor = _divisor(part)
-            if (
-                divisor is not None
-                and isinstance(loop, Loop)
-                and divisor.id not in assigned_in(loop)
-            ):
-                yield RULE.finding(
-                    case.place(part.node),
-                    f"`{one_line(part.node, 40)}` divides every element by `{divisor.id}`, which stays the same: multiply by its "
-                    "reciprocal",
-                    kernels=(case.kernel,),
-                )
-                return
+            match part:
+                case Call(name="pow" | "powf", args=(_, Number(value=2)), node=node):
+                    yield node, "is a slow way to write a product"
+                case _ if divisor is not None and isinstance(loop, Loop):
+                    if divisor.id not in assigned_in(loop):
+                        same = f"divides every element by `{divisor.id}`, which stays the same"
+                        yield part.node, f"{same}: multiply by its reciprocal"
 
 
-def _is_two(args: tuple[Expr, ...]) -> bool:
-    return len(args) == 2 and isinstance(args[1], Number) and args[1].value == 2
-
-
-def _divisor(part: object) -> Name | None:
-    if isinstance(part, Binary) and part.op == "/" and isinstance(part.right, Name):
-        return part.right if any(isinstance(p, Subscript) for p in walk(part.left)) else None
-    if isinstance(part, Assign) and part.op == "/=" and isinstance(part.target, Subscript):
-        return part.value if isinstance(part.value, Name) else None
+def _divisor(part: Expr | Stmt) -> Name | None:
+    """Return what an element is divided by."""
+    match part:
+        case Binary(op="/", left=left, right=Name() as name):
+            return name if any(isinstance(p, Subscript) for p in walk(left)) else None
+        case Assign(op="/=", target=Subscript(), value=Name() as name):
+            return name
     return None
 
 

@@ -10,6 +10,7 @@ from grader.rules.proofs import settle
 from grader.rules.rule import Rule
 from grader.source import Source, Unit
 from grader.source.analysis.folds import MAXIMA, MINIMA, folds, same_text
+from grader.source.analysis.reference_text import reference_of
 from grader.source.code_edits import fix
 from grader.source.flow import flow
 from grader.source.flow.program import Function
@@ -49,6 +50,8 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 
 
 def _text(source: Source, context: Context) -> Iterator[Finding]:
+    reference = reference_of(source, context)
+    rectifies = reference is not None and reference.has("relu", "ReLU", "clamp")
     for unit in source.cuda:
         for function in flow(unit).program.functions:
             if function.kind != "host":
@@ -56,7 +59,8 @@ def _text(source: Source, context: Context) -> Iterator[Finding]:
                 for part in walk(function.body):
                     if isinstance(part, Declare) and not (part.dims or part.shared or part.pointer):
                         for finding in _accumulator(unit, function, part, found):
-                            lighter = {"severity": "note"} if right else {}
+                            weight = "note" if rectifies else "warning"
+                            lighter = {"severity": weight} if right else {}
                             yield finding.model_copy(update=lighter)
 
 
@@ -181,7 +185,7 @@ RULE = Rule(
     good=_BAD.replace("FLT_MIN", "-INFINITY"),
     detects=("text", "evidence"),
     guards="A maximum over values that can't be negative (absolute values, squares, exponentials, indices) may start at 0, and whatever starts from "
-    "the first element is fine. A note where the kernel ran on the simulator and all results were right.",
+    "the first element is fine. A warning where the kernel ran on the simulator and all results were right, or a note if the reference takes a ReLU as well.",
     fix="Puts the neutral value there.",
     check=check,
     explained_by=("SYN001",),

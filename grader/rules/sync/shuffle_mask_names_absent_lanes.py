@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tree_sitter import Node
+
 from grader.records import Context, Finding
 from grader.records.observed import observed
 from grader.rules.proofs import of_the_leavers, settle
@@ -12,22 +14,25 @@ from grader.source import Source
 from grader.source.analysis.walks import Case, cases, spans
 from grader.source.cuda_code import around, one_line
 from grader.source.flow import Event
-from grader.source.flow.tree import Node
 from grader.source.rewriting.all_lanes import Partial, all_lanes, branch_of
+
+FUNCTIONS = {"function_definition", "lambda_expression"}
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for shuffles that a part of the named lanes reaches."""
     found: dict[tuple[str, int], tuple[str, Finding]] = {}
+    apart = False
     for case in cases(source, context):
+        apart = apart or any(case.events("barrier-divergence"))
         for event in case.events("shuffle-mask", "shuffle-tail"):
             where = _where(event)
-            found.setdefault((case.kernel, case.line(where)), (case.kernel, _finding(case, event)))
-    proof = observed(context, "shuffle", "divergence") if found else observed(context, "shuffle")
-    if any(True for case in cases(source, context) for _ in case.events("barrier-divergence")):
-        proof = observed(context, "shuffle")
+            made = _of_the_tail if event.kind == "shuffle-tail" else _of_the_mask
+            key = (case.kernel, case.line(where))
+            found.setdefault(key, (case.kernel, made(case, event, where)))
+    groups = ("shuffle", "divergence") if found and not apart else ("shuffle",)
     lines = spans(source)
-    for finding in settle(RULE, tuple(found.values()), proof, lines):
+    for finding in settle(RULE, tuple(found.values()), observed(context, *groups), lines):
         yield of_the_leavers(finding, "sync-exited-lanes", lines)
 
 
@@ -36,75 +41,63 @@ def _where(event: Event) -> Node:
 
     That is the call in the kernel, or the branch itself where it is in a helper in between.
     """
-    if event.call is None or event.other is None:
-        return event.node
-    helper = _function(event.node)
-    same = helper is not None and helper.start_byte <= event.other.start_byte < helper.end_byte
-    if same:
-        return event.node
-    between = _function(event.other) != _function(event.call)
-    return event.other if between else event.call
+    shuffle: Node = event.node
+    branch: Node | None = event.other
+    call: Node | None = event.call
+    if call is None or branch is None:
+        return shuffle
+    helper = _function(shuffle)
+    if helper is not None and helper.start_byte <= branch.start_byte < helper.end_byte:
+        return shuffle
+    return branch if _function(branch) != _function(call) else call
 
 
 def _function(node: Node) -> Node | None:
-    return next(
-        (n for n in around(node) if n.type in {"function_definition", "lambda_expression"}), None
-    )
+    return next((outer for outer in around(node) if outer.type in FUNCTIONS), None)
 
 
-def _finding(case: Case, event: Event) -> Finding:
-    where = _where(event)
-    if event.kind == "shuffle-tail":
-        return RULE.finding(
-            case.place(where),
-            _of_the_tail(case, event, where),
-            severity="warning",
-            confidence="possible",
-            kernels=(case.kernel,),
-        )
-    exited = bool(event.data.get("exited"))
-    branch = branch_of(where, event.other)
-    return RULE.finding(
-        case.place(where),
-        _message(case, event, where),
-        severity="warning" if exited or not event.sure else None,
-        confidence="likely" if event.sure else "possible",
-        kernels=(case.kernel,),
-        fixes=all_lanes(Partial(case, event.node, where, branch)) if branch else (),
-    )
-
-
-def _of_the_tail(case: Case, event: Event, where: Node) -> str:
+def _of_the_tail(case: Case, event: Event, where: Node) -> Finding:
     """Say that the last warp is not full; the numbers where the task's sizes tell them."""
     names = f"that the mask of line {case.line(where)} names don't exist"
-    if case.sizes.real and not case.sizes.complete:
-        return f"nothing makes the number of threads in a block a multiple of 32: in the last warp lanes {names} where it is none"
-    return f"blocks have {case.walk.threads} threads, no multiple of 32: in the last warp {event.count} lanes {names}"
+    open_size = case.sizes.real and not case.sizes.complete
+    return RULE.finding(
+        case.place(where),
+        f"nothing makes the number of threads in a block a multiple of 32: in the last warp lanes {names} where it is none"
+        if open_size
+        else f"blocks have {case.walk.threads} threads, no multiple of 32: in the last warp {event.count} lanes {names}",
+        severity="warning",
+        confidence="possible",
+        kernels=(case.kernel,),
+    )
 
 
-def _message(case: Case, event: Event, where: Node) -> str:
+def _of_the_mask(case: Case, event: Event, where: Node) -> Finding:
     """Say which lanes a warp exchange waits for in vain, and what keeps them away."""
-    line = case.line(where)
-    condition = one_line(event.other, 60) if event.other is not None else "a condition"
-    inside = (
+    inner = (
         f" (the shuffle itself is on line {case.line(event.node)})"
         if where is not event.node
         else ""
     )
+    exchange = f"the warp exchange on line {case.line(where)}{inner}"
+    condition = f"`{one_line(event.other, 60)}`" if event.other is not None else "`a condition`"
+    exited, line = bool(event.data.get("exited")), case.line(event.other)
     if not event.sure:
-        return (
-            f"the warp exchange on line {line}{inside} names lanes with its mask that may not be "
-            f"there: `{condition}` is not the same for all lanes"
+        message = f"{exchange} names lanes with its mask that may not be there: {condition} is not the same for all lanes"
+    elif exited:
+        message = f"{exchange} names all lanes with its mask, but lanes have returned under {condition} (line {line})"
+    else:
+        message = (
+            f"{exchange} waits for all lanes that its mask names, but only {event.data['active']} of each warp "
+            f"get there: {condition} (line {line}) keeps the others away, so the result is undefined and the kernel may hang"
         )
-    cause = case.line(event.other)
-    if event.data.get("exited"):
-        return (
-            f"the warp exchange on line {line}{inside} names all lanes with its mask, but lanes "
-            f"have returned under `{condition}` (line {cause})"
-        )
-    return (
-        f"the warp exchange on line {line}{inside} waits for all lanes that its mask names, but only {event.data['active']} of each warp "
-        f"get there: `{condition}` (line {cause}) keeps the others away, so the result is undefined and the kernel may hang"
+    branch = branch_of(where, event.other)
+    return RULE.finding(
+        case.place(where),
+        message,
+        severity="warning" if exited or not event.sure else None,
+        confidence="likely" if event.sure else "possible",
+        kernels=(case.kernel,),
+        fixes=all_lanes(Partial(case, event.node, where, branch)) if branch else (),
     )
 
 
