@@ -25,15 +25,19 @@ class Algebra:
 
     def __init__(self, runtime: Any, key: int) -> None:
         self._runtime = runtime
+        self._of_host: dict[int, tuple[Any, torch.Tensor]] = {}
+        """Elements of the CPU's tensors, by where their memory begins, which stays while they are kept."""
         runtime.kgsim_exact_cells.restype = ctypes.c_uint64
         runtime.kgsim_exact_begin(ctypes.c_uint64(key))
 
     # Elements of tensors: int64, one more dim of 2 for the residues; 0 for none.
 
-    def _cells(self, tensor: torch.Tensor) -> torch.Tensor | None:
-        """Return the elements of a device's tensor as they lie in memory."""
-        if not tensor.is_cuda or not tensor.numel() or tensor.itemsize < 2:
+    def _cells(self, tensor: torch.Tensor, *, make: bool = False) -> torch.Tensor | None:
+        """Return the elements of a tensor as they lie in memory."""
+        if not tensor.numel() or tensor.itemsize < 2:
             return None
+        if not tensor.is_cuda:
+            return self._of_cpu(tensor, make=make)
         count = ctypes.c_uint64()
         first = self._runtime.kgsim_exact_cells(
             ctypes.c_uint64(tensor.data_ptr()), ctypes.byref(count)
@@ -44,6 +48,18 @@ class Algebra:
         flat = torch.frombuffer(words, dtype=torch.int64)
         step = tensor.itemsize // 2 * 2
         return flat.as_strided((*tensor.shape, 2), (*(s * step for s in tensor.stride()), 1))
+
+    def _of_cpu(self, tensor: torch.Tensor, *, make: bool) -> torch.Tensor | None:
+        storage = tensor.untyped_storage()
+        address = storage.data_ptr()
+        if address not in self._of_host:
+            if not make:
+                return None
+            rows = storage.nbytes() // tensor.itemsize
+            self._of_host[address] = storage, torch.zeros((rows, 2), dtype=torch.int64)
+        kept = self._of_host[address][1]
+        steps = (*(2 * s for s in tensor.stride()), 1)
+        return kept.as_strided((*tensor.shape, 2), steps, 2 * tensor.storage_offset())
 
     def has_elements(self, value: Any) -> bool:
         """Whether it is a tensor of which any element is known."""
@@ -95,7 +111,7 @@ class Algebra:
         """Give a result its elements, where it is a finite number."""
         if elements is None or not isinstance(tensor, torch.Tensor):
             return
-        cells = self._cells(tensor) if tensor.is_floating_point() else None
+        cells = self._cells(tensor, make=True) if tensor.is_floating_point() else None
         if cells is not None:
             finite = numbers(tensor).isfinite()
             cells.copy_(elements.expand(cells.shape) * finite[..., None])

@@ -95,6 +95,7 @@ def _evaluate(
         if closely:
             with clock.stage("exact"):
                 evaluation = _exactly(evaluation, exactness(grading, submission, task, evaluation))
+            evaluation = evaluation.model_copy(update={"seconds": clock.seconds})
     if device is None or build is None or task is None or not seen.runs or not closely:
         return evaluation
     if not isinstance(device, Sanitizer):

@@ -122,6 +122,38 @@ def test_no_word_of_a_view_that_the_kernel_does_not_get(forward: str) -> None:
     assert layouts(forward) == []
 
 
+STORES = """
+__global__ void keep(const float* x, float* y) {{
+    __shared__ float held[32];
+    held[threadIdx.x] = {value};
+    __syncthreads();
+    y[threadIdx.y * 32 + threadIdx.x] = held[threadIdx.x];
+}}
+torch::Tensor run(torch::Tensor x) {{
+    x = x.contiguous();
+    auto y = torch::empty_like(x);
+    keep<<<1, dim3(32, 8)>>>(x.data_ptr<float>(), y.data_ptr<float>());
+    return y;
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("value", "races"),
+    [
+        ("x[threadIdx.x]", False),
+        ("2.0f * x[threadIdx.x] + x[threadIdx.x] * x[0]", False),
+        ("threadIdx.x < 16 ? x[threadIdx.x] : 0.0f", False),
+        ("x[threadIdx.y * 32 + threadIdx.x]", True),
+        ("x[threadIdx.x] + x[threadIdx.y]", True),
+        ("threadIdx.y", True),
+    ],
+)
+def test_threads_that_store_the_same_value_do_not_race(value: str, races: bool) -> None:
+    found = review(STORES.format(value=value))
+    assert any(finding.rule == "SYN002" for finding in found) == races
+
+
 IDLE = """
 __global__ void used(const float* x, float* y, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from grader.records import Context, Evidence, Finding, Fix
-from grader.repair.fixes.maker import FixMaker
+from grader.records import Evidence, Fix
+from grader.repair.fixes.maker import FixMaker, of_proofs
 from grader.source import Function, SharedArray, Source, Unit
 from grader.source.code_edits import fix
 from grader.source.cuda_code import cuda_code, descendants, text
@@ -44,14 +44,4 @@ def _zeroed(unit: Unit, array: SharedArray) -> Iterator[Fix]:
     )
 
 
-MOST = 4
-"""Proofs of one finding that fixes are looked for: the same line is often seen on many workloads."""
-
-
-def propose(finding: Finding, source: Source, _context: Context) -> Iterator[Fix]:
-    """Yield the fixes for the reads that runs showed."""
-    for item in finding.evidence[:MOST]:
-        yield from filled(source, item)
-
-
-FIX = FixMaker(codes=("SYN001",), propose=propose)
+FIX = FixMaker(codes=("SYN001",), propose=of_proofs(filled))

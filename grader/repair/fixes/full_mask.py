@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from grader.records import Context, Evidence, Finding, Fix
-from grader.repair.fixes.maker import FixMaker
+from grader.records import Evidence, Fix
+from grader.repair.fixes.maker import FixMaker, of_proofs
 from grader.source import Source, Unit
 from grader.source.code_edits import fix, replace_node
 from grader.source.cuda_code import cuda_code, text
@@ -43,14 +43,4 @@ def _leaves_out(mask: Node) -> bool:
     return number is not None and int(number[1], 0) != ALL
 
 
-MOST = 4
-"""Proofs of one finding that fixes are looked for."""
-
-
-def propose(finding: Finding, source: Source, _context: Context) -> Iterator[Fix]:
-    """Yield the fixes for the exchanges that runs showed."""
-    for item in finding.evidence[:MOST]:
-        yield from full_mask(source, item)
-
-
-FIX = FixMaker(codes=("SYN004",), propose=propose)
+FIX = FixMaker(codes=("SYN004",), propose=of_proofs(full_mask))

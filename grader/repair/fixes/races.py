@@ -6,36 +6,16 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from grader.records import Context, Evidence, Finding, Fix
-from grader.repair.fixes.maker import FixMaker
+from grader.records import Evidence, Fix
+from grader.repair.fixes.maker import FixMaker, of_proofs
 from grader.source import Source, Unit
-from grader.source.analysis.races import shared_use
+from grader.source.analysis.races import of_one_warp, shared_use
 from grader.source.code_edits import fix
 from grader.source.cuda_code import text
 from grader.source.rewriting.barriers import separate
 from grader.source.statements import enclosing_loops, insert_before, simple_statement, statement
 
 ONE = "threadIdx.x == 0 && threadIdx.y == 0 && threadIdx.z == 0"
-MOST = 4
-"""Proofs of one finding that fixes are looked for."""
-
-
-def propose(finding: Finding, source: Source, _context: Context) -> Iterator[Fix]:
-    """Yield the fixes for the races that runs showed."""
-    for item in finding.evidence[:MOST]:
-        if finding.rule == "SYN005":
-            yield from _by_the_warp(source, item)
-        else:
-            yield from of_the_race(source, item)
-
-
-def _by_the_warp(source: Source, item: Evidence) -> Iterator[Fix]:
-    """Let the warp meet before the later access."""
-    for unit in source.cuda if item.place is not None else ():
-        use = shared_use(unit, item.place.line if item.place else 0)
-        if use is not None:
-            meet = insert_before(unit, statement(use), "__syncwarp();")
-            yield from fix("let the warp meet before the access", [meet])
 
 
 def of_the_race(source: Source, item: Evidence) -> Iterator[Fix]:
@@ -46,6 +26,10 @@ def of_the_race(source: Source, item: Evidence) -> Iterator[Fix]:
         first = shared_use(unit, item.related[0].line)
         second = shared_use(unit, item.place.line)
         if first is None or second is None:
+            continue
+        if of_one_warp(source, [item]):
+            meet = insert_before(unit, statement(second), "__syncwarp();")
+            yield from fix("let the warp meet before the access", [meet])
             continue
         if simple_statement(first) == simple_statement(second):
             yield from _by_one_thread(unit, second)
@@ -65,4 +49,4 @@ def _by_one_thread(unit: Unit, node: Node) -> Iterator[Fix]:
         yield from fix(f"let one thread store `{text(target)}`", [edit])
 
 
-FIX = FixMaker(codes=("SYN002", "SYN005"), propose=propose)
+FIX = FixMaker(codes=("SYN002", "SYN005"), propose=of_proofs(of_the_race))

@@ -11,6 +11,7 @@ from grader.rules.rule import Example, Rule
 from grader.source import Source
 from grader.source.analysis.races import joined, lines_of, of_one_warp
 from grader.source.analysis.walks import cases
+from grader.source.rewriting.barriers import separate
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
@@ -21,6 +22,25 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             first = next((one for one in items if _reads_too_early(one)), items[0])
             others = [one for one in items if one is not first]
             yield RULE.finding(first.place, cause_of(first), evidence=(first, *others))
+    yield from () if races else _foretold(source, context)
+
+
+def _foretold(source: Source, context: Context) -> Iterator[Finding]:
+    """Yield the races that the walk of a text sees, one an array."""
+    found: dict[tuple[str, str], Finding] = {}
+    for case in cases(source, context):
+        for event in case.events("race"):
+            name = event.region.name if event.region is not None else ""
+            lines = sorted({case.line(event.other), case.line(event.node)})
+            finding = RULE.finding(
+                case.place(event.node),
+                f"warps use `{name}` on line{'s' * (len(lines) > 1)} {' and '.join(map(str, lines))}, one of them to store, and do not "
+                "meet in between: a `__syncthreads()` is missing",
+                fixes=separate(case.unit, event.other, event.node),
+                kernels=(case.kernel,),
+            )
+            found.setdefault((case.kernel, name), finding)
+    yield from found.values()
 
 
 def _reads_too_early(item: Evidence) -> bool:
@@ -74,9 +94,9 @@ RULE = Rule(
         ),
     ),
     good=_BAD.replace("    int other", "    __syncthreads();\n    int other"),
-    detects=("evidence",),
-    guards="Only what a run showed: the simulator follows each access to shared memory. Races of one warp are SYN005's, stores of one value "
-    "SYN008's.",
+    detects=("text", "evidence"),
+    guards="Races of one warp are SYN005's, stores of one value SYN008's. The text foretells races where no run showed any; one that the "
+    "simulator did not see in a kernel that it ran to its end is dropped.",
     fix="Puts `__syncthreads()` where all threads arrive between the two accesses, or at the end of the loop's turn; "
     "lets one thread store what all store to one cell.",
     check=check,

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
+from grader.source.flow.races import Last
 from grader.source.flow.tree import Node
-from grader.source.flow.values import Bits, Value
+from grader.source.flow.values import Bits, Ints, Value
 
-Ints = npt.NDArray[np.int64]
 MAX_CELLS = 1 << 17
 
 
@@ -74,6 +73,8 @@ class Shadow:
         self.cells, self.words = cells, words
         self.state = np.zeros(cells, np.int8)
         self.accessed = np.zeros(cells, np.bool_)
+        self.owner = np.zeros(cells, np.int64)
+        self.reads, self.stores, self.atomics = Last(cells), Last(cells), Last(cells)
         self.parts: Bits | None = None
 
     def write(self, cells: Ints, parts: Bits | None, *, atomic: bool) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from grader.source.flow import memory
 from grader.source.flow.loops import Loops
 from grader.source.flow.memory import Region
+from grader.source.flow.races import Last
 from grader.source.flow.scalar_types import SIZES, type_letter
 from grader.source.flow.tree import Node
 from grader.source.flow.values import (
@@ -17,6 +19,7 @@ from grader.source.flow.values import (
     Pointer,
     Value,
     every,
+    likeness,
     some,
     spread,
 )
@@ -99,7 +102,26 @@ class SharedAccesses(Loops):
         if self.doubt or region.escaped:
             return None if shadow.parts is None else shadow.parts[cells]
         self._report_unwritten(region, cells, threads, node)
+        self._meet(region, cells, threads, node, shadow.reads, (shadow.stores, shadow.atomics))
         return None if shadow.parts is None else shadow.parts[cells]
+
+    def _meet(
+        self,
+        region: Region,
+        cells: Any,
+        threads: Any,
+        node: Node,
+        mine: Last,
+        others: Sequence[Last],
+    ) -> None:
+        """Report where another warp came to these cells in the same barrier interval, and note that this one did."""
+        warps, self.places[node.id] = threads >> 5, node
+        for other in others if not region.escaped else ():
+            met = other.others(cells, warps, self.epoch)
+            if some(met):
+                first = self.places[int(other.place[cells[met][0]])]
+                self.emit("race", node, other=first, region=region)
+        mine.note(cells, warps, self.epoch, node.id)
 
     def _report_unwritten(self, region: Region, cells: Any, threads: Any, node: Node) -> None:
         """Report reads of cells in which nothing was stored."""
@@ -196,4 +218,22 @@ class SharedAccesses(Loops):
             parts = np.broadcast_to(parts, (self.threads, self.words))[threads]
         if atomic:
             self._report_unwritten(region, cells, threads, node)
+            self._meet(region, cells, threads, node, shadow.atomics, (shadow.reads, shadow.stores))
+        else:
+            before = (shadow.reads, shadow.atomics, *([shadow.stores] if not value.uniform else ()))
+            self._meet(region, cells, threads, node, shadow.stores, before)
+            self._report_lost(region, cells, threads, value, node)
         self.initialised += shadow.write(cells, parts, atomic=atomic)
+
+    def _report_lost(
+        self, region: Region, cells: Any, threads: Any, value: Value, node: Node
+    ) -> None:
+        """Report cells to which threads of one store have written different values."""
+        shadow: Any = region.shadow
+        shadow.owner[cells] = threads
+        last, like = shadow.owner[cells], likeness(value)
+        lost = (last != threads) & (not value.uniform)
+        if like is not None:
+            lost &= like[last] != like[threads]
+        if some(lost):
+            self.emit("race", node, other=node, region=region)

@@ -115,6 +115,8 @@ class State:
         self.order = 0
         self.seen: set[tuple[Any, ...]] = set()
         self.initialised = 0
+        self.epoch = 1
+        self.places: dict[int, Node] = {}
         self.return_node: Node = None
 
     @cached_property
@@ -221,6 +223,7 @@ class State:
                 thread=int(np.argmin(self.alive)),
                 count=int((~self.alive).sum()),
             )
+        self.epoch += 1
 
     def merge_doubt(self, saved: int) -> None:
         """Leave a construct: certain again, unless a jump in it may have happened."""

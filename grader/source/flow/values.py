@@ -20,6 +20,7 @@ from grader.source.flow.scalar_types import promote
 
 Bits = npt.NDArray[np.uint64]
 Mask = npt.NDArray[np.bool_]
+Ints = npt.NDArray[np.int64]
 Number = int | float | npt.NDArray[Any] | None
 WHOLE = (int, np.integer)
 
