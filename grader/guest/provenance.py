@@ -16,6 +16,7 @@ import torch
 MOST_ROOTS = 1 << 20
 """Elements of results that are asked about together."""
 MOST_POOLED = 64
+"""Elements that kernels stored and torch made the results of, up to which all are asked about."""
 _parse = json.loads
 
 
@@ -42,8 +43,8 @@ def tell(
     if not any(seen["origins"]):  # forward's results were made by torch of what kernels stored
         seen["roots"] = "stores"
         roots = _stored(runtime, accesses)
-        step = max(1, len(roots) // MOST_POOLED)
-        seen["origins"] = _origins(runtime, take_text, roots[::step][:MOST_POOLED].tolist())
+        pooled = roots.tolist() if len(roots) <= MOST_POOLED else []  # a sample is not all
+        seen["origins"] = _origins(runtime, take_text, pooled)
     seen["lost"] = _parse(take_text(runtime.kgsim_provenance_lost(_array(roots), len(roots))))
     return seen
 

@@ -151,7 +151,8 @@ def _known_as(mismatch: Mismatch, known: tuple[Evidence, ...]) -> Mismatch:
 def _named(mismatch: Mismatch, name: str) -> Mismatch:
     if not name:
         return mismatch
-    return mismatch.model_copy(update={"result": name, "text": f"the {name}: {mismatch.text}"})
+    said = name if name[-1].isdigit() and name.startswith("output") else f"the {name}"
+    return mismatch.model_copy(update={"result": name, "text": f"{said}: {mismatch.text}"})
 
 
 def _worst(wrong: Sequence[_Judged]) -> _Judged | None:

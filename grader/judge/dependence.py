@@ -16,7 +16,9 @@ from grader.judge.difference import (
     lost_part,
     read_there,
     reader,
+    short_lines,
     stored_elsewhere,
+    taken_for_others,
     taken_over,
 )
 from grader.judge.touched import touched_by_line
@@ -52,8 +54,16 @@ def _dependences(told: Told, asked: Sequence[Asked], workload: str) -> Iterator[
         if wrong:
             worst = max(wrong, key=lambda one: (one.walk != "", len(one.missing)))
             yield _missing(
-                told, worst, workload, whole=whole, choice=choice, stored=stored_elsewhere(wrong)
+                told,
+                worst,
+                workload,
+                whole=whole,
+                choice=choice,
+                stored=stored_elsewhere(wrong),
+                others=taken_for_others(told, worst, found),
             )
+        elif (short := _short(told, found)) is not None:
+            yield _missing_through(*short, workload)
         elif (part := lost_part(told, found)) is not None:
             yield _lost_part(*part, workload)
         elif (twice := doubled(found)) is not None:
@@ -85,6 +95,7 @@ def _missing(
     whole: tuple[int, ...],
     choice: bool,
     stored: Place | None,
+    others: Place | None,
 ) -> Evidence:
     """Say what a wrong element misses, where it was read last or where it would have to be."""
     tensor, missing = found.tensor, found.missing
@@ -92,12 +103,17 @@ def _missing(
     by = reader(told, found)
     read = end is not None or read_there(told, found, by)
     text = (
-        f"element {list(found.asked.index)} of the result misses {_of(missing, found)} that it "
-        f"depends on: {in_words(extents(missing, tensor.shape)) or 'all of it'}"
+        f"element {list(found.asked.index)} of the result misses "
+        f"{in_words(extents(missing, tensor.shape)) or 'all'} of {tensor.role} ({_of(missing, found)})"
     )
-    swapped = len(found.extra) > 0 and end is None and (not choice or found.walk == "fixed")
+    swapped = (
+        found.origin is not None
+        and len(found.extra) > 0
+        and end is None
+        and (not choice or found.walk == "fixed")
+    )
     over = taken_over(told, found) if swapped else None
-    without = combined(found) if read and not swapped and end is None else None
+    without = (others or combined(found)) if read and not swapped and end is None else None
     place = over.place if over else without or (stored if swapped else None) or by
     part = component(found, end) if end is not None else None
     if end is not None and end.place is not None:
@@ -116,7 +132,7 @@ def _missing(
     elif not read:
         text += "; no thread reads them"
     elif without is not None:
-        text += f"; they are read, and line {without.line} computes this element without them"
+        text += f"; they are read, and line {without.line} goes on without them for this element"
     return _evidence(
         found,
         "lost" if end or without else "other-elements" if swapped else "missing",
@@ -133,15 +149,43 @@ def _missing(
     )
 
 
+def _short(told: Told, found: Sequence[Difference]) -> tuple[Difference, Place] | None:
+    """Return a line that brings a part of what is needed, with the line that takes the rest over for other elements."""
+    every = list(short_lines(found, told))
+    if _most([one for one in found if not one.asked.wrong], lambda one: _short_of(every, one)):
+        return None
+    for one in every:
+        place = taken_for_others(told, one, every) if one.asked.wrong else None
+        if place is not None:
+            return one, place
+    return None
+
+
+def _short_of(every: Sequence[Difference], found: Difference) -> Flat:
+    return next((one.missing for one in every if one.asked is found.asked), found.missing)
+
+
+def _missing_through(found: Difference, place: Place, workload: str) -> Evidence:
+    by = found.reads[0].access.place
+    return _evidence(
+        found,
+        "lost",
+        f"line {by.line if by else 0} brings {len(found.got)} of the {len(found.needs)} elements of "
+        f"{found.tensor.role} that element {list(found.asked.index)} of the result depends on; line {place.line} takes "
+        "the others from memory for other elements",
+        place=place,
+        related=(by,) if by else (),
+        workload=workload,
+        of=found.missing,
+        read=True,
+    )
+
+
 def _of(some: Flat, found: Difference) -> str:
     count = len(found.needs)
     if len(some) == count:
-        return (
-            f"all {count} elements of {found.tensor.role}"
-            if count > 1
-            else f"the one element of {found.tensor.role}"
-        )
-    return f"{len(some)} of the {count} elements of {found.tensor.role}"
+        return f"all {count} elements that it depends on" if count > 1 else "what it depends on"
+    return f"{len(some)} of the {count} elements that it depends on"
 
 
 def _lost_part(found: Difference, end: Lost, workload: str) -> Evidence:

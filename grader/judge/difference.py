@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -48,13 +48,16 @@ class Difference:
 
         `moved`: where they should, all moved alike; `fixed`: along what is wrong it stays in one place.
         """
-        if len(self.got) == len(self.needs) > 1 and len(np.unique(self.got - self.needs)) == 1:
-            return "moved"
         if not len(self.got) or not self.tensor.shape:
             return ""
-        lost, had = (np.unravel_index(one, self.tensor.shape) for one in (self.missing, self.got))
-        wrong = [had[d] for d in range(len(had)) if (np.isin(lost[d], had[d], invert=True)).any()]
-        return "fixed" if wrong and all(len(np.unique(one)) == 1 for one in wrong) else ""
+        lost, had, meant = (
+            np.unravel_index(one, self.tensor.shape) for one in (self.missing, self.got, self.needs)
+        )
+        wrong = [d for d in range(len(had)) if np.isin(lost[d], had[d], invert=True).any()]
+        if wrong and all(len(np.unique(at[d])) == 1 for d in wrong for at in (had, meant)):
+            return "fixed"
+        alike = len(self.got) == len(self.needs) > 1 and len(np.unique(self.got - self.needs)) == 1
+        return "moved" if alike else ""
 
 
 def pairs(
@@ -66,7 +69,7 @@ def pairs(
             yield one, origin.reads if origin else (), origin
         return
     pooled = tuple(reads for origin in told.origins if origin for reads in origin.reads)
-    yield from ((one, pooled, None) for one in asked if one.wrong)
+    yield from ((one, pooled, None) for one in asked if one.wrong and pooled)
 
 
 def differences(told: Told, asked: Sequence[Asked], tensor: Tensor) -> list[Difference]:
@@ -116,13 +119,48 @@ def lost_part(told: Told, found: Sequence[Difference]) -> tuple[Difference, Lost
     return None
 
 
+def taken_for_others(told: Told, found: Difference, every: Sequence[Difference]) -> Place | None:
+    """Return the last line that takes over from memory, for other elements, what this one misses."""
+    steps = found.origin.steps if found.origin is not None else ()
+    for step in reversed([one for one in steps if any(one.number in r.over for r in found.reads)]):
+        for other in every:
+            through = other.origin.steps if other.origin is not None and other is not found else ()
+            same = {one.number for one in through if one.place == step.place}
+            brought = [told.elements_of(r, found.tensor) for r in other.reads if same & r.over]
+            if any(np.isin(found.missing, one).any() for one in brought):
+                return step.place
+    return None
+
+
+def short_lines(found: Sequence[Difference], told: Told) -> Iterator[Difference]:
+    """Yield wrong elements as one line sees them that brings a part, where other lines bring all that is needed.
+
+    A sum over a part of a row looks so, where the row's maximum is over all of it.
+    """
+    for one in found:
+        for line in {r.access.place.line for r in one.reads if r.access.place}:
+            reads = tuple(r for r in one.reads if r.access.place and r.access.place.line == line)
+            parts = [told.elements_of(read, one.tensor) for read in reads]
+            alone = replace(one, reads=reads, got=np.unique(np.concatenate(parts)))
+            if len(alone.got) > 1 and len(alone.missing) and not len(alone.extra):
+                yield alone
+
+
 def combined(found: Difference) -> Place | None:
-    """Return the first step that computes with floats on the way to the element, after what reads the input."""
-    readers = [reads.access.place.line for reads in found.reads if reads.access.place]
-    if found.origin is None or not readers:
+    """Return the first step that computes with floats on the way to the element, after what reads the input.
+
+    The last one that does, where all of them stand before. A thread of a CUDA kernel that takes nothing over
+    from others has not read what is missing.
+    """
+    places = [reads.access.place for reads in found.reads if reads.access.place]
+    readers = [place.line for place in places]
+    alone = not any(reads.over for reads in found.reads)
+    if found.origin is None or not readers or (alone and places[0].language == "cuda"):
         return None
     lines = sorted((step.place for step in found.origin.computed), key=lambda place: place.line)
-    return next((place for place in lines if place.line > min(readers)), None)
+    return next(
+        (place for place in lines if place.line > min(readers)), lines[-1] if lines else None
+    )
 
 
 def component(found: Difference, end: Lost) -> Place | None:
@@ -211,7 +249,11 @@ def doubled(found: Sequence[Difference]) -> tuple[Difference, Reads] | None:
         (one.asked.wrong, reads.access.number): (one, reads)
         for one in found
         for reads in one.reads
-        if one.tensor.role.startswith("input") and reads.times > AGAIN * len(reads.elements) > AGAIN
+        if one.tensor.role.startswith("input")
+        and (
+            reads.over or one.origin is None
+        )  # a thread may read again what it has no register for
+        and reads.times > AGAIN * len(reads.elements) > AGAIN
     }
     right = {number for wrong, number in again if not wrong}
     return next((two for (wrong, n), two in again.items() if wrong and n not in right), None)

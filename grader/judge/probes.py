@@ -260,6 +260,21 @@ def _shift(answers: Sequence[_Answer]) -> Iterator[Found]:
             yield "probe-no-shift", text, answer.change.input
 
 
+def _by(factor: float) -> str:
+    """Return by how much a change counts, as a person says it."""
+    if factor < 0:
+        return "in the other direction"
+    if factor < LITTLE:
+        return "and hardly at all"
+    if factor > 1 / LITTLE:
+        return "and far too much"
+    return f"by {factor:.3g} times as much as it should"
+
+
+LITTLE = 1e-3
+"""Share of the change that is due from which on it says something as a number."""
+
+
 def _weight(answers: Sequence[_Answer]) -> Iterator[Found]:
     """Say how much a raised value counts where it reaches the right places."""
     for answer in _of(answers, "bump"):
@@ -271,7 +286,7 @@ def _weight(answers: Sequence[_Answer]) -> Iterator[Found]:
         ]
         factor = float(np.median(by))
         if abs(factor - 1) > 0.02:
-            text = f"{answer.said} changes the result at the right places, by {factor:.4g} times as much as it should"
+            text = f"{answer.said} changes the result at the right places, {_by(factor)}"
             yield "probe-weight", text, answer.change.input
             return
 

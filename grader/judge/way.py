@@ -138,7 +138,7 @@ def way_of(told: Told, asked: Sequence[Asked], workload: str, *, whole: bool) ->
     """Yield what made the first wrong element of each result; `whole`: of all that it should be."""
     done = set()
     known = list(zip(asked, told.origins, strict=False))
-    for one, origin in known:
+    for one, origin in known if told.of_results else ():
         if not one.wrong or origin is None or one.output in done:
             continue
         done.add(one.output)
@@ -167,7 +167,7 @@ def way_of(told: Told, asked: Sequence[Asked], workload: str, *, whole: bool) ->
                     Constant(line=at, used=used, value=value, chosen=chosen)
                     for at, used, value, chosen in origin.constants
                 ),
-                scales=tuple(_scales(origin)),
+                scales=tuple(_scales(origin, one.way)),
                 whole=whole,
                 unfinished=end is not None,
                 beside=_beside(origin, right),
@@ -175,8 +175,10 @@ def way_of(told: Told, asked: Sequence[Asked], workload: str, *, whole: bool) ->
         )
 
 
-def _scales(origin: Origin) -> Iterator[Scale]:
+def _scales(origin: Origin, way: Way) -> Iterator[Scale]:
     for step in origin.computed:
+        if meets(step, way):
+            continue
         operation = step.op.partition(".")[0]
         if len(step.operands) != 1 or not step.operands[0] or not step.value:
             continue

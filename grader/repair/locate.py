@@ -10,7 +10,7 @@ from typing import Literal
 from grader.records import Finding, Place, Repair, Submission
 from grader.source import parse
 
-VAGUE = ("NUM001", "MEM008", "MEM011", "DEP001", "DEP002", "DEP003")
+VAGUE = ("NUM001", "MEM008", "MEM011", "DEP001", "DEP002", "DEP003", "DEP005")
 """Rules that see a wrong result or access, and not what causes it."""
 
 

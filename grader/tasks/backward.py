@@ -180,7 +180,7 @@ def with_gradients(task: Task, shapes: Mapping[str, Sequence[Shape]], by: tuple[
         _asked(w, Backward(by=by, upstream=len(shapes[w.name])), shapes[w.name]) for w in usable
     ]
     small = min((w for w in usable if w.role == "nominal"), key=_elements, default=None)
-    ways = _ways(small, by, shapes[small.name]) if small else ()
+    ways = _ways(small, by, shapes[small.name]) if small and not small.costly else ()
     return task.model_copy(update={"workloads": (*asked, *ways)})
 
 

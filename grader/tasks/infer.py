@@ -22,6 +22,8 @@ ENOUGH = 0.6
 """Confidence from which a task is used; below it the verdict is `no_task`."""
 ALONE = 2.0
 """For code that names this operation and no other one."""
+SAME_ARGUMENTS = 1.0
+"""For a `forward` whose several arguments are called as the reference's are."""
 MORE_WANTED = 3.0
 """Against a task that doesn't give the constructor all that it asks for: the answer is to something with more in it."""
 OTHER_OPERATIONS = frozenset(
@@ -162,6 +164,8 @@ def _signature(entry: Entry, clues: Clues, because: list[str]) -> float:
     score = 0.0
     if clues.forward is not None:
         score += 0.5 if len(clues.forward) == len(entry.forward) else -3.0
+        if len(clues.forward) > 1 and tuple(clues.forward) == entry.forward:
+            score += SAME_ARGUMENTS
     if clues.constructor is None:
         return score
     wanted, given = set(entry.constructor), set(clues.constructor)

@@ -89,7 +89,7 @@ def test_another_row_is_read_in_the_place_of_ones_own() -> None:
 
 def test_elements_that_one_line_brings_again_are_counted_too_often() -> None:
     access = load(20, COLUMNS)
-    origin = Origin((Reads(access, row(1, COLUMNS), 2 * COLUMNS),))
+    origin = Origin((Reads(access, row(1, COLUMNS), 2 * COLUMNS, frozenset({1})),))
     told = Told("", (INPUT,), (access,), (origin,), of_results=True, lost=())
     asked = Asked(0, (1,), wrong=True, needs={"input 1": row(1, COLUMNS)}, way=NO_WAY)
     assert "20 times in all" in one(evidence_of(told, [asked], "w"), "doubled").text

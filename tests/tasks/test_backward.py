@@ -128,7 +128,7 @@ def test_the_reference_passes_and_gives_every_gradient(name: str) -> None:
     assert task.full is not None
     assert task.full.backward
     assert len({w.name for w in task.workloads}) == len(task.workloads)
-    for workload in task.judged:
+    for workload in [w for w in task.judged if w.role in {"general", "nominal"}]:
         comparison = judged(task, workload)
         assert comparison.equal, (workload.name, comparison.mismatch)
         assert comparison.decides, workload.name

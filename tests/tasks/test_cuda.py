@@ -33,7 +33,7 @@ MISTAKES: dict[str, dict[str, tuple[str, str]]] = {
         "another bias": ("- 127.0f", "- 128.0f"),
     },
     "nms": {
-        "a box drops itself": ("threadIdx.x + 1 : 0", "threadIdx.x : 0"),
+        "boxes that are far": ("block_boxes[j]) > thr", "block_boxes[j]) < thr"),
         "places instead of boxes": ("keep[order[i]] = true", "keep[i] = true"),
     },
     "paged_attention": {
@@ -49,7 +49,7 @@ MISTAKES: dict[str, dict[str, tuple[str, str]]] = {
         "the largest, not the largest size": ("m = fmaxf(m, fabsf(in[c]))", "m = fmaxf(m, in[c])"),
     },
     "rms_norm_bf16": {
-        "a sum in bfloat16": ("float ss = 0.0f;", "__nv_bfloat16 ss = __float2bfloat16(0.0f);"),
+        "the mean over the threads": ("t / cols", "t / blockDim.x"),
         "the residual left out of the norm": ("ss += v * v;", "ss += __bfloat162float(x[base + i]) * __bfloat162float(x[base + i]);"),
     },
     "swiglu_half": {

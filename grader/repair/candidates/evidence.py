@@ -45,6 +45,8 @@ POINTS_AT: Mapping[str, tuple[Touches, ...]] = {
     "probe-ignored": ("bound", "index", "literal", "store", "host"),
     # what the reads of a wrong element were, against what the reference's depends on
     "missing": ("bound", "guard", "index", "literal", "launch", "host", "store"),
+    "skipped": ("bound", "guard", "index", "literal", "launch", "host"),
+    "doubled": ("bound", "index", "launch", "store"),
     "lost": ("bound", "literal", "store", "sync", "guard"),
     "extra": ("bound", "guard", "index", "literal"),
     "other-elements": ("index", "launch", "host"),

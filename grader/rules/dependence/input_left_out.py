@@ -24,7 +24,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         if item.place is None:
             continue
         cause = _cause(source, item.place, gap)
-        said, place, fixes = _said(source, context, item, cause)
+        said, place, fixes = _said(source, context, item, gap, cause)
         yield RULE.finding(
             place,
             f"{item.text}: {said}",
@@ -63,34 +63,37 @@ def _tail(extent: Extent) -> bool:
 
 
 def _said(
-    source: Source, context: Context, item: Evidence, cause: Steering | None
+    source: Source, context: Context, item: Evidence, gap: Dependence, cause: Steering | None
 ) -> tuple[str, Place | None, tuple[Fix, ...]]:
     line = item.place.line if item.place else 0
     launch = launch_place(source, line)
     if launch is not None and not (cause and cause.is_loop) and _every_thread(context, line):
         said = f"each thread reaches line {line} once, and there are too few threads"
         return said, launch, ()
-    tail = isinstance(item.details, Dependence) and any(map(_tail, item.details.extents))
+    tail, tensor = any(map(_tail, gap.extents)), gap.tensor
     loop = python_loop(source, item.place, outermost=tail) if item.place and not cause else None
     if loop is not None:
-        said = f"line {line} reads the input, and the loop of line {loop.line} does not let it come by them"
+        said = f"line {line} reads {tensor}, and the loop of line {loop.line} does not let it come by them"
         return said, loop, ()
     if cause is None:
-        return f"line {line} reads the input, and does not come by them", item.place, ()
+        return f"line {line} reads {tensor}, and does not come by them", item.place, ()
     what = "loop" if cause.is_loop else "condition"
-    if cause.is_loop and (cut := cause.quotient) is not None:
+    cut = cause.quotient if cause.is_loop else None
+    if cut is not None and not (
+        cut[2].isdigit() and gap.count >= int(cut[2])
+    ):  # a remainder is less
         node, left, right = cut
         rounded = f"({left} + {right} - 1) / {right}"
         edit = replace_node(cause.unit, node, rounded)
         said = (
-            f"line {line} reads the input, and the loop of line {cause.place.line} runs {left} / {right} "
+            f"line {line} reads {tensor}, and the loop of line {cause.place.line} runs {left} / {right} "
             f"times, which cuts the remainder off; it takes `{rounded}`"
         )
         return said, cause.place, fix(f"round the number of turns up: `{rounded}`", [edit])
     made = bound_made(cause)
     bound = f", which line {made.line} computes the bound of," if made else ""
     return (
-        f"line {line} reads the input, and the {what} of line {cause.place.line}{bound} does not let it come by them",
+        f"line {line} reads {tensor}, and the {what} of line {cause.place.line}{bound} does not let it come by them",
         made or cause.place,
         (),
     )

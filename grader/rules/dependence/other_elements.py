@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from grader.records import Context, Dependence, Evidence, Extent, Finding, Place
 from grader.records.observed import beside, differences
 from grader.rules.rule import Example, Rule
-from grader.source.analysis.steering import index_made
+from grader.source.analysis.steering import index_made, python_index_made
 
 if TYPE_CHECKING:
     from grader.source import Source
@@ -23,7 +23,8 @@ MEANING = {
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Say which line reads what the result should not be made of."""
     for item, gap in differences(context, *MEANING):
-        start = index_made(source, item.place, gap.walk) if item.place else None
+        made = python_index_made if item.place and item.place.language == "python" else index_made
+        start = made(source, item.place, gap.walk) if item.place else None
         where = f": `{start.excerpt}` says where it begins" if start else ""
         yield RULE.finding(
             start or item.place,

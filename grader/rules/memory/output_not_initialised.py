@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Iterator, Sequence
 
 from grader.records import Context, Evidence, Finding, Fix, Place, UnwrittenOutput
@@ -124,19 +125,25 @@ def _too_few_programs(source: Source, context: Context, proof: Proof) -> triton.
     every = triton.launches(source)
     if not every or triton.in_loop(every[-1].kernel, triton.last_store(source)):
         return None
-    for item in proof:
-        if isinstance(item.details, UnwrittenOutput):
-            started = [
-                one.grid[0] * one.grid[1] * one.grid[2]
-                for run in (context.outcome.runs if context.outcome else ())
-                if run.workload == item.workload
-                for one in run.launches
-                if every[-1].kernel.name in one.kernel
-            ]
-            written = item.details.size - item.details.missing
-            if started and written % (started[-1] * 4) == 0:
-                return every[-1]
-    return None
+    name = every[-1].kernel.name
+    details = (item for item in proof if isinstance(item.details, UnwrittenOutput))
+    even = [_evenly_written(item, _programs(context, item.workload, name)) for item in details]
+    return every[-1] if even and all(even) else None
+
+
+def _programs(context: Context, workload: str | None, kernel: str) -> int:
+    """Return how many programs the last launch of a kernel had on a workload; 0 where that isn't known."""
+    runs = context.outcome.runs if context.outcome else ()
+    launched = [o for run in runs if run.workload == workload for o in run.launches]
+    grids = [one.grid for one in launched if kernel in one.kernel]
+    return math.prod(grids[-1]) if grids else 0
+
+
+def _evenly_written(seen: Evidence, programs: int) -> bool:
+    """Whether what was written is as much for each program: a mask that is too short leaves the last one less."""
+    assert isinstance(seen.details, UnwrittenOutput)
+    written = seen.details.size - seen.details.missing
+    return programs > 0 and written > 0 and written % (programs * 4) == 0
 
 
 def _result_stores(case: Case) -> Iterator[Access]:

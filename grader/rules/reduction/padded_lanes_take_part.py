@@ -12,6 +12,7 @@ from grader.rules.rule import Rule
 from grader.source import Source
 from grader.source.analysis.triton import Kernel, kernels
 from grader.source.analysis.triton_lanes import Lane, lane_of
+from grader.source.analysis.triton_signs import is_never_negative
 from grader.source.code_edits import fix, replace
 
 NEUTRAL: Mapping[str, float] = {
@@ -38,7 +39,9 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             name = kernel.language_name(call)
             if call.args:
                 lane = lane_of(kernel, call.args[0], call.lineno)
-                if lane.load is not None and not _harmless(lane, NEUTRAL[name]):
+                if lane.load is None or _harmless(lane, NEUTRAL[name]):
+                    continue
+                if not _is_least(kernel, call, lane):
                     yield _finding(source, kernel, call, lane, wrong=bool(wrong))
 
 
@@ -48,6 +51,12 @@ def _harmless(lane: Lane, neutral: float) -> bool:
     if math.isinf(neutral):
         return lane.number == neutral or (abs(lane.number) >= FAR and lane.number * neutral > 0)
     return lane.number == neutral
+
+
+def _is_least(kernel: Kernel, call: ast.Call, lane: Lane) -> bool:
+    """Whether a padded lane's 0 is the least of what a maximum is taken of, as sizes and squares are."""
+    of_largest = kernel.language_name(call) in {"max", "argmax"}
+    return of_largest and lane.number == 0 and is_never_negative(kernel, call.args[0])
 
 
 def _finding(source: Source, kernel: Kernel, call: ast.Call, lane: Lane, *, wrong: bool) -> Finding:
@@ -125,7 +134,7 @@ RULE = Rule(
     bad=_CODE,
     good=_CODE.replace("other=0.0", 'other=-float("inf")'),
     detects=("text",),
-    guards="Values behind a `tl.where` that compares what the mask compares; numbers as large as nothing in float32. "
+    guards="A maximum of sizes or squares over padded zeros; values behind a `tl.where` that compares what the mask compares; numbers as large as nothing in float32. "
     "Without a wrong result it is a warning.",
     fix="Gives the load the neutral value as `other`, or puts `tl.where` around what is reduced.",
     check=check,

@@ -32,6 +32,8 @@ void flow_poison(Ctx& c, const Insn& i) {
             u32 va = c.truth(i.a), vb = c.truth(i.b);
             if (i.flow == Flow::disjunction) { va = ~va; vb = ~vb; }
             bad = (pa & pb) | (pa & vb) | (pb & va);
+        } else if (i.klass == Class::convert && i.b != none) {
+            bad = pa & pb;  // each half of the result is one source's: a half without one may be of no use
         }
     }
     c.set_poison(i.d, bad, from);

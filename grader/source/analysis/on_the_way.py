@@ -88,9 +88,12 @@ def _scaled(first: Evidence, slice_: Slice) -> Iterator[tuple[int, str]]:
     if factor and len(slice_.scales) == 1 and not slice_.unfinished:
         (scale,) = slice_.scales
         verb, takes = ("divides", factor) if scale.divides else ("multiplies", 1 / factor)
+        wanted = scale.value * takes
+        if min(abs(one - round(one)) / abs(one) for one in (wanted, 1 / wanted)) > NEAR:
+            return  # no size, and no share of one
         yield (
             scale.line,
-            f"line {scale.line} {verb} by {scale.value:.6g}, where it takes {scale.value * takes:.6g}",
+            f"line {scale.line} {verb} by {scale.value:.6g}, where it takes {wanted:.6g}",
         )
 
 

@@ -105,6 +105,34 @@ def steering(source: Source, place: Place) -> tuple[Steering, ...]:
     return ()
 
 
+def python_index_made(source: Source, place: Place, walk: Walk) -> Place | None:
+    """Return the nearest definition before a line of a Triton kernel that says where its elements begin."""
+    whole = ast.walk(source.python) if source.python is not None else ()
+    functions = [n for n in whole if isinstance(n, ast.FunctionDef)]
+    inside = [n for n in functions if n.lineno <= place.line <= (n.end_lineno or 0)]
+    if not inside or not walk:
+        return None
+    every = list(ast.walk(inside[-1]))
+    loops = [n for n in every if isinstance(n, ast.For) and n.lineno < place.line]
+    moved = {_text(n.target) for n in loops if place.line <= (n.end_lineno or 0)}
+    names = {n.id for n in every if isinstance(n, ast.Name) and n.lineno == place.line}
+    before = [n for n in every if isinstance(n, ast.Assign) and n.lineno < place.line]
+    for node in sorted(before, key=lambda one: -one.lineno):
+        parts = list(ast.walk(node.value))
+        used = {n.id for n in parts if isinstance(n, ast.Name)}
+        if _text(node.targets[0]) not in names:
+            continue
+        names |= used
+        computes = any(isinstance(n, (ast.Mult, ast.FloorDiv, ast.Mod, ast.Sub)) for n in parts)
+        if computes and (walk == "moved" or not used & moved):
+            return source.place(node)
+    return None
+
+
+def _text(node: ast.expr) -> str:
+    return node.id if isinstance(node, ast.Name) else ""
+
+
 def python_loop(source: Source, place: Place, *, outermost: bool) -> Place | None:
     """Return the head of a loop around a line of a Triton kernel."""
     loops = [
@@ -177,7 +205,8 @@ def _definitions(function: Node) -> Iterator[tuple[str, Node]]:
     """Yield the names that a function gives values to, with where."""
     for node in descendants(function, "init_declarator", "assignment_expression"):
         target = node.child_by_field_name("declarator") or node.child_by_field_name("left")
-        yield next(_identifiers(target), ""), node
+        if target is not None and target.type in {"identifier", "pointer_declarator"}:
+            yield next(_identifiers(target), ""), node
 
 
 def _value(node: Node) -> Node | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from .harness import Simulator
 
@@ -38,3 +39,29 @@ def test_a_register_outlives_stretches_that_stand_before_it_in_the_text(
     outcome = simulator.load_ptx(BACKWARDS).launch("k", 1, 1, out)
     assert outcome.status == "ok"
     assert out.tolist() == [42, 1000]
+
+
+PACKED = """
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 d) {
+    .reg .b16 %rs<3>;
+    .reg .f32 %f<4>;
+    .reg .b64 %rd<3>;
+    ld.param.u64 %rd1, [d];
+    ld.global.f32 %f1, [%rd1];
+    cvt.rn.satfinite.e4m3x2.f32 %rs1, %f2, FIRST;
+    st.global.u8 [%rd1], %rs1;
+    ret;
+}
+"""
+
+
+@pytest.mark.parametrize(("first", "found"), [("%f1", []), ("%f3", ["uninit-local-read"])])
+def test_a_half_of_a_packed_number_without_a_source_is_of_no_use(
+    simulator: Simulator, first: str, found: list[str]
+) -> None:
+    out = np.ones(1, np.float32)
+    outcome = simulator.load_ptx(PACKED.replace("FIRST", first)).launch("k", 1, 1, out)
+    assert [one["kind"] for one in outcome.findings] == found

@@ -116,6 +116,7 @@ REWRITES = (
     Rewrite("torch.float16", ("torch.float32",), 1.2, "host"),
     Rewrite("torch.bfloat16", ("torch.float32",), 1.2, "host"),
     Rewrite("a.to(t)", ("{a}",), 1.7, "value"),
+    Rewrite("a.to(t)", ("tl.floor({a} + 0.5).to({t})",), 1.2, "value", "stored"),
     # numbers
     Rewrite("a", STARTS, 1.3, "literal", "start"),
     Rewrite("a", STARTS, 1.5, "literal", "other"),

@@ -1,0 +1,99 @@
+"""PRF017: a Triton kernel is compiled anew for each size of its inputs, which it needs at no place as a constant."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from grader.records import Context, Finding
+from grader.rules.rule import Rule
+from grader.source import Source
+from grader.source.analysis.triton import Kernel, Launch, launches
+from grader.source.code_edits import fix, replace
+
+SHAPES = frozenset({"arange", "zeros", "full", "static_range", "reshape", "view", "broadcast_to", "static_assert"})  # fmt: skip
+"""Functions of `tl` whose arguments have to be known when a kernel is compiled."""
+MEASURED = re.compile(r"\.(?:numel|size|shape|stride)\b")
+FEW = re.compile(r"next_power_of_2|\bmin\(|\bmax\(|self\.|weight|kernel|filter|\bw\.")
+"""What keeps the number of different values small: rounding, and lengths that are a layer's own."""
+
+
+def check(source: Source, context: Context) -> Iterator[Finding]:
+    """Look at each parameter marked `tl.constexpr` that a launch gives a length of its inputs to."""
+    del context
+    for launch in launches(source):
+        for name in sorted(launch.kernel.constants & set(launch.arguments)):
+            if _is_measured(source, launch, name) and not _is_needed(launch.kernel, name):
+                yield _finding(source, launch.kernel, name)
+
+
+def _finding(source: Source, kernel: Kernel, name: str) -> Finding:
+    given = next(one for one in kernel.node.args.args if one.arg == name)
+    return RULE.finding(
+        source.place(given),
+        f"`{name}` is a length of the inputs and marked `tl.constexpr`: `{kernel.name}` is compiled anew for each value, and needs none "
+        "as a constant",
+        fixes=fix(f"take `{name}` as a number", [replace(source, given, name)]),
+        kernels=(kernel.name,),
+        folded=True,
+    )
+
+
+def _is_measured(source: Source, launch: Launch, name: str) -> bool:
+    """Whether a launch gives a parameter a tensor's length, as it is written or as the name there was made."""
+    value = launch.arguments[name]
+    texts = [source.text(value)]
+    named = value.id if isinstance(value, ast.Name) else ""
+    for node in ast.walk(launch.host) if launch.host and named else ():
+        if isinstance(node, ast.Assign) and named in _names(node.targets):
+            texts.append(source.text(node.value))
+    return any(MEASURED.search(one) for one in texts) and not any(map(FEW.search, texts))
+
+
+def _is_needed(kernel: Kernel, name: str) -> bool:
+    """Whether a kernel's shapes, or conditions of its text, rest on a parameter."""
+    needed = [part for call in kernel.calls(*SHAPES) for part in (*call.args, *call.keywords)]
+    needed += [node.iter for node in ast.walk(kernel.node) if isinstance(node, ast.For)]
+    needed += [node.test for node in ast.walk(kernel.node) if isinstance(node, ast.If | ast.IfExp)]
+    names = _names(needed)
+    return name in names or any(name in kernel.names_behind(ast.Name(one)) for one in names)
+
+
+def _names(nodes: list[ast.expr] | list[ast.AST]) -> set[str]:
+    return {one.id for node in nodes for one in ast.walk(node) if isinstance(one, ast.Name)}
+
+
+_CODE = """
+import torch
+import triton
+import triton.language as tl
+
+@triton.jit
+def relu_kernel(x_ptr, y_ptr, n: tl.constexpr, BLOCK: tl.constexpr):
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + offs, mask=offs < n, other=0.0)
+    tl.store(y_ptr + offs, tl.maximum(x, 0.0), mask=offs < n)
+
+class ModelNew(torch.nn.Module):
+    def forward(self, x):
+        y = torch.empty_like(x)
+        n = x.numel()
+        relu_kernel[(triton.cdiv(n, 1024),)](x, y, n, BLOCK=1024)
+        return y
+"""
+RULE = Rule(
+    code="PRF017",
+    name="compiled-for-each-size",
+    severity="note",
+    summary="A length of the inputs is `tl.constexpr`, so that Triton compiles the kernel anew for each value.",
+    why="Triton keeps a compiled kernel for each combination of its constants. A block's size has to be one; a length that only "
+    "masks and offsets use doesn't: as a number it costs nothing, and a new input size costs no compilation, which takes tenths of a second.",
+    bad=_CODE,
+    good=_CODE.replace("n: tl.constexpr", "n"),
+    detects=("text",),
+    guards="Lengths that shapes of blocks, loops or conditions rest on, lengths rounded to few values, and those of weights; where sizes never change, nothing is lost.",
+    fix="Takes the mark away.",
+    check=check,
+    languages=("triton",),
+)
