@@ -24,6 +24,7 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -175,18 +176,18 @@ def judge(known: Any, given: Any, device: str) -> dict[str, Any]:
 
     with torch.no_grad():
         init = seeded(SEED, known.get_init_inputs)
-        reference, program = (
-            seeded(SEED, lambda kind=kind: kind(*init)).to(device)
-            for kind in (known.Model, given.ModelNew)
-        )
+        reference = seeded(SEED, partial(known.Model, *init)).to(device)
+        program = seeded(SEED, partial(given.ModelNew, *init)).to(device)
         for trial in range(TRIALS):
             values = inputs(SEED + trial)
             want, got = reference(*values), program(*values)
             if want.shape != got.shape or not torch.allclose(want, got, TOLERANCE, TOLERANCE):
                 return {"correct": False, "failure": f"trial {trial}"}
         values = inputs(SEED)
-        times = {name: mean_time(lambda call=call: call(*values), device)
-                 for name, call in (("answer", program), ("reference", reference))}  # fmt: skip
+        times = {
+            "answer": mean_time(partial(program, *values), device),
+            "reference": mean_time(partial(reference, *values), device),
+        }
     return {"correct": True, **times}
 
 

@@ -26,7 +26,9 @@ def test_the_reason_says_that_a_problem_file_was_not_used(tmp_path, monkeypatch)
         lambda _, task: task.model_copy(update={"notes": ("it is too large",)}),
     )
     grading = SimpleNamespace(
-        options=SimpleNamespace(task=None, tasks=tmp_path), form=None, limits=None
+        options=SimpleNamespace(task=None, tasks=tmp_path, dtype=None, backward=False),
+        form=None,
+        limits=None,
     )
     sample = Sample(
         id="s",

@@ -101,20 +101,20 @@ def gather(states: tuple[Program, ...]) -> tuple[Finding, ...]:
     is no error, and stands where a fix wrote, is said of the fix and left out.
     """
     first = states[0].submission
-    found = {_identity(finding): finding for finding in states[0].findings}
+    found = {key: finding for key, (finding, _) in _worst(states[0].findings).items()}
     for state in states[1:]:
         way = Way(first.code, state.submission.code, first.line_map)
-        moved = {_identity(one): one for one in map(way.finding, state.findings)}
+        moved = _worst(state.findings, way)
         if _ran(state):
             found = {
                 key: one
                 for key, one in found.items()
                 if key in moved or not _shows_in_runs(one, way)
             }
-        for finding, there in zip(state.findings, map(way.finding, state.findings), strict=True):
-            known = found.get(_identity(there))
+        for key, (finding, there) in moved.items():
+            known = found.get(key)
             if known is not None or not _of_the_fix(finding, way):
-                found[_identity(there)] = _after(state, known, there)
+                found[key] = _after(state, known, there)
     return tuple(found.values())
 
 
@@ -152,8 +152,16 @@ def _shows_in_runs(finding: Finding, way: Way) -> bool:
     return unproven and finding.place is not None and finding.place.line in way.kept
 
 
-def _identity(finding: Finding) -> tuple[str, int]:
-    return finding.rule, finding.place.line if finding.place else 0
+def _worst(
+    findings: tuple[Finding, ...], way: Way | None = None
+) -> dict[tuple[str, int], tuple[Finding, Finding]]:
+    """Return each finding, and what it is in the first text, by its rule and line there: of two, the first, which is the worse."""
+    found: dict[tuple[str, int], tuple[Finding, Finding]] = {}
+    for finding in findings:
+        there = way.finding(finding) if way is not None else finding
+        key = (there.rule, there.place.line if there.place else 0)
+        found.setdefault(key, (finding, there))
+    return found
 
 
 def _of_the_fix(finding: Finding, way: Way) -> bool:

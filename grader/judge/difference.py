@@ -48,16 +48,16 @@ class Difference:
 
         `moved`: where they should, all moved alike; `fixed`: along what is wrong it stays in one place.
         """
-        if len(self.got) == len(self.needs) > 1 and len(np.unique(self.got - self.needs)) == 1:
-            return "moved"
         if not len(self.got) or not self.tensor.shape:
             return ""
         lost, had, meant = (
             np.unravel_index(one, self.tensor.shape) for one in (self.missing, self.got, self.needs)
         )
         wrong = [d for d in range(len(had)) if np.isin(lost[d], had[d], invert=True).any()]
-        alone = all(len(np.unique(at[d])) == 1 for d in wrong for at in (had, meant))
-        return "fixed" if wrong and alone else ""
+        if wrong and all(len(np.unique(at[d])) == 1 for d in wrong for at in (had, meant)):
+            return "fixed"
+        alike = len(self.got) == len(self.needs) > 1 and len(np.unique(self.got - self.needs)) == 1
+        return "moved" if alike else ""
 
 
 def pairs(
@@ -149,10 +149,13 @@ def short_lines(found: Sequence[Difference], told: Told) -> Iterator[Difference]
 def combined(found: Difference) -> Place | None:
     """Return the first step that computes with floats on the way to the element, after what reads the input.
 
-    The last one that does, where all of them stand before.
+    The last one that does, where all of them stand before. A thread of a CUDA kernel that takes nothing over
+    from others has not read what is missing.
     """
-    readers = [reads.access.place.line for reads in found.reads if reads.access.place]
-    if found.origin is None or not readers:
+    places = [reads.access.place for reads in found.reads if reads.access.place]
+    readers = [place.line for place in places]
+    alone = not any(reads.over for reads in found.reads)
+    if found.origin is None or not readers or (alone and places[0].language == "cuda"):
         return None
     lines = sorted((step.place for step in found.origin.computed), key=lambda place: place.line)
     return next(

@@ -152,9 +152,9 @@ def test_a_pasted_name_shows_in_the_library(tmp_path: Path) -> None:
 extern "C" void NAME(kgsim, _open)();
 extern "C" int NAME(mpro, tect)(void*, unsigned long, int);
 extern "C" void* kgsim_blas_handle();
-extern "C" int NAME(__sigac, tion)(int, void*, void*);
 extern "C" void f() { NAME(kgsim, _open)(); NAME(mpro, tect)(kgsim_blas_handle(), 1, 0); }
-extern "C" void g() { NAME(__sigac, tion)(11, nullptr, nullptr); }
+extern "C" int NAME(__sys, call)(long, ...);
+extern "C" void g() { NAME(__sys, call)(101); }
 """
     source, library = tmp_path / "a.cpp", tmp_path / "a.so"
     source.write_text(text)
@@ -162,7 +162,7 @@ extern "C" void g() { NAME(__sigac, tion)(11, nullptr, nullptr); }
     assert [item.details and item.details.model_dump()["name"] for item in imports(tmp_path)] == [
         "kgsim_open",
         "mprotect",
-        "sigaction",
+        "syscall",
     ]
     library.rename(tmp_path / "a.dat")
     assert len(list(imports(tmp_path))) == 3

@@ -55,6 +55,13 @@ def test_a_warning_about_what_a_fix_wrote_is_left_out_and_an_error_is_not() -> N
     assert [one.rule for one in gather((program(FIRST), later))] == ["SYN002"]
 
 
+def test_of_two_findings_of_one_rule_at_one_line_the_worse_stays() -> None:
+    both = (finding("MEM004", 3), finding("MEM004", 3, "note"))
+    assert [one.severity for one in gather((program(FIRST, *both),))] == ["error"]
+    fixed = program(FIXED, *(finding(one.rule, 4, one.severity) for one in both), fixed=True)
+    assert [one.severity for one in gather((program(FIRST, *both), fixed))] == ["error"]
+
+
 def test_a_finding_that_a_fixed_form_proves_keeps_its_place() -> None:
     proven = finding("SYN002", 4).model_copy(update={"confidence": "proven"})
     (found,) = gather((program(FIRST, finding("SYN002", 3)), program(FIXED, proven, fixed=True)))

@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from grader.records import Context, Form, Task, TensorSpec
+from grader.records import Context, Form, Task
 from grader.repair.families import families
 from grader.repair.families.family import MOST_LINES, cuda_lines
 from grader.repair.families.windows import overlapping
@@ -14,6 +14,7 @@ from grader.repair.reference import reference_code
 from grader.rules import review_text
 from grader.source import parse
 from grader.tasks import builtin_tasks
+from grader.tasks.precision import in_precision
 
 ALIKE = {"elementwise", "matmul", "conv"}
 """Families whose programs differ in a line: one of each will do."""
@@ -60,24 +61,12 @@ def test_every_task_of_a_family_has_a_plain_kernel_that_fits_a_page(name: str) -
     assert "{{ " not in code
 
 
-def test_plain_kernels_are_written_for_float32_alone() -> None:
-    task = builtin_tasks()["relu"]
-    halves = tuple(
-        work.model_copy(
-            update={
-                "inputs": tuple(
-                    one.model_copy(update={"dtype": "float16"})
-                    if isinstance(one, TensorSpec)
-                    else one
-                    for one in work.inputs
-                )
-            }
-        )
-        for work in task.workloads
-    )
-    half = task.model_copy(update={"workloads": halves})
-    assert reference_code(half, "plain") is None
-    assert reference_code(half, "fast") is not None
+def test_a_family_is_asked_in_half_precision_only_where_it_knows_types() -> None:
+    relu, bag = (in_precision(builtin_tasks()[name], "fp16") for name in ("relu", "embedding-bag"))
+    assert relu is not None
+    assert bag is not None
+    assert reference_code(relu, "plain") is None  # it is composed from a trace
+    assert "const c10::Half* __restrict__ table" in (reference_code(bag, "plain") or "")
 
 
 def test_a_row_is_shared_by_blocks_that_are_all_on_the_gpu() -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from tree_sitter import Node
-
 from grader.records import Context, Finding, Fix
 from grader.rules.rule import Rule
 from grader.source import Source, Unit
@@ -16,60 +14,49 @@ from grader.source.cpp_types import type_of
 from grader.source.cuda_code import Call, cuda_code, units
 from grader.source.python_code import python_code
 
-WAITS = {"cudaDeviceSynchronize", "cudaThreadSynchronize", "cudaStreamSynchronize",
-         "cudaEventSynchronize"}  # fmt: skip
-OWN_STREAMS = ("cudaStreamCreate", "cudaStreamCreateWithFlags", "cudaStreamCreateWithPriority")
+WAITS = {"cudaDeviceSynchronize", "cudaThreadSynchronize", "cudaStreamSynchronize", "cudaEventSynchronize"}  # fmt: skip
+OWN_STREAMS = {"cudaStreamCreate", "cudaStreamCreateWithFlags", "cudaStreamCreateWithPriority"}
 SCALARS = {"item", "tolist"}
+TAKES_AN_ERROR = {"argument_list", "init_declarator", "assignment_expression"}
 
 
 def check(source: Source, _context: Context) -> Iterator[Finding]:
     """Look for waiting in host functions and in what forward runs."""
     for unit in units(source):
-        for call in cuda_code(unit).calls:
-            if cuda_code(unit).in_device_code(call.node):
-                continue
+        code = cuda_code(unit)
+        own = any(call.last in OWN_STREAMS for call in code.calls)
+        for call in (one for one in code.calls if not code.in_device_code(one.node)):
+            tensor = call.object is not None and type_of(unit, call.object) == "Tensor"
             if call.last in WAITS and call.object is None:
-                yield _waiting(unit, call)
-            elif (
-                call.name == "item"
-                and call.object is not None
-                and (call.template or type_of(unit, call.object) == "Tensor")
-            ):
-                yield RULE.finding(
-                    unit.place(call.node),
-                    "item() copies a number from the GPU and waits for it on every call",
-                )
+                yield _waiting(unit, call, own=own)
+            elif call.name == "item" and call.object is not None and (call.template or tensor):
+                said = "item() copies a number from the GPU and waits for it on every call"
+                yield RULE.finding(unit.place(call.node), said)
     yield from _python(source)
 
 
-def _waiting(unit: Unit, call: Call) -> Finding:
+def _waiting(unit: Unit, call: Call, *, own: bool) -> Finding:
     """Return what is said of a wait: it can be left out unless the work is on streams of its own."""
-    own = any(other.last in OWN_STREAMS for other in cuda_code(unit).calls)
-    said = f"{call.last} makes the host wait for the GPU on every call; "
+    rest = (
+        "launched on PyTorch's current stream, the kernels would need neither streams of their own nor a wait"
+        if own
+        else "the order of the stream is enough"
+    )
     return RULE.finding(
         unit.place(call.node),
-        said
-        + "launched on PyTorch's current stream, the kernels would need neither streams of their own nor a wait"
-        if own
-        else said + "the order of the stream is enough",
+        f"{call.last} makes the host wait for the GPU on every call; {rest}",
         fixes=() if own else _without(unit, call),
     )
 
 
 def _without(unit: Unit, call: Call) -> tuple[Fix, ...]:
-    parent = call.node.parent
-    if parent is not None and parent.type == "expression_statement":
-        label = f"leave {call.last} out"
-        return fix(label, [delete_lines_of(unit, parent)], certain=True)
-    if _error_wanted(parent):
+    outer = call.node.parent
+    if outer is not None and outer.type == "expression_statement":
+        return fix(f"leave {call.last} out", [delete_lines_of(unit, outer)], certain=True)
+    if outer is not None and outer.type in TAKES_AN_ERROR:
         edit = replace_node(unit, call.node, "cudaGetLastError()")
         return fix("ask for the launch's error instead", [edit])
     return ()
-
-
-def _error_wanted(parent: Node | None) -> bool:
-    return parent is not None and parent.type in {"argument_list", "init_declarator",
-                                                  "assignment_expression"}  # fmt: skip
 
 
 def _python(source: Source) -> Iterator[Finding]:
@@ -77,22 +64,18 @@ def _python(source: Source) -> Iterator[Finding]:
     for name, call in code.calls if code is not None else ():
         if code is None or not code.runs_in_forward(call):
             continue
-        parent = code.parents.get(call)
-        if name == "torch.cuda.synchronize" or name.endswith("current_stream().synchronize"):
-            if measures_time(code, call):
-                continue
+        waits = name == "torch.cuda.synchronize" or name.endswith("current_stream().synchronize")
+        outer = code.parents.get(call)
+        if waits and not measures_time(code, call):
+            edits = [delete_statement(source, outer)] if isinstance(outer, ast.Expr) else []
             yield RULE.finding(
                 source.place(call),
                 "torch.cuda.synchronize() makes every call wait for the GPU",
-                fixes=fix("leave it out", [delete_statement(source, parent)], certain=True)
-                if isinstance(parent, ast.Expr)
-                else (),
+                fixes=fix("leave it out", edits, certain=True),
             )
         elif isinstance(call.func, ast.Attribute) and call.func.attr in SCALARS and not call.args:
-            yield RULE.finding(
-                source.place(call),
-                f"{code.text(call)} copies a number from the GPU and waits for it on every call",
-            )
+            said = f"{code.text(call)} copies a number from the GPU and waits for it on every call"
+            yield RULE.finding(source.place(call), said)
 
 
 _BAD = """

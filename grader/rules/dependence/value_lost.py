@@ -31,7 +31,9 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 
 def _bound(source: Source, place: Place) -> Steering | None:
     """Return the innermost loop around the step that leaves the values out."""
-    return next((one for one in around(source, place) if one.is_loop), None)
+    return next(
+        (one for one in around(source, place) if one.is_loop and not one.over_the_grid), None
+    )
 
 
 def _by(loop: Steering | None, made: Place | None) -> str:

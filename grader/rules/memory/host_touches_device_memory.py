@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from grader.records import Context, Evidence, Finding, Place
 from grader.records.observed import observed
 from grader.rules.rule import Example, Rule
-from grader.source import Source
+from grader.source import Source, Unit
 from grader.source.cuda_code import cuda_code, text, units
 
 POINTERS = ("data_ptr", "cudaMalloc")
@@ -17,42 +17,27 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     """Report what a run showed, at the first place of host code that does such a thing."""
     proof = observed(context, "host-access")
     if proof:
-        place = next(_places(source), None)
+        place = next((place for unit in units(source) for place in _places(unit)), None)
         yield RULE.finding(place, proof[0].text, evidence=proof)
 
 
-def _places(source: Source) -> Iterator[Place]:
+def _places(unit: Unit) -> Iterator[Place]:
     """Yield where host code indexes or follows a pointer that it got from a tensor."""
-    for unit in units(source):
-        code = cuda_code(unit)
-        followed = [
-            *(
-                (node, node.child_by_field_name("argument"))
-                for node in code.of("subscript_expression")
-            ),
-            *(
-                (node, node.child_by_field_name("argument"))
-                for node in code.of("pointer_expression")
-                if text(node).startswith("*")
-            ),
-        ]
-        for node, base in sorted(followed, key=lambda pair: pair[0].start_byte):
-            function = code.function(node)
-            if base is None or function is None or function.runs != "host" or code.is_off(node):
-                continue
-            if any(name in text(base) for name in POINTERS) or _is_pointer(
-                text(base), text(function.body)
-            ):
+    code = cuda_code(unit)
+    follows = [node for node in code.of("pointer_expression") if text(node).startswith("*")]
+    nodes = [*code.of("subscript_expression"), *follows]
+    for node in sorted(nodes, key=lambda one: one.start_byte):
+        base, function = text(node.child_by_field_name("argument")), code.function(node)
+        if function is not None and function.runs == "host" and not code.is_off(node):
+            body = text(function.body)
+            if any(name in base for name in POINTERS) or _is_pointer(base, body):
                 yield unit.place(node)
 
 
 def _is_pointer(name: str, body: str) -> bool:
     """Whether a function's text makes the name from a tensor's pointer."""
-    lines = (line.strip() for line in body.replace("\n", " ").split(";"))
-    return any(
-        name.isidentifier() and f"{name} =" in line and any(word in line for word in POINTERS)
-        for line in lines
-    )
+    made = [line for line in body.split(";") if name.isidentifier() and f"{name} =" in line]
+    return any(word in line for line in made for word in POINTERS)
 
 
 _CODE = """
