@@ -46,3 +46,14 @@ def test_a_proposed_fix_undoes_the_defect(name: str, rule: str, undone: str) -> 
         for one in MAKERS[rule].propose(finding, source, Context())
     ]
     assert any(undone in text for text in texts)
+
+
+def test_the_mask_of_a_product_s_other_operand_is_turned_to_fit() -> None:
+    right = next(one for one in corpus.originals("triton") if one.name == "matmul_grouped").code
+    mask = "mask=offs_k[None, :] < K - k * BLOCK_K, other=0.0"
+    assert right.count(f", {mask}") == 1
+    source = parse(right.replace(f", {mask}", ""))
+    (line,) = (n for n, text in enumerate(source.code.splitlines(), 1) if "tl.load(a_ptrs)" in text)
+    finding = Finding(rule="MEM011", name="x", severity="error", confidence="proven", message="m", place=source.line_place(line))  # fmt: skip
+    first = next(iter(masks.FIX.propose(finding, source, Context())))
+    assert mask in apply(source.code, first.edits)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from grader.records import Context, Edit, Finding, Fix
@@ -11,6 +12,7 @@ from grader.source import Source
 from grader.source.analysis.triton import Access, Kernel, accesses_at, kernels
 from grader.source.code_edits import fix, replace
 
+_BROADCAST = re.compile(r"\w+\[(?::, None|None, :)\]")
 MOST = 6
 """Masks that are tried for one access."""
 
@@ -63,7 +65,15 @@ def _neighbours(source: Source, kernel: Kernel, access: Access) -> Iterator[str]
     mine = _indices(kernel, access)
     for other in kernel.accesses:
         if other is not access and other.mask is not None and _indices(kernel, other) & mine:
-            yield source.text(other.mask)
+            mask = source.text(other.mask)
+            fits = all(one in source.text(access.pointer) for one in _BROADCAST.findall(mask))
+            yield from (mask, _along_the_other_axis(mask))[:: 1 if fits else -1]
+
+
+def _along_the_other_axis(mask: str) -> str:
+    """Return a mask with rows and columns in each other's place: an operand's of a product, for the other one."""
+    parts = mask.split("[:, None]")
+    return "[None, :]".join(part.replace("[None, :]", "[:, None]") for part in parts)
 
 
 def _indices(kernel: Kernel, access: Access) -> set[str]:
