@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from textwrap import shorten
 
 from grader.report import escape, names
 from grader.report.entry import Entry
@@ -11,6 +12,8 @@ from grader.report.entry import Entry
 HEAD = (
     "sample", "task", "device", "verdict", "why", "errors", "warnings", "fix", "reference kernel",
 )  # fmt: skip
+WHY = 240
+"""Characters of a verdict's sentence that a cell holds; the review has it whole."""
 
 
 def render(entries: Sequence[Entry]) -> str:
@@ -37,7 +40,7 @@ def _row(entry: Entry) -> str:
         escape.inline(entry.task or "unknown"),
         entry.device,
         f"`{entry.status}`",
-        escape.prose(entry.sentence, 240).replace("|", "\\|"),
+        escape.prose(shorten(entry.sentence, WHY, placeholder=" ...")).replace("|", "\\|"),
         str(entry.errors),
         str(entry.warnings),
         "passes" if entry.fixed else "-",
