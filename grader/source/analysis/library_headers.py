@@ -120,15 +120,15 @@ def declared_in(item: Evidence, line: str) -> tuple[str, str]:
 
 
 def _member(names: tuple[str, ...]) -> tuple[str, str]:
-    for name in names:
-        if _helper(name):
-            return name, _helper(name)
     for space, name in (names, reversed(names)):
         if space in WHOLE:
             return f"{space}::{name}", WHOLE[space]
         for header, declares in SPACES.get(space, {}).items():
             if name in declares:
                 return f"{space}::{name}", header
+    for name in reversed(names):
+        if _helper(name):
+            return name, _helper(name)
     return "", ""
 
 
