@@ -9,13 +9,14 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
+import pytest
 
 from grader.diagnose import Program
 from grader.judge import References
-from grader.records import Build, Evaluation, Role, Submission, Verdict, Workload
+from grader.records import Build, Evaluation, Role, Submission, TensorSpec, Verdict, Workload
 from grader.repair.candidates import Screen, guess
 from grader.repair.candidates.rounds import FIRST, PATIENCE, ROUND
-from grader.repair.candidates.screen import Allowance, Call, Outcome, _Play
+from grader.repair.candidates.screen import Allowance, Call, Outcome, _Play, hidden
 from grader.sandbox import GuestReply
 
 from .mean import MEAN
@@ -160,3 +161,12 @@ def test_sizes_that_decide_are_searched_on_before_smaller_ones_that_don_t() -> N
     references = References("t", 1, inputs={"small": (small,), "large": (large,)})
     screen = Screen(cast("Any", None), cast("Any", SimpleNamespace(judged=judged)), references)
     assert [one.name for one in screen.suspects(program().evaluation)] == ["large", "small"]
+
+
+@pytest.mark.parametrize(
+    ("shapes", "hides"),
+    [(((33, 17),), 0), (((64, 64),), 3), (((1, 31), (31, 33)), 0), (((5, 5, 16),), 2)],
+)
+def test_equal_and_even_dims_hide_what_is_wrong(shapes: Any, hides: int) -> None:
+    inputs = tuple(TensorSpec(shape=shape) for shape in shapes)
+    assert hidden(Workload(name="w", role="nominal", inputs=inputs)) == hides

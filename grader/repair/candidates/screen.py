@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from grader import judge
 from grader.devices.guests import GuestDevice
 from grader.judge import Group, References, groups
-from grader.records import Build, Evaluation, Submission, Task, Workload
+from grader.records import Build, Evaluation, Submission, Task, TensorSpec, Workload
 from grader.sandbox import GuestReply
 from grader.source import Source, parse
 
@@ -22,9 +22,21 @@ LEAST = 1.0
 MORE = 10.0
 """How many times as long as the program itself a candidate may take."""
 WALL = 60.0
+SMALL = 8
+"""How many times as large as the smallest workload one may be that candidates are tried on first."""
+EVEN = 16
+"""A size that it divides cuts no tail."""
 
 Call = tuple[str, int]
 """Name of a workload, and the candidate that is run on it."""
+
+
+def hidden(workload: Workload) -> int:
+    """Return how much an input's sizes hide: dims that are equal, so that either may stand for the other, and even ones."""
+    shapes = [item.shape for item in workload.inputs if isinstance(item, TensorSpec)]
+    sizes = [[size for size in shape if size > 1] for shape in shapes]
+    equal = sum(len(own) - len(set(own)) for own in sizes)
+    return equal + sum(size % EVEN == 0 for own in sizes for size in own)
 
 
 @dataclass(frozen=True)
@@ -63,13 +75,19 @@ class Screen:
         return self.task.reference
 
     def suspects(self, evaluation: Evaluation) -> tuple[Workload, ...]:
-        """Return the workloads that went wrong: those that decide before others, the ones with the fewest elements first.
+        """Return the workloads that went wrong: those that decide before others, small ones that hide little first.
 
         What goes wrong at other sizes alone may have another cause, which no change that is right for the task removes.
         """
         right = {item.workload for item in evaluation.comparisons if item.equal}
         wrong = [w for w in self.task.judged if w.name not in right]
-        return tuple(sorted(wrong, key=lambda w: (w.role == "general", self.size(w))))
+        small = SMALL * min(map(self.size, wrong), default=0)
+
+        def order(workload: Workload) -> tuple[bool, bool, int, int]:
+            size = self.size(workload)
+            return workload.role == "general", size > small, hidden(workload), size
+
+        return tuple(sorted(wrong, key=order))
 
     def size(self, workload: Workload) -> int:
         """Return how many input elements a workload has."""
