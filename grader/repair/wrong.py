@@ -6,12 +6,14 @@ import re
 
 from grader.diagnose import Program
 from grader.judge import undefined
-from grader.records import Finding, Fix
+from grader.records import Comparison, Finding, Fix
 
 HARMLESS = ("STY", "PRF")
 """Families whose findings are about speed and style: no fix of theirs makes a wrong program right."""
 CANCELLATION = "NUM004"
 """Names a variance that is taken as a difference of two large numbers."""
+LOST = 0.05
+"""How far off, relatively, the worst element may be of what a lack of digits explains."""
 WAITS = re.compile(
     r"\bvolatile\b|\batomic\w*\s*\(|__threadfence|ld\.acquire|grid\.sync|this_grid|cuda::atomic"
 )
@@ -49,7 +51,15 @@ def cancels(program: Program) -> bool:
     """Whether a formula that loses digits explains what is wrong: no small change brings them back."""
     wrong = [one for one in program.evaluation.comparisons if one.decides and not one.equal]
     named = any(finding.rule == CANCELLATION for finding in program.findings)
-    return named and all(one.half_precision for one in wrong)
+    return named and all(one.half_precision or _loses_digits(one) for one in wrong)
+
+
+def _loses_digits(one: Comparison) -> bool:
+    """Whether the first digit or two of the worst element are right: the others went in a difference."""
+    worst = one.mismatch
+    if worst is None or worst.worst_value is None or worst.worst_reference is None:
+        return False
+    return abs(worst.worst_value - worst.worst_reference) <= LOST * abs(worst.worst_reference)
 
 
 def waits(program: Program) -> bool:

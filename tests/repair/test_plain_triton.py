@@ -16,7 +16,16 @@ TASKS = builtin_tasks()
 
 IN_CUDA_ALONE = {
     *("", "attention-back", "embedding-bag", "gating", "histogram", "selective-scan"),
-    *("matmul-fp8", "matmul-w4a16", "moe-matmul", "mxfp4", "nms", "paged-attention", "quantise", "top-p"),
+    *(
+        "matmul-fp8",
+        "matmul-w4a16",
+        "moe-matmul",
+        "mxfp4",
+        "nms",
+        "paged-attention",
+        "quantise",
+        "top-p",
+    ),
 }
 """Families without a plain kernel in Triton yet (an empty name: composed from a trace)."""
 

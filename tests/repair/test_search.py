@@ -26,6 +26,7 @@ from grader.repair import find_repair
 from grader.repair.candidates import Screen
 from grader.repair.candidates.weave import CHOICE
 from grader.repair.said import how_far
+from grader.repair.wrong import cancels
 from tests.examiners import Scripted
 
 CODE = '''
@@ -103,6 +104,21 @@ def test_small_changes_are_tried_on_a_wrong_result() -> None:
 @pytest.mark.parametrize(("status", "rule"), [("hung", "MEM011"), ("incorrect", "SYN006")])
 def test_no_small_change_takes_out_a_wait_of_blocks_for_each_other(status: str, rule: str) -> None:
     assert not tried_on(program(status, rule))
+
+
+@pytest.mark.parametrize(
+    ("rule", "worst", "explains"),
+    [("NUM004", 1.004, True), ("NUM004", 3.0, False), ("MEM011", 1.004, False)],
+)
+def test_no_small_change_brings_back_digits_that_a_formula_loses(
+    rule: str, worst: float, explains: bool
+) -> None:
+    """A one-pass variance of values far from 0: right in its first digits, and named."""
+    mismatch = Mismatch(kind="values", text="wrong", worst_value=worst, worst_reference=1.0)
+    compared = Comparison(workload="offset", role="general", equal=False, mismatch=mismatch)
+    wrong = program("correct", rule)
+    evaluation = wrong.evaluation.model_copy(update={"comparisons": (compared,)})
+    assert cancels(Program(wrong.submission, evaluation, wrong.findings)) is explains
 
 
 def test_small_changes_are_tried_on_a_program_once() -> None:
