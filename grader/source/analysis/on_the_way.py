@@ -41,21 +41,23 @@ def on_the_way(source: Source, context: Context, first: Evidence) -> Made | None
             continue
         line, before = item.place.line, [at for at in slice_.right if at != item.place.line]
         if slice_.unfinished:
-            words = (
-                f"line {line} stores a value that the reference comes by too, and has not here: "
-                "a step is missing after it, or it belongs to another element"
-            )
-            return Made(item.place, words, certain=True)
-        until = (
-            f": in line {_listed(before)} the values are still the reference's" if before else ""
-        )
-        words = (
-            f"line {line} is the first that gives another value than the reference comes by{until}"
-        )
+            return Made(item.place, _unfinished(line, first), certain=True)
+        until = f"; what line {_listed(before)} computes is still the reference's" if before else ""
+        words = f"line {line} computes the first value that the reference never has{until}"
         if slice_.whole and not slice_.right:
             words = f"it is made of all the elements that it should be made of, and {words}"
         return Made(item.place, words, certain=bool(slice_.right) or slice_.whole)
     return None
+
+
+def _unfinished(line: int, first: Evidence) -> str:
+    """Say that a value on the reference's way is stored as its end, and by what the last step changes it."""
+    said = f"line {line} stores an intermediate value of the reference as the result"
+    factor = values_of(first).factor if first.code == "constant-factor" else None
+    if not factor or factor < 0:
+        return f"{said}: a last step is missing, or the value belongs to another element"
+    verb, by = ("divides", factor) if factor > 1 else ("multiplies", 1 / factor)
+    return f"{said}: the last step is missing, which {verb} by {by:.6g}"
 
 
 def _passed_by(slice_: Slice) -> Iterator[tuple[int, str]]:
