@@ -26,7 +26,14 @@ def _extent(indices: Array, size: int) -> Extent:
 
 
 def in_words(found: Sequence[Extent]) -> str:
-    """Return a box as a person says it: `columns 80 to 91`, `dim 2, 3 to 9 in steps of 2`; empty where it is all."""
+    """Return a box as a person says it; empty where it is all.
+
+    `columns 80 to 91`, `dim 2, 3 to 9 in steps of 2`, `[0, 32 to 63, :, 0]`.
+    """
+    cut = sum(extent.count < extent.size for extent in found)
+    if len(found) > 2 and cut > 1:
+        within = (_indices(one) if one.count < one.size else ":" for one in found)
+        return f"[{', '.join(within)}]"
     parts = [
         f"{_dim(at, len(found))}{'s' * (len(found) == 2 and extent.count > 1)} {_indices(extent)}"
         for at, extent in enumerate(found)

@@ -42,7 +42,7 @@ def on_the_way(source: Source, context: Context, first: Evidence) -> Made | None
         line, before = item.place.line, [at for at in slice_.right if at != item.place.line]
         if slice_.unfinished:
             return Made(item.place, _unfinished(line, first), certain=True)
-        until = f"; what line {_listed(before)} computes is still the reference's" if before else ""
+        until = f"; the values of line {_listed(before)} are the reference's" if before else ""
         words = f"line {line} computes the first value that the reference never has{until}"
         if slice_.whole and not slice_.right:
             words = f"it is made of all the elements that it should be made of, and {words}"
