@@ -67,11 +67,7 @@ def serve_rewards(
         raise _not_installed(error, "serve") from error
     from grader.reward import Grader
 
-    token = token_file.read_text("utf-8").strip() if token_file else secrets.token_urlsafe(24)
-    if not token:
-        raise UsageError(f"{token_file} is empty", "write the token into it")
-    if token_file and protocol != "grade":
-        raise UsageError(f"the protocol {protocol} has no token", "leave out --token-file")
+    token = _token(token_file, protocol)
     if port not in range(65536):
         raise UsageError(f"--port can't be {port}", "choose a number from 1 to 65535")
     chosen, _ = config.load(given(options))
@@ -87,6 +83,16 @@ def serve_rewards(
         errors.print(plain(f"listening on http://{host}:{port}{shown}"), soft_wrap=True)
         http.run(made, host=host, port=port)
     return GRADED
+
+
+def _token(file: Path | None, protocol: Protocol) -> str:
+    """Return what a file says, or a new one; only our own protocol has any."""
+    token = file.read_text("utf-8").strip() if file else secrets.token_urlsafe(24)
+    if not token:
+        raise UsageError(f"{file} is empty", "write the token into it")
+    if file and protocol != "grade":
+        raise UsageError(f"the protocol {protocol} has no token", "leave out --token-file")
+    return token
 
 
 def _kernelgym(grader: Grader, queue: int, level: Level) -> Any:

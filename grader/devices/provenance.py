@@ -12,8 +12,8 @@ from grader.errors import GraderError
 from grader.execution.gradients import Needs
 from grader.judge import References
 from grader.judge.asked import Asked, chosen, needed
-from grader.judge.compare import out_of_tolerance
 from grader.judge.dependence import evidence_of
+from grader.judge.elements import out_of_tolerance
 from grader.judge.inputs import Array
 from grader.judge.tolerance import element_count, tolerance
 from grader.judge.way import Way

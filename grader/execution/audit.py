@@ -14,7 +14,8 @@ from typing import Literal, get_args
 import numpy as np
 
 from grader.execution.reference import reference
-from grader.judge.compare import equal_values, within_kernelbench
+from grader.judge.compare import equal_values
+from grader.judge.elements import within_kernelbench
 from grader.judge.expected import Expected, References
 from grader.judge.inputs import Array, is_real
 from grader.judge.variations import SECONDS, Arguments, Kind, results, variations

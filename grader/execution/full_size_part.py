@@ -15,7 +15,8 @@ import numpy as np
 from grader.errors import GraderError
 from grader.execution.audit import constant
 from grader.execution.reference import reference
-from grader.judge.compare import equal_values, root_mean_square, wrong_elements
+from grader.judge.compare import equal_values
+from grader.judge.elements import root_mean_square, wrong_elements
 from grader.judge.expected import References
 from grader.judge.inputs import Array, make_inputs
 from grader.judge.side_effects import SATURATED, probe

@@ -8,17 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Literal, Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 
+from grader.judge.elements import (
+    Pair,
+    root_mean_square,
+    widening,
+    within_kernelbench,
+    wrong_elements,
+    wrong_in,
+)
 from grader.judge.expected import Expected, References
-from grader.judge.inputs import Array, is_real
+from grader.judge.inputs import Array
 from grader.judge.mismatch import form_in_words, mismatch_of
 from grader.judge.other_gradient import taken_for
 from grader.judge.slope import slope
-from grader.judge.steps import rounded_the_other_way
-from grader.judge.tolerance import KERNELBENCH, UNDERFLOW, half_tolerance, tolerance
+from grader.judge.tolerance import half_tolerance, tolerance
 from grader.judge.wrong import Wrong
 from grader.records import (
     Comparison,
@@ -33,15 +40,8 @@ from grader.records import (
     MissingGradient,
     ShapeMismatch,
     Task,
-    Tolerance,
     Workload,
 )
-
-CHUNK = 2**14
-"""Elements compared at a time: what is made of them stays in a cache, and each array is no new memory."""
-NATIVE_SHARE: Final = {"float16": 4.0, "bfloat16": 4.0, "float32": 32.0, "float64": 32.0}
-"""A submission may be this many times as far off as torch's own result is. One running sum is off by
-many times what torch's blocked ones are; half precision, by thousands of times as much."""
 
 Kind = Literal["shape", "dtype", "device", "count", "type"]
 
@@ -103,7 +103,7 @@ def _compare_values(
 ) -> Comparison:
     reference, inputs = references.expected[workload.name], references.inputs[workload.name]
     judged = [
-        _values(task, workload, inputs, _Pair(output.array, exact, native))
+        _values(task, workload, inputs, Pair(output.array, exact, native))
         for output, exact, native in zip(
             outputs.outputs, reference.exact, reference.native, strict=True
         )
@@ -173,7 +173,7 @@ def equal_values(
     """Return whether arrays of the reference's shapes are taken for right, without asking how they differ."""
     expected = references.expected[workload.name]
     pairs = zip(arrays, expected.exact, expected.native, strict=True)
-    return all(_equal(task, workload, _Pair(*pair)) for pair in pairs)
+    return all(_equal(task, workload, Pair(*pair)) for pair in pairs)
 
 
 @np.errstate(all="ignore")
@@ -186,17 +186,10 @@ def roughly_equal(expected: Expected, arrays: Sequence[Array]) -> bool:
     )
 
 
-def _equal(task: Task, workload: Workload, pair: _Pair) -> bool:
+def _equal(task: Task, workload: Workload, pair: Pair) -> bool:
     bound = tolerance(task, workload, str(pair.native.dtype))
     scale = root_mean_square(pair.exact)
-    return not _out_of_tolerance(pair, bound, scale, _widening(pair, bound, scale)).any()
-
-
-@dataclass(frozen=True)
-class _Pair:
-    actual: Array
-    exact: Array
-    native: Array
+    return not wrong_in(pair, bound, scale, widening(pair, bound, scale)).any()
 
 
 @dataclass(frozen=True)
@@ -284,14 +277,14 @@ def _formal(kind: Kind, form: FormMismatch) -> Mismatch:
 
 
 def _values(
-    task: Task, workload: Workload, inputs: Sequence[Array | JsonValue], pair: _Pair
+    task: Task, workload: Workload, inputs: Sequence[Array | JsonValue], pair: Pair
 ) -> _Judged:
     dtype = str(pair.native.dtype)
     bound = tolerance(task, workload, dtype)
     scale = root_mean_square(pair.exact)
     kernelbench = within_kernelbench(pair.actual, pair.native)
-    widened = _widening(pair, bound, scale)
-    mask = _out_of_tolerance(pair, bound, scale, widened)
+    widened = widening(pair, bound, scale)
+    mask = wrong_in(pair, bound, scale, widened)
     note = (
         f"tolerance times {widened:.3g}: torch's own result is that far off" if widened > 1 else ""
     )
@@ -312,111 +305,3 @@ def _values(
     mismatch = mismatch_of(wrong)
     only_half = any(pattern.code == "half-precision" for pattern in mismatch.patterns)
     return _Judged(mismatch, kernelbench, half=only_half, note=note)
-
-
-def out_of_tolerance(
-    actual: Array, exact: Array, native: Array, bound: Tolerance, times: float = 1.0
-) -> Array:
-    """Return a mask of the elements that the verdict calls wrong.
-
-    All three have one shape: what came back, the reference in float64, and in the task's own dtype as
-    torch computes it, whose error widens the tolerance. With `times` the tolerance is so many times as wide.
-    """
-    pair, scale = _Pair(actual, exact, native), root_mean_square(exact)
-    return _out_of_tolerance(pair, bound, scale, times * _widening(pair, bound, scale))
-
-
-def _out_of_tolerance(pair: _Pair, bound: Tolerance, scale: float, widened: float) -> Array:
-    mask = wrong_elements(pair.actual, pair.exact, bound, scale, widened)
-    if not mask.any():
-        return (
-            np.asarray(pair.exact != 0) if slope(pair.actual, pair.exact, bound, widened) else mask
-        )
-    if bound.one_off or bound.few:
-        return mask & ~rounded_the_other_way(pair.actual, pair.exact, pair.native, bound)
-    if pair.native is pair.exact or pair.native.dtype.kind in "biu":
-        return mask
-    # What overflows in torch as well is as right as torch.
-    with np.errstate(all="ignore"):
-        overflowed = np.isinf(pair.native.astype(np.float64)) & (pair.actual == pair.native)
-    return np.asarray(mask & ~overflowed)
-
-
-def root_mean_square(exact: Array) -> float:
-    """Return the RMS of the finite elements; 0 for a single number, whose size is its own scale."""
-    if exact.size <= 1 or not is_real(exact):
-        return 0.0
-    total = count = 0.0
-    for chunk in _chunks(exact):
-        finite = chunk[np.isfinite(chunk)].astype(np.float64)
-        # Not np.dot: BLAS keeps a thread spinning on every core, beside what is being timed.
-        total += float(np.square(finite, out=finite).sum())
-        count += finite.size
-    return float(np.sqrt(total / count)) if count else 0.0
-
-
-def wrong_elements(
-    actual: Array, exact: Array, bound: Tolerance, scale: float, widened: float = 1.0
-) -> Array:
-    """Return a mask, in the shape of the output, of the elements that are out of tolerance."""
-    mask = np.empty(exact.size, np.bool_)
-    start = 0
-    for a, r in zip(_chunks(actual), _chunks(exact), strict=True):
-        mask[start : start + r.size] = _wrong(a, r, bound, scale, widened)
-        start += r.size
-    return mask.reshape(exact.shape)
-
-
-def _wrong(a: Array, r: Array, bound: Tolerance, scale: float, widened: float) -> Array:
-    if r.dtype.kind in "biu":
-        return np.asarray(a != r)
-    underflow = UNDERFLOW.get(str(a.dtype), 0.0)
-    with np.errstate(all="ignore"):
-        a, r = a.astype(np.float64), r.astype(np.float64)
-        allowed = widened * (bound.absolute * scale + bound.relative * np.abs(r)) + underflow
-        same = (a == r) | (np.isnan(a) & np.isnan(r))
-        near = (np.abs(a - r) <= allowed) & np.isfinite(a) & np.isfinite(r)
-        return np.asarray(~(same | near))
-
-
-def within_kernelbench(actual: Array, native: Array) -> bool:
-    """Return whether KernelBench's own tolerance would pass it, beside torch's own result."""
-    return _within(actual, native, KERNELBENCH.get(str(native.dtype), 0.0))
-
-
-def _within(actual: Array, native: Array, both: float) -> bool:
-    """Return KernelBench's own verdict: `allclose(native, actual, atol=both, rtol=both)`.
-
-    There, NaN equals nothing; rtol applies to the submission's value.
-    """
-    for a, r in zip(_chunks(actual), _chunks(native), strict=True):
-        if r.dtype.kind in "biu":
-            if not np.array_equal(a, r):
-                return False
-            continue
-        with np.errstate(all="ignore"):
-            a64, r64 = a.astype(np.float64), r.astype(np.float64)
-            close = (a64 == r64) | (np.abs(r64 - a64) <= both + both * np.abs(a64))
-            if not bool(np.all(close & ~np.isnan(a64) & (np.isfinite(a64) | (a64 == r64)))):
-                return False
-    return True
-
-
-def _widening(pair: _Pair, bound: Tolerance, scale: float) -> float:
-    """Return by how much torch's own error asks the tolerance to be widened; at least 1."""
-    if pair.native is pair.exact or not is_real(pair.exact):
-        return 1.0
-    ratio, underflow = 0.0, UNDERFLOW.get(str(pair.native.dtype), 0.0)
-    for n, r in zip(_chunks(pair.native), _chunks(pair.exact), strict=True):
-        with np.errstate(all="ignore"):
-            n64, r64 = n.astype(np.float64), r.astype(np.float64)
-            error = np.maximum(np.abs(n64 - r64) - underflow, 0.0)
-            share = error / (bound.absolute * scale + bound.relative * np.abs(r64))
-        share = share[np.isfinite(share)]
-        ratio = max(ratio, float(share.max()) if share.size else 0.0)
-    return max(1.0, NATIVE_SHARE.get(str(pair.native.dtype), 4.0) * ratio)
-
-
-def _chunks(array: Array) -> list[Array]:
-    flat = array.reshape(-1)
-    return [flat[i : i + CHUNK] for i in range(0, flat.size, CHUNK)]

@@ -4,14 +4,11 @@ from grader.records.base import JsonValue, Record, digest
 from grader.records.context import Context, Outcome
 from grader.records.evidence import (
     Actor,
-    Constant,
     ContainerMismatch,
     CountMismatch,
-    Dependence,
     Details,
     DeviceMismatch,
     DtypeMismatch,
-    Extent,
     FormMismatch,
     GuardZoneWritten,
     HostAccess,
@@ -27,16 +24,12 @@ from grader.records.evidence import (
     ProbedInput,
     Race,
     Raised,
-    Scale,
     SectorCounts,
     ShapeMismatch,
-    Slice,
     ToolMessage,
-    Touched,
     UnwrittenOutput,
     UnwrittenRead,
     Waiting,
-    Walk,
     WrongRegion,
     WrongValues,
 )
@@ -53,6 +46,15 @@ from grader.records.finding import (
     PlaceLanguage,
     Prediction,
     Severity,
+)
+from grader.records.provenance import (
+    Constant,
+    Dependence,
+    Extent,
+    Scale,
+    Slice,
+    Touched,
+    Walk,
 )
 from grader.records.review import (
     RIGHT_VALUES,

@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from grader.records.base import Record
+from grader.records.provenance import Dependence, Slice, Touched
 
 Triple = tuple[int, int, int]
 Limit = Literal[
@@ -295,118 +296,6 @@ class ProbedInput(Record):
     kind: Literal["probed-input"] = "probed-input"
     input: int
     """From 0."""
-
-
-# ---------------------------------------------------------------- where values come from
-
-
-class Extent(Record):
-    """Indices along one dim of a tensor."""
-
-    first: int
-    last: int
-    step: int
-    """0 where they are not evenly apart."""
-    count: int
-    size: int
-    """How many indices the dim has."""
-
-
-class Touched(Record):
-    """What one line did to one tensor, over a whole run."""
-
-    kind: Literal["touched"] = "touched"
-    tensor: str
-    """`input 1`, `output 1`, or a weight's name."""
-    dtype: str
-    item: int
-    """Bytes of one of its elements."""
-    access: Literal["load", "store", "atomic"]
-    width: int
-    """Bytes that one access of one element moves."""
-    extents: tuple[Extent, ...]
-    """Along each dim."""
-    elements: int
-    """How many were touched."""
-    size: int
-    """How many there are."""
-    twice: int = 0
-    """Elements that several threads of one launch stored to."""
-    blocks: int = 0
-    """Those of them that threads of several blocks stored to."""
-    times: int = 0
-    """How many threads' accesses these were, in all turns."""
-
-
-Walk = Literal["", "moved", "fixed", "stored"]
-"""How the elements lie that a result has in the place of others (`grader.judge.difference`)."""
-
-
-class Dependence(Record):
-    """What one wrong element of a result depends on, against what the reference's does."""
-
-    kind: Literal["dependence"] = "dependence"
-    element: tuple[int, ...]
-    """Its index in the result."""
-    output: int = 0
-    tensor: str
-    extents: tuple[Extent, ...]
-    """The box of the elements that it misses, has too many, or has more than once."""
-    count: int
-    """How many these are."""
-    expected: int
-    """How many the reference's element depends on."""
-    read: bool = False
-    """Whether any thread read them at all."""
-    threads: tuple[int, ...] = ()
-    """First and last thread of a block that read what never arrives; empty where that says nothing."""
-    walk: Walk = ""
-    stored: bool = True
-    """Whether a kernel stores the element, where that is known."""
-    whole: tuple[int, ...] = ()
-    """Lines that bring all that is needed of other tensors: what decides whether they run is right."""
-
-
-class Constant(Record):
-    """A number of the program's text that takes part in a value."""
-
-    line: int
-    used: int
-    """The line that computes with it."""
-    value: float
-    chosen: bool = False
-    """Whether that line chooses between it and others."""
-
-
-class Scale(Record):
-    """A number from no memory (a size, a count of blocks) that something is multiplied with or divided by."""
-
-    line: int
-    value: float
-    divides: bool
-
-
-class Slice(Record):
-    """What made one wrong element, from what it read to where it was stored."""
-
-    kind: Literal["slice"] = "slice"
-    element: tuple[int, ...]
-    output: int = 0
-    computed: tuple[int, ...]
-    """Lines that compute with floats on the way, in the order of the text."""
-    stored: int
-    """The line that stores it; 0 where torch does."""
-    right: tuple[int, ...] = ()
-    """Lines whose values are among those that the reference comes by."""
-    constants: tuple[Constant, ...] = ()
-    scales: tuple[Scale, ...] = ()
-    """In the order in which they are used."""
-    whole: bool = False
-    """Whether the wrong elements are made of exactly what the reference's depend on."""
-    unfinished: bool = False
-    """Whether the reference comes by its value too and goes on from it, or has it at another element."""
-    beside: tuple[int, ...] = ()
-    """Lines that compute right elements, where nothing computes this one."""
 
 
 FormMismatch = (

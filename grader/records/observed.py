@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from grader.records.evidence import (
-    Dependence,
     LaunchRefused,
     MemoryAccess,
     ProbedInput,
+    WrongValues,
+)
+from grader.records.provenance import (
+    Dependence,
     Slice,
     Touched,
-    WrongValues,
 )
 
 if TYPE_CHECKING:

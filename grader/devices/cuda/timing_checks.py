@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from grader.devices.cuda.timing_worker import Batch
-from grader.judge.compare import (
+from grader.judge.elements import (
     out_of_tolerance,
     root_mean_square,
     within_kernelbench,
