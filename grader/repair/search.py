@@ -190,12 +190,11 @@ def _behind(program: Program, examiner: Examiner, budget: Budget) -> Program | N
 
     A cause that a run proved may stand before another: a loop that ends too early, before reads without a guard.
     """
-    known = {finding.rule for finding in program.findings}
     for chosen in _candidates(program):
         if len(chosen) > 1 or chosen[0][0].confidence != "proven" or not budget.take():
             continue
         tried = try_fixes(program, chosen, examiner)
-        if tried is None or all(item.rule in known for item, _ in _errors_with_fixes(tried)):
+        if tried is None or not _exposed(program, tried):
             continue
         better = _improve(tried, examiner, budget)
         if better is not None and better.status == "correct":
@@ -203,10 +202,11 @@ def _behind(program: Program, examiner: Examiner, budget: Budget) -> Program | N
     return None
 
 
-def _errors_with_fixes(program: Program) -> Chosen:
-    """Return what runs proved of a program and a finding knows a fix for."""
-    proven = (one for one in program.findings if one.severity == "error" and one.fixes)
-    return tuple((one, one.fixes[0]) for one in proven if one.confidence == "proven")
+def _exposed(before: Program, after: Program) -> set[str]:
+    """Return the rules of proven errors with a fix that show after a change alone."""
+    errors = (one for one in after.findings if one.severity == "error" and one.fixes)
+    proven = {one.rule for one in errors if one.confidence == "proven"}
+    return proven - {one.rule for one in before.findings}
 
 
 def _aside(program: Program, examiner: Examiner, budget: Budget) -> Program | None:
