@@ -11,7 +11,7 @@ from grader.source.analysis.host_code import refuses
 from grader.source.analysis.walks import Case, cases, spans
 from grader.source.flow import Event, Region
 from grader.source.rewriting.shared_arrays import unstage
-from grader.source.rewriting.small_arrays import enlarged
+from grader.source.rewriting.shared_sizes import enlarged
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
