@@ -30,7 +30,7 @@ def shrink(
     if len(blocks) != 1 or None in blocks or len(array.dims) != 1:
         return ()
     size = next(block for block in blocks if block is not None)
-    for node in uses(unit, kernel, array.name):
+    for node in uses(unit, kernel, array):
         subscript = subscript_of(node)
         index = index_of(subscript) if subscript is not None else None
         if index is None or not _below(unit, index, kernel, size):
