@@ -60,13 +60,9 @@ def _divided(source: Source, forward: ast.FunctionDef) -> Iterator[Change]:
 
 def _layers(code: PythonCode) -> set[str]:
     """Return the attributes that hold torch's own modules: `self.conv`."""
-    return {
-        dotted(target)
-        for assign in code.of(ast.Assign)
-        if isinstance(assign.value, ast.Call)
-        and code.canonical(assign.value.func).startswith("torch.nn.")
-        for target in assign.targets
-    }
+    made = (one for one in code.of(ast.Assign) if isinstance(one.value, ast.Call))
+    own = (one for one in made if code.canonical(one.value.func).startswith("torch.nn."))  # type: ignore[attr-defined]
+    return {dotted(target) for one in own for target in one.targets}
 
 
 def _is_kernels(code: PythonCode, call: ast.Call, layers: set[str]) -> bool:
@@ -103,24 +99,18 @@ def _of_arguments(source: Source, code: PythonCode, call: ast.Call) -> Iterator[
         elif isinstance(argument, ast.Name | ast.Attribute | ast.Call):
             weight = re.search(r"(?:weight|kernel|filter|\bw)$", words) is not None
             for method, usual, of_weight in FORMS:
-                yield _put(
-                    source,
-                    argument,
-                    f"{words}{method}.contiguous()",
-                    of_weight if weight else usual,
-                )
+                cost = of_weight if weight else usual
+                yield _put(source, argument, f"{words}{method}.contiguous()", cost)
 
 
 def _settings(code: PythonCode) -> list[str]:
     """Return the attributes that the constructor sets to an argument or a number."""
     maker = code.method("__init__")
-    return [
-        dotted(target)
-        for node in (nodes_under(maker) if maker is not None else ())
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name | ast.Constant)
-        for target in node.targets
-        if dotted(target).startswith("self.")
-    ]
+    nodes = nodes_under(maker) if maker is not None else ()
+    made = (one for one in nodes if isinstance(one, ast.Assign))
+    plain = (one for one in made if isinstance(one.value, ast.Name | ast.Constant))
+    names = [dotted(target) for one in plain for target in one.targets]
+    return [name for name in names if name.startswith("self.")]
 
 
 def _constants(source: Source, node: ast.Constant) -> Iterator[Change]:
@@ -137,11 +127,9 @@ def _left_out(
     tensors = {one.arg for one in forward.args.args[1:]} | stored(forward)
     for node in nodes_under(forward):
         operand = applied_to(node, tensors) if isinstance(node, ast.expr) else None
-        if operand is None or (
-            isinstance(node, ast.Call) and _calls_out(code, node, layers, tensors)
-        ):
-            continue
-        yield _put(source, node, source.text(operand), 2.2)
+        out = isinstance(node, ast.Call) and _calls_out(code, node, layers, tensors)
+        if operand is not None and not out:
+            yield _put(source, node, source.text(operand), 2.2)
 
 
 def _calls_out(code: PythonCode, call: ast.Call, layers: set[str], tensors: set[str]) -> bool:
@@ -156,8 +144,5 @@ def _in_another_order(source: Source, forward: ast.FunctionDef) -> Iterator[Chan
     """Yield two neighbouring steps of one variable the other way round."""
     for first, second in pairwise(forward.body):
         match first, second:
-            case (
-                ast.Assign(targets=[ast.Name(id=one)]),
-                ast.Assign(targets=[ast.Name(id=other)]),
-            ) if one == other:
-                yield _second_first(source, first, second, 2.4)
+            case ast.Assign(targets=[ast.Name(id=one)]), ast.Assign(targets=[ast.Name(id=other)]):
+                yield from [_second_first(source, first, second, 2.4)] if one == other else ()
