@@ -14,6 +14,7 @@ from grader.pipeline.clock import Clock
 from grader.pipeline.context import GradingContext
 from grader.pipeline.prepare import Prepared
 from grader.records import (
+    DECIDING,
     Evaluation,
     Extraction,
     Finding,
@@ -63,7 +64,13 @@ def assemble(
     findings = _findings(outcome, submission, repairs)
     verdict = _for_kernelbench(sample, extraction, outcome.evaluation.verdict)
     verdict = _for_want_of_a_task(prepared.choice, verdict)
-    verdict = headline(verdict, findings, read_only=grading.options.device == "none")
+    verdict = headline(
+        verdict,
+        findings,
+        {rule for one in repairs if one.kind == "fix" for rule, _ in one.settles},
+        _elsewhere(outcome.task),
+        read_only=grading.options.device == "none",
+    )
     evaluation = outcome.evaluation.model_copy(
         update={
             "verdict": verdict,
@@ -107,6 +114,12 @@ def _findings(
     if submission is not None:
         findings = located(findings, submission, repairs)
     return judge.in_keeping(outcome.evaluation.verdict, findings)
+
+
+def _elsewhere(task: Task | None) -> set[str]:
+    """Return the names of the workloads that don't decide."""
+    workloads = task.workloads if task else ()
+    return {one.name for one in workloads if one.role not in DECIDING}
 
 
 def _for_kernelbench(sample: Sample, extraction: Extraction, verdict: Verdict) -> Verdict:

@@ -52,8 +52,8 @@ def _finding(
     call, elsewhere = case.launch.call, long and not proof
     if long:
         message = (
-            f"the launch asks for shared memory in proportion to the input: once a row needs more than {most} "
-            "bytes the kernel does not start"
+            f"the launch asks for shared memory in proportion to the input's size: beyond {most} bytes the "
+            "kernel does not start"
         )
     elif total > LARGEST:
         message = f"the launch asks for {total} bytes of shared memory; no GPU gives a block more than {LARGEST}"
