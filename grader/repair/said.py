@@ -45,7 +45,9 @@ def _passed(evaluation: Evaluation) -> str:
     if not right or not wrong:
         return ""
     more = f" and {len(wrong) - 1} more" if len(wrong) > 1 else ""
-    return f"Right on {len(right)} of {len(right) + len(wrong)} workloads; wrong on {wrong[0]}{more}."
+    return (
+        f"Right on {len(right)} of {len(right) + len(wrong)} workloads; wrong on {wrong[0]}{more}."
+    )
 
 
 def _right(evaluation: Evaluation) -> list[str]:

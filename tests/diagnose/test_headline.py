@@ -147,7 +147,9 @@ def test_what_shows_at_other_sizes_alone_is_no_cause_of_wrong_values() -> None:
     def on(workload: str, message: str) -> Finding:
         found = proven("mismatch", "shape", message)
         (seen,) = found.evidence
-        return found.model_copy(update={"evidence": (seen.model_copy(update={"workload": workload}),)})
+        return found.model_copy(
+            update={"evidence": (seen.model_copy(update={"workload": workload}),)}
+        )
 
     found = [on("1x1", "another shape"), on("64x64", "every result is zero")]
     assert headline(ended("incorrect"), found, (), {"1x1"}).cause == 1

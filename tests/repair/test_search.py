@@ -308,7 +308,8 @@ def test_small_changes_are_tried_after_what_the_errors_ask_for_as_well() -> None
 
 
 @pytest.mark.parametrize(
-    ("line", "status", "advice"), [(1, "unsound", False), (5, "unsound", True), (5, "crashed", False)]
+    ("line", "status", "advice"),
+    [(1, "unsound", False), (5, "unsound", True), (5, "crashed", False)],
 )
 def test_a_change_with_an_error_of_its_own_or_that_comes_no_nearer_is_no_advice(
     line: int, status: str, advice: bool

@@ -101,7 +101,9 @@ class Access:
         pairs = list(comparisons(self.kernel.node))
         held = [{b for a, b in pairs if a == one.words} for one in sized]
         asked = {one.size for one in sized}
-        crossed = (asked & have and one.size not in have for one, have in zip(sized, held, strict=True))
+        crossed = (
+            asked & have and one.size not in have for one, have in zip(sized, held, strict=True)
+        )
         return len(sized) > 1 and all(crossed)
 
     @property
