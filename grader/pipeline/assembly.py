@@ -141,9 +141,9 @@ def _for_want_of_a_task(choice: TaskChoice, verdict: Verdict) -> Verdict:
     """Return the verdict with why no task was found, and what helps."""
     if verdict.status != "no_task" or not choice.reason:
         return verdict
-    return judge.noted(
-        verdict, (choice.reason, "`--task NAME`, or `task` in its record, names one")
-    )
+    sentence = f"{verdict.sentence.rstrip('.')}. `--task NAME`, or `task` in its record, names one."
+    reasons = (choice.reason, *verdict.reasons)
+    return verdict.model_copy(update={"sentence": sentence, "reasons": reasons})
 
 
 def _notes(prepared: Prepared, outcome: Outcome) -> tuple[str, ...]:

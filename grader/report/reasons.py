@@ -26,8 +26,7 @@ def _once(review: Review) -> Iterator[str]:
     told = {verdict.sentence}
     for position, reason in enumerate(verdict.reasons):
         again = any(text in reason for text in seen)
-        said = reason.rstrip(".") in verdict.sentence
-        if reason in told or said or (again and (position or verdict.cause is None)):
+        if reason in told or (again and (position or verdict.cause is None)):
             continue
         told.add(reason)
         yield reason
