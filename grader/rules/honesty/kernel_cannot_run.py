@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from grader.records import Context, Evidence, Finding
-from grader.rules.rule import Example, Rule
+from grader.rules.rule import Rule, shown
 from grader.source import Source
 from grader.source.analysis.diagnostics import failures
 from grader.source.analysis.fallback import fallbacks
@@ -44,10 +44,7 @@ RULE = Rule(
     name="kernel-cannot-run-but-result-passes",
     summary="The CUDA part can never be built, so every measured result came from the PyTorch fallback.",
     why="The file passes graders that look at the result only, without a kernel that ever ran.",
-    bad=Example(
-        SAMPLE,
-        Context(evidence=(Evidence(kind="compiler", code="error", text="expected a declaration"),)),
-    ),
+    bad=shown(SAMPLE, Evidence(kind="compiler", code="error", text="expected a declaration")),
     good=SAMPLE,
     detects=("build",),
     guards="Needs the compiler's own refusal, with the extension built outside of the handler; a suspicion is not enough.",

@@ -9,7 +9,7 @@ from tree_sitter import Node
 from grader.records import Context, Evidence, Finding, Fix
 from grader.records.observed import kernel_of, refused
 from grader.rules.proofs import launch_cause
-from grader.rules.rule import Rule
+from grader.rules.rule import Rule, hosted
 from grader.source import Source
 from grader.source.analysis.host_code import refuses, resolve
 from grader.source.analysis.walks import Case, cases, full_size_of, spans
@@ -145,18 +145,14 @@ def _renumbered(case: Case, name: str, size: str) -> Iterator[Fix]:
             yield from fix(f"make {name} {size}", [edit])
 
 
-_BAD = """
+_BAD = hosted("""
 __global__ void mark(float* y, int n) {
     int i = threadIdx.y * blockDim.x + threadIdx.x;
     if (i < n) y[i] = 1.0f;
 }
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty_like(x);
-    dim3 block(64, 32);
-    mark<<<1, block>>>(y.data_ptr<float>(), y.numel());
-    return y;
-}
-"""
+dim3 block(64, 32);
+mark<<<1, block>>>($y, y.numel());
+""")
 RULE = Rule(
     code="IDX003",
     name="block-too-large-or-too-many-registers",

@@ -7,7 +7,7 @@ from tree_sitter import Node
 
 from grader.records import Context, Edit, Finding
 from grader.records.observed import wrong_results
-from grader.rules.rule import Rule
+from grader.rules.rule import Rule, hosted
 from grader.source import Kernel, Launch, Source, Unit
 from grader.source.code_edits import fix
 from grader.source.cuda_code import descendants, one_line, read_call, text
@@ -64,19 +64,14 @@ def _capped(unit: Unit, launch: Launch) -> Iterator[tuple[Node, Edit | None]]:
             yield node, unit.edit(node.start_byte, node.end_byte, "")
 
 
-CODE = """
+CODE = hosted("""
 __global__ void twice(const float* x, float* y, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) y[i] = 2.0f * x[i];
 }
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty_like(x);
-    int n = x.numel();
-    int blocks = std::min((n + 255) / 256, 1024);
-    twice<<<blocks, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
-    return y;
-}
-"""
+int blocks = std::min((n + 255) / 256, 1024);
+twice<<<blocks, 256>>>($x, $y, n);
+""")
 LOOP = CODE.replace("if (i < n) y[i]", "for (; i < n; i += gridDim.x * blockDim.x) y[i]")
 
 RULE = Rule(

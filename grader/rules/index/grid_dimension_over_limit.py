@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from grader.records import Context, Finding
 from grader.records.observed import refused
 from grader.rules.proofs import launch_cause
-from grader.rules.rule import Rule
+from grader.rules.rule import Rule, hosted
 from grader.source import Source
 from grader.source.analysis.host_code import grid_node
 from grader.source.analysis.walks import Case, cases, full_size_of
@@ -64,18 +64,14 @@ def _axes(case: Case, size: int | None) -> set[int]:
     return {axis for shape in shapes for axis, n in enumerate(shape) if n == size}
 
 
-_BAD = """
+_BAD = hosted("""
 __global__ void mark(float* y, int h, int w) {
     y[(blockIdx.x * h + blockIdx.y) * w + blockIdx.z] = 1.0f;
 }
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty_like(x);
-    int n = x.size(0), c = x.size(1), h = x.size(2), w = x.size(3);
-    dim3 grid(n * c, h, w);
-    mark<<<grid, 1>>>(y.data_ptr<float>(), h, w);
-    return y;
-}
-"""
+int n = x.size(0), c = x.size(1), h = x.size(2), w = x.size(3);
+dim3 grid(n * c, h, w);
+mark<<<grid, 1>>>($y, h, w);
+""")
 RULE = Rule(
     code="IDX002",
     name="grid-dimension-over-limit",

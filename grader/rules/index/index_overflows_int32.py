@@ -7,7 +7,7 @@ from tree_sitter import Node
 from grader.records import Context, Finding, Fix, Task, TensorSpec, Workload
 from grader.records.observed import observed, wrapped
 from grader.rules.proofs import settle
-from grader.rules.rule import Example, Rule
+from grader.rules.rule import Example, Rule, hosted
 from grader.source import Source, Unit
 from grader.source.analysis.walks import Case, cases, full_size_of, spans
 from grader.source.code_edits import fix
@@ -99,17 +99,13 @@ def _task(rows: int, cols: int) -> Task:
     )
 
 
-_CODE = """
+_CODE = hosted("""
 __global__ void copy(const float* x, float* y, int dim) {
     int start = blockIdx.x * dim;
     for (int i = threadIdx.x; i < dim; i += blockDim.x) y[start + i] = x[start + i];
 }
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty_like(x);
-    copy<<<x.size(0), 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.size(1));
-    return y;
-}
-"""
+copy<<<x.size(0), 256>>>($x, $y, x.size(1));
+""")
 
 RULE = Rule(
     code="IDX001",

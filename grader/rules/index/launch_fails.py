@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from grader.records import Context, Evidence, Finding
 from grader.records.observed import kernel_of, observed
 from grader.rules.proofs import launch_cause
-from grader.rules.rule import Example, Rule
+from grader.rules.rule import Rule, hosted, shown
 from grader.source import Source
 from grader.source.analysis.walks import spans
 
@@ -26,16 +26,12 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         )
 
 
-_CODE = """
+_CODE = hosted("""
 __global__ void mark(float* y) {
     y[threadIdx.x] = 1.0f;
 }
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty_like(x);
-    mark<<<x.size(0), 256>>>(y.data_ptr<float>());
-    return y;
-}
-"""
+mark<<<x.size(0), 256>>>($y);
+""")
 
 RULE = Rule(
     code="IDX006",
@@ -43,17 +39,13 @@ RULE = Rule(
     summary="The launch of a kernel fails, so nothing is computed and the output stays as it was.",
     why="A launch with a size of zero, too many threads, too much shared memory or too many registers is refused. The host code goes on "
     "unless it asks for the error.",
-    bad=Example(
+    bad=shown(
         _CODE,
-        Context(
-            evidence=(
-                Evidence(
-                    kind="simulator",
-                    code="launch-error",
-                    text="The launch of mark failed with cudaErrorInvalidConfiguration: the grid is empty.",
-                    kernel="mark",
-                ),
-            )
+        Evidence(
+            kind="simulator",
+            code="launch-error",
+            text="The launch of mark failed with cudaErrorInvalidConfiguration: the grid is empty.",
+            kernel="mark",
         ),
     ),
     good=_CODE,

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from grader.records import Context, Finding, Fix, TensorSpec
-from grader.rules.rule import Rule
+from grader.rules.rule import Rule, hosted
 from grader.source import Source
 from grader.source.analysis.host_code import refuses, resolve
 from grader.source.analysis.walks import Case, cases, task_inputs
@@ -122,19 +122,14 @@ def _constants(source: Source, context: Context) -> Iterator[Finding]:
                 )
 
 
-_BAD = """
+_BAD = hosted("""
 __global__ void twice(const float* x, float* y, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) y[i] = x[i] * 2.0f;
 }
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty_like(x);
-    int n = x.numel();
-    int blocks = n / 256;
-    twice<<<blocks, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
-    return y;
-}
-"""
+int blocks = n / 256;
+twice<<<blocks, 256>>>($x, $y, n);
+""")
 RULE = Rule(
     code="IDX005",
     name="shape-constants-baked-in",

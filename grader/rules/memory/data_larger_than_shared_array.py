@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from grader.records import Context, Finding, Fix
 from grader.records.observed import observed, ran_clean
 from grader.rules.proofs import confirm
-from grader.rules.rule import Rule
+from grader.rules.rule import Rule, hosted
 from grader.source import Source
 from grader.source.analysis.host_code import refuses
 from grader.source.analysis.walks import Case, cases, spans
@@ -73,19 +73,15 @@ def _fixes(case: Case, name: str, *, long: bool) -> Iterator[Fix]:
             yield from enlarged(case.unit, array, case.walk.threads) if not long else ()
 
 
-_BAD = """
+_BAD = hosted("""
 __global__ void centre(const float* x, float* y, int dim) {
     __shared__ float row[1024];
     for (int i = threadIdx.x; i < dim; i += blockDim.x) row[i] = x[blockIdx.x * dim + i];
     __syncthreads();
     for (int i = threadIdx.x; i < dim; i += blockDim.x) y[blockIdx.x * dim + i] = row[i] - row[0];
 }
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty_like(x);
-    centre<<<x.size(0), 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.size(1));
-    return y;
-}
-"""
+centre<<<x.size(0), 256>>>($x, $y, x.size(1));
+""")
 RULE = Rule(
     code="MEM002",
     name="data-larger-than-shared-array",

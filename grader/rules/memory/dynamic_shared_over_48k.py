@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from grader.records import Context, Evidence, Finding, Fix
 from grader.records.observed import refused
 from grader.rules.proofs import launch_cause
-from grader.rules.rule import Rule
+from grader.rules.rule import Rule, hosted
 from grader.source import Source
 from grader.source.analysis.host_code import refuses
 from grader.source.analysis.walks import Case, cases
@@ -84,18 +84,14 @@ def _asked_first(case: Case) -> tuple[Fix, ...]:
     )
 
 
-_BAD = """
+_BAD = hosted("""
 __global__ void fill(float* y) {
     extern __shared__ float s[];
     s[threadIdx.x] = threadIdx.x;
     y[threadIdx.x] = s[threadIdx.x];
 }
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty_like(x);
-    fill<<<1, 256, 64 * 1024>>>(y.data_ptr<float>());
-    return y;
-}
-"""
+fill<<<1, 256, 64 * 1024>>>($y);
+""")
 RULE = Rule(
     code="MEM006",
     name="dynamic-shared-over-48k-without-opt-in",

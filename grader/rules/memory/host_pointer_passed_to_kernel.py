@@ -7,7 +7,7 @@ from tree_sitter import Node
 from grader.records import Context, Finding, Fix
 from grader.records.observed import kernel_of, observed
 from grader.rules.proofs import confirm, settle
-from grader.rules.rule import Rule
+from grader.rules.rule import Rule, hosted
 from grader.source import Source
 from grader.source.analysis.host_code import global_regions
 from grader.source.analysis.walks import Case, cases, spans
@@ -67,18 +67,14 @@ def _fixes(case: Case, tensor: Tensor) -> tuple[Fix, ...]:
     return fix(f"make it where `{inputs[0]}` is", [edit])
 
 
-_BAD = """
+_BAD = hosted("""
 __global__ void sums(const float* x, float* s, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) s[i] = x[i];
 }
-torch::Tensor run(torch::Tensor x) {
-    int n = x.numel();
-    auto s = torch::zeros({n});
-    sums<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), s.data_ptr<float>(), n);
-    return s;
-}
-"""
+auto y = torch::zeros({n});
+sums<<<(n + 255) / 256, 256>>>($x, $y, n);
+""")
 RULE = Rule(
     code="MEM003",
     name="host-pointer-passed-to-kernel",

@@ -9,7 +9,7 @@ from tree_sitter import Node
 from grader.records import Context, Finding
 from grader.records.observed import observed
 from grader.rules.proofs import settle
-from grader.rules.rule import Rule
+from grader.rules.rule import Rule, hosted
 from grader.source import Source
 from grader.source.analysis.host_code import refuses
 from grader.source.analysis.walks import Case, cases, spans
@@ -61,18 +61,14 @@ def _finding(case: Case, node: Node, pointer: Any, width: int, rest: int, *, lon
     )
 
 
-_BAD = """
+_BAD = hosted("""
 __global__ void copy(const float* x, float* y, int dim) {
     const float4* v = reinterpret_cast<const float4*>(x + blockIdx.x * dim);
     float4 a = v[threadIdx.x];
     y[blockIdx.x * dim + threadIdx.x] = a.x;
 }
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty_like(x);
-    copy<<<x.size(0), 32>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.size(1));
-    return y;
-}
-"""
+copy<<<x.size(0), 32>>>($x, $y, x.size(1));
+""")
 RULE = Rule(
     code="MEM007",
     name="misaligned-vector-access",

@@ -9,7 +9,7 @@ from tree_sitter import Node
 from grader.records import Context, Finding, Fix
 from grader.records.observed import observed
 from grader.rules.proofs import confirm
-from grader.rules.rule import Rule
+from grader.rules.rule import Rule, hosted
 from grader.source import Source
 from grader.source.analysis.host_code import resolve
 from grader.source.analysis.walks import Case, cases, spans
@@ -114,20 +114,16 @@ def _used(region: Region) -> int:
     return int(touched.max()) + 1 if len(touched) else 0
 
 
-_BAD = """
+_BAD = hosted("""
 __global__ void turn(const float* x, float* y) {
     extern __shared__ float s[];
     s[threadIdx.x] = x[threadIdx.x];
     __syncthreads();
     y[threadIdx.x] = s[blockDim.x - 1 - threadIdx.x];
 }
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty_like(x);
-    int threads = 256;
-    turn<<<1, threads, threads>>>(x.data_ptr<float>(), y.data_ptr<float>());
-    return y;
-}
-"""
+int threads = 256;
+turn<<<1, threads, threads>>>($x, $y);
+""")
 RULE = Rule(
     code="MEM005",
     name="wrong-dynamic-shared-size",

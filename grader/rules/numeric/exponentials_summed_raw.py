@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from grader.records import Context, Finding, Fix
 from grader.records.observed import wrong_results
-from grader.rules.rule import Rule
+from grader.rules.rule import Rule, triton_module
 from grader.source import Source
 from grader.source.analysis.triton import Kernel, kernels
 from grader.source.code_edits import fix, replace
@@ -69,25 +69,18 @@ def _fixes(source: Source, call: ast.Call, total: ast.Call) -> Iterator[Fix]:
     yield from fix("subtract the maximum", [edit])
 
 
-_CODE = """
-import torch
-import triton
-import triton.language as tl
-
-@triton.jit
+_CODE = triton_module("""
 def softmax_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
     cols = tl.arange(0, BLOCK)
     row = tl.program_id(0) * n
     x = tl.load(x_ptr + row + cols, mask=cols < n, other=-float("inf"))
     e = tl.exp(x)
     tl.store(y_ptr + row + cols, e / tl.sum(e, axis=0), mask=cols < n)
-
-class ModelNew(torch.nn.Module):
-    def forward(self, x):
-        y = torch.empty_like(x)
-        softmax_kernel[(x.shape[0],)](x, y, x.shape[1], BLOCK=triton.next_power_of_2(x.shape[1]))
-        return y
-"""
+def forward(self, x):
+    y = torch.empty_like(x)
+    softmax_kernel[(x.shape[0],)](x, y, x.shape[1], BLOCK=triton.next_power_of_2(x.shape[1]))
+    return y
+""")
 RULE = Rule(
     code="NUM013",
     name="exponentials-summed-raw",

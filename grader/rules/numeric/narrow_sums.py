@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from grader.records import Context, Finding
 from grader.records.observed import wrong_results
-from grader.rules.rule import Rule
+from grader.rules.rule import Rule, triton_module
 from grader.source import Source
 from grader.source.analysis.triton import Kernel, kernels
 from grader.source.code_edits import fix, replace
@@ -68,25 +68,18 @@ def _cast(source: Source, kernel: Kernel) -> Iterator[tuple[ast.expr, str]]:
                         )
 
 
-_CODE = """
-import torch
-import triton
-import triton.language as tl
-
-@triton.jit
+_CODE = triton_module("""
 def sum_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
     acc = tl.zeros((BLOCK,), dtype=tl.float16)
     for i in range(0, n, BLOCK):
         cols = i + tl.arange(0, BLOCK)
         acc += tl.load(x_ptr + cols, mask=cols < n, other=0.0).to(tl.float16)
     tl.store(y_ptr, tl.sum(acc, axis=0))
-
-class ModelNew(torch.nn.Module):
-    def forward(self, x):
-        y = torch.empty((), device=x.device, dtype=torch.float16)
-        sum_kernel[(1,)](x, y, x.numel(), BLOCK=1024)
-        return y
-"""
+def forward(self, x):
+    y = torch.empty((), device=x.device, dtype=torch.float16)
+    sum_kernel[(1,)](x, y, x.numel(), BLOCK=1024)
+    return y
+""")
 RULE = Rule(
     code="NUM012",
     name="sums-in-half-precision",

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from grader.records import Context, Finding
-from grader.rules.rule import Rule
+from grader.rules.rule import Rule, hosted
 from grader.source import Source
 from grader.source.analysis.reduced_result import losses_of, with_result
 from grader.source.analysis.walks import Case, cases
@@ -33,19 +33,16 @@ def _finding(case: Case, loss: Loss) -> Finding:
     )
 
 
-_BAD = """
+_BAD = hosted("""
 __global__ void row_sum(const float* x, float* y, int cols) {
     float v = 0.0f;
     for (int c = threadIdx.x; c < cols; c += blockDim.x) v += x[blockIdx.x * cols + c];
     for (int o = 16; o > 0; o >>= 1) v += __shfl_down_sync(0xffffffff, v, o);
     if (threadIdx.x == 0) y[blockIdx.x] = v;
 }
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty({x.size(0)}, x.options());
-    row_sum<<<x.size(0), 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.size(1));
-    return y;
-}
-"""
+auto y = torch::empty({x.size(0)}, x.options());
+row_sum<<<x.size(0), 256>>>($x, $y, x.size(1));
+""")
 RULE = Rule(
     code="RED001",
     name="missing-cross-warp-reduction",

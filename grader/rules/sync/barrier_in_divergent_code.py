@@ -7,7 +7,7 @@ from tree_sitter import Node
 from grader.records import Context, Evidence, Finding, Fix
 from grader.records.observed import kernel_of, observed
 from grader.rules.proofs import of_the_leavers, settle
-from grader.rules.rule import Rule
+from grader.rules.rule import Rule, hosted
 from grader.source import Source
 from grader.source.analysis.starved import starved_reads
 from grader.source.analysis.walks import Case, cases, spans
@@ -105,7 +105,7 @@ def _hoist(case: Case, barrier: Node, cause: Node | None) -> tuple[Fix, ...]:
     return fix("move the barrier out of the branch", edits)
 
 
-_BAD = """
+_BAD = hosted("""
 __global__ void halves(const float* x, float* y, int n) {
     __shared__ float s[256];
     int t = threadIdx.x;
@@ -119,12 +119,9 @@ __global__ void halves(const float* x, float* y, int n) {
     }
     if (t == 0) y[0] = s[0];
 }
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty({1}, x.options());
-    halves<<<1, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.numel());
-    return y;
-}
-"""
+auto y = torch::empty({1}, x.options());
+halves<<<1, 256>>>($x, $y, x.numel());
+""")
 RULE = Rule(
     code="SYN003",
     name="barrier-in-divergent-code",

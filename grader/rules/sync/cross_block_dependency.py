@@ -7,7 +7,7 @@ import numpy as np
 from grader.records import Context, Evidence, Finding
 from grader.records.observed import observed
 from grader.rules.proofs import settle
-from grader.rules.rule import Rule
+from grader.rules.rule import Rule, hosted
 from grader.source import Source
 from grader.source.analysis.walks import Case, cases, spans
 from grader.source.flow import Access
@@ -79,7 +79,7 @@ def _finding(case: Case, read: Access, write: Access) -> Finding:
     )
 
 
-_BAD = """
+_BAD = hosted("""
 __global__ void share(const float* x, float* total, float* y, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) {
@@ -87,15 +87,9 @@ __global__ void share(const float* x, float* total, float* y, int n) {
         y[i] = x[i] / *total;
     }
 }
-torch::Tensor run(torch::Tensor x) {
-    auto total = torch::zeros({1}, x.options());
-    auto y = torch::empty_like(x);
-    int n = x.numel();
-    share<<<(n + 255) / 256, 256>>>(
-        x.data_ptr<float>(), total.data_ptr<float>(), y.data_ptr<float>(), n);
-    return y;
-}
-"""
+auto total = torch::zeros({1}, x.options());
+share<<<(n + 255) / 256, 256>>>($x, total.data_ptr<float>(), $y, n);
+""")
 RULE = Rule(
     code="SYN006",
     name="cross-block-dependency",

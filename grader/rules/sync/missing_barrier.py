@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from grader.records import Context, Evidence, Finding, Place, Race
 from grader.records.observed import observed
 from grader.rules.causes import cause_of
-from grader.rules.rule import Example, Rule
+from grader.rules.rule import Rule, hosted, shown
 from grader.source import Source
 from grader.source.analysis.races import joined, lines_of, of_one_warp
 from grader.source.analysis.walks import cases
@@ -54,7 +54,7 @@ def _too_early(source: Source, context: Context, races: tuple[Evidence, ...]) ->
             yield item
 
 
-_BAD = """
+_BAD = hosted("""
 __global__ void blur(const float* x, float* y, int n) {
     __shared__ float s[256];
     int i = blockIdx.x * 256 + threadIdx.x;
@@ -62,12 +62,8 @@ __global__ void blur(const float* x, float* y, int n) {
     int other = threadIdx.x ^ 64;
     if (i < n) y[i] = s[threadIdx.x] + s[other];
 }
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty_like(x);
-    blur<<<(x.numel() + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.numel());
-    return y;
-}
-"""
+blur<<<(x.numel() + 255) / 256, 256>>>($x, $y, x.numel());
+""")
 RULE = Rule(
     code="SYN002",
     name="missing-barrier",
@@ -75,19 +71,15 @@ RULE = Rule(
     why="The warps of a block run at their own pace. Only a barrier that all of them reach makes what one has stored visible to the "
     "others, and only a barrier keeps a fast warp from overwriting what a slow one still has to read. Without it the result depends "
     "on timing.",
-    bad=Example(
+    bad=shown(
         _BAD,
-        Context(
-            evidence=(
-                Evidence(
-                    kind="simulator",
-                    code="race",
-                    text="thread 0 reads what thread 64 wrote at line 5, with no synchronisation between",
-                    place=Place(line=7, end_line=7),
-                    related=(Place(line=5, end_line=5),),
-                    details=Race(conflict="write-read"),
-                ),
-            )
+        Evidence(
+            kind="simulator",
+            code="race",
+            text="thread 0 reads what thread 64 wrote at line 5, with no synchronisation between",
+            place=Place(line=7, end_line=7),
+            related=(Place(line=5, end_line=5),),
+            details=Race(conflict="write-read"),
         ),
     ),
     good=_BAD.replace("    int other", "    __syncthreads();\n    int other"),

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from grader.records import Context, Evidence, Finding, Place
 from grader.records.observed import observed
-from grader.rules.rule import Example, Rule
+from grader.rules.rule import Rule, shown
 from grader.source import Source
 
 
@@ -35,17 +35,13 @@ RULE = Rule(
     why="Two stores without a barrier between are a data race by the rules of C++. Where all of them store one value, hardware keeps "
     "that value whatever the order, so the race is benign and the verdict stays as it is. It stops to be one as soon as one of the "
     "values differs. A store by one thread, or an atomic, says what is meant.",
-    bad=Example(
+    bad=shown(
         _CODE,
-        Context(
-            evidence=(
-                Evidence(
-                    kind="simulator",
-                    code="same-value-race",
-                    text="thread (5,0,0) stores the value that thread (2,0,0) has stored there",
-                    place=Place(line=4, end_line=4, language="cuda"),
-                ),
-            )
+        Evidence(
+            kind="simulator",
+            code="same-value-race",
+            text="thread (5,0,0) stores the value that thread (2,0,0) has stored there",
+            place=Place(line=4, end_line=4, language="cuda"),
         ),
     ),
     good=_CODE,

@@ -7,7 +7,7 @@ from tree_sitter import Node
 from grader.records import Context, Evidence, Finding, Fix
 from grader.records.observed import observed
 from grader.rules.proofs import settle
-from grader.rules.rule import Rule
+from grader.rules.rule import Rule, hosted
 from grader.source import Source
 from grader.source.analysis.races import lines_of
 from grader.source.analysis.starved import starved_reads
@@ -124,7 +124,7 @@ def _stored(add: Node) -> str:
     return ""
 
 
-_BAD = """
+_BAD = hosted("""
 __global__ void total(const float* x, float* y, int n) {
     __shared__ float s[256];
     int tid = threadIdx.x;
@@ -136,12 +136,9 @@ __global__ void total(const float* x, float* y, int n) {
     }
     if (tid == 0) y[0] = sum;
 }
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty({1}, x.options());
-    total<<<1, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.numel());
-    return y;
-}
-"""
+auto y = torch::empty({1}, x.options());
+total<<<1, 256>>>($x, $y, x.numel());
+""")
 RULE = Rule(
     code="SYN001",
     name="shared-read-before-any-write",

@@ -7,7 +7,7 @@ from tree_sitter import Node
 from grader.records import Context, Finding
 from grader.records.observed import observed
 from grader.rules.proofs import of_the_leavers, settle
-from grader.rules.rule import Rule
+from grader.rules.rule import Rule, hosted
 from grader.source import Source
 from grader.source.analysis.walks import Case, cases, spans
 from grader.source.cuda_code import around, one_line
@@ -99,7 +99,7 @@ def _of_the_mask(case: Case, event: Event, where: Node) -> Finding:
     )
 
 
-_BAD = """
+_BAD = hosted("""
 __device__ float warp_sum(float v) {
     for (int o = 16; o > 0; o >>= 1) v += __shfl_down_sync(0xffffffff, v, o);
     return v;
@@ -112,12 +112,8 @@ __global__ void sums(const float* x, float* y) {
     }
     y[threadIdx.x] = v;
 }
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty_like(x);
-    sums<<<1, 256>>>(x.data_ptr<float>(), y.data_ptr<float>());
-    return y;
-}
-"""
+sums<<<1, 256>>>($x, $y);
+""")
 RULE = Rule(
     code="SYN004",
     name="shuffle-mask-names-absent-lanes",
