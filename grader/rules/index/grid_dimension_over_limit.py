@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from grader.records import Context, Finding
 from grader.records.observed import refused
-from grader.rules.proofs import launch_cause
+from grader.rules.proofs import launch_cause, once
 from grader.rules.rule import Rule, hosted
 from grader.source import Source
 from grader.source.analysis.host_code import grid_node
@@ -15,47 +15,49 @@ LIMIT = 65_535
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look at the grid's second and third size, and where they come from."""
-    found: dict[str, Finding] = {}
+    yield from once((*_at_the_task(source, context), *_of_inputs(source, context)))
+
+
+def _at_the_task(source: Source, context: Context) -> Iterator[Finding]:
+    """Yield the sizes that pass the limit at the task's own."""
     proof = refused(context, "grid")
     for name in ("main", "full"):
         for case in cases(source, context, name):
             over = [k for k in (1, 2) if (case.launch.grid[k] or 0) > LIMIT]
-            if over and case.sizes.complete and case.kernel not in found:
-                found[case.kernel] = RULE.finding(
+            for axis in over[:1] if case.sizes.complete else ():
+                yield RULE.finding(
                     case.place(grid_node(case)),
-                    f"the grid's {'xyz'[over[0]]} size is {case.launch.grid[over[0]]} at the task's size, and may be at most {LIMIT}: the launch fails",
+                    f"the grid's {'xyz'[axis]} size is {case.launch.grid[axis]} at the task's size, and may be at most {LIMIT}: the launch fails",
                     severity="error",
                     evidence=proof,
                     workload=full_size_of(context, name),
                     kernels=(case.kernel,),
                     cause=launch_cause(case.kernel, proof),
                 )
+
+
+def _of_inputs(source: Source, context: Context) -> Iterator[Finding]:
+    """Yield the grid sizes that are a size of the input itself, for two different inputs."""
     odd = {case.kernel: case for case in cases(source, context, "odd")}
     for case in cases(source, context):
-        if case.kernel in odd and case.kernel not in found:
-            for finding in _of_inputs(case, odd[case.kernel]):
-                found[case.kernel] = finding
-    yield from found.values()
-
-
-def _of_inputs(case: Case, odd: Case) -> Iterator[Finding]:
-    """Report a grid size that is a size of the input itself, for two different inputs."""
-    dims: dict[str, int] = {}
-    for k in (1, 2):
-        one, two = case.launch.grid[k], odd.launch.grid[k]
-        axes = _axes(case, one) & _axes(odd, two)
-        if one is not None and one != two and one > 1 and axes:
-            dims["xyz"[k]] = min(axes)
-    if dims:
-        what = "size is a size" if len(dims) == 1 else "sizes are sizes"
-        axes_said = f"(dimension{'s' * (len(dims) > 1)} {' and '.join(map(str, dims.values()))})"
-        yield RULE.finding(
-            case.place(grid_node(case)),
-            f"the grid's {' and '.join(dims)} {what} of the input {axes_said}; only x may pass {LIMIT}, so the launch fails from {LIMIT + 1} on",
-            severity="warning" if max(dims.values()) >= 2 else "note",
-            predicts="elsewhere",
-            kernels=(case.kernel,),
-        )
+        dims: dict[str, int] = {}
+        for k in (1, 2) if case.kernel in odd else ():
+            one, two = case.launch.grid[k], odd[case.kernel].launch.grid[k]
+            axes = _axes(case, one) & _axes(odd[case.kernel], two)
+            if one is not None and one != two and one > 1 and axes:
+                dims["xyz"[k]] = min(axes)
+        if dims:
+            what = "size is a size" if len(dims) == 1 else "sizes are sizes"
+            axes_said = (
+                f"(dimension{'s' * (len(dims) > 1)} {' and '.join(map(str, dims.values()))})"
+            )
+            yield RULE.finding(
+                case.place(grid_node(case)),
+                f"the grid's {' and '.join(dims)} {what} of the input {axes_said}; only x may pass {LIMIT}, so the launch fails from {LIMIT + 1} on",
+                severity="warning" if max(dims.values()) >= 2 else "note",
+                predicts="elsewhere",
+                kernels=(case.kernel,),
+            )
 
 
 def _axes(case: Case, size: int | None) -> set[int]:

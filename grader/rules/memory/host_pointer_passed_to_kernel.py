@@ -22,16 +22,16 @@ DTYPES = {"kFloat32", "kFloat", "kInt", "kInt32", "kLong", "kInt64", "kDouble", 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for tensors made without saying where, among the kernels' arguments."""
     kernels, proof = spans(source), observed(context, "host-memory")
-    found: dict[int, tuple[str, Finding]] = {}
+    found: dict[int, Finding] = {}
     for case in cases(source, context):
         for region in global_regions(case):
             tensor = region.tensor
             if tensor is not None and tensor.node is not None and _is_on_host(tensor):
-                found.setdefault(tensor.node.id, (case.kernel, _finding(case, tensor, region.name)))
-    yield from confirm(found.values(), proof, kernels)
-    told = {kernel for kernel, _ in found.values()}
+                found.setdefault(tensor.node.id, _finding(case, tensor, region.name))
+    yield from confirm(found.values(), proof, source)
+    told = {finding.kernels[0] for finding in found.values()}
     rest = [item for item in proof if kernel_of(item, kernels) not in told]
-    yield from settle(RULE, (), rest, kernels)
+    yield from settle(RULE, (), rest, source)
 
 
 def _finding(case: Case, tensor: Tensor, name: str) -> Finding:

@@ -9,7 +9,7 @@ from grader.rules.proofs import confirm
 from grader.rules.rule import Rule, hosted
 from grader.source import Source
 from grader.source.analysis.overruns import Overrun, overruns
-from grader.source.analysis.walks import Case, spans
+from grader.source.analysis.walks import Case
 from grader.source.code_edits import fix
 from grader.source.cuda_code import text
 from grader.source.flow import Access
@@ -21,7 +21,7 @@ INTEGERS = {"int", "int64_t", "long", "long long", "size_t", "unsigned int", "un
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Walk the last block of each launch, and compare its addresses with the buffers' sizes."""
     found = {one.case.kernel: _finding(one) for one in overruns(source, context)}
-    yield from confirm(found.items(), observed(context, "oob"), spans(source))
+    yield from confirm(found.values(), observed(context, "oob"), source)
 
 
 def _finding(one: Overrun) -> Finding:

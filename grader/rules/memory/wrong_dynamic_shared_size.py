@@ -12,7 +12,7 @@ from grader.rules.proofs import confirm
 from grader.rules.rule import Rule, hosted
 from grader.source import Source
 from grader.source.analysis.host_code import resolve
-from grader.source.analysis.walks import Case, cases, spans
+from grader.source.analysis.walks import Case, cases
 from grader.source.code_edits import fix
 from grader.source.cuda_code import text
 from grader.source.flow import Event, Region
@@ -22,13 +22,13 @@ from grader.source.flow.tree import Loop, walk
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Compare the bytes of the launch with the cells that the kernel touches."""
-    found: dict[str, tuple[str, Finding]] = {}
+    found: dict[str, Finding] = {}
     for case in cases(source, context, "main", "odd"):
         events = [(e, e.region) for e in case.events("shared-oob") if e.region and e.region.dynamic]
         if events and case.kernel not in found:
             event, region = max(events, key=lambda pair: pair[0].cell)
-            found[case.kernel] = (case.kernel, _too_small(case, event, region))
-    yield from confirm(found.values(), observed(context, "shared-oob"), spans(source))
+            found[case.kernel] = _too_small(case, event, region)
+    yield from confirm(found.values(), observed(context, "shared-oob"), source)
     for case in cases(source, context):
         if case.kernel not in found:
             yield from _too_large(case)

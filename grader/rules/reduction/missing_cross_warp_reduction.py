@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from grader.records import Context, Finding
+from grader.rules.proofs import once
 from grader.rules.rule import Rule, hosted
 from grader.source import Source
 from grader.source.analysis.reduced_result import losses_of, with_result
@@ -14,12 +15,11 @@ from grader.source.statements import enclosing_loops
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for stores that hold the data of the thread's own warp only."""
-    found: dict[str, Finding] = {}
-    for case in cases(source, context):
-        for loss in losses_of(case):
-            if loss.kind == "warp" and loss.first_exchange is not None:
-                found.setdefault(case.kernel, _finding(case, loss))
-    yield from with_result(found.values(), context)
+    losses = ((case, loss) for case in cases(source, context) for loss in losses_of(case))
+    mine = (
+        pair for pair in losses if pair[1].kind == "warp" and pair[1].first_exchange is not None
+    )
+    yield from with_result(once(_finding(*pair) for pair in mine), context)
 
 
 def _finding(case: Case, loss: Loss) -> Finding:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from grader.records import Context, Finding
+from grader.rules.proofs import once
 from grader.rules.rule import Rule, hosted
 from grader.source import Source
 from grader.source.analysis.reduced_result import losses_of, with_result
@@ -14,12 +15,9 @@ from grader.source.rewriting.reductions import broadcast
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for stores by threads that hold less of the sum than others."""
-    found: dict[str, Finding] = {}
-    for case in cases(source, context):
-        for loss in losses_of(case):
-            if loss.uneven and reduces(case, loss):
-                found.setdefault(case.kernel, _finding(case, loss))
-    yield from with_result(found.values(), context)
+    losses = ((case, loss) for case in cases(source, context) for loss in losses_of(case))
+    mine = (pair for pair in losses if pair[1].uneven and reduces(*pair))
+    yield from with_result(once(_finding(*pair) for pair in mine), context)
 
 
 def _finding(case: Case, loss: Loss) -> Finding:

@@ -22,7 +22,7 @@ BRANCHES = {"if_statement", "for_statement", "while_statement"}
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for barriers that a walk reaches with a part of the block."""
-    found: dict[tuple[str, int], tuple[str, Finding]] = {}
+    found: dict[tuple[str, int], Finding] = {}
     for case in cases(source, context, "main", "odd"):
         starved = [e for e in case.events("uninit-shared-read") if e.data.get("exited")]
         for event in case.events("barrier-divergence", "barrier-exited"):
@@ -30,17 +30,17 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             if not (left and case.sizes.name.startswith("odd") and not starved):
                 cause = event.other if event.other is not None else event.node
                 made = _exited(case, event, starved) if left else _kept_away(case, event)
-                found.setdefault((case.kernel, cause.id), (case.kernel, made))
+                found.setdefault((case.kernel, cause.id), made)
     proof = observed(context, "divergence", "exited")
     shuffles = any(any(case.events("shuffle-mask")) for case in cases(source, context))
     # The surest first: evidence goes to the nearest, and of those as near, to the first.
-    ordered = sorted(found.values(), key=lambda pair: pair[1].severity == "warning")
-    settled = settle(RULE, ordered, () if shuffles and not found else proof, spans(source))
+    ordered = sorted(found.values(), key=lambda one: one.severity == "warning")
+    settled = settle(RULE, ordered, () if shuffles and not found else proof, source)
     fed = starved_reads(source, context)
     for finding in settled:
         kernels = {kernel_of(item, spans(source)) for item in finding.evidence}
         reads = [item for kernel in sorted(kernels & fed.keys()) for item in fed[kernel]]
-        told = of_the_leavers(finding, "barrier-exited", spans(source))
+        told = of_the_leavers(finding, "barrier-exited", source)
         yield _starving(told, reads) if reads else told
 
 

@@ -8,7 +8,6 @@ from grader.rules.proofs import settle
 from grader.rules.rule import Rule, hosted, shown
 from grader.source import Source
 from grader.source.analysis.races import joined, of_one_warp
-from grader.source.analysis.walks import spans
 from grader.source.code_edits import fix
 from grader.source.cuda_code import cuda_code
 
@@ -20,7 +19,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     races = [items for items in joined(observed(context, "race")) if of_one_warp(source, items)]
     volatile = observed(context, "race-volatile")
     proof = [*(item for items in races for item in items), *volatile]
-    yield from settle(RULE, (), proof, spans(source))
+    yield from settle(RULE, (), proof, source)
     yield from _old_shuffles(source)
 
 
