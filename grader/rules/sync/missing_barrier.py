@@ -21,6 +21,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             others = [one for one in items if one is not first]
             yield RULE.finding(first.place, cause_of(first), evidence=(first, *others))
     yield from () if races else _foretold(source, context)
+    yield from _of_one_value(context)
 
 
 def _foretold(source: Source, context: Context) -> Iterator[Finding]:
@@ -39,6 +40,18 @@ def _foretold(source: Source, context: Context) -> Iterator[Finding]:
             )
             found.setdefault((case.kernel, name), finding)
     yield from found.values()
+
+
+def _of_one_value(context: Context) -> Iterator[Finding]:
+    """Yield the lines whose stores race and store one value, where that race is all there is to say."""
+    racing = lines_of(observed(context, "race", "global-race"))
+    kept: dict[int, list[Evidence]] = {}
+    for item in observed(context, "same-value"):
+        if item.place is not None and item.place.line not in racing:
+            kept.setdefault(item.place.line, []).append(item)
+    said = "several threads store the same value here without a barrier between: benign, since it stays whichever store is the last"
+    for items in kept.values():
+        yield RULE.finding(items[0].place, said, severity="note", evidence=items)
 
 
 def _reads_too_early(item: Evidence) -> bool:
@@ -70,7 +83,7 @@ RULE = Rule(
     summary="One thread reads a shared value before another has surely written it, or overwrites it while others still read it.",
     why="The warps of a block run at their own pace. Only a barrier that all of them reach makes what one has stored visible to the "
     "others, and only a barrier keeps a fast warp from overwriting what a slow one still has to read. Without it the result depends "
-    "on timing.",
+    "on timing. Stores of one and the same value are a race by the rules of C++ as well, and a note here: hardware keeps that value.",
     bad=shown(
         _BAD,
         Evidence(
@@ -84,7 +97,7 @@ RULE = Rule(
     ),
     good=_BAD.replace("    int other", "    __syncthreads();\n    int other"),
     detects=("text", "evidence"),
-    guards="Races of one warp are SYN005's, stores of one value SYN008's. The text foretells races where no run showed any; one that the "
+    guards="Races of one warp are SYN005's. The text foretells races where no run showed any; one that the "
     "simulator did not see in a kernel that it ran to its end is dropped.",
     fix="Puts `__syncthreads()` where all threads arrive between the two accesses, or at the end of the loop's turn; "
     "lets one thread store what all store to one cell.",
