@@ -187,11 +187,6 @@ KINDS = (
         against(BLOCK_SUM, "it gave right results"),
     ),
     Kind(
-        "zero denominators",
-        _words(r"divi(de|sion) by zero|zero[- ]norm|norm is zero"),
-        against(("NUM002",), "none was left open"),
-    ),
-    Kind(
         "other sizes",
         _words(
             r"\b(any|arbitrary|all|different|various|irregular|odd|ragged|uneven|non[- ]\w+|every) "
