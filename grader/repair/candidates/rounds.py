@@ -55,14 +55,6 @@ class Guesses:
         near = other if other.wrong < self.wrong else self
         return replace(near, tried=self.tried + other.tried)
 
-    @property
-    def said(self) -> str:
-        """Return how far the search got, in words."""
-        if not self.tried:
-            return "no small change could be tried"
-        best = f"; the best left {self.wrong:.1%} of the first workload wrong" if self.fixes else ""
-        return f"{self.tried} small changes tried{best}"
-
 
 def guess(program: Program, screen: Screen, seconds: float = SECONDS) -> Guesses:
     """Try small changes of a built program's CUDA texts on the smallest workload that goes wrong.
