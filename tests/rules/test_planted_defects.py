@@ -308,14 +308,14 @@ DEFECTS = [
         "transpose_padded",
         "constexpr int BLOCK_ROWS = 8;",
         "constexpr int BLOCK_ROWS = 64;",
-        ("IDX003",),
+        ("IDX006",),
         "dim3 block",
     ),
     P(
         "interleaved_tree",
         "sum_interleaved<<<(n + 511) / 512, 512>>>",
         "sum_interleaved<<<(n + 2047) / 2048, 2048>>>",
-        ("IDX003",),
+        ("IDX006",),
         "sum_interleaved<<<",
     ),
     # numerics

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from grader.records import Context, Dependence, Evidence, Extent, Finding, Fix, Place
 from grader.records.observed import beside, differences, touched
-from grader.rules.rule import Example, Rule
+from grader.rules.rule import Rule, shown
 from grader.source import Source
 from grader.source.analysis.launched_from import launch_place
 from grader.source.analysis.on_the_way import line_place
@@ -122,24 +122,20 @@ RULE = Rule(
     "result of less than the task asks for. The run says which elements never arrive, and which line reads "
     "their neighbours: the bound around that line is what falls short. A number of tiles is rounded up: "
     "`(n + TILE - 1) / TILE`.",
-    bad=Example(
+    bad=shown(
         _CODE,
-        Context(
-            evidence=(
-                Evidence(
-                    kind="provenance",
-                    code="missing",
-                    text="element [0] of the result misses 1 of the 5 elements of input 1 that it depends on",
-                    place=Place(line=9, end_line=9),
-                    details=Dependence(
-                        element=(0,),
-                        tensor="input 1",
-                        extents=(Extent(first=4, last=4, step=1, count=1, size=5),),
-                        count=1,
-                        expected=5,
-                    ),
-                ),
-            )
+        Evidence(
+            kind="provenance",
+            code="missing",
+            text="element [0] of the result misses 1 of the 5 elements of input 1 that it depends on",
+            place=Place(line=9, end_line=9),
+            details=Dependence(
+                element=(0,),
+                tensor="input 1",
+                extents=(Extent(first=4, last=4, step=1, count=1, size=5),),
+                count=1,
+                expected=5,
+            ),
         ),
     ),
     good=_CODE,

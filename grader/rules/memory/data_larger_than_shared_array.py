@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from grader.records import Context, Finding, Fix
 from grader.records.observed import observed, ran_clean
 from grader.rules.proofs import confirm
-from grader.rules.rule import Rule
+from grader.rules.rule import Rule, hosted
 from grader.source import Source
 from grader.source.analysis.host_code import refuses
-from grader.source.analysis.walks import Case, cases, spans
+from grader.source.analysis.walks import Case, cases
 from grader.source.flow import Event, Region
 from grader.source.rewriting.shared_arrays import unstage
 from grader.source.rewriting.shared_sizes import enlarged
@@ -16,7 +16,7 @@ from grader.source.rewriting.shared_sizes import enlarged
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for accesses past the end of fixed shared arrays, for long rows as well."""
-    found: dict[tuple[str, str], tuple[str, Finding]] = {}
+    found: dict[tuple[str, str], Finding] = {}
     usual, proof = cases(source, context), observed(context, "shared-oob")
     clean = {case.kernel for case in usual if not proof and ran_clean(context, case.kernel)}
     fixed = {case.kernel for case in usual if any(map(_is_fixed, case.walk.regions))}
@@ -28,8 +28,8 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             if event.region is not None and _is_fixed(event.region):
                 sure = case.sizes.complete and case.kernel not in clean
                 made = _finding(case, event, event.region, sure=sure, long=long)
-                found.setdefault((case.kernel, event.region.name), (case.kernel, made))
-    for finding in confirm(found.values(), proof, spans(source)):
+                found.setdefault((case.kernel, event.region.name), made)
+    for finding in confirm(found.values(), proof, source):
         yield finding.model_copy(update={"severity": "error"}) if finding.evidence else finding
 
 
@@ -73,19 +73,15 @@ def _fixes(case: Case, name: str, *, long: bool) -> Iterator[Fix]:
             yield from enlarged(case.unit, array, case.walk.threads) if not long else ()
 
 
-_BAD = """
+_BAD = hosted("""
 __global__ void centre(const float* x, float* y, int dim) {
     __shared__ float row[1024];
     for (int i = threadIdx.x; i < dim; i += blockDim.x) row[i] = x[blockIdx.x * dim + i];
     __syncthreads();
     for (int i = threadIdx.x; i < dim; i += blockDim.x) y[blockIdx.x * dim + i] = row[i] - row[0];
 }
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty_like(x);
-    centre<<<x.size(0), 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.size(1));
-    return y;
-}
-"""
+centre<<<x.size(0), 256>>>($x, $y, x.size(1));
+""")
 RULE = Rule(
     code="MEM002",
     name="data-larger-than-shared-array",

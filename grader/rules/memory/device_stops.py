@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from grader.records import Context, Evidence, Finding
 from grader.records.observed import observed
-from grader.rules.rule import Example, Rule
+from grader.rules.rule import Rule, shown
 from grader.source import Source
 
 
@@ -30,15 +30,9 @@ RULE = Rule(
     summary="A device-side assertion fails, a trap is executed, or calls nest too deeply: the kernel stops and the context is lost.",
     why="After a trap every later CUDA call of the process fails. Find out which thread's values break the assertion; the run names the "
     "line.",
-    bad=Example(
+    bad=shown(
         _CODE,
-        Context(
-            evidence=(
-                Evidence(
-                    kind="simulator", code="assert", text="A device-side assertion fails: n < 10."
-                ),
-            )
-        ),
+        Evidence(kind="simulator", code="assert", text="A device-side assertion fails: n < 10."),
     ),
     good=_CODE,
     detects=("evidence",),

@@ -7,7 +7,7 @@ from tree_sitter import Node
 from grader.records import Context, Finding, Fix
 from grader.records.observed import kernel_of, observed
 from grader.rules.proofs import confirm, settle
-from grader.rules.rule import Rule
+from grader.rules.rule import Rule, hosted
 from grader.source import Source
 from grader.source.analysis.host_code import global_regions
 from grader.source.analysis.walks import Case, cases, spans
@@ -22,16 +22,16 @@ DTYPES = {"kFloat32", "kFloat", "kInt", "kInt32", "kLong", "kInt64", "kDouble", 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for tensors made without saying where, among the kernels' arguments."""
     kernels, proof = spans(source), observed(context, "host-memory")
-    found: dict[int, tuple[str, Finding]] = {}
+    found: dict[int, Finding] = {}
     for case in cases(source, context):
         for region in global_regions(case):
             tensor = region.tensor
             if tensor is not None and tensor.node is not None and _is_on_host(tensor):
-                found.setdefault(tensor.node.id, (case.kernel, _finding(case, tensor, region.name)))
-    yield from confirm(found.values(), proof, kernels)
-    told = {kernel for kernel, _ in found.values()}
+                found.setdefault(tensor.node.id, _finding(case, tensor, region.name))
+    yield from confirm(found.values(), proof, source)
+    told = {finding.kernels[0] for finding in found.values()}
     rest = [item for item in proof if kernel_of(item, kernels) not in told]
-    yield from settle(RULE, (), rest, kernels)
+    yield from settle(RULE, (), rest, source)
 
 
 def _finding(case: Case, tensor: Tensor, name: str) -> Finding:
@@ -67,18 +67,14 @@ def _fixes(case: Case, tensor: Tensor) -> tuple[Fix, ...]:
     return fix(f"make it where `{inputs[0]}` is", [edit])
 
 
-_BAD = """
+_BAD = hosted("""
 __global__ void sums(const float* x, float* s, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) s[i] = x[i];
 }
-torch::Tensor run(torch::Tensor x) {
-    int n = x.numel();
-    auto s = torch::zeros({n});
-    sums<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), s.data_ptr<float>(), n);
-    return s;
-}
-"""
+auto y = torch::zeros({n});
+sums<<<(n + 255) / 256, 256>>>($x, $y, n);
+""")
 RULE = Rule(
     code="MEM003",
     name="host-pointer-passed-to-kernel",

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from grader.records import Context, Evidence, Finding, Place
 from grader.records.observed import observed
-from grader.rules.rule import Example, Rule
+from grader.rules.rule import Rule, shown
 from grader.source import Source, Unit
 from grader.source.cuda_code import cuda_code, text, units
 
@@ -58,16 +58,12 @@ RULE = Rule(
     summary="Host code reads or writes the GPU's memory through a pointer, which ends the process.",
     why="`data_ptr()` of a CUDA tensor is an address of the GPU's. The CPU has no such page: the process stops with a segmentation "
     "fault. Copy the value over first (`x.item<float>()`, `cudaMemcpy`), or hand the pointer to the kernel.",
-    bad=Example(
+    bad=shown(
         _CODE.replace("FACTOR", "s.data_ptr<float>()[0]"),
-        Context(
-            evidence=(
-                Evidence(
-                    kind="simulator",
-                    code="host-access",
-                    text="The host code reads the GPU's memory through a pointer.",
-                ),
-            )
+        Evidence(
+            kind="simulator",
+            code="host-access",
+            text="The host code reads the GPU's memory through a pointer.",
         ),
     ),
     good=_CODE.replace("FACTOR", "s.item<float>()"),

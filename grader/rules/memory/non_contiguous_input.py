@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from grader.records import Context, Evidence, Finding, Fix, TensorSpec
 from grader.records.observed import ran_right, wrong_results
-from grader.rules.rule import Rule
+from grader.rules.rule import Rule, hosted
 from grader.source import Source
 from grader.source.analysis.host_code import body_start
 from grader.source.analysis.views import passed_views
@@ -112,17 +112,13 @@ def _pointers(case: Case, name: str) -> Iterator[Call]:
                 yield part
 
 
-_BAD = """
+_BAD = hosted("""
 __global__ void copy(const float* x, float* y, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) y[i] = x[i];
 }
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty_like(x);
-    copy<<<(x.numel() + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.numel());
-    return y;
-}
-"""
+copy<<<(x.numel() + 255) / 256, 256>>>($x, $y, x.numel());
+""")
 RULE = Rule(
     code="MEM004",
     name="non-contiguous-input-read-as-contiguous",

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from grader.records import Context, Finding
 from grader.records.observed import wrong_results
-from grader.rules.rule import Rule
+from grader.rules.rule import Rule, triton_module
 from grader.source import Source
 from grader.source.analysis.triton import Launch, launches
 from grader.source.code_edits import fix, replace
@@ -86,26 +86,19 @@ def _grouped(source: Source, made: ast.expr) -> str:
     return text if "\n" not in text else f"({text})"
 
 
-_CODE = """
-import torch
-import triton
-import triton.language as tl
-
-@triton.jit
+_CODE = triton_module("""
 def row_sum_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
     row = tl.program_id(0)
     cols = tl.arange(0, BLOCK)
     x = tl.load(x_ptr + row * n + cols, mask=cols < n, other=0.0)
     tl.store(y_ptr + row, tl.sum(x, axis=0))
-
-class ModelNew(torch.nn.Module):
-    def forward(self, x):
-        columns = x.transpose(0, 1)
-        y = torch.empty(columns.shape[0], device=x.device)
-        n = columns.shape[1]
-        row_sum_kernel[(columns.shape[0],)](columns, y, n, BLOCK=triton.next_power_of_2(n))
-        return y
-"""
+def forward(self, x):
+    columns = x.transpose(0, 1)
+    y = torch.empty(columns.shape[0], device=x.device)
+    n = columns.shape[1]
+    row_sum_kernel[(columns.shape[0],)](columns, y, n, BLOCK=triton.next_power_of_2(n))
+    return y
+""")
 RULE = Rule(
     code="MEM015",
     name="view-taken-for-contiguous",

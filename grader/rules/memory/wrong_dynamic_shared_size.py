@@ -9,10 +9,10 @@ from tree_sitter import Node
 from grader.records import Context, Finding, Fix
 from grader.records.observed import observed
 from grader.rules.proofs import confirm
-from grader.rules.rule import Rule
+from grader.rules.rule import Rule, hosted
 from grader.source import Source
 from grader.source.analysis.host_code import resolve
-from grader.source.analysis.walks import Case, cases, spans
+from grader.source.analysis.walks import Case, cases
 from grader.source.code_edits import fix
 from grader.source.cuda_code import text
 from grader.source.flow import Event, Region
@@ -22,13 +22,13 @@ from grader.source.flow.tree import Loop, walk
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Compare the bytes of the launch with the cells that the kernel touches."""
-    found: dict[str, tuple[str, Finding]] = {}
+    found: dict[str, Finding] = {}
     for case in cases(source, context, "main", "odd"):
         events = [(e, e.region) for e in case.events("shared-oob") if e.region and e.region.dynamic]
         if events and case.kernel not in found:
             event, region = max(events, key=lambda pair: pair[0].cell)
-            found[case.kernel] = (case.kernel, _too_small(case, event, region))
-    yield from confirm(found.values(), observed(context, "shared-oob"), spans(source))
+            found[case.kernel] = _too_small(case, event, region)
+    yield from confirm(found.values(), observed(context, "shared-oob"), source)
     for case in cases(source, context):
         if case.kernel not in found:
             yield from _too_large(case)
@@ -114,20 +114,16 @@ def _used(region: Region) -> int:
     return int(touched.max()) + 1 if len(touched) else 0
 
 
-_BAD = """
+_BAD = hosted("""
 __global__ void turn(const float* x, float* y) {
     extern __shared__ float s[];
     s[threadIdx.x] = x[threadIdx.x];
     __syncthreads();
     y[threadIdx.x] = s[blockDim.x - 1 - threadIdx.x];
 }
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty_like(x);
-    int threads = 256;
-    turn<<<1, threads, threads>>>(x.data_ptr<float>(), y.data_ptr<float>());
-    return y;
-}
-"""
+int threads = 256;
+turn<<<1, threads, threads>>>($x, $y);
+""")
 RULE = Rule(
     code="MEM005",
     name="wrong-dynamic-shared-size",

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from grader.records import Context, Edit, Finding
 from grader.records.observed import wrong_results
-from grader.rules.rule import Rule
+from grader.rules.rule import Rule, triton_module
 from grader.source import Source
 from grader.source.analysis.triton import Kernel, kernels
 from grader.source.code_edits import fix, replace
@@ -76,12 +76,7 @@ def _exact(source: Source, call: ast.Call) -> Edit:
     return replace(source, call, text[:-1].rstrip().rstrip(",") + ', input_precision="ieee")')
 
 
-_CODE = """
-import torch
-import triton
-import triton.language as tl
-
-@triton.jit
+_CODE = triton_module("""
 def matmul_kernel(a_ptr, b_ptr, c_ptr, K, B: tl.constexpr):
     r = tl.arange(0, B)
     acc = tl.zeros((B, B), tl.float32)
@@ -90,13 +85,11 @@ def matmul_kernel(a_ptr, b_ptr, c_ptr, K, B: tl.constexpr):
         b = tl.load(b_ptr + (k + r[:, None]) * B + r[None, :])
         acc += tl.dot(a, b)
     tl.store(c_ptr + r[:, None] * B + r[None, :], acc)
-
-class ModelNew(torch.nn.Module):
-    def forward(self, a, b):
-        c = torch.empty((32, 32), device=a.device)
-        matmul_kernel[(1,)](a, b, c, a.shape[1], B=32)
-        return c
-"""
+def forward(self, a, b):
+    c = torch.empty((32, 32), device=a.device)
+    matmul_kernel[(1,)](a, b, c, a.shape[1], B=32)
+    return c
+""")
 RULE = Rule(
     code="NUM011",
     name="dot-in-tf32",

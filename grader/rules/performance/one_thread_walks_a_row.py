@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from grader.records import Context, Finding
-from grader.rules.rule import Rule
+from grader.rules.rule import Rule, hosted
 from grader.source import Source
 from grader.source.analysis.traffic import Reach, far_reaching
 
@@ -28,7 +28,7 @@ def _wanted(reach: Reach) -> bool:
     return reach.access.kind == "load" and abs(reach.turn) == 1 and reach.stride > 8
 
 
-_BAD = """
+_BAD = hosted("""
 __global__ void sums(const float* x, float* y, int rows, int dim) {
     int r = blockIdx.x * blockDim.x + threadIdx.x;
     if (r >= rows) return;
@@ -36,13 +36,8 @@ __global__ void sums(const float* x, float* y, int rows, int dim) {
     for (int i = 0; i < dim; ++i) s += x[r * dim + i];
     y[r] = s;
 }
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty_like(x);
-    sums<<<(x.size(0) + 255) / 256, 256>>>(
-        x.data_ptr<float>(), y.data_ptr<float>(), x.size(0), x.size(1));
-    return y;
-}
-"""
+sums<<<(x.size(0) + 255) / 256, 256>>>($x, $y, x.size(0), x.size(1));
+""")
 RULE = Rule(
     code="PRF001",
     name="one-thread-walks-a-row",

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from grader.records import Context, Finding
-from grader.rules.rule import Rule
+from grader.rules.rule import Rule, hosted
 from grader.source import Source
 from grader.source.analysis.traffic import Reach, far_reaching
 
@@ -28,20 +28,16 @@ def _wanted(reach: Reach) -> bool:
     return reach.sectors >= 4 * reach.ideal and abs(reach.turn) != 1 and reach.stride > 8
 
 
-_BAD = """
+_BAD = hosted("""
 __global__ void sums(const float* x, float* y, int C, int HW) {
     float s = 0.0f;
     for (int c = threadIdx.x; c < C; c += blockDim.x)
         s += x[(blockIdx.x * C + c) * HW + blockIdx.y];
     y[blockIdx.x * blockDim.x + threadIdx.x] = s;
 }
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty_like(x);
-    dim3 grid(x.size(0), x.size(2));
-    sums<<<grid, 64>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.size(1), x.size(2));
-    return y;
-}
-"""
+dim3 grid(x.size(0), x.size(2));
+sums<<<grid, 64>>>($x, $y, x.size(1), x.size(2));
+""")
 RULE = Rule(
     code="PRF002",
     name="strided-access-between-lanes",

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from grader.records import Context, Finding
-from grader.rules.rule import Rule
+from grader.rules.proofs import once
+from grader.rules.rule import Rule, hosted
 from grader.source import Source
 from grader.source.analysis.reduced_result import losses_of, with_result
 from grader.source.analysis.walks import Case, cases
@@ -14,12 +15,11 @@ from grader.source.statements import enclosing_loops
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for stores that hold the data of the thread's own warp only."""
-    found: dict[str, Finding] = {}
-    for case in cases(source, context):
-        for loss in losses_of(case):
-            if loss.kind == "warp" and loss.first_exchange is not None:
-                found.setdefault(case.kernel, _finding(case, loss))
-    yield from with_result(found.values(), context)
+    losses = ((case, loss) for case in cases(source, context) for loss in losses_of(case))
+    mine = (
+        pair for pair in losses if pair[1].kind == "warp" and pair[1].first_exchange is not None
+    )
+    yield from with_result(once(_finding(*pair) for pair in mine), context)
 
 
 def _finding(case: Case, loss: Loss) -> Finding:
@@ -33,19 +33,16 @@ def _finding(case: Case, loss: Loss) -> Finding:
     )
 
 
-_BAD = """
+_BAD = hosted("""
 __global__ void row_sum(const float* x, float* y, int cols) {
     float v = 0.0f;
     for (int c = threadIdx.x; c < cols; c += blockDim.x) v += x[blockIdx.x * cols + c];
     for (int o = 16; o > 0; o >>= 1) v += __shfl_down_sync(0xffffffff, v, o);
     if (threadIdx.x == 0) y[blockIdx.x] = v;
 }
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty({x.size(0)}, x.options());
-    row_sum<<<x.size(0), 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.size(1));
-    return y;
-}
-"""
+auto y = torch::empty({x.size(0)}, x.options());
+row_sum<<<x.size(0), 256>>>($x, $y, x.size(1));
+""")
 RULE = Rule(
     code="RED001",
     name="missing-cross-warp-reduction",

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from grader.records import Context, Edit, Finding, Fix
 from grader.records.observed import wrong_results
-from grader.rules.rule import Rule
+from grader.rules.rule import Rule, hosted
 from grader.source import Source
 from grader.source.analysis.reduced_result import losses_of, with_result
 from grader.source.analysis.reduction_steps import (
@@ -132,19 +132,16 @@ def _lost(case: Case, loss: Loss) -> Finding:
     )
 
 
-_BAD = """
+_BAD = hosted("""
 __global__ void sums(const float* x, float* y) {
     float v = x[threadIdx.x];
     float t = 0.0f;
     for (int o = 16; o > 0; o >>= 1) t += __shfl_down_sync(0xffffffff, v, o);
     if (threadIdx.x == 0) y[0] = t;
 }
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty({1}, x.options());
-    sums<<<1, 32>>>(x.data_ptr<float>(), y.data_ptr<float>());
-    return y;
-}
-"""
+auto y = torch::empty({1}, x.options());
+sums<<<1, 32>>>($x, $y);
+""")
 RULE = Rule(
     code="RED002",
     name="reduction-step-loses-values",

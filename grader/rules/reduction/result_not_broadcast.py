@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from grader.records import Context, Finding
-from grader.rules.rule import Rule
+from grader.rules.proofs import once
+from grader.rules.rule import Rule, hosted
 from grader.source import Source
 from grader.source.analysis.reduced_result import losses_of, with_result
 from grader.source.analysis.reduction_steps import reduces
@@ -14,12 +15,9 @@ from grader.source.rewriting.reductions import broadcast
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for stores by threads that hold less of the sum than others."""
-    found: dict[str, Finding] = {}
-    for case in cases(source, context):
-        for loss in losses_of(case):
-            if loss.uneven and reduces(case, loss):
-                found.setdefault(case.kernel, _finding(case, loss))
-    yield from with_result(found.values(), context)
+    losses = ((case, loss) for case in cases(source, context) for loss in losses_of(case))
+    mine = (pair for pair in losses if pair[1].uneven and reduces(*pair))
+    yield from with_result(once(_finding(*pair) for pair in mine), context)
 
 
 def _finding(case: Case, loss: Loss) -> Finding:
@@ -34,7 +32,7 @@ def _finding(case: Case, loss: Loss) -> Finding:
     )
 
 
-_BAD = """
+_BAD = hosted("""
 __global__ void scale(const float* x, float* y, int cols) {
     float v = 0.0f;
     for (int c = threadIdx.x; c < cols; c += 32) v += x[blockIdx.x * cols + c];
@@ -42,12 +40,8 @@ __global__ void scale(const float* x, float* y, int cols) {
     for (int c = threadIdx.x; c < cols; c += 32)
         y[blockIdx.x * cols + c] = x[blockIdx.x * cols + c] / v;
 }
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty_like(x);
-    scale<<<x.size(0), 32>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.size(1));
-    return y;
-}
-"""
+scale<<<x.size(0), 32>>>($x, $y, x.size(1));
+""")
 RULE = Rule(
     code="RED003",
     name="result-not-broadcast",

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from grader.records import Context, Evidence, Finding
 from grader.records.observed import observed
-from grader.rules.rule import Example, Rule
+from grader.rules.rule import Rule, shown
 from grader.source import Source
 
 
@@ -31,16 +31,12 @@ RULE = Rule(
     why="A kernel that waits for a value needs somebody who is running and will write it: another block may not have begun, and threads "
     "of the same warp may not go on before this loop ends. A loop over data needs a step that moves towards its bound. Let a second "
     "kernel do what comes after, or let the last block that a counter finds do it.",
-    bad=Example(
+    bad=shown(
         _CODE,
-        Context(
-            evidence=(
-                Evidence(
-                    kind="simulator",
-                    code="livelock",
-                    text="the threads of block (0,0,0) go on forever without changing anything",
-                ),
-            )
+        Evidence(
+            kind="simulator",
+            code="livelock",
+            text="the threads of block (0,0,0) go on forever without changing anything",
         ),
     ),
     good=_CODE,

@@ -5,10 +5,9 @@ from collections.abc import Iterator
 from grader.records import Context, Evidence, Finding, Place, Race
 from grader.records.observed import observed
 from grader.rules.proofs import settle
-from grader.rules.rule import Example, Rule
+from grader.rules.rule import Rule, hosted, shown
 from grader.source import Source
 from grader.source.analysis.races import joined, of_one_warp
-from grader.source.analysis.walks import spans
 from grader.source.code_edits import fix
 from grader.source.cuda_code import cuda_code
 
@@ -20,7 +19,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     races = [items for items in joined(observed(context, "race")) if of_one_warp(source, items)]
     volatile = observed(context, "race-volatile")
     proof = [*(item for items in races for item in items), *volatile]
-    yield from settle(RULE, (), proof, spans(source))
+    yield from settle(RULE, (), proof, source)
     yield from _old_shuffles(source)
 
 
@@ -40,7 +39,7 @@ def _old_shuffles(source: Source) -> Iterator[Finding]:
                 )
 
 
-_BAD = """
+_BAD = hosted("""
 __global__ void tail(const float* x, float* y) {
     __shared__ float s[64];
     int tid = threadIdx.x;
@@ -53,12 +52,9 @@ __global__ void tail(const float* x, float* y) {
     }
     if (tid == 0) y[0] = s[0];
 }
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty({1}, x.options());
-    tail<<<1, 64>>>(x.data_ptr<float>(), y.data_ptr<float>());
-    return y;
-}
-"""
+auto y = torch::empty({1}, x.options());
+tail<<<1, 64>>>($x, $y);
+""")
 RULE = Rule(
     code="SYN005",
     name="warp-size-or-lockstep-assumption",
@@ -67,19 +63,15 @@ RULE = Rule(
     why="Since Volta each thread has its own program counter. The unrolled tail of an old reduction, in which 32 threads add each "
     "other's shared cells line by line, may read a cell before or after its update. `__syncwarp()` between the steps, or shuffles "
     "with `_sync`, make the order certain.",
-    bad=Example(
+    bad=shown(
         _BAD,
-        Context(
-            evidence=(
-                Evidence(
-                    kind="simulator",
-                    code="race",
-                    text="thread 8 reads what thread 24 wrote at line 14, with no synchronisation between",
-                    place=Place(line=15, end_line=15),
-                    related=(Place(line=14, end_line=14),),
-                    details=Race(conflict="write-read"),
-                ),
-            )
+        Evidence(
+            kind="simulator",
+            code="race",
+            text="thread 8 reads what thread 24 wrote at line 14, with no synchronisation between",
+            place=Place(line=15, end_line=15),
+            related=(Place(line=14, end_line=14),),
+            details=Race(conflict="write-read"),
         ),
     ),
     good=_BAD.replace(
