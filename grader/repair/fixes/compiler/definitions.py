@@ -10,7 +10,7 @@ from grader.repair.fixes.compiler.diagnostic import Diagnostic, at_file_scope
 from grader.source import Function
 from grader.source.code_edits import fix, prototype
 from grader.source.cuda_code import cuda_code, descendants, read_call, text
-from grader.source.statements import child_of, insert_before
+from grader.source.statements import child_of, enclosing_loops, insert_before
 from grader.source.variables import known_at, variables
 
 QUOTIENT = """\
@@ -56,6 +56,7 @@ def defined(found: Diagnostic) -> Iterator[Fix]:
     constant = tuple(_constant_for_kernels(found, name))
     yield from _declared_first(found, name)
     yield from constant
+    yield from _running_sum(found, name)
     yield from _host_variable(found, name)
     words = _definition(found, name) if not constant else ""
     edits = [insert_before(unit, first, words) for unit, first in found.users(name)]
@@ -126,6 +127,18 @@ def _constant_for_kernels(found: Diagnostic, name: str) -> Iterator[Fix]:
                 edits = [insert_before(unit, first, line) for first in users]
                 yield from fix(f"define {name} for kernels too", edits)
             return
+
+
+def _running_sum(found: Diagnostic, name: str) -> Iterator[Fix]:
+    """Declare a sum before the outermost loop that adds to it, and let it begin at zero."""
+    for unit, node in found.uses(name):
+        outer = node.parent
+        loops = list(enclosing_loops(outer)) if outer is not None else []
+        if outer is not None and loops and outer.child_by_field_name("left") == node:
+            if text(outer.child_by_field_name("operator")) == "+=":
+                edit = insert_before(unit, loops[-1], f"float {name} = 0.0f;")
+                yield from fix(f"declare `{name}`", [edit])
+                return
 
 
 def _host_variable(found: Diagnostic, name: str) -> Iterator[Fix]:
