@@ -244,10 +244,10 @@ def tell_origins(
         _state["provenance"] = provenance.tell(_state["runtime"], _text, roles, outputs, asked)
 
 
-def exactly(key: int, known: Iterable[torch.Tensor]) -> Any:
+def exactly(key: int, known: Iterable[tuple[torch.Tensor, float | None]], *, epsilon: bool) -> Any:
     """Return what follows a call in the exact algebra, the variables of which are these tensors."""
     with unlogged():
-        run = _state["exact run"](_state["runtime"], key)
+        run = _state["exact run"](_state["runtime"], key, epsilon=epsilon)
         run.algebra.mark(known)
     return run
 
