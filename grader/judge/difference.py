@@ -73,11 +73,17 @@ def pairs(
 
 
 def differences(told: Told, asked: Sequence[Asked], tensor: Tensor) -> list[Difference]:
-    """Return what each element takes of a tensor, of those whose gradients are known."""
+    """Return what each element takes of a tensor, of those whose gradients are known.
+
+    Nothing where no kernel reads the tensor, and memory that torch filled is read: it may be a copy.
+    """
     found = []
+    touched = any(told.box(a, tensor)[0] for a in told.accesses if a.what == "load")
     for one, given, origin in pairs(told, asked):
         needs = one.needs.get(tensor.role)
         if needs is None or (len(needs) and needs[-1] >= tensor.size):  # told otherwise than it is
+            continue
+        if not touched and any(not read.access.boxes for read in given):
             continue
         reads = tuple(read for read in given if told.tensors.index(tensor) in read.access.boxes)
         parts = [told.elements_of(read, tensor) for read in reads]
@@ -243,7 +249,8 @@ def reader(told: Told, found: Difference) -> Place | None:
 def doubled(found: Sequence[Difference]) -> tuple[Difference, Reads] | None:
     """Return a line that brings the same elements of an input to a wrong element again, and to no right one.
 
-    A weight may count in every turn of a recurrence; an input does once.
+    A weight may count in every turn of a recurrence; an input does once, or once for each of another's elements
+    that it depends on (a scale of a group).
     """
     again = {
         (one.asked.wrong, reads.access.number): (one, reads)
@@ -254,6 +261,7 @@ def doubled(found: Sequence[Difference]) -> tuple[Difference, Reads] | None:
             reads.over or one.origin is None
         )  # a thread may read again what it has no register for
         and reads.times > AGAIN * len(reads.elements) > AGAIN
+        and reads.times not in {len(needs) for needs in one.asked.needs.values()}
     }
     right = {number for wrong, number in again if not wrong}
     return next((two for (wrong, n), two in again.items() if wrong and n not in right), None)

@@ -112,5 +112,7 @@ class Slice(Record):
     """Whether the wrong elements are made of exactly what the reference's depend on."""
     unfinished: bool = False
     """Whether the reference comes by its value too and goes on from it, or has it at another element."""
+    by_torch: bool = False
+    """Whether torch makes the result of what kernels store: then the element is all of that."""
     beside: tuple[int, ...] = ()
     """Lines that compute right elements, where nothing computes this one."""
