@@ -43,6 +43,24 @@ class Difference:
         return np.setdiff1d(self.got, self.needs)
 
     @property
+    def along(self) -> tuple[int, int]:
+        """Of how many dims along which it needs several only one falls short: its number from the last, from 0."""
+        if not len(self.missing) or not self.tensor.shape:
+            return 0, 0
+        lost, meant = (np.unravel_index(one, self.tensor.shape) for one in (self.missing, self.needs))
+        wide = [d for d in range(len(meant)) if len(np.unique(meant[d])) > 1]
+        short = [d for d in wide if len(np.unique(lost[d])) < len(np.unique(meant[d]))]
+        return (len(wide) - 1 - wide.index(short[0]), len(wide)) if len(short) == 1 else (0, 0)
+
+    @property
+    def holes(self) -> bool:
+        """Whether what it misses lies among what it has."""
+        if not len(self.missing) or not len(self.got):
+            return False
+        low, high = int(self.missing[0]), int(self.missing[-1])
+        return bool(np.any((self.got > low) & (self.got < high)))
+
+    @property
     def walk(self) -> Walk:
         """How the elements lie that it has in the place of others.
 
@@ -164,6 +182,9 @@ def combined(found: Difference) -> Place | None:
     if found.origin is None or not readers or (alone and places[0].language == "cuda"):
         return None
     lines = sorted((step.place for step in found.origin.computed), key=lambda place: place.line)
+    over = [s.place for s in found.origin.steps if any(s.number in r.over for r in found.reads)]
+    if found.holes and over and over[-1] != over[0]:  # combined in steps, of which some are left out
+        return next(place for place in reversed(over) if place != over[-1])
     return next(
         (place for place in lines if place.line > min(readers)), lines[-1] if lines else None
     )

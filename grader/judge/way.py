@@ -109,15 +109,25 @@ def unfinished(steps: Sequence[Step], way: Way) -> Step | None:
     return ends[-1] if ends and made and meets(made[-1], way) else None
 
 
-def handed_over(step: Step, steps: Sequence[Step], way: Way, counts: Sequence[int]) -> Step | None:
+def handed_over(
+    step: Step, steps: Sequence[Step], way: Way, counts: Sequence[int], right: set[int]
+) -> Step | None:
     """Return the store of the value that a step takes from memory where the reference takes another.
 
     With that other value, which the reference comes by, the step would give a value of the reference's; or
-    it is the mean of so many (`counts`) whose sum was stored.
+    it is the mean of so many (`counts`) whose sum was stored. A store that another line makes something `right`
+    of is right.
     """
     by_number = {one.number: one for one in steps}
     before = [by_number[number] for number in sorted(_values_of(step, by_number), reverse=True)]
-    stores = [one for one in before if one.op.startswith("st.")]
+    meant = {
+        number
+        for one in steps
+        if one.floats and one.number in right
+        for number in _values_of(one, by_number)
+        if by_number[number].place != one.place
+    }
+    stores = [one for one in before if one.op.startswith("st.") and one.number not in meant]
     for at, taken in enumerate(step.operands if len(step.operands) == 2 else ()):
         store = next((one for one in stores if taken in one.operands), None)
         others = _others(step.op.partition(".")[0], at, step.operands[1 - at], way.there)
@@ -185,7 +195,7 @@ def way_of(told: Told, asked: Sequence[Asked], workload: str, *, whole: bool) ->
         common = _mostly([(_right(o, a.way, by_torch=by_torch), o) for a, o in wrong])
         leaves = end or leaving_step(origin.steps, common, one.way) or _choice(origin)
         counts = [len(needs) for needs in one.needs.values()]
-        leaves = (leaves and handed_over(leaves, origin.steps, one.way, counts)) or leaves
+        leaves = (leaves and handed_over(leaves, origin.steps, one.way, counts, common)) or leaves
         yield Evidence(
             kind="provenance",
             code="slice",

@@ -68,6 +68,10 @@ class Dependence(Record):
     threads: tuple[int, ...] = ()
     """First and last thread of a block that read what never arrives; empty where that says nothing."""
     walk: Walk = ""
+    along: tuple[int, int] = (0, 0)
+    """Of so many dims along which it depends on several, the one that falls short, counted from the last from 0."""
+    holes: bool = False
+    """Whether the elements that it misses lie here and there among those that it has."""
     stored: bool = True
     """Whether a kernel stores the element, where that is known."""
     whole: tuple[int, ...] = ()
