@@ -47,7 +47,9 @@ class Difference:
         """Of how many dims along which it needs several only one falls short: its number from the last, from 0."""
         if not len(self.missing) or not self.tensor.shape:
             return 0, 0
-        lost, meant = (np.unravel_index(one, self.tensor.shape) for one in (self.missing, self.needs))
+        lost, meant = (
+            np.unravel_index(one, self.tensor.shape) for one in (self.missing, self.needs)
+        )
         wide = [d for d in range(len(meant)) if len(np.unique(meant[d])) > 1]
         short = [d for d in wide if len(np.unique(lost[d])) < len(np.unique(meant[d]))]
         return (len(wide) - 1 - wide.index(short[0]), len(wide)) if len(short) == 1 else (0, 0)
@@ -183,7 +185,9 @@ def combined(found: Difference) -> Place | None:
         return None
     lines = sorted((step.place for step in found.origin.computed), key=lambda place: place.line)
     over = [s.place for s in found.origin.steps if any(s.number in r.over for r in found.reads)]
-    if found.holes and over and over[-1] != over[0]:  # combined in steps, of which some are left out
+    if (
+        found.holes and over and over[-1] != over[0]
+    ):  # combined in steps, of which some are left out
         return next(place for place in reversed(over) if place != over[-1])
     return next(
         (place for place in lines if place.line > min(readers)), lines[-1] if lines else None

@@ -18,7 +18,8 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     """Say where the values end, and of which threads they are."""
     for item, gap in differences(context, "lost"):
         loop, carried = None, None
-        for place in filter(None, (item.place, *item.related[:1])):
+        ends = item.related[:1] if gap.threads else ()
+        for place in filter(None, (item.place, *ends)):
             carried = carried or (None if gap.threads or gap.holes else carried_over(source, place))
             loop = loop or _bound(source, place)
         made = bound_made(loop) if loop else None
