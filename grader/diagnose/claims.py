@@ -139,7 +139,7 @@ def _words(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.IGNORECASE)
 
 
-BLOCK_SUM = ("RED001", "RED002", "RED003", "RED004", "SYN001", "SYN002")
+BLOCK_SUM = ("RED002", "RED004", "SYN001", "SYN002")
 KINDS = (
     Kind(
         "races",

@@ -195,7 +195,7 @@ DEFECTS = [
         "row_l2_two_stage",
         "    if (lane == 0) part[warp] = total;\n    __syncthreads();\n    total = lane < blockDim.x / 32 ? part[lane] : scalar_t(0);\n    for (int o = 16; o > 0; o >>= 1) total += __shfl_xor_sync(0xffffffff, total, o);\n",
         "",
-        ("RED001",),
+        ("RED002",),
         "for (int o = 16",
     ),
     P(
@@ -209,7 +209,7 @@ DEFECTS = [
         "block_of_one_warp",
         "    s = __shfl_sync(0xffffffff, s, 0);\n",
         "",
-        ("RED003",),
+        ("RED002",),
         "__shfl_down_sync",
     ),
     P(
@@ -234,7 +234,7 @@ DEFECTS = [
         "atomic_per_warp",
         "if ((threadIdx.x & (warpSize - 1)) == 0) atomicAdd(out, v);",
         "if (threadIdx.x == 0) out[blockIdx.x] = v;",
-        ("RED001",),
+        ("RED002",),
         "for (int o = warpSize / 2",
     ),
     P("early_return_uniform", "float m = -FLT_MAX;", "float m = FLT_MIN;", ("RED005",), "FLT_MIN"),
