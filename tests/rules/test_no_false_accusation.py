@@ -275,7 +275,7 @@ def test_shared_memory_that_other_sizes_overrun_explains_no_wrong_result(
     task = Task(name="t", title="t", source="file", reference="", workloads=workloads)
     evidence = (_evidence("shared-out-of-bounds", where), _evidence("scattered", "asked"))
     found = review(SHARED, context=Context(task=task, evidence=evidence, device="sim"))
-    assert [f.severity for f in found if f.rule == "MEM005"] == [severity]
+    assert [f.severity for f in found if f.rule == "MEM002"] == [severity]
 
 
 SHUFFLED = """

@@ -158,7 +158,7 @@ torch::Tensor run(torch::Tensor x) {
 
 def test_a_count_of_bytes_is_wrong_where_it_is_computed() -> None:
     short = TREE.replace("threads * sizeof(float)", "threads")
-    assert said(short) == [("MEM005", "const int bytes = threads;")]
+    assert said(short) == [("MEM002", "const int bytes = threads;")]
     assert said(TREE) == []
 
 
