@@ -169,7 +169,7 @@ KINDS = (
     Kind(
         "coalescing",
         _words(r"\bcoalesc"),
-        against(("PRF001", "PRF002"), "no strided access between lanes was counted"),
+        against(("PRF002",), "no strided access between lanes was counted"),
     ),
     Kind(
         "passes over memory",
