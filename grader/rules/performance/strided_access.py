@@ -21,6 +21,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                 evidence=far.proof,
                 kernels=(far.case.kernel,),
                 cause=far.cause,
+                root_cause=wanted is _walks,
                 access=far.access,
             )
 
