@@ -139,8 +139,8 @@ def _static(case: Case) -> int:
 def _said_of_bytes(total: int, most: int, *, long: bool) -> str:
     if long:
         return (
-            f"the launch asks for shared memory in proportion to the input: once a row needs more than {most} "
-            "bytes the kernel does not start"
+            f"the launch asks for shared memory in proportion to the input's size: beyond {most} bytes the "
+            "kernel does not start"
         )
     if total > LARGEST:
         return f"the launch asks for {total} bytes of shared memory; no GPU gives a block more than {LARGEST}"

@@ -95,7 +95,7 @@ def _of_the_mask(case: Case, event: Event, where: Node) -> Finding:
         if where is not event.node
         else ""
     )
-    exchange = f"the warp exchange on line {case.line(where)}{inner}"
+    exchange = f"the warp exchange{inner}"
     condition = f"`{one_line(event.other, 60)}`" if event.other is not None else "`a condition`"
     exited, line = bool(event.data.get("exited")), case.line(event.other)
     if not event.sure:
