@@ -1,13 +1,11 @@
 """API006: a check of the program's own refuses what its forward passes."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator
 
 from grader.records import Context, Evidence, Finding, Fix, Place
-from grader.rules.rule import Example, Rule
+from grader.rules.rule import Example, Rule, hosted
 from grader.source import Source, Unit
 from grader.source.code_edits import fix
 from grader.source.cuda_code import Call, around, cuda_code, descendants, one_line, text, units
@@ -125,19 +123,14 @@ def _finding(
     )
 
 
-_CODE = """
+_CODE = hosted("""
 __global__ void twice(const float* x, float* y, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) y[i] = 2.0f * x[i];
 }
-torch::Tensor run(torch::Tensor x) {
-    TORCH_CHECK(x.is_contiguous(), "x must be contiguous");
-    auto y = torch::empty_like(x);
-    int n = x.numel();
-    twice<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
-    return y;
-}
-"""
+TORCH_CHECK(x.is_contiguous(), "x must be contiguous");
+twice<<<(n + 255) / 256, 256>>>($x, $y, n);
+""")
 
 
 def _raised(words: str) -> Context:
@@ -147,7 +140,6 @@ def _raised(words: str) -> Context:
 RULE = Rule(
     code="API006",
     name="own-check-refuses-the-input",
-    severity="error",
     summary="A check in the submission itself (TORCH_CHECK, assert) refuses what its forward is given or passes on, so the call raises.",
     why="A check says what a kernel takes; forward has to hand over just that. A slice, a chunk or a transposed view isn't contiguous: "
     "make it so (`x = x.contiguous()`) rather than refuse it, and let limits on sizes include the sizes that are asked for.",

@@ -1,11 +1,9 @@
 """API005: `data_ptr` asks for another type than the tensor has, so the call ends in an error."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from grader.records import Context, Evidence, Finding, Fix
-from grader.rules.rule import Rule
+from grader.rules.rule import Rule, hosted
 from grader.source import Source, Unit
 from grader.source.analysis.scalar_kinds import RAISED, TYPES
 from grader.source.code_edits import fix
@@ -82,19 +80,15 @@ def _finding(
     )
 
 
-_CODE = """
+_CODE = hosted("""
 __global__ void first(const float* x, int64_t* y) { y[0] = x[0] > 0.0f; }
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty({1}, x.options().dtype(torch::kInt32));
-    first<<<1, 1>>>(x.data_ptr<float>(), y.data_ptr<int64_t>());
-    return y;
-}
-"""
+auto y = torch::empty({1}, x.options().dtype(torch::kInt32));
+first<<<1, 1>>>($x, y.data_ptr<int64_t>());
+""")
 
 RULE = Rule(
     code="API005",
     name="tensor-of-another-type",
-    severity="error",
     summary="`data_ptr` asks for another type than the tensor has, so the call ends in an error.",
     why="`data_ptr<T>()` checks the tensor's scalar type and raises where it differs. Make the "
     "tensor with the type that the kernel takes, convert it, or dispatch on its type.",

@@ -1,17 +1,12 @@
 """DEP003: a result is made of other elements than it depends on."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Dependence, Evidence, Extent, Finding, Place
 from grader.records.observed import beside, differences
-from grader.rules.rule import Example, Rule
+from grader.rules.rule import Rule, shown
+from grader.source import Source
 from grader.source.analysis.steering import index_made, python_index_made
-
-if TYPE_CHECKING:
-    from grader.source import Source
 
 MEANING = {
     "other-elements": "the index is another than it must be",
@@ -46,36 +41,30 @@ __global__ void second_column(const float* x, float* y, int n) {
 RULE = Rule(
     code="DEP003",
     name="other-elements-read",
-    severity="error",
     summary="A result is made of other elements of an input than the task's reference makes it of.",
     why="Strides of another tensor, two indices that are swapped, an offset that is missing or one too large: the "
     "line reads memory that is there, so nothing stops, and the values belong to another place. The run says "
     "which elements came, and the reference's gradient which ones should have.",
-    bad=Example(
+    bad=shown(
         _CODE,
-        Context(
-            evidence=(
-                Evidence(
-                    kind="provenance",
-                    code="other-elements",
-                    text="element [1] of the result misses index 3 of input 1; in its place it has index 2",
-                    place=Place(line=7, end_line=7),
-                    details=Dependence(
-                        element=(1,),
-                        tensor="input 1",
-                        extents=(Extent(first=3, last=3, step=1, count=1, size=8),),
-                        count=1,
-                        expected=1,
-                        read=True,
-                    ),
-                ),
-            )
+        Evidence(
+            kind="provenance",
+            code="other-elements",
+            text="element [1] of the result misses index 3 of input 1; in its place it has index 2",
+            place=Place(line=7, end_line=7),
+            details=Dependence(
+                element=(1,),
+                tensor="input 1",
+                extents=(Extent(first=3, last=3, step=1, count=1, size=8),),
+                count=1,
+                expected=1,
+                read=True,
+            ),
         ),
     ),
     good=_CODE,
     detects=("evidence",),
     guards="Elements that are read and have no part in the gradient count only where right elements have none of "
     "them: a maximum looks at all and depends on one.",
-    fix="",
     check=check,
 )

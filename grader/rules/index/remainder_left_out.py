@@ -1,7 +1,5 @@
 """IDX008: a loop's turns are rounded down, and nothing handles what is left over."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,7 +7,7 @@ from dataclasses import dataclass
 from tree_sitter import Node
 
 from grader.records import Context, Edit, Evidence, Finding, Fix
-from grader.rules.rule import Rule
+from grader.rules.rule import Rule, hosted
 from grader.source import Kernel, Source, Unit
 from grader.source.analysis.host_quotient import quotients
 from grader.source.code_edits import fix, replace_node
@@ -169,7 +167,7 @@ def _names(node: Node) -> set[str]:
     return {text(name) for name in descendants(node, "identifier")}
 
 
-_BAD = """
+_BAD = hosted("""
 __global__ void scale(const float* x, float* y, int cols) {
     const float* row = x + (size_t)blockIdx.x * cols;
     float* out = y + (size_t)blockIdx.x * cols;
@@ -180,12 +178,8 @@ __global__ void scale(const float* x, float* y, int cols) {
         out[i + 256] = row[i + 256] * 2.0f;
     }
 }
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty_like(x);
-    scale<<<x.size(0), 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.size(1));
-    return y;
-}
-"""
+scale<<<x.size(0), 256>>>($x, $y, x.size(1));
+""")
 _GOOD = _BAD.replace(
     "    const int turns",
     "    for (int i = cols - cols % 512 + threadIdx.x; i < cols; i += 256) out[i] = row[i] * 2.0f;\n"
@@ -195,7 +189,6 @@ _GOOD = _BAD.replace(
 RULE = Rule(
     code="IDX008",
     name="remainder-left-out",
-    severity="error",
     summary="A loop's number of turns is a size divided by the elements of one turn, rounded down; the last elements are never touched.",
     why="Unrolled and tiled loops take several elements a turn. A size that isn't a multiple leaves some over, which need a loop of "
     "their own or a last turn with guards; a reduction without them misses their part, and an output keeps whatever was in memory.",

@@ -1,11 +1,9 @@
 """MEM009: a pointer outlives the temporary tensor that it points into."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from grader.records import Context, Finding, Fix
-from grader.rules.rule import Rule
+from grader.rules.rule import Rule, hosted
 from grader.source import Source, Unit
 from grader.source.code_edits import fix
 from grader.source.cuda_code import text
@@ -66,22 +64,17 @@ def _fixes(unit: Unit, part: Declare, maker: Call) -> Iterator[Fix]:
     )
 
 
-_BAD = """
+_BAD = hosted("""
 __global__ void copy(const float* x, float* y, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) y[i] = x[i];
 }
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty_like(x);
-    float* p = x.contiguous().data_ptr<float>();
-    copy<<<(x.numel() + 255) / 256, 256>>>(p, y.data_ptr<float>(), x.numel());
-    return y;
-}
-"""
+float* p = x.contiguous().data_ptr<float>();
+copy<<<(x.numel() + 255) / 256, 256>>>(p, $y, x.numel());
+""")
 RULE = Rule(
     code="MEM009",
     name="pointer-of-temporary-tensor",
-    severity="error",
     summary="The pointer belongs to a temporary copy that is freed at once; the kernel may read memory that is already reused.",
     why="`x.contiguous().data_ptr<float>()` in a variable keeps the pointer but not the tensor. If a copy was made, its memory goes back "
     "to the allocator before the kernel is launched. Name the tensor first.",
@@ -91,7 +84,6 @@ RULE = Rule(
         "    copy<<<(x.numel() + 255) / 256, 256>>>(p",
         "copy<<<(x.numel() + 255) / 256, 256>>>(\n        x.contiguous().data_ptr<float>()",
     ),
-    detects=("text",),
     languages=("cuda",),
     guards="In the launch's own argument list a temporary lives long enough, and views share memory with their tensor. `contiguous()` "
     "often returns the tensor itself, so it is a warning.",

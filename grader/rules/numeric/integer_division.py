@@ -1,11 +1,9 @@
 """NUM009: an integer division that is always 0 where a fraction is meant."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from grader.records import Context, Finding
-from grader.rules.rule import Rule
+from grader.rules.rule import Rule, hosted
 from grader.source import Source
 from grader.source.code_edits import fix
 from grader.source.cuda_code import one_line
@@ -70,22 +68,18 @@ def _is_real(expr: Expr, types: dict[str, str]) -> bool:
     return not _is_integer(expr, types)
 
 
-_BAD = """
+_BAD = hosted("""
 __global__ void average(const float* x, float* y, int n) {
     float sum = 0.0f;
     for (int i = 0; i < n; ++i) sum += x[i];
     y[0] = sum * (1 / n);
 }
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty({1}, x.options());
-    average<<<1, 1>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.numel());
-    return y;
-}
-"""
+auto y = torch::empty({1}, x.options());
+average<<<1, 1>>>($x, $y, x.numel());
+""")
 RULE = Rule(
     code="NUM009",
     name="integer-division-gives-zero",
-    severity="error",
     summary="`1 / n` of two integers is 0 for every n above 1; a real fraction was meant.",
     why="C++ divides integers without a remainder. A scale written as `1 / n` is 0, and everything "
     "that is multiplied with it is lost. `1.0f / n` divides as float.",
@@ -93,7 +87,6 @@ RULE = Rule(
     good=_BAD.replace("int n", "int n, int half")
     .replace("];\n    y[0] = sum * (1", " * (1 / half)];\n    y[0] = sum * (1.0f")
     .replace("numel()", "numel(), 1"),
-    detects=("text",),
     languages=("cuda",),
     guards="Only a plain 1 over names that are declared as integers, and only where the quotient is "
     "a factor of a real number or starts one; index arithmetic is left alone.",

@@ -1,11 +1,9 @@
 """PRF009: very many threads add to the same address."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from grader.records import Context, Finding
-from grader.rules.rule import Rule
+from grader.rules.rule import Rule, hosted
 from grader.source import Source
 from grader.source.analysis.walks import cases
 
@@ -28,17 +26,14 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                 )
 
 
-_BAD = """
+_BAD = hosted("""
 __global__ void total(const float* x, float* s, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) atomicAdd(s, x[i]);
 }
-torch::Tensor run(torch::Tensor x) {
-    auto s = torch::zeros({1}, x.options());
-    total<<<(x.numel() + 255) / 256, 256>>>(x.data_ptr<float>(), s.data_ptr<float>(), x.numel());
-    return s;
-}
-"""
+auto y = torch::zeros({1}, x.options());
+total<<<(x.numel() + 255) / 256, 256>>>($x, $y, x.numel());
+""")
 RULE = Rule(
     code="PRF009",
     name="atomic-contention",
@@ -53,9 +48,7 @@ RULE = Rule(
         "    for (int o = 16; o > 0; o >>= 1) v += __shfl_down_sync(0xffffffff, v, o);\n"
         "    if (threadIdx.x % 32 == 0) atomicAdd(s, v",
     ),
-    detects=("text",),
     languages=("cuda",),
     guards="One atomic a warp or a block, and targets that are spread, are fine.",
-    fix="",
     check=check,
 )

@@ -1,13 +1,11 @@
 """PRF011: a buffer is filled with zeros that are overwritten anyway."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np
 
 from grader.records import Context, Finding
-from grader.rules.rule import Rule
+from grader.rules.rule import Rule, hosted
 from grader.source import Source
 from grader.source.analysis.host_code import global_regions, made_by
 from grader.source.analysis.walks import Case, cases
@@ -54,17 +52,14 @@ def _complete(case: Case, region: Region) -> bool:
     return False
 
 
-_BAD = """
+_BAD = hosted("""
 __global__ void twice(const float* x, float* y, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) y[i] = x[i] * 2.0f;
 }
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::zeros_like(x);
-    twice<<<(x.numel() + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.numel());
-    return y;
-}
-"""
+auto y = torch::zeros_like(x);
+twice<<<(x.numel() + 255) / 256, 256>>>($x, $y, x.numel());
+""")
 RULE = Rule(
     code="PRF011",
     name="avoidable-temporaries-or-fills",
@@ -73,7 +68,6 @@ RULE = Rule(
     why="torch::zeros writes the whole buffer once before the kernel writes it again. torch::empty does not.",
     bad=_BAD,
     good=_BAD.replace("zeros_like", "empty_like"),
-    detects=("text",),
     languages=("cuda",),
     guards="Zeros that an atomic adds to, that a kernel reads, or that are only partly overwritten "
     "are needed; only stores at the thread's number in the grid count as complete.",

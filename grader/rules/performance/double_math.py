@@ -1,13 +1,11 @@
 """PRF014: constants without f make float code compute in double."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from tree_sitter import Node
 
 from grader.records import Context, Finding, Fix
-from grader.rules.rule import Rule
+from grader.rules.rule import Rule, hosted
 from grader.source import Source
 from grader.source.analysis.walks import Case, cases
 from grader.source.code_edits import fix
@@ -78,17 +76,13 @@ def _divisor(part: Expr | Stmt) -> Name | None:
     return None
 
 
-_BAD = """
+_BAD = hosted("""
 __global__ void scale(const float* x, float* y, float norm, int n) {
     float inv = 1.0 / norm;
     for (int i = threadIdx.x; i < n; i += blockDim.x) y[i] = x[i] * inv;
 }
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty_like(x);
-    scale<<<1, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), 2.0f, x.numel());
-    return y;
-}
-"""
+scale<<<1, 256>>>($x, $y, 2.0f, x.numel());
+""")
 RULE = Rule(
     code="PRF014",
     name="double-or-slow-math-in-float-code",
@@ -98,7 +92,6 @@ RULE = Rule(
     "not. A division by a value that stays the same in a loop is a multiplication by its reciprocal.",
     bad=_BAD,
     good=_BAD.replace("1.0", "1.0f"),
-    detects=("text",),
     languages=("cuda",),
     guards="An initial value without f costs nothing. Once a row it hardly counts: a note.",
     fix="Adds the f.",

@@ -1,12 +1,10 @@
 """PRF016: a Triton kernel multiplies blocks of two operands element by element and sums them up, where `tl.dot` would do."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 
 from grader.records import Context, Finding
-from grader.rules.rule import Rule
+from grader.rules.rule import Rule, triton_module
 from grader.source import Source
 from grader.source.analysis.triton import Kernel, kernels
 
@@ -57,12 +55,7 @@ def _axes(kernel: Kernel, node: ast.expr) -> tuple[bool, ...]:
     return given if loaded and not all(given) else ()
 
 
-_CODE = """
-import torch
-import triton
-import triton.language as tl
-
-@triton.jit
+_CODE = triton_module("""
 def matmul_kernel(a_ptr, b_ptr, c_ptr, K, B: tl.constexpr):
     r = tl.arange(0, B)
     acc = tl.zeros((B, B), tl.float32)
@@ -71,13 +64,11 @@ def matmul_kernel(a_ptr, b_ptr, c_ptr, K, B: tl.constexpr):
         b = tl.load(b_ptr + k * B + r)
         acc += a[:, None] * b[None, :]
     tl.store(c_ptr + r[:, None] * B + r[None, :], acc)
-
-class ModelNew(torch.nn.Module):
-    def forward(self, a, b):
-        c = torch.empty((32, 32), device=a.device)
-        matmul_kernel[(1,)](a, b, c, a.shape[1], B=32)
-        return c
-"""
+def forward(self, a, b):
+    c = torch.empty((32, 32), device=a.device)
+    matmul_kernel[(1,)](a, b, c, a.shape[1], B=32)
+    return c
+""")
 RULE = Rule(
     code="PRF016",
     name="product-without-tl-dot",
@@ -89,9 +80,7 @@ RULE = Rule(
     .replace("a_ptr + r * K + k)", "a_ptr + r[:, None] * K + k + r[None, :])")
     .replace("b_ptr + k * B + r)", "b_ptr + (k + r[:, None]) * B + r[None, :])")
     .replace("a[:, None] * b[None, :]", 'tl.dot(a, b, input_precision="ieee")'),
-    detects=("text",),
     guards="Only products of two loaded blocks along different axes: a scale or a weight along one axis is none.",
-    fix="",
     check=check,
     languages=("triton",),
 )

@@ -1,11 +1,9 @@
 """PRF008: threads of a warp hit the same bank of shared memory."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from grader.records import AccessShape, Context, Finding, Fix
-from grader.rules.rule import Rule
+from grader.rules.rule import Rule, hosted
 from grader.source import Source
 from grader.source.analysis.walks import Case, cases
 from grader.source.code_edits import fix
@@ -48,20 +46,16 @@ def _pad(case: Case, region: Region) -> Iterator[Fix]:
                 return
 
 
-_BAD = """
+_BAD = hosted("""
 __global__ void turn(const float* x, float* y) {
     __shared__ float t[32][32];
     t[threadIdx.y][threadIdx.x] = x[threadIdx.y * 32 + threadIdx.x];
     __syncthreads();
     y[threadIdx.y * 32 + threadIdx.x] = t[threadIdx.x][threadIdx.y];
 }
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty_like(x);
-    dim3 block(32, 32);
-    turn<<<1, block>>>(x.data_ptr<float>(), y.data_ptr<float>());
-    return y;
-}
-"""
+dim3 block(32, 32);
+turn<<<1, block>>>($x, $y);
+""")
 RULE = Rule(
     code="PRF008",
     name="shared-bank-conflict",
@@ -71,7 +65,6 @@ RULE = Rule(
     "tile takes 32 turns. One more element in each row spreads the column over all banks.",
     bad=_BAD,
     good=_BAD.replace("][32", "][33"),
-    detects=("text",),
     languages=("cuda",),
     guards="All lanes reading one word is a broadcast and free; fewer than four turns are not worth a word.",
     fix="Pads the last dimension by one.",

@@ -1,13 +1,11 @@
 """RED004: a halving tree over a number of threads that is no power of two."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from tree_sitter import Node
 
 from grader.records import Context, Edit, Finding, Fix
-from grader.rules.rule import Rule
+from grader.rules.rule import Rule, hosted
 from grader.source import Source
 from grader.source.analysis.host_code import resolve
 from grader.source.analysis.reduction_steps import Halving, array_of, halving_loops
@@ -137,7 +135,7 @@ def _any_size(case: Case, halving: Halving) -> tuple[Fix, ...]:
     return fix(label, edits if len(edits) == 4 else [])
 
 
-_BAD = """
+_BAD = hosted("""
 __global__ void row_sum(const float* x, float* y, int cols) {
     extern __shared__ float s[];
     int t = threadIdx.x;
@@ -149,19 +147,14 @@ __global__ void row_sum(const float* x, float* y, int cols) {
     }
     if (t == 0) y[blockIdx.x] = s[0];
 }
-torch::Tensor run(torch::Tensor x) {
-    int cols = x.size(1);
-    auto y = torch::empty({x.size(0)}, x.options());
-    int threads = std::min(cols, 256);
-    row_sum<<<x.size(0), threads, threads * sizeof(float)>>>(
-        x.data_ptr<float>(), y.data_ptr<float>(), cols);
-    return y;
-}
-"""
+int cols = x.size(1);
+int threads = std::min(cols, 256);
+auto y = torch::empty({x.size(0)}, x.options());
+row_sum<<<x.size(0), threads, threads * sizeof(float)>>>($x, $y, cols);
+""")
 RULE = Rule(
     code="RED004",
     name="tree-needs-power-of-two",
-    severity="error",
     summary="The halving loop only works when the thread count is a power of two; with another, some values are dropped.",
     why="Each step folds the upper half of the partial results onto the lower one. When the number is odd, the last one has no partner "
     "and is forgotten: 100 threads go 50, 25, 12, 6, 3, 1 and lose two parts. Round the block size up and give idle threads a "
@@ -172,7 +165,6 @@ RULE = Rule(
     ).replace(
         "std::min(cols, 256)", "32;\n    while (threads < cols && threads < 256) threads *= 2"
     ),
-    detects=("text",),
     languages=("cuda",),
     guards="Constant powers of two, block sizes that are rounded up, and trees that halve upwards are fine. A warning where only other "
     "sizes than the task's give such a block.",

@@ -1,7 +1,5 @@
 """RED005: a running value starts at a number that isn't neutral, or isn't set."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from grader.records import Context, Finding
@@ -45,8 +43,8 @@ NEUTRAL = {
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look at the accumulators of device functions, and at what runs showed of them."""
-    found = tuple(("", finding) for finding in _text(source, context))
-    yield from settle(RULE, found, observed(context, "uninit-local"), ())
+    found = _text(source, context)
+    yield from settle(RULE, found, observed(context, "uninit-local"), source)
 
 
 def _text(source: Source, context: Context) -> Iterator[Finding]:
@@ -176,7 +174,6 @@ __global__ void peak(const float* x, float* y, int n) {
 RULE = Rule(
     code="RED005",
     name="wrong-start-value",
-    severity="error",
     summary="The running value starts at a number that is not neutral, or is not set at all, so the result is off.",
     why="A maximum has to start below everything (`-INFINITY`), a minimum above (`INFINITY`), a product at 1, a sum at 0. `FLT_MIN` is "
     "the smallest positive number, not the most negative one: the maximum of a row of negative values then comes out as a tiny "

@@ -1,17 +1,15 @@
 """SYN006: a block uses what other blocks of the same launch compute."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np
 
 from grader.records import Context, Evidence, Finding
 from grader.records.observed import observed
-from grader.rules.proofs import settle
-from grader.rules.rule import Rule
+from grader.rules.proofs import once, settle
+from grader.rules.rule import Rule, hosted
 from grader.source import Source
-from grader.source.analysis.walks import Case, cases, spans
+from grader.source.analysis.walks import Case, cases
 from grader.source.flow import Access
 from grader.source.flow.tree import Call, walk
 
@@ -20,13 +18,10 @@ FENCES = frozenset({"__threadfence", "this_grid", "__threadfence_system", "load_
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Compare what one block reads with what another writes."""
-    found: dict[str, tuple[str, Finding]] = {}
-    for case in cases(source, context):
-        pair = _dependence(case) if case.kernel not in found and _is_possible(case) else None
-        if pair is not None:
-            found[case.kernel] = (case.kernel, _finding(case, *pair))
+    possible = (case for case in cases(source, context) if _is_possible(case))
+    found = (_finding(case, *pair) for case in possible if (pair := _dependence(case)))
     proof = (*_inside(context), *observed(context, "grid"))
-    yield from settle(RULE, tuple(found.values()), proof, spans(source))
+    yield from settle(RULE, once(found), proof, source)
 
 
 def _inside(context: Context) -> Iterator[Evidence]:
@@ -81,7 +76,7 @@ def _finding(case: Case, read: Access, write: Access) -> Finding:
     )
 
 
-_BAD = """
+_BAD = hosted("""
 __global__ void share(const float* x, float* total, float* y, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) {
@@ -89,19 +84,12 @@ __global__ void share(const float* x, float* total, float* y, int n) {
         y[i] = x[i] / *total;
     }
 }
-torch::Tensor run(torch::Tensor x) {
-    auto total = torch::zeros({1}, x.options());
-    auto y = torch::empty_like(x);
-    int n = x.numel();
-    share<<<(n + 255) / 256, 256>>>(
-        x.data_ptr<float>(), total.data_ptr<float>(), y.data_ptr<float>(), n);
-    return y;
-}
-"""
+auto total = torch::zeros({1}, x.options());
+share<<<(n + 255) / 256, 256>>>($x, total.data_ptr<float>(), $y, n);
+""")
 RULE = Rule(
     code="SYN006",
     name="cross-block-dependency",
-    severity="error",
     summary="One block uses a result of another block in the same launch; blocks run in no fixed order, so it may read an old value.",
     why="There is no barrier between the blocks of a launch. A total that all blocks collect is complete when the launch has ended: what "
     "needs it belongs into a second kernel (launches of one stream run in order), into the last block that a counter with "
@@ -111,7 +99,6 @@ RULE = Rule(
     detects=("text", "evidence"),
     guards="A block that reads back only what it wrote itself is fine, and so are kernels with a fence, a grid barrier, or a grid of one "
     "block.",
-    fix="",
     check=check,
     conditions="another order of the blocks",
 )
