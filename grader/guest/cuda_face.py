@@ -99,8 +99,8 @@ def _declare(runtime: Any, backend: Any) -> None:
     runtime.kgsim_stored_bytes.restype = ctypes.c_uint64
     runtime.kgsim_provenance_elements.argtypes = (size, pointer, size)
     runtime.kgsim_provenance_elements.restype = size
-    for function in (runtime.kgsim_provenance_origins, runtime.kgsim_provenance_lost):
-        function.argtypes = (pointer, size)
+    runtime.kgsim_provenance_origins.argtypes = (pointer, size, ctypes.c_int)
+    runtime.kgsim_provenance_lost.argtypes = (pointer, size)
     backend.kgsim_torch_seed.argtypes = (ctypes.c_uint64,)
 
 
