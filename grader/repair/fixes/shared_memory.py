@@ -95,4 +95,4 @@ def _by_one_thread(unit: Unit, node: Node) -> Iterator[Fix]:
 
 LARGER = FixMaker(codes=("MEM011",), propose=larger)
 FILLED = FixMaker(codes=("SYN001",), propose=of_proofs(filled))
-APART = FixMaker(codes=("SYN002", "SYN005"), propose=of_proofs(of_the_race))
+APART = FixMaker(codes=("SYN002",), propose=of_proofs(of_the_race))
