@@ -142,7 +142,7 @@ def _words(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.IGNORECASE)
 
 
-BLOCK_SUM = ("RED001", "RED002", "RED003", "RED004", "SYN001", "SYN002")
+BLOCK_SUM = ("RED002", "RED004", "SYN001", "SYN002")
 KINDS = (
     Kind(
         "races",
@@ -172,7 +172,7 @@ KINDS = (
     Kind(
         "coalescing",
         _words(r"\bcoalesc"),
-        against(("PRF001", "PRF002"), "no strided access between lanes was counted"),
+        against(("PRF002",), "no strided access between lanes was counted"),
     ),
     Kind(
         "passes over memory",

@@ -18,6 +18,7 @@ HALF = frozenset(
      "half2", "__half2", "__nv_bfloat162"}
 )  # fmt: skip
 ADDING = frozenset({"__hadd", "__hadd_rn", "__hadd2", "__hadd2_rn", "__hfma", "__hfma2"})
+NARROW = frozenset({"float16", "bfloat16", "half", "dtype"})
 OF_TRITON = frozenset({"triton.language.float16", "triton.language.bfloat16"})
 
 
@@ -41,6 +42,8 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                 kernels=(kernel.name,),
                 predicts="wrong-values",
             )
+
+    yield from _in_tf32(source, context)
 
 
 def _dispatched_halves(unit: Unit, program: Program) -> set[str]:
@@ -111,6 +114,39 @@ def _cast(source: Source, kernel: triton.Kernel) -> Iterator[tuple[ast.expr, str
                             yield given, f"values are rounded to half precision before `tl.{name}`: three digits of each are left"  # fmt: skip
 
 
+def _in_tf32(source: Source, context: Context) -> Iterator[Finding]:
+    """Report each `tl.dot` whose operands stay float32 and whose precision is the default, or TF32."""
+    workloads = context.task.workloads if context.task is not None else ()
+    kinds = {getattr(item, "dtype", "float32") for one in workloads for item in one.inputs}
+    seen = tuple(item for item in wrong_results(context) if item.code == "half-precision")
+    calls = ((kernel, call) for kernel in triton.kernels(source) for call in kernel.calls("dot"))
+    for kernel, call in calls if kinds <= {"float32"} else ():
+        words = {word.arg: word for word in call.keywords}
+        asked = words.get("input_precision") or words.get("allow_tf32")
+        rounds = asked is None or source.text(asked.value) in {"'tf32'", '"tf32"', "True"}
+        if rounds and not _is_narrowed(kernel, call):
+            text, exact = source.text(call), 'input_precision="ieee"'
+            new = f"{text[:-1].rstrip().rstrip(',')}, {exact})"
+            edit = replace(source, call, text.replace(source.text(asked), exact) if asked else new)
+            yield RULE.finding(
+                source.place(call),
+                "`tl.dot` multiplies float32 operands as TF32 unless told otherwise: 10 bits of each operand are left; "
+                f"`{exact}` keeps all{f' ({seen[0].text})' if seen else ''}",
+                severity="error" if seen else "warning",
+                evidence=seen,
+                fixes=fix("multiply in full float32", [edit]),
+                predicts="wrong-values",
+                conditions="a tolerance tighter than TF32's three digits",
+            )
+
+
+def _is_narrowed(kernel: triton.Kernel, call: ast.Call) -> bool:
+    """Whether the operands are cast to something that isn't float32."""
+    parts = (part for operand in call.args[:2] for part in kernel.made_of(operand))
+    names = (part.attr for part in parts if isinstance(part, ast.Attribute))
+    return any(one in NARROW or one.startswith("float8") for one in names)
+
+
 _BAD = """
 __global__ void dot(const __half* a, __half* y, int n) {
     __half s = a[0];
@@ -131,24 +167,40 @@ def forward(self, x):
     sum_kernel[(1,)](x, y, x.numel(), BLOCK=1024)
     return y
 """)
+_DOT = triton_module("""
+def matmul_kernel(a_ptr, b_ptr, c_ptr, K, B: tl.constexpr):
+    r = tl.arange(0, B)
+    acc = tl.zeros((B, B), tl.float32)
+    for k in range(0, K, B):
+        a = tl.load(a_ptr + r[:, None] * K + k + r[None, :])
+        b = tl.load(b_ptr + (k + r[:, None]) * B + r[None, :])
+        acc += tl.dot(a, b)
+    tl.store(c_ptr + r[:, None] * B + r[None, :], acc)
+def forward(self, a, b):
+    c = torch.empty((32, 32), device=a.device)
+    matmul_kernel[(1,)](a, b, c, a.shape[1], B=32)
+    return c
+""")
 RULE = Rule(
     code="NUM007",
     name="low-precision-accumulation",
     severity="warning",
-    summary="Long sums are kept in half precision, or what is summed or multiplied is rounded to it, so small terms get lost.",
-    why="A half has 11 bits, bfloat16 has 8: 2048 + 1 is 2048. Sums belong into float, whatever the data's type; cast what is stored.",
-    bad=(_BAD, _TRITON),
+    summary="Long sums are kept in half precision, or what is summed or multiplied is rounded to it or to TF32, so small terms get lost.",
+    why="A half has 11 bits, bfloat16 has 8: 2048 + 1 is 2048. Sums belong into float, whatever the data's type; cast what is stored. On GPUs with TF32 units Triton's default for float32 operands of `tl.dot` is `tf32`, which keeps about three digits: ask "
+    "for `ieee`, or for `tf32x3`, which is nearly as exact on tensor cores.",
+    bad=(_BAD, _TRITON, _DOT),
     good=(
         _BAD.replace(
             " __half s = a[0];\n    for (int i = 1; i < n; ++i) s += a[i];\n    y[0] = s",
             " float s = 0.0f;\n    for (int i = 0; i < n; ++i) s += __half2float(a[i]);\n    y[0] = __float2half(s)",
         ),
         _TRITON.replace("dtype=tl.float16)", "dtype=tl.float32)"),
+        _DOT.replace("tl.dot(a, b)", 'tl.dot(a, b, input_precision="ieee")'),
     ),
     languages=("cuda", "triton"),
     guards="A template's own type is fine while only float and double are instantiated, and so are half operands of `tl.dot` that were loaded as such; "
     "partial sums of a few hundred terms are accurate. An error only in Triton, where a result was wrong.",
-    fix="Declares the accumulator as float, or takes `tl.float32`.",
+    fix='Declares the accumulator as float, takes `tl.float32`, or adds `input_precision="ieee"`.',
     check=check,
     predicts="elsewhere",
 )

@@ -10,10 +10,12 @@ from grader.rules.proofs import of_the_leavers, settle
 from grader.rules.rule import Rule, hosted
 from grader.source import Source
 from grader.source.analysis.walks import Case, cases
-from grader.source.cuda_code import around, one_line
+from grader.source.code_edits import fix
+from grader.source.cuda_code import around, cuda_code, one_line
 from grader.source.flow import Event
 from grader.source.rewriting.all_lanes import Partial, all_lanes, branch_of
 
+OLD = ("__shfl", "__shfl_down", "__shfl_up", "__shfl_xor", "__ballot", "__any", "__all")
 FUNCTIONS = {"function_definition", "lambda_expression"}
 
 
@@ -30,6 +32,25 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     groups = ("shuffle", "divergence") if found and not apart else ("shuffle",)
     for finding in settle(RULE, found.values(), observed(context, *groups), source):
         yield of_the_leavers(finding, "sync-exited-lanes", source)
+    yield from _without_a_mask(source)
+
+
+def _without_a_mask(source: Source) -> Iterator[Finding]:
+    """Report exchanges of the old kind, which trusted that the threads of a warp move together."""
+    for unit in source.cuda:
+        for call in cuda_code(unit).calls:
+            if call.name in OLD and call.object is None:
+                start = call.node.start_byte
+                edit = unit.edit(
+                    start, start + len(call.name) + 1, f"{call.name}_sync(0xffffffff, "
+                )
+                yield RULE.finding(
+                    unit.place(call.node),
+                    f"`{call.name}` without `_sync` no longer exists on today's GPUs; it trusted that the threads of a warp move together",
+                    severity="warning",
+                    predicts="elsewhere",
+                    fixes=fix("use the synchronising form", [edit]),
+                )
 
 
 def _where(event: Event) -> Node:
@@ -127,7 +148,7 @@ RULE = Rule(
     guards="Conditions that whole warps share are fine, and so are masks that come from `__ballot_sync` or `__activemask`. Lanes past "
     "the end of a block that is no multiple of 32, and lanes that have returned, are a warning: hardware counts them as gone.",
     fix="Names every lane in a mask that leaves out lanes which take part; lets the whole warp into the branch, lanes without a value with a neutral one, or moves the exchange "
-    "before the branch.",
+    "before the branch; writes the `_sync` form of an old exchange.",
     check=check,
     predicts="barrier",
 )
