@@ -38,6 +38,8 @@ def rewritten(source: Source, code: PythonCode, forward: ast.FunctionDef) -> Ite
             yield from (_put(source, node, f"({side})", 2.5) for side in sides)
         elif isinstance(node, ast.Constant):
             yield from _constants(source, node)
+        elif isinstance(node, ast.If) and _keeps(node):
+            yield _made_anew(source, node)
     yield from _divided(source, forward)
     yield from _left_out(source, code, forward, layers)
     yield from _in_another_order(source, forward)
@@ -47,6 +49,24 @@ def _put(source: Source, node: ast.AST, words: str, cost: float) -> Change:
     start, end = source.span(node)
     label = f"`{words}` in the place of `{source.code[start:end]}`"
     return label, [Edit(start=start, end=end, text=words)], cost
+
+
+def _keeps(branch: ast.If) -> bool:
+    """Whether a branch makes attributes of the model that its test looks at: `if self.out is None: self.out = ...`."""
+    made = [dotted(to) for one in branch.body if isinstance(one, ast.Assign) for to in one.targets]
+    asked = {dotted(node) for node in ast.walk(branch.test) if isinstance(node, ast.Attribute)}
+    every = all(isinstance(one, ast.Assign) for one in branch.body)
+    return every and not branch.orelse and bool(made) and set(made) <= asked
+
+
+def _made_anew(source: Source, branch: ast.If) -> Change:
+    """Make in each call what is kept from one call to the next."""
+    start, end = source.span(branch)
+    words = source.code[source.span(branch.body[0])[0] : end]
+    deeper = " " * (branch.body[0].col_offset - branch.col_offset)
+    again = words.replace(f"\n{deeper}", "\n")
+    made = ", ".join(dotted(to) for one in branch.body for to in getattr(one, "targets", ()))
+    return f"make `{made}` anew in each call", [Edit(start=start, end=end, text=again)], 0.6
 
 
 def _divided(source: Source, forward: ast.FunctionDef) -> Iterator[Change]:
