@@ -172,9 +172,9 @@ def propose(finding: Finding, source: Source, context: Context) -> Iterator[Fix]
     code = python_code(source)
     if code is None or finding.fixes:
         return
-    if finding.rule == "EXT007":
-        reads = [node for node in code.of(ast.Attribute) if _is_read(node, finding.names)]
-        yield from never_set(source, code, reads) if reads else ()
+    reads = [node for node in code.of(ast.Attribute) if _is_read(node, finding.names)]
+    if any(source.place(node) == finding.place for node in reads):
+        yield from never_set(source, code, reads)
         return
     nodes = list(_first_uses(source, code, finding))
     function = code.function_of(nodes[0]) if nodes else None
@@ -199,4 +199,4 @@ def _first_uses(source: Source, code: PythonCode, finding: Finding) -> Iterator[
         yield from islice((node for node in same if node.id == name), 1)
 
 
-FIX = FixMaker(codes=("EXT003", "EXT007"), propose=propose)
+FIX = FixMaker(codes=("EXT003",), propose=propose)
