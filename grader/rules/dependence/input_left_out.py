@@ -34,8 +34,8 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 def _cause(source: Source, place: Place, gap: Dependence) -> Steering | None:
     """Return the loop whose bound falls short, or else the condition that leaves the elements out.
 
-    What lacks at the end of a dim is left out by the outermost loop along it; what lacks here and there by
-    the innermost. What lets other lines bring all that they should is none of them. An element that nothing
+    As many loops as dims walk along these in their order. Else what lacks at the end of a dim is left out by the
+    outermost loop; what lacks here and there by the innermost. What lets other lines bring all that they should is none of them. An element that nothing
     stores is left out by a condition.
     """
     right = {
@@ -47,6 +47,8 @@ def _cause(source: Source, place: Place, gap: Dependence) -> Steering | None:
     guards = [one for one in around(source, place) if not one.is_loop]
     if guards and not gap.stored:
         return guards[0]
+    if loops and len(loops) == gap.along[1]:
+        return loops[gap.along[0]]
     if loops:
         cut = [one for one in loops if one.quotient]
         return (cut or loops)[-1 if any(_tail(extent) for extent in gap.extents) else 0]
