@@ -1,6 +1,5 @@
 #pragma once
 #include <c10/cuda/CUDAFunctions.h>
-#include <torch/types.h>
 #if __has_include(<cublas_v2.h>)
 #include <cublas_v2.h>
 #else

@@ -2,8 +2,7 @@
 // nothing of libc10_cuda, which would start a driver. Each is visible only where its header is included.
 #pragma once
 #include <cuda_runtime.h>
-#include <c10/core/Device.h>
-#include <c10/util/Exception.h>
+#include <torch/types.h>
 
 namespace c10::cuda {
 inline void c10_cuda_check_implementation(int32_t error, const char *file, const char *function,
