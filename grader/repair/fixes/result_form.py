@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import combinations
 
 import numpy as np
 
-from grader.records import (
+from grader.records import (  # fmt: skip
     Context,
     CountMismatch,
     Details,
@@ -28,18 +29,7 @@ from grader.source.rewriting.forward import after_results, at_the_start
 Shape = tuple[int, ...]
 Change = Callable[[np.ndarray], np.ndarray]
 MOST_DIMS = 8
-DTYPES = {
-    "float32",
-    "float64",
-    "float16",
-    "bfloat16",
-    "int64",
-    "int32",
-    "int16",
-    "int8",
-    "uint8",
-    "bool",
-}
+DTYPES = re.compile(r"b?float(?:16|32|64)|u?int(?:8|16|32|64)|bool")
 
 
 def propose(finding: Finding, source: Source, _context: Context) -> Iterator[Fix]:
@@ -59,13 +49,13 @@ def result_in_form(
     pairs = [(one.got, one.want) for one in seen if isinstance(one, ShapeMismatch)]
     dtypes = {one.want for one in seen if isinstance(one, DtypeMismatch)}
     if pairs and len(pairs) == len(seen):
-        for suffix in suffixes(pairs):
+        for suffix in (*_by_settings(code, pairs), *(suffixes(pairs) or suffixes(pairs[:1]))):
             yield from _with_suffix(source, code, suffix)
         if {len(shape) for pair in pairs for shape in pair} == {2}:
             yield from _transposed(source, code)
     elif seen and all(isinstance(one, CountMismatch) and not one.got for one in seen):
         yield from _last_returned(source, code)
-    elif len(dtypes) == 1 and min(dtypes) in DTYPES:
+    elif len(dtypes) == 1 and DTYPES.fullmatch(min(dtypes)):
         yield from _with_suffix(source, code, f".to(torch.{min(dtypes)})")
 
 
@@ -80,6 +70,16 @@ def _last_returned(source: Source, code: PythonCode) -> Iterator[Fix]:
         end = source.span(last)[1]
         words = f"\n{' ' * last.col_offset}return {last.targets[0].id}"
         yield from fix(f"return {last.targets[0].id}", [Edit(start=end, end=end, text=words)])
+
+
+def _by_settings(code: PythonCode, pairs: Sequence[tuple[Shape, Shape]]) -> Iterator[str]:
+    """Yield `unsqueeze` by an axis that the layer keeps: `self.dim`, where a dim of size 1 is missing at several places."""
+    init = code.method("__init__")
+    if init is None or suffixes(pairs) or not all(suffixes([pair]) for pair in pairs):
+        return
+    names = [one.arg for one in init.args.args if one.arg in {"dim", "axis"}]
+    if all(len(want) == len(got) + 1 for got, want in pairs):
+        yield from (f".unsqueeze(self.{name})" for name in names)
 
 
 def suffixes(pairs: Sequence[tuple[Shape, Shape]]) -> list[str]:
@@ -124,7 +124,7 @@ def _with_suffix(source: Source, code: PythonCode, suffix: str) -> tuple[Fix, ..
 
 
 def _transposed(source: Source, code: PythonCode) -> Iterator[Fix]:
-    """WorkerProcess the kernel matrices the other way round: both, the first, the second."""
+    """Hand the kernel matrices the other way round: both, the first, the second."""
     forward = code.method("forward")
     names = [one.arg for one in forward.args.args[1:]] if forward is not None else []
     for chosen in (names, *([name] for name in names)) if len(names) == 2 else ():

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from grader.records import Context, Evidence, Finding, Fix, Place, ToolMessage
-from grader.rules.rule import Example, Rule
+from grader.rules.rule import Rule, shown, triton_module
 from grader.source import Source
 from grader.source.analysis.triton import Kernel, kernels, launches
 from grader.source.code_edits import fix, replace
@@ -26,6 +26,7 @@ CAUSES: Mapping[str, str] = {
 """By the codes of `grader.languages.triton.refused`."""
 
 
+LEAST_OF_DOT = 16
 CARRIED = re.compile(r"[Ll]oop-carried variable (?P<name>\w+)")
 
 
@@ -64,6 +65,8 @@ def _fixes(source: Source, item: Evidence) -> Iterator[Fix]:
         yield from _constexpr(source, kernel, item)
     elif item.code == "power-of-two":
         yield from _rounded_up(source, kernel, item)
+    elif item.code == "dot-shapes":
+        yield from _at_least_sixteen(source, kernel)
     elif item.code == "loop-carried-type":
         yield from _as_float32(source, kernel)
 
@@ -102,6 +105,16 @@ def _rounded_up(source: Source, kernel: Kernel, item: Evidence) -> Iterator[Fix]
                 yield from fix("round the block's length up to a power of two", edits)
 
 
+def _at_least_sixteen(source: Source, kernel: Kernel) -> Iterator[Fix]:
+    """Give blocks that `tl.dot` can't multiply the least length that it takes."""
+    for launch in launches(source):
+        given = [launch.arguments[n] for n in kernel.constants if n in launch.arguments]
+        short = [v for v in given if isinstance(v, ast.Constant) and type(v.value) is int and v.value < LEAST_OF_DOT]  # fmt: skip
+        if launch.kernel is kernel and short:
+            edits = [replace(source, value, str(LEAST_OF_DOT)) for value in short]
+            yield from fix("give tl.dot at least 16 along each dim", edits)
+
+
 def _as_float32(source: Source, kernel: Kernel) -> Iterator[Fix]:
     """Start an accumulator as what products and sums of float32 are."""
     for call in kernel.calls("zeros", "full"):
@@ -114,42 +127,31 @@ def _as_float32(source: Source, kernel: Kernel) -> Iterator[Fix]:
 NARROW = frozenset(
     f"triton.language.{name}" for name in ("float16", "bfloat16", "int32", "int64", "float64")
 )
-_CODE = """
-import torch
-import triton
-import triton.language as tl
-
-@triton.jit
+_CODE = triton_module("""
 def relu_kernel(x_ptr, y_ptr, n, BLOCK):
     offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     x = tl.load(x_ptr + offs, mask=offs < n)
     tl.store(y_ptr + offs, tl.maximum(x, 0.0), mask=offs < n)
-
-class ModelNew(torch.nn.Module):
-    def forward(self, x):
-        y = torch.empty_like(x)
-        relu_kernel[(triton.cdiv(x.numel(), 1024),)](x, y, x.numel(), 1024)
-        return y
-"""
+def forward(self, x):
+    y = torch.empty_like(x)
+    relu_kernel[(triton.cdiv(x.numel(), 1024),)](x, y, x.numel(), 1024)
+    return y
+""")
 RULE = Rule(
     code="BLD021",
     name="refused-by-triton",
     summary="Triton's compiler refuses the kernel.",
     why="Triton compiles a kernel where it is launched first, for the types and constants of that launch: shapes of "
     "blocks are powers of two and known to the compiler, operands fit each other, and only `tl`'s functions are there.",
-    bad=Example(
+    bad=shown(
         _CODE,
-        Context(
-            evidence=(
-                Evidence(
-                    kind="compiler",
-                    code="not-constexpr",
-                    text="Triton: arange's arguments must be of type tl.constexpr.",
-                    details=ToolMessage(
-                        said="arange's arguments must be of type tl.constexpr", tool="triton"
-                    ),
-                ),
-            )
+        Evidence(
+            kind="compiler",
+            code="not-constexpr",
+            text="Triton: arange's arguments must be of type tl.constexpr.",
+            details=ToolMessage(
+                said="arange's arguments must be of type tl.constexpr", tool="triton"
+            ),
         ),
     ),
     good=_CODE.replace("n, BLOCK):", "n, BLOCK: tl.constexpr):"),

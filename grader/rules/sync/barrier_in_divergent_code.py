@@ -7,7 +7,7 @@ from tree_sitter import Node
 from grader.records import Context, Evidence, Finding, Fix
 from grader.records.observed import kernel_of, observed
 from grader.rules.proofs import of_the_leavers, settle
-from grader.rules.rule import Rule
+from grader.rules.rule import Rule, hosted
 from grader.source import Source
 from grader.source.analysis.starved import starved_reads
 from grader.source.analysis.walks import Case, cases, spans
@@ -22,7 +22,7 @@ BRANCHES = {"if_statement", "for_statement", "while_statement"}
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for barriers that a walk reaches with a part of the block."""
-    found: dict[tuple[str, int], tuple[str, Finding]] = {}
+    found: dict[tuple[str, int], Finding] = {}
     for case in cases(source, context, "main", "odd"):
         starved = [e for e in case.events("uninit-shared-read") if e.data.get("exited")]
         for event in case.events("barrier-divergence", "barrier-exited"):
@@ -30,17 +30,17 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             if not (left and case.sizes.name.startswith("odd") and not starved):
                 cause = event.other if event.other is not None else event.node
                 made = _exited(case, event, starved) if left else _kept_away(case, event)
-                found.setdefault((case.kernel, cause.id), (case.kernel, made))
+                found.setdefault((case.kernel, cause.id), made)
     proof = observed(context, "divergence", "exited")
     shuffles = any(any(case.events("shuffle-mask")) for case in cases(source, context))
     # The surest first: evidence goes to the nearest, and of those as near, to the first.
-    ordered = sorted(found.values(), key=lambda pair: pair[1].severity == "warning")
-    settled = settle(RULE, ordered, () if shuffles and not found else proof, spans(source))
+    ordered = sorted(found.values(), key=lambda one: one.severity == "warning")
+    settled = settle(RULE, ordered, () if shuffles and not found else proof, source)
     fed = starved_reads(source, context)
     for finding in settled:
         kernels = {kernel_of(item, spans(source)) for item in finding.evidence}
         reads = [item for kernel in sorted(kernels & fed.keys()) for item in fed[kernel]]
-        told = of_the_leavers(finding, "barrier-exited", spans(source))
+        told = of_the_leavers(finding, "barrier-exited", source)
         yield _starving(told, reads) if reads else told
 
 
@@ -105,7 +105,7 @@ def _hoist(case: Case, barrier: Node, cause: Node | None) -> tuple[Fix, ...]:
     return fix("move the barrier out of the branch", edits)
 
 
-_BAD = """
+_BAD = hosted("""
 __global__ void halves(const float* x, float* y, int n) {
     __shared__ float s[256];
     int t = threadIdx.x;
@@ -119,12 +119,9 @@ __global__ void halves(const float* x, float* y, int n) {
     }
     if (t == 0) y[0] = s[0];
 }
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty({1}, x.options());
-    halves<<<1, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.numel());
-    return y;
-}
-"""
+auto y = torch::empty({1}, x.options());
+halves<<<1, 256>>>($x, $y, x.numel());
+""")
 RULE = Rule(
     code="SYN003",
     name="barrier-in-divergent-code",

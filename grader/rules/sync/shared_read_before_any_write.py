@@ -7,11 +7,11 @@ from tree_sitter import Node
 from grader.records import Context, Evidence, Finding, Fix
 from grader.records.observed import observed
 from grader.rules.proofs import settle
-from grader.rules.rule import Rule
+from grader.rules.rule import Rule, hosted
 from grader.source import Source
 from grader.source.analysis.races import lines_of
 from grader.source.analysis.starved import starved_reads
-from grader.source.analysis.walks import Case, cases, spans
+from grader.source.analysis.walks import Case, cases
 from grader.source.code_edits import fix
 from grader.source.cuda_code import around, descendants, one_line, text
 from grader.source.flow import Event
@@ -26,13 +26,13 @@ from grader.source.statements import (
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for reads of cells that no thread has stored to, in the walk of a block."""
-    found: dict[tuple[str, str], tuple[str, Finding]] = {}
+    found: dict[tuple[str, str], Finding] = {}
     for case in cases(source, context, "main", "odd"):
         for event in case.events("uninit-shared-read"):
             if not _is_other(case, event):
                 name = event.region.name if event.region else ""
-                found.setdefault((case.kernel, name), (case.kernel, _finding(case, event)))
-    yield from settle(RULE, tuple(found.values()), _evidence(source, context), spans(source))
+                found.setdefault((case.kernel, name), _finding(case, event))
+    yield from settle(RULE, found.values(), _evidence(source, context), source)
 
 
 def _is_other(case: Case, event: Event) -> bool:
@@ -124,7 +124,7 @@ def _stored(add: Node) -> str:
     return ""
 
 
-_BAD = """
+_BAD = hosted("""
 __global__ void total(const float* x, float* y, int n) {
     __shared__ float s[256];
     int tid = threadIdx.x;
@@ -136,12 +136,9 @@ __global__ void total(const float* x, float* y, int n) {
     }
     if (tid == 0) y[0] = sum;
 }
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty({1}, x.options());
-    total<<<1, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.numel());
-    return y;
-}
-"""
+auto y = torch::empty({1}, x.options());
+total<<<1, 256>>>($x, $y, x.numel());
+""")
 RULE = Rule(
     code="SYN001",
     name="shared-read-before-any-write",

@@ -19,6 +19,7 @@ Kind = Literal["POINTER", "SIZE", "INDEX", "REAL", "SELF"]
 INDICES = {"program_id", "arange"}
 REALS = {"load", "zeros", "full", "sum", "sqrt", "rsqrt", "exp", "exp2", "log", "dot", "where", "max"}  # fmt: skip
 RANGES = {"range", "static_range", "arange"}
+LOOPS = {"range", "static_range"}
 MOVES = {"load", "store"}
 SIZES = r"\.(?:shape|size|stride|numel)\b|cdiv|//"
 COUNTS = (ast.FloorDiv, ast.Mod)
@@ -103,6 +104,8 @@ class Scope(Function):
                 return "POINTER"
             return "REAL"
         values = kernel.assigned[name]
+        if any(called(one) in LOOPS for one in values if isinstance(one, ast.Call)):
+            return "INDEX"
         nodes = [node for value in values for node in ast.walk(value)]
         if any(isinstance(getattr(one, "value", None), float) for one in nodes):
             return "REAL"
@@ -129,7 +132,7 @@ class Scope(Function):
         return {
             "POINTER": tuple(n for n in dict.fromkeys(names) if n in tensors),
             "SIZE": tuple(sizes),
-            "SELF": tuple(dict.fromkeys(_settings(self.source))),
+            "SELF": tuple(dict.fromkeys(settings_of(self.source))),
         }
 
     def is_place(self, node: ast.expr) -> bool:
@@ -215,7 +218,7 @@ def _calls(kernel: Kernel, values: object) -> set[str]:
     return {kernel.language_name(n) for value in values for n in ast.walk(value) if isinstance(n, ast.Call)}  # type: ignore[attr-defined] # fmt: skip
 
 
-def _settings(source: Source) -> Iterator[str]:
+def settings_of(source: Source) -> Iterator[str]:
     """Yield the attributes that a layer keeps of its parameters: `self.dim`, `self.bn.eps`."""
     for node in source.walk(ast.Assign):
         for target in node.targets:

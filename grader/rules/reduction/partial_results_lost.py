@@ -1,0 +1,232 @@
+"""RED002: partial results never reach what is stored."""
+
+from collections.abc import Iterator
+
+from grader.records import Context, Edit, Finding, Fix
+from grader.records.observed import wrong_results
+from grader.rules.proofs import once
+from grader.rules.rule import Rule, hosted
+from grader.source import Source
+from grader.source.analysis.reduced_result import losses_of, with_result
+from grader.source.analysis.reduction_steps import (
+    Halving,
+    exchanged_value,
+    halving_loops,
+    reduces,
+    shuffled,
+)
+from grader.source.analysis.reduction_suspects import suspects
+from grader.source.analysis.walks import Case, cases
+from grader.source.code_edits import fix
+from grader.source.flow import flow
+from grader.source.flow.loops import assigned_in
+from grader.source.flow.reduction import Loss
+from grader.source.flow.tree import Assign, Declare, Expr, Name, Number, walk
+from grader.source.rewriting.reductions import broadcast, join_warps
+from grader.source.statements import enclosing_loops
+
+FORMS = frozenset({"shape", "dtype", "device", "count", "type"})
+
+
+def check(source: Source, context: Context) -> Iterator[Finding]:
+    """Look at what stored values hold of the parts, and at the loops of reductions."""
+    losses = [(case, loss) for case in cases(source, context) for loss in losses_of(case)]
+    apart = (
+        _apart(*one)
+        for one in losses
+        if one[1].kind == "warp" and one[1].first_exchange is not None
+    )
+    kept = (_kept(*one) for one in losses if one[1].uneven and reduces(*one))
+    yield from with_result(once((*apart, *kept)), context)
+    yield from _steps(source, context)
+
+
+def _apart(case: Case, loss: Loss) -> Finding:
+    """Say that nothing joins what the warps of a block have reduced."""
+    where = loss.first_call or next(enclosing_loops(loss.first_exchange), loss.first_exchange)
+    return RULE.finding(
+        case.place(where),
+        f"each warp reduces its own 32 values, but nothing joins the {(loss.group + 31) // 32} warps that work on one row: what line "
+        f"{case.line(loss.store.node)} stores holds at most 32 of {loss.group} partial results",
+        kernels=(case.kernel,),
+        fixes=join_warps(case, loss),
+    )
+
+
+def _kept(case: Case, loss: Loss) -> Finding:
+    """Say that one thread holds the reduced value, and others store what they have themselves."""
+    node = loss.exchange_call or loss.exchange or loss.store.node
+    whole = "block" if loss.kind == "broadcast" and loss.group > 32 else "warp"
+    return RULE.finding(
+        case.place(node),
+        f"after line {case.line(node)} only the first thread of each {whole} holds the reduced value, but line "
+        f"{case.line(loss.store.node)} lets every thread use its own: thread {loss.thread} has {loss.have} of {loss.group} partial results",
+        kernels=(case.kernel,),
+        fixes=broadcast(case, loss),
+    )
+
+
+def _steps(source: Source, context: Context) -> Iterator[Finding]:
+    """Look for steps that take another value than the running total, or leave threads out."""
+    found: dict[tuple[str, int], Finding] = {}
+    odd = tuple(_suspected(source, context))
+    for case in cases(source, context):
+        loops = tuple(halving_loops(case.flow.program))
+        for halving in loops:
+            for part, value in _exchanges(halving):
+                key = (halving.function.name, case.line(part.node))
+                found.setdefault(key, _wrong_exchange(case, halving, part, value))
+        for finding in _unused(case) if loops else ():
+            found[case.kernel, -1] = finding
+        threads = case.walk.threads
+        some = [one for one in losses_of(case) if one.kind == "some" and reduces(case, one)]
+        if some and not odd and not found and threads & (threads - 1) == 0:
+            found[case.kernel, 0] = _lost(case, some[-1])  # else RED004 explains it
+    yield from with_result(found.values(), context) if found else odd
+
+
+def _suspected(source: Source, context: Context) -> Iterator[Finding]:
+    """Name the odd step of a program whose results are wrong."""
+    wrong = wrong_results(context)
+    if wrong and not any(item.code in FORMS for item in wrong):
+        for unit in source.cuda:
+            for one in suspects(flow(unit).program):
+                place, seen = unit.place(one.node), wrong[:2]
+                yield RULE.finding(place, one.text, confidence="likely", evidence=seen)
+
+
+def _names(expr: Expr) -> set[str]:
+    return {part.id for part in walk(expr) if isinstance(part, Name)}
+
+
+def _exchanges(halving: Halving) -> Iterator[tuple[Assign, Name]]:
+    """Yield `t += __shfl_down_sync(mask, v, o)` in loops that never change `v`."""
+    for part in walk(halving.loop.body):
+        call = shuffled(part.value) if isinstance(part, Assign) else None
+        if not isinstance(part, Assign) or not isinstance(part.target, Name) or call is None:
+            continue
+        value, name = exchanged_value(call), part.target.id
+        by = call.args[-1] if call.base is not None or len(call.args) < 4 else call.args[2]
+        folds = part.op in {"+=", "*=", "|="} or (part.op == "=" and name in _names(part.value))
+        if isinstance(value, Name) and value.id != name and halving.counter in _names(by) and folds:
+            if value.id not in assigned_in(halving.loop):
+                yield part, value
+
+
+def _wrong_exchange(case: Case, halving: Halving, part: Assign, value: Name) -> Finding:
+    target = part.target.id if isinstance(part.target, Name) else ""
+    return RULE.finding(
+        case.place(part.node),
+        f"`{target}` takes in `{value.id}` of five other lanes, but `{value.id}` itself is not updated in the loop: lane 0 ends with "
+        "the values of lanes 16, 8, 4, 2 and 1, that is 5 of 32, and its own is lost",
+        fixes=_exchange_fixes(case, halving, target, value),
+        kernels=(case.kernel,),
+    )
+
+
+def _exchange_fixes(case: Case, halving: Halving, target: str, value: Name) -> tuple[Fix, ...]:
+    edits: list[Edit | None] = [case.unit.edit(value.node.start_byte, value.node.end_byte, target)]
+    for part in walk(halving.function.body):
+        if isinstance(part, Declare) and part.name == target and isinstance(part.init, Number):
+            node = part.init.node
+            edits.append(case.unit.edit(node.start_byte, node.end_byte, value.id))
+    return fix("exchange the running total, and start it with the thread's own value", edits)
+
+
+def _unused(case: Case) -> Iterator[Finding]:
+    """Report sums that nothing ever reads, in kernels that reduce."""
+    parts = list(walk(case.walk.kernel.body))
+    sums = [p for p in parts if isinstance(p, Assign) and isinstance(p.target, Name)]
+    for start in (p for p in parts if isinstance(p, Declare)):
+        own = [p for p in sums if isinstance(p.target, Name) and p.target.id == start.name]
+        targets = {id(p.target) for p in own}
+        read = any(
+            isinstance(p, Name) and p.id == start.name and id(p) not in targets for p in parts
+        )
+        plain = not (start.shared or start.dims or start.reference or start.pointer)
+        if plain and not read and any(p.op == "+=" for p in own):
+            yield RULE.finding(
+                case.place(own[-1].node),
+                f"`{start.name}` is summed up here and never read: what the threads have computed goes nowhere",
+                kernels=(case.kernel,),
+            )
+
+
+def _lost(case: Case, loss: Loss) -> Finding:
+    """Return the finding about parts that don't arrive, where the step isn't plain."""
+    store = loss.store.node
+    trees = [h.loop.node for h in halving_loops(case.flow.program)]
+    before = [n for n in trees if n.start_byte < store.start_byte]
+    node = loss.exchange_call or max(before, key=lambda n: n.start_byte, default=store)
+    if loss.exchange is not None and loss.exchange_call is None:
+        node = next(enclosing_loops(loss.exchange), loss.exchange)
+    missing = ", ".join(str(t) for t in loss.missing)
+    more = ", ..." if loss.group - loss.have > len(loss.missing) else ""
+    return RULE.finding(
+        case.place(node),
+        f"what line {case.line(store)} stores holds the partial results of {loss.have} of {loss.group} threads: those of "
+        f"threads {missing}{more} never reach it",
+        kernels=(case.kernel,),
+    )
+
+
+_BAD = hosted("""
+__global__ void sums(const float* x, float* y) {
+    float v = x[threadIdx.x];
+    float t = 0.0f;
+    for (int o = 16; o > 0; o >>= 1) t += __shfl_down_sync(0xffffffff, v, o);
+    if (threadIdx.x == 0) y[0] = t;
+}
+auto y = torch::empty({1}, x.options());
+sums<<<1, 32>>>($x, $y);
+""")
+_WARPS = hosted("""
+__global__ void row_sum(const float* x, float* y, int cols) {
+    float v = 0.0f;
+    for (int c = threadIdx.x; c < cols; c += blockDim.x) v += x[blockIdx.x * cols + c];
+    for (int o = 16; o > 0; o >>= 1) v += __shfl_down_sync(0xffffffff, v, o);
+    if (threadIdx.x == 0) y[blockIdx.x] = v;
+}
+auto y = torch::empty({x.size(0)}, x.options());
+row_sum<<<x.size(0), 256>>>($x, $y, x.size(1));
+""")
+_SCALE = hosted("""
+__global__ void scale(const float* x, float* y, int cols) {
+    float v = 0.0f;
+    for (int c = threadIdx.x; c < cols; c += 32) v += x[blockIdx.x * cols + c];
+    for (int o = 16; o > 0; o >>= 1) v += __shfl_down_sync(0xffffffff, v, o);
+    for (int c = threadIdx.x; c < cols; c += 32)
+        y[blockIdx.x * cols + c] = x[blockIdx.x * cols + c] / v;
+}
+scale<<<x.size(0), 32>>>($x, $y, x.size(1));
+""")
+RULE = Rule(
+    code="RED002",
+    name="partial-results-lost",
+    summary="A reduction loses partial results on the way: a step takes something else than the running total, warps are never joined, "
+    "or only one thread holds the total that all go on to use.",
+    why="Each step of a reduction must pass on what the steps before have collected: a loop that shuffles the original value collects one value a "
+    "step, log2(32) = 5 in all. Shuffles reach no further than the 32 lanes of a warp: one value a warp has to go through shared memory (or an "
+    "atomic), past a barrier, and be summed again. `__shfl_down_sync` leaves the total in one lane: whoever needs it gets it through a shared "
+    "variable, with `__shfl_sync(mask, v, 0)`, or by `__shfl_xor_sync`, which leaves it in every lane.",
+    bad=(_BAD, _WARPS, _SCALE),
+    good=(
+        _BAD.replace(
+            "0.0f;\n    for (int o = 16; o > 0; o >>= 1) t += __shfl_down_sync(0xffffffff, v",
+            "v;\n    for (int o = 16; o > 0; o >>= 1) t += __shfl_down_sync(0xffffffff, t",
+        ),
+        _WARPS.replace(
+            "threadIdx.x == 0) y[blockIdx.x] = v",
+            "threadIdx.x % 32 == 0) atomicAdd(y + blockIdx.x, v)",
+        ),
+        _SCALE.replace(" __shfl_down_sync", " __shfl_xor_sync"),
+    ),
+    detects=("text", "evidence"),
+    languages=("cuda",),
+    guards="A loop that starts at a quarter, ends early, or assigns where a sum should grow is only reported when the results are wrong. Scans shuffle "
+    "upwards on purpose, and in prefix sums every thread rightly has another part; rows of a single warp, one atomic a warp, cub and cooperative "
+    "groups are followed. Block sizes that are no power of two are RED004.",
+    fix="Exchanges the accumulator, started with the thread's own value, or crosswise; adds the step through shared memory, or hands the total to the block.",
+    check=check,
+    explained_by=("SYN001",),
+)
