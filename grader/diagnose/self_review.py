@@ -29,7 +29,7 @@ TOPICS = (
     _topic("overflow", r"overflow|32-bit|int(?:64|32)_?t?\b.*index", "IDX001"),
     _topic("race", r"\brac(?:e|es|y)\b|barrier|synchroni[sz]|deadlock", "SYN"),
     _topic("reduction", r"\breduc(?:e|es|ed|ing|tion\w*)\b|partial (?:sum|result)", "RED", "SYN001", "SYN002", "SYN004"),
-    _topic("moving data", r"\b(?:to|on) (?:the )?cpu\b|\.cpu\(|\bcop(?:y|ies|ied)\b|\bclone", "EXT005", "PRF010", "PRF011", "API001", "MEM003"),
+    _topic("moving data", r"\b(?:to|on) (?:the )?cpu\b|\.cpu\(|\bcop(?:y|ies|ied)\b|\bclone", "EXT005", "API001", "PRF011", "API001", "MEM003"),
     _topic("layout", r"contiguous|strided? (?:input|tensor)|row-major", "MEM004", "PRF011"),
     _topic("shared memory", r"shared[ _](?:mem\w*|data|array|alloc\w*)", "MEM002", "IDX006", "BLD009", "BLD010", "SYN001", "SYN002"),
     _topic("what the grid covers", r"\b(?:grid|blocks?|launch)\b.{0,80}\b(?:map|cover|all elements)", "IDX004", "IDX005", "IDX008", "MEM001", "MEM011"),
