@@ -48,6 +48,7 @@ HOLES["DIM"] = lambda site: [k for k in "0123" if k != site.text("d")]
 HOLES["AXIS"] = lambda site: [n for n in _whole(site) if n in {"dim", "axis"}]
 HOLES["LAUNCHED"] = lambda site: _unused(site, _launched(site))
 HOLES["NUMBER"] = lambda site: list(numbers(site))
+HOLES["LENGTH"] = lambda site: [f"{t}.size({d})" for t in [*site.scope.tensors][:1] for d in "01"]
 HOLES["TENSOR"] = lambda site: [n for n in site.scope.tensors if n not in site.scope.read]
 
 
