@@ -22,7 +22,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -120,19 +120,24 @@ def found(folder: Path, problems: Path, only: str) -> Iterator[Answer]:
 def graded_by_us(answers: list[Answer], options: argparse.Namespace) -> list[Mapping[str, Any]]:
     """Return the grader's row of each answer."""
     with tempfile.TemporaryDirectory(prefix="charged-") as name:
+        Path(name).chmod(0o755)
         samples = Path(name, "samples")
-        samples.mkdir()
-        names = [
-            f"level_{answer.level}_problem_{answer.number}_sample_{i}_kernel"
-            for i, answer in enumerate(answers)
-        ]
-        for answer, sample in zip(answers, names, strict=True):
-            shutil.copyfile(answer.path, samples / f"{sample}.py")
+        names = copied(answers, samples)
         words = ["--device", options.device, "--no-repair", "--tasks", str(options.problems)]
         words += ["--jobs", options.jobs, *(["--cache", options.cache] if options.cache else [])]
         words += ["--no-timing"] if options.no_timing else []
         rows = grade(samples, Path(name, "out"), *words).rows
     return [_row_of(rows, sample) for sample in names]
+
+
+def copied(answers: Iterable[Answer], samples: Path) -> list[str]:
+    """Copy answers into a new folder, under names that tell their problems; return the names."""
+    samples.mkdir()
+    names = []
+    for number, answer in enumerate(answers):
+        names.append(f"level_{answer.level}_problem_{answer.number}_sample_{number}_kernel")
+        shutil.copyfile(answer.path, samples / f"{names[-1]}.py")
+    return names
 
 
 def _row_of(rows: Mapping[str, Mapping[str, Any]], sample: str) -> Mapping[str, Any]:

@@ -1,18 +1,25 @@
 """What exact arithmetic says of right and of wrong programs.
 
-    python benchmarks/exact.py [--only right,corpus,attacks] [--most N] [FOLDER ...]
+    python benchmarks/exact.py [--only right,corpus,triton,references,attacks] [--most N] [--jobs N] [--seconds S] [--write FILE] [FOLDER ...]
 
-Judges labelled programs, and answers to KernelBench in FOLDERS (`--tasks` has its problems), on `sim` with `--exact`.
-Prints a line for each, then how many of each verdict were shown equal. A program counts as wrong where its verdict is
-`incorrect`: 0 of them may be shown equal, but for those that are wrong by rounding alone.
+Judges labelled programs (CUDA: corpus, Triton: triton), the reference-fixed kernels of the built-in tasks, and answers
+to KernelBench in FOLDERS (`--tasks` has its problems), on `sim` with `--exact`. Prints a line for each, then how many of
+each verdict were shown equal, and what exact arithmetic costs beside the runs. A program counts as wrong where its verdict
+is `incorrect`: 0 of them may be shown equal, but for those that are wrong by rounding alone.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import random
+import statistics
 import sys
+import time
 from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -21,28 +28,69 @@ import rule_use
 
 from grader import pipeline
 from grader.config import Options
+from grader.pipeline.context import GradingContext
 from grader.pipeline.review import assess
+from grader.records import Sample
+from grader.repair.plain_triton import triton_code
+from grader.repair.reference import reference_code
 from grader.store import Store
+from grader.tasks import builtin_tasks
 
 
-def judged(program: rule_use.Program) -> tuple[str, str]:
+@dataclass(frozen=True)
+class Row:
+    """A program's verdict, and what exact arithmetic says of it."""
+
+    name: str
+    status: str
+    said: str
+    extent: str
+    exact: float
+    run: float
+
+    def __str__(self) -> str:
+        took = f"{self.exact:.1f} s beside {self.run:.1f} s"
+        return f"{self.name} {self.status} {self.said} {self.extent} {took}"
+
+
+def judged(grading: GradingContext, program: rule_use.Program) -> Row:
     """Return the verdict of a program, and what exact arithmetic says."""
-    options = Options(
-        device="sim",
-        exact=True,
-        repair=False,
-        task=program.task,
-        tasks=program.tasks,
-        policy=program.policy,
-    )
-    grading = pipeline.open_context(options, Store(), rule_use.SEED)
-    evaluation = assess(grading, program.sample).evaluation
+    changed = {"task": program.task, "tasks": program.tasks, "policy": program.policy}
+    own = replace(grading, options=grading.options.model_copy(update=changed))
+    evaluation = assess(own, program.sample).evaluation
     exact, seconds = evaluation.exact, evaluation.seconds
     said = exact.algebraic if exact else "not asked"
-    extent = f"{exact.unequal}/{exact.elements} {exact.reason[:120]}" if exact else ""
-    took = f"{seconds.get('exact', 0):.1f} s beside {seconds.get('run', 0):.1f} s"
-    print(program.name, evaluation.verdict.status, said, extent, took, flush=True)
-    return evaluation.verdict.status, said
+    extent = f"{exact.unequal}/{exact.elements} {exact.reason[:160]}" if exact else ""
+    spent = seconds.get("exact", 0.0), seconds.get("run", 0.0)
+    return Row(program.name, evaluation.verdict.status, said, extent, *spent)
+
+
+def chosen(
+    groups: Sequence[str], folders: Sequence[Path], tasks: Path | None
+) -> Iterator[rule_use.Program]:
+    """Yield the programs of some groups and folders."""
+    yield from rule_use.programs([one for one in groups if one in rule_use.GROUPS], folders, tasks)
+    yield from _triton() if "triton" in groups else ()
+    yield from _references() if "references" in groups else ()
+
+
+def _triton() -> Iterator[rule_use.Program]:
+    from tests.corpus import corpus
+
+    labelled = (kind("triton") for kind in (corpus.originals, corpus.variants, corpus.mutants))
+    for one in (one for some in labelled for one in some):
+        yield _program(f"triton/{one.name}", one.code, one.task)
+
+
+def _references() -> Iterator[rule_use.Program]:
+    for name, task in builtin_tasks().items():
+        for form, code in (("cuda", reference_code(task, "plain")), ("triton", triton_code(task))):
+            if code is not None:
+                yield _program(f"references/{name}-{form}", code, name)
+
+
+def _program(name: str, code: str, task: str) -> rule_use.Program:
+    return rule_use.Program(name, Sample(id=name, origin=name, format="python", text=code), task)
 
 
 def main() -> None:
@@ -52,16 +100,42 @@ def main() -> None:
     parser.add_argument("--only", default="")
     parser.add_argument("--tasks", type=Path)
     parser.add_argument("--most", type=int, default=1000)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=36000, help="begin no other after these")
+    parser.add_argument("--write", type=Path)
     asked = parser.parse_args()
-    groups = [group for group in asked.only.split(",") if group]
-    chosen = rule_use.programs(groups, asked.folders, asked.tasks)
-    random.Random(0).shuffle(chosen)
+    programs = list(chosen(asked.only.split(","), asked.folders, asked.tasks))
+    random.Random(0).shuffle(programs)
+    options = Options(device="sim", exact=True, repair=False)
+    grading = pipeline.open_context(options, Store(), rule_use.SEED)
+    end = time.monotonic() + asked.seconds
+
+    def one_row(program: rule_use.Program) -> Row | None:
+        row = judged(grading, program) if time.monotonic() < end else None
+        if row:
+            print(row, flush=True)
+        return row
+
+    with ThreadPoolExecutor(asked.jobs) as pool:
+        rows = [row for row in pool.map(one_row, programs[: asked.most]) if row]
+    report(rows)
+    if asked.write:
+        asked.write.write_text(json.dumps([asdict(row) for row in rows], indent=1), "utf-8")
+
+
+def report(rows: Sequence[Row]) -> None:
+    """Print how many of each verdict were shown equal, by language, and what that costs."""
     found: dict[str, Counter[str]] = defaultdict(Counter)
-    for program in chosen[: asked.most]:
-        status, said = judged(program)
-        found[status][said] += 1
+    for row in rows:
+        found[f"{row.name.split('/')[0]} {row.status}"][row.said] += 1
     for status, counts in sorted(found.items()):
         print(status, dict(counts))
+    cost = [row.exact / row.run for row in rows if row.exact and row.run]
+    if cost:
+        print(f"exact beside run: median {statistics.median(cost):.2f}, most {max(cost):.1f}")
+    print(
+        "wrong and equal:", [r.name for r in rows if (r.status, r.said) == ("incorrect", "equal")]
+    )
 
 
 if __name__ == "__main__":

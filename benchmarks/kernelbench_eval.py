@@ -46,6 +46,8 @@ def main() -> int:
     parser.add_argument("--only", default="*", help="glob of file names")
     parser.add_argument("--jobs", default="16")
     parser.add_argument("--most", type=int, default=60)
+    parser.add_argument("--every", type=int, default=1, help="take each so-manieth answer ...")
+    parser.add_argument("--start", type=int, default=0, help="... from this one on")
     parser.add_argument("--device", default="cuda", help="cpu: a trial of this script")
     parser.add_argument("--seconds", type=float, default=180, help="of one process")
     parser.add_argument("--write", type=Path, help="write the verdicts there, as JSON")
@@ -53,8 +55,11 @@ def main() -> int:
     options = parser.parse_args()
     if options.one:
         return one(options.one, options.answers, options.problems, options.device)
-    answers = list(found(options.answers, options.problems, options.only))[: options.most]
+    every, start = options.every, options.start
+    answers = list(found(options.answers, options.problems, options.only))[start::every]
+    answers = answers[: options.most]
     with tempfile.TemporaryDirectory(prefix="beside-kernelbench-") as name:
+        Path(name).chmod(0o755)
         theirs = [timed(lambda: judged(answers, Path(name, "theirs"), options)) for _ in range(2)]
         ours = [timed(lambda: graded(answers, Path(name, "ours"), options)) for _ in range(2)]
     for side, runs in (("KernelBench's method", theirs), ("kernel-grader", ours)):
@@ -92,7 +97,10 @@ def graded(answers: list[Answer], cache: Path, options: argparse.Namespace) -> l
     """Return our verdicts; of an earlier run the builds alone are known."""
     for kept in cache.glob("*-by-content"):
         shutil.rmtree(kept)
-    mine = argparse.Namespace(**vars(options), no_timing=False, cache=str(cache))
+    device = "sim" if options.device == "cpu" else options.device
+    mine = argparse.Namespace(
+        **{**vars(options), "device": device}, no_timing=False, cache=str(cache)
+    )
     return [row["status"] for row in graded_by_us(answers, mine)]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 import time
@@ -26,11 +27,18 @@ class Graded:
     seconds: float
 
 
-def grade(samples: Path, out: Path, *options: str) -> Graded:
-    """Grade all samples into a folder, or go on there; the grader prints to standard error."""
+def grade(samples: Path, out: Path, *options: str, limit: float | None = None) -> Graded:
+    """Grade all samples into a folder, or go on there; the grader prints to standard error.
+
+    After `limit` seconds it is interrupted as by Ctrl-C, and what it has graded by then is returned.
+    """
     words = ["grade.py", str(samples), "--out", str(out), *options]
     begin = time.monotonic()
-    subprocess.run([sys.executable, *words], cwd=ROOT, stdout=sys.stderr, check=False)
+    with subprocess.Popen([sys.executable, *words], cwd=ROOT, stdout=sys.stderr) as grading:
+        try:
+            grading.wait(limit)
+        except subprocess.TimeoutExpired:
+            grading.send_signal(signal.SIGINT)
     seconds = time.monotonic() - begin
     lines = (out / "results.jsonl").read_text("utf-8").splitlines()
     rows = {row["sample"]: row for row in map(json.loads, lines)}

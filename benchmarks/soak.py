@@ -1,13 +1,13 @@
 """A long run's memory, descriptors, processes and files: what one grading of many answers leaves behind.
 
-    python benchmarks/soak.py [--rounds 3] [--each 40] [--jobs 2] [--tasks FOLDER] [--no-repair] [PATH ...]
+    python benchmarks/soak.py [--rounds 3] [--each 40] [--jobs 2] [--seconds N] [--tasks FOLDER] [--no-repair] [PATH ...]
     python benchmarks/soak.py --rounds 3 --each 700 --jobs 16 --tasks KernelBench ANSWERS    # 2,100 gradings
 
 One `grade.py` grades `--each` answers a round, in an empty cache: the labelled kernels and seeded defects of
 tests/corpus, or the answers under the paths. Each round has them with a comment of its own, so that nothing is
 known from the round before. Once a second it looks at the process that leads and at those below it. Prints a line a
 round: the most memory of the leader, of any other of our processes, of all with guests, and the leader's descriptors; then
-what is left when all is over. Exits with 1 where something is left or the leader grew past `LEADER_MB` or a worker past `WORKER_MB`.
+what is left when all is over, or when it was interrupted after `--seconds`. Exits with 1 where something is left or the leader grew past `LEADER_MB` or a worker past `WORKER_MB`.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -33,6 +34,8 @@ from tests.corpus import corpus  # noqa: E402
 
 LEADER_MB, WORKER_MB = 600, 1500
 MARK = "SOAK_OF_A_GRADER"
+INTERRUPTED = 130
+"""The exit status of a grading that was interrupted."""
 
 
 @dataclass(frozen=True)
@@ -171,7 +174,9 @@ def soak(options: argparse.Namespace, room: Path) -> list[Peak]:
     env = {**os.environ, MARK: token, "TMPDIR": str(room / "tmp")}
     with (room / "log").open("wb") as log:
         run = subprocess.Popen(call, env=env, stdout=log, stderr=log)
-        peaks = _watched(run, room / "out" / "results.jsonl", total, options.rounds)
+        peaks = _watched(
+            run, room / "out" / "results.jsonl", total, options.rounds, options.seconds
+        )
     left = marked(token)
     print(
         f"exit {run.returncode}; processes left: {left or 'none'}; temporary files left: {sorted(entries(str(room / 'tmp'))) or 'none'}"
@@ -179,16 +184,24 @@ def soak(options: argparse.Namespace, room: Path) -> list[Peak]:
     graded = (
         _lines(room / "out" / "results.jsonl") if (room / "out" / "results.jsonl").exists() else 0
     )
-    if graded != total or left:
+    cut = run.returncode == INTERRUPTED
+    print(f"{graded} of {total} graded{', cut' if cut else ''}")
+    if (graded != total and not cut) or left:
         print((room / "log").read_text("utf-8", "replace")[-2000:])
         peaks.append(Peak(leader=float("inf")))
     return peaks
 
 
-def _watched(run: subprocess.Popen[bytes], rows: Path, total: int, rounds: int) -> list[Peak]:
+def _watched(
+    run: subprocess.Popen[bytes], rows: Path, total: int, rounds: int, seconds: float
+) -> list[Peak]:
     peaks, begun = [Peak() for _ in range(rounds)], time.monotonic()
     shown = 0
     while run.poll() is None:
+        if time.monotonic() - begun > seconds:
+            run.send_signal(signal.SIGINT)
+            run.wait(60)
+            break
         done = _lines(rows) if rows.exists() else 0
         now = min(rounds - 1, done * rounds // total)
         if now > shown:
@@ -219,6 +232,7 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--each", type=int, default=40)
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="interrupt it then")
     parser.add_argument("--tasks", type=Path)
     parser.add_argument("--no-repair", action="store_true")
     options = parser.parse_args()

@@ -1,11 +1,12 @@
 """One verdict whatever the device: labelled programs graded on the simulator and on a GPU, and where the two differ.
 
-    python benchmarks/two_devices.py [--answers FOLDER --tasks FOLDER] [--jobs N] [--part K/N] [--write FILE]
+    python benchmarks/two_devices.py [--answers FOLDER --tasks FOLDER] [--jobs N] [--part K/N]
+        [--seconds S] [--write FILE]
 
 Grades the labelled set (tests/corpus: originals, seeded defects, right programs that look wrong) and, where a folder is
 given, answers named as KernelBench names them, on `sim` and on `cuda`, without repair and without time. Prints
 each program whose statuses differ with both sentences, and each verdict that its label does not allow. Exits with 1
-where there is either.
+where there is either. After `--seconds` on a device its grading is interrupted, and what both graded is compared.
 """
 
 from __future__ import annotations
@@ -48,12 +49,13 @@ def main() -> int:
     parser.add_argument("--tasks", type=Path)
     parser.add_argument("--jobs", default="0")
     parser.add_argument("--part", default="1/1", help="the Kth of N interleaved parts")
+    parser.add_argument("--seconds", type=float, help="for each device")
     parser.add_argument("--write", type=Path)
     options = parser.parse_args()
     part, parts = (int(one) for one in options.part.split("/"))
     programs = [*labelled(), *right()][part - 1 :: parts]
     rows = {device: graded(programs, options, device) for device in DEVICES}
-    told = [_told(name, rows) for name in sorted(rows["sim"].keys() | rows["cuda"].keys())]
+    told = [_told(name, rows) for name in sorted(rows["sim"].keys() & rows["cuda"].keys())]
     allowed = {program.name: program.allowed for program in programs}
     differ = [one for one in told if one["sim"] != one["cuda"]]
     against = [
@@ -70,7 +72,10 @@ def main() -> int:
     pairs = Counter((one["sim"], one["cuda"]) for one in told)
     for (sim, cuda), count in pairs.most_common():
         print(f"{count:4} {sim} on sim, {cuda} on cuda")
-    print(f"{len(told)} programs, {len(differ)} differ, {len(against)} against their label")
+    left = len(rows["sim"].keys() ^ rows["cuda"].keys())
+    print(
+        f"{len(told)} programs, {len(differ)} differ, {len(against)} against their label, {left} on one device alone"
+    )
     if options.write:
         kept = {"programs": told, "differ": len(differ), "against": against}
         options.write.write_text(json.dumps(kept, indent=1), "utf-8")
@@ -103,7 +108,8 @@ def graded(
     with tempfile.TemporaryDirectory(prefix="two-devices-") as folder:
         records = ((one.name, one.task, block(one.code)) for one in programs)
         samples = write(records, Path(folder, "labelled.jsonl"))
-        rows = dict(grade(samples, Path(folder, "out"), *words).rows)
+        limit = options.seconds
+        rows = dict(grade(samples, Path(folder, "out"), *words, limit=limit).rows)
         if options.answers:
             tasks = ["--tasks", str(options.tasks)] if options.tasks else []
             rows |= grade(options.answers, Path(folder, "answers"), *words, *tasks).rows
@@ -113,7 +119,7 @@ def graded(
 def _told(name: str, rows: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> dict[str, str]:
     said: dict[str, str] = {"name": name}
     for device in DEVICES:
-        row = rows[device].get(name, {"status": "no row", "sentence": ""})
+        row = rows[device][name]
         said[device] = str(row["status"])
         said[f"{device} sentence"] = " ".join(str(row["sentence"]).split())[:300]
     return said

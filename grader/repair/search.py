@@ -39,6 +39,8 @@ class Budget:
     """What is worth saying of the search beside that, in order."""
     searched: set[str] = field(default_factory=set)
     """Keys of the programs that small changes were tried on: another search would find the same."""
+    paid: set[tuple[str, tuple[Fix, ...]]] = field(default_factory=set)
+    """Programs, and what was changed of them together: another step of the search asks for the same for nothing."""
 
     def take(self) -> bool:
         """Use one; False when none is left."""
@@ -46,6 +48,14 @@ class Budget:
             return False
         self.left -= 1
         self.used += 1
+        return True
+
+    def affords(self, program: Program, chosen: Chosen) -> bool:
+        """Whether a program with these changes may be evaluated; uses one where it was not before."""
+        asked = program.submission.key, tuple(fix for _, fix in chosen)
+        if asked not in self.paid and not self.take():
+            return False
+        self.paid.add(asked)
         return True
 
 
@@ -92,9 +102,10 @@ def _generalised(
         return program
     guesses = guess(program, screen, GENERAL)
     for fix in guesses.fixes[:GUESSED] if guesses.right else ():
-        if not budget.take():
+        chosen = ((_cause(program), fix),)
+        if not budget.affords(program, chosen):
             break
-        tried = try_fixes(program, ((_cause(program), fix),), examiner)
+        tried = try_fixes(program, chosen, examiner)
         if tried is not None and tried.status == "correct" and tried.evaluation.verdict.general:
             return tried
     return program
@@ -129,11 +140,11 @@ def _guessed(
     budget.said.append(guesses.said)
     best: Program | None = None
     for fix in guesses.fixes[:GUESSED]:
-        if (
-            not budget.take() and not guesses.decides
-        ):  # what held in the screening is always evaluated
+        chosen = ((_cause(program), fix),)
+        # what held in the screening is always evaluated
+        if not budget.affords(program, chosen) and not guesses.decides:
             break
-        tried = try_fixes(program, ((_cause(program), fix),), examiner)
+        tried = try_fixes(program, chosen, examiner)
         if tried is not None and tried.rank > (best or program).rank:
             best = tried
         if tried is not None and tried.status == "correct":
@@ -173,7 +184,7 @@ def _improve(program: Program, examiner: Examiner, budget: Budget) -> Program | 
     for number, chosen in enumerate(_candidates(program)):
         if number and len(chosen) > 1 and best is not None:
             break
-        if not budget.take():
+        if not budget.affords(program, chosen):
             break
         tried = try_fixes(program, chosen, examiner)
         if tried is None:
@@ -191,7 +202,8 @@ def _behind(program: Program, examiner: Examiner, budget: Budget) -> Program | N
     A cause that a run proved may stand before another: a loop that ends too early, before reads without a guard.
     """
     for chosen in _candidates(program):
-        if len(chosen) > 1 or chosen[0][0].confidence != "proven" or not budget.take():
+        alone = len(chosen) == 1 and chosen[0][0].confidence == "proven"
+        if not alone or not budget.affords(program, chosen):
             continue
         tried = try_fixes(program, chosen, examiner)
         if tried is None or not _exposed(program, tried):
@@ -212,9 +224,10 @@ def _exposed(before: Program, after: Program) -> set[str]:
 def _aside(program: Program, examiner: Examiner, budget: Budget) -> Program | None:
     """Return the program after all that its errors ask for, where that makes it no worse: small changes may do the rest."""
     chosen = next(_candidates(program), ())
-    if not all(finding.severity == "error" for finding, _ in chosen) or not budget.take():
+    errors = all(finding.severity == "error" for finding, _ in chosen)
+    if not chosen or not errors or not budget.affords(program, chosen):
         return None
-    tried = try_fixes(program, chosen, examiner) if chosen else None
+    tried = try_fixes(program, chosen, examiner)
     return tried if tried is not None and tried.rank[:2] >= program.rank[:2] else None
 
 

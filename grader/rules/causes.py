@@ -1,7 +1,5 @@
 """What a run's observation means, in a sentence for people; its threads, bytes and counts stay with the evidence."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from grader.records import Evidence, MemoryAccess, MemoryUse, Race

@@ -1,7 +1,5 @@
 """Ends a rule that a hostile text keeps busy: a limit of CPU time for a block of Python."""
 
-from __future__ import annotations
-
 import ctypes
 import threading
 import time

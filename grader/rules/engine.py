@@ -1,7 +1,5 @@
 """Runs the rules over a submission's text (`detect`), and makes one finding of one defect (`settle`)."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A rule's examples, as whole submissions: what the rule tests and the pages read."""
 
-from __future__ import annotations
-
 import re
 
 from grader.records import Context

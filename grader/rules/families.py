@@ -1,7 +1,5 @@
 """The families of rules: one table of what holds for all rules of a folder."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Kernels that nothing launches: what they would do wrong is beside the point."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from grader.records import Finding

@@ -1,7 +1,5 @@
 """What is known in the examples of the rules on gradients: runs that asked for gradients, and what was wrong in them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from grader.records import (

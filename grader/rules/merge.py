@@ -1,7 +1,5 @@
 """One defect, one finding: findings with the same cause become one, with the others beside it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 
 from grader.records import Evidence, Finding

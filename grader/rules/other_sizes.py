@@ -1,7 +1,5 @@
 """What shows at other sizes than the task's only is a remark: the submission does what was asked."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 from grader.records import Context, Finding

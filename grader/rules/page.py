@@ -1,7 +1,5 @@
 """A rule's page, made from the fields of its file; `python -m grader.rules.page docs/rules`."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterable, Mapping
 from itertools import groupby

@@ -1,7 +1,5 @@
 """What a build or a run shows where a finding is right: each rule says it, and its page shows it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from grader.records import Prediction

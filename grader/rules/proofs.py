@@ -1,7 +1,5 @@
 """Joins what rules find in a text with what runs showed of the same kernels."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 
 from grader.records import Evidence, Finding

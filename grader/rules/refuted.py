@@ -1,7 +1,5 @@
 """A finding never contradicts what was seen: what builds and runs say of what it predicts."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass

@@ -1,20 +1,15 @@
 """Every rule there is: those of this package, and those of installed plug-ins."""
 
-from __future__ import annotations
-
 import importlib
 import logging
 import pkgutil
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.metadata import entry_points
 from types import MappingProxyType, ModuleType
-from typing import TYPE_CHECKING
 
 import grader.rules
 from grader.rules.rule import Rule
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 GROUP = "kernel_grader.rules"
 logger = logging.getLogger(__name__)

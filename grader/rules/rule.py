@@ -1,7 +1,5 @@
 """What a rule is: one kind of defect with its explanation, detection, examples and fix."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Literal
@@ -41,7 +39,7 @@ Examples = str | Example | tuple[str | Example, ...]
 Check = Callable[["Source", Context], Iterable[Finding]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Rule:
     """One kind of defect; the pages under docs/rules/ are made from these fields."""
 
@@ -49,7 +47,7 @@ class Rule:
     """Three letters of the family and a number, e.g. `SYN001`."""
     name: str
     """In kebab case: `shared-read-before-any-write`."""
-    severity: Severity
+    severity: Severity = "error"
     """The usual one; a finding may carry another."""
     summary: str
     """One sentence: what is wrong and what it does."""
@@ -59,11 +57,11 @@ class Rule:
     """Examples in which the rule fires."""
     good: Examples
     """Examples in which it does not; the honest look-alikes belong here."""
-    detects: tuple[Detector, ...]
+    detects: tuple[Detector, ...] = ("text",)
     """From what it is found: the text, the build's evidence, the evidence of runs."""
     guards: str
     """What it deliberately does not report, and why."""
-    fix: str
+    fix: str = ""
     """What its fixes do; empty where it only explains."""
     check: Check
     predicts: Prediction | None = None

@@ -5,13 +5,20 @@ from __future__ import annotations
 import pytest
 
 from grader.records import Context, Evidence, Finding
-from grader.repair.fixes.triton import masks, stores
+from grader.repair.fixes.triton import grids, launches, masks, own_tensors, shapes, stores
 from grader.source import parse
 from grader.source.edits import apply
 from tests.corpus import corpus
 
 SEEDED = {one.name: one for one in corpus.mutants("triton")}
-MAKERS = {"MEM011": masks.FIX, "SYN006": stores.FIX}
+MAKERS = {
+    "MEM011": masks.FIX,
+    "SYN006": stores.FIX,
+    "IDX013": grids.FIX,
+    "MEM008": launches.FIX,
+    "MEM010": own_tensors.FIX,
+    "BLD021": shapes.FIX,
+}
 
 
 @pytest.mark.parametrize(
@@ -20,14 +27,26 @@ MAKERS = {"MEM011": masks.FIX, "SYN006": stores.FIX}
         ("relu_flat--no-store-mask", "MEM011", "tl.store(out_ptr + offsets, y, mask=mask)"),
         ("matrix_scalar_2d--half-mask", "MEM011", "(rows[:, None] < M) & (cols[None, :] < N)"),
         ("matmul_block_pointers--no-boundary-check", "MEM011", "boundary_check=(0, 1))"),
+        ("matmul_grouped--half-mask", "MEM011", "(offs_cm[:, None] < M)"),
+        ("matrix_scalar_2d--one-axis-grid", "IDX013", "M, BLOCK_M), triton.cdiv(N, BLOCK_N))"),
+        ("matmul_batched_3d_grid--one-axis-grid", "IDX013", "triton.cdiv(N, 32), batch)"),
+        ("relu_flat--drop-launch", "MEM008", "activation_kernel[grid](x, out, n_elements, "),
+        (
+            "batch_norm_two_kernels--drop-launch",
+            "MEM008",
+            "](x, mean, rstd, N, C, H * W, self.bn.eps, ",
+        ),
+        ("l2_norm_rows--write-input", "MEM010", "own = torch.empty_like("),
+        ("matrix_scalar_2d--shape-mismatch", "BLD021", "(rows[:, None] < M) & (cols[None, :] < N)"),
         ("cosine_rows--missing-atomic", "SYN006", "tl.atomic_add(out_ptr, loss / B)"),
     ],
 )
 def test_a_proposed_fix_undoes_the_defect(name: str, rule: str, undone: str) -> None:
     seeded = SEEDED[name]
     source = parse(seeded.code)
-    shown = Evidence(kind="mismatch", code="constant-factor", text="")
+    codes = {"BLD021": "incompatible-shapes"}
     places = [source.line_place(line) for line in sorted(seeded.lines)]
+    code = codes.get(rule, "constant-factor")
     found = [
         Finding(
             rule=rule,
@@ -36,7 +55,7 @@ def test_a_proposed_fix_undoes_the_defect(name: str, rule: str, undone: str) -> 
             confidence="proven",
             message="m",
             place=p,
-            evidence=(shown,),
+            evidence=(Evidence(kind="mismatch", code=code, text="", place=p),),
         )
         for p in places
     ]

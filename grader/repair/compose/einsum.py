@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any
 
-from grader.repair.compose.graph import Graph, Node, Ref, UncoveredError
-from grader.repair.compose.lowered import Lowered, shape_of
+from grader.repair.compose.graph import Node, UncoveredError
+from grader.repair.compose.lowered import Lowered, Value
 
 MOST = 6
 """Dims that an elementwise kernel takes."""
@@ -18,121 +17,96 @@ MOST = 6
 class Term:
     """A tensor with a letter for each of its dims."""
 
-    value: Any
+    value: Value
     letters: str
-    shape: tuple[int, ...]
+
+    @property
+    def sizes(self) -> dict[str, tuple[Value, int]]:
+        """Where the size of each letter can be read."""
+        return {letter: (self.value, k) for k, letter in enumerate(self.letters)}
+
+    def summed(self, needed: set[str]) -> Term:
+        """Sum over the letters that nobody needs."""
+        gone = [k for k, letter in enumerate(self.letters) if letter not in needed]
+        left = "".join(letter for letter in self.letters if letter in needed)
+        return Term(self.value.over("sum", gone), left) if gone else self
+
+    def ordered(self, letters: str) -> Term:
+        """Bring the dims into the order of these letters."""
+        if letters == self.letters:
+            return self
+        return Term(self.value.permuted([self.letters.index(one) for one in letters]), letters)
+
+    def grouped(self, groups: Sequence[str]) -> Value:
+        """Bring it into three dims, one for each group of letters."""
+        value = self.ordered("".join(groups)).value
+        at = len(self.letters)
+        for group in reversed(groups):
+            at -= len(group)
+            end = at + len(group)
+            if not group:
+                value = value.widened(at)
+            elif len(group) > 1:
+                shape = (*value.shape[:at], prod(value.shape[at:end]), *value.shape[end:])
+                value = value.to.add("flatten", value, at, end - 1, shape=shape)
+        return value
 
 
-def einsum(node: Node, graph: Graph, to: Lowered) -> None:
+def einsum(node: Node, to: Lowered) -> Value:
     """Write out `torch.einsum`: sums over single operands first, then pairs from the left."""
+    terms, out = _read(node, to)
+    sizes = {letter: place for term in terms for letter, place in term.sizes.items()}
+    while len(terms) > 1:
+        a, b, *rest = terms
+        needed = set(out).union(*(term.letters for term in rest))
+        terms = [_product(a, b, needed, sizes), *rest]
+    last = terms[0].summed(set(out))
+    return last.ordered(out).value if last.letters != out else last.value.op("contiguous")
+
+
+def _read(node: Node, to: Lowered) -> tuple[list[Term], str]:
+    """Return the terms of a notation, and the letters of its result."""
     words = str(node.args[0]).replace(" ", "")
     given = node.args[1] if isinstance(node.args[1], list | tuple) else node.args[1:]
     left, arrow, out = words.partition("->")
     parts = left.split(",")
-    if (
-        not arrow
-        or "." in words
-        or len(parts) != len(given)
-        or any(len(set(p)) < len(p) for p in parts)
-    ):
+    values = [value for one in given if isinstance(value := to.value(one), Value)]
+    terms = [Term(value, part) for value, part in zip(values, parts, strict=False)]
+    fits = len(parts) == len(values) and all(len(t.letters) == len(t.value.shape) for t in terms)
+    if not arrow or "." in words or not fits or any(len(set(p)) < len(p) for p in parts):
         raise UncoveredError(f"einsum {words[:40]}")
-    terms = [Term(v, p, shape_of(graph, to, v)) for v, p in zip(given, parts, strict=True)]
-    if any(len(term.letters) != len(term.shape) for term in terms):
-        raise UncoveredError(f"einsum {words[:40]}")
-    pairs = _Pairs(to, {a: (t.value, k) for t in terms for k, a in enumerate(t.letters)})
-    while len(terms) > 1:
-        a, b, *rest = terms
-        needed = set(out).union(*(term.letters for term in rest))
-        terms = [pairs.product(a, b, needed), *rest]
-    last = pairs.summed(terms[0], set(out))
-    order = [last.letters.index(letter) for letter in out]
-    moved = ("permute", last.value, order) if order != sorted(order) else ("contiguous", last.value)
-    to.last(*moved, node=node)
+    return terms, out
 
 
-@dataclass(frozen=True)
-class _Pairs:
-    """Products of two terms, and where each letter's size can be read."""
+def _product(a: Term, b: Term, needed: set[str], sizes: dict[str, tuple[Value, int]]) -> Term:
+    """Multiply two terms and sum over what nothing else needs."""
+    a = a.summed(needed | set(b.letters))
+    b = b.summed(needed | set(a.letters))
+    shared = [letter for letter in a.letters if letter in b.letters]
+    batch = "".join(letter for letter in shared if letter in needed)
+    over = "".join(letter for letter in shared if letter not in needed)
+    rows = "".join(letter for letter in a.letters if letter not in b.letters)
+    columns = "".join(letter for letter in b.letters if letter not in a.letters)
+    letters = batch + rows + columns
+    if not over:
+        return Term(_elementwise(a, b, (batch, rows, columns)), letters)
+    first, second = a.grouped((batch, rows, over)), b.grouped((batch, over, columns))
+    made = a.value.to.add("matmul", first, second, shape=(*first.shape[:2], second.shape[2]))
+    known = dict(zip(b.letters, b.value.shape, strict=True)) | dict(zip(a.letters, a.value.shape, strict=True))  # fmt: skip
+    whole = tuple(known[letter] for letter in letters)
+    if whole != made.shape:
+        told = [value.size(dim) for value, dim in (sizes[letter] for letter in letters)]
+        made = made.to.add("reshape", made, told, shape=whole)
+    return Term(made, letters)
 
-    to: Lowered
-    sizes: dict[str, tuple[Any, int]]
 
-    def product(self, a: Term, b: Term, needed: set[str]) -> Term:
-        """Multiply two terms and sum over what nothing else needs."""
-        a = self.summed(a, needed | set(b.letters))
-        b = self.summed(b, needed | set(a.letters))
-        shared = [letter for letter in a.letters if letter in b.letters]
-        batch = "".join(letter for letter in shared if letter in needed)
-        over = "".join(letter for letter in shared if letter not in needed)
-        rows = "".join(letter for letter in a.letters if letter not in b.letters)
-        columns = "".join(letter for letter in b.letters if letter not in a.letters)
-        if not over:
-            return self._elementwise(a, b, (batch, rows, columns))
-        first = self._grouped(a, (batch, rows, over))
-        second = self._grouped(b, (batch, over, columns))
-        shape = (*first.shape[:2], second.shape[2])
-        made = self.to.add("matmul", first.value, second.value, shape=shape)
-        letters = batch + rows + columns
-        whole = self._shape(a, b, letters)
-        if whole != shape:
-            made = self.to.add("reshape", made, [self._size(x) for x in letters], shape=whole)
-        return Term(made, letters, whole)
-
-    def summed(self, term: Term, needed: set[str]) -> Term:
-        """Sum over the letters that nobody needs."""
-        dims = [k for k, letter in enumerate(term.letters) if letter not in needed]
-        if not dims:
-            return term
-        kept = [k for k in range(len(term.letters)) if k not in dims]
-        shape = tuple(term.shape[k] for k in kept)
-        value = self.to.add("sum", term.value, dims, False, shape=shape)
-        return Term(value, "".join(term.letters[k] for k in kept), shape)
-
-    def _elementwise(self, a: Term, b: Term, groups: tuple[str, str, str]) -> Term:
-        batch, rows, columns = groups
-        letters = batch + rows + columns
-        if len(letters) > MOST:
-            raise UncoveredError(f"an einsum with {len(letters)} letters in a product")
-        first, second = self._ordered(a, batch + rows), self._ordered(b, batch + columns)
-        for _ in columns:
-            first = self._widened(first, len(first.shape))
-        for _ in rows:
-            second = self._widened(second, len(batch))
-        shape = self._shape(a, b, letters)
-        return Term(self.to.add("mul", first.value, second.value, shape=shape), letters, shape)
-
-    def _ordered(self, term: Term, letters: str) -> Term:
-        if letters == term.letters:
-            return term
-        order = [term.letters.index(letter) for letter in letters]
-        shape = tuple(term.shape[k] for k in order)
-        return Term(self.to.add("permute", term.value, order, shape=shape), letters, shape)
-
-    def _widened(self, term: Term, at: int) -> Term:
-        shape = (*term.shape[:at], 1, *term.shape[at:])
-        return Term(self.to.add("unsqueeze", term.value, at, shape=shape), term.letters, shape)
-
-    def _grouped(self, term: Term, groups: Sequence[str]) -> Term:
-        """Bring a term into three dims, one for each group of letters."""
-        term = self._ordered(term, "".join(groups))
-        at = len(term.letters)
-        for group in reversed(groups):
-            at -= len(group)
-            if not group:
-                term = self._widened(term, at)
-            elif len(group) > 1:
-                end = at + len(group)
-                shape = (*term.shape[:at], prod(term.shape[at:end]), *term.shape[end:])
-                flat = self.to.add("flatten", term.value, at, end - 1, shape=shape)
-                term = Term(flat, term.letters, shape)
-        return term
-
-    def _size(self, letter: str) -> Ref:
-        value, dim = self.sizes[letter]
-        return self.to.add("size", value, dim, shape=None)
-
-    def _shape(self, a: Term, b: Term, letters: str) -> tuple[int, ...]:
-        known = dict(zip(b.letters, b.shape, strict=False)) | dict(
-            zip(a.letters, a.shape, strict=False)
-        )
-        return tuple(known[letter] for letter in letters)
+def _elementwise(a: Term, b: Term, groups: tuple[str, str, str]) -> Value:
+    batch, rows, columns = groups
+    if len(batch + rows + columns) > MOST:
+        raise UncoveredError(f"an einsum with {len(batch + rows + columns)} letters in a product")
+    first, second = a.ordered(batch + rows).value, b.ordered(batch + columns).value
+    for _ in columns:
+        first = first.widened(len(first.shape))
+    for _ in rows:
+        second = second.widened(len(batch))
+    return first * second

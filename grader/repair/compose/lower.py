@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from grader.repair.compose.graph import Graph, Node, Ref, UncoveredError
 from grader.repair.compose.losses import LOSSES
-from grader.repair.compose.lowered import Lowered, Rule, shape_of
+from grader.repair.compose.lowered import Lowered, Rule, Value
 from grader.repair.compose.pointwise import COMPARED
 from grader.repair.compose.products import PRODUCTS
 
@@ -15,214 +13,172 @@ IDENTITY = {"identity", "contiguous", "clone", "detach"}
 
 def lower(graph: Graph) -> Graph:
     """Return the graph with those operations written out."""
-    to = Lowered()
+    to = Lowered(graph)
     for node in graph.nodes:
         rule = RULES.get(node.op)
-        if rule is None:
-            to.nodes.append(node)
+        if rule is not None and rule(node, to) is not None:
+            to.close(node)
         else:
-            rule(node, graph, to)
+            to.nodes.append(node)
     return Graph(tuple(to.nodes))
 
 
-def _vector_norm(node: Node, graph: Graph, to: Lowered) -> None:
-    x, p = node.argument(0, "input"), node.argument(1, "p", node.kwargs.get("ord", "fro"))
+def _vector_norm(node: Node, to: Lowered) -> Value:
+    x, p = to.tensor(node, 0, "input"), node.argument(1, "p", node.kwargs.get("ord", "fro"))
     dim, keep = node.argument(2, "dim"), bool(node.argument(3, "keepdim", False))
-    shape = shape_of(graph, to, x)
     if p in {2, "fro", None}:
-        squares = to.add("mul", x, x, shape=shape)
-        to.last("sqrt", to.add("sum", squares, dim, keep, shape=node.shape), node=node)
-    elif p == 1:
-        to.last("sum", to.add("abs", x, shape=shape), dim, keep, node=node)
-    else:
-        raise UncoveredError(f"a norm with p = {p}")
+        return (x * x).over("sum", dim, keep=keep).op("sqrt")
+    if p == 1:
+        return x.op("abs").over("sum", dim, keep=keep)
+    raise UncoveredError(f"a norm with p = {p}")
 
 
-def _adaptive(node: Node, graph: Graph, to: Lowered) -> None:
+def _adaptive(node: Node, to: Lowered) -> Value:
     """Take pooling to one element as a reduction."""
     size = node.argument(1, "output_size")
     size = node.attributes.get("output_size", size) if node.path else size
-    sizes = size if isinstance(size, list | tuple) else [size]
-    if any(item != 1 for item in sizes):
+    if any(item != 1 for item in (size if isinstance(size, list | tuple) else [size])):
         raise UncoveredError("adaptive pooling to more than one element")
-    x = node.argument(0, "input")
-    rank = len(shape_of(graph, to, x))
-    op = "mean" if node.op == "adaptive_avg_pool" else "amax"
-    to.last(op, x, list(range(2, rank)), True, node=node)
+    x = to.tensor(node, 0, "input")
+    how = "mean" if node.op == "adaptive_avg_pool" else "amax"
+    return x.over(how, list(range(2, len(x.shape))), keep=True)
 
 
-def _dropout(node: Node, graph: Graph, to: Lowered) -> None:
-    del graph
-    active = (
-        node.attributes.get("training", True) if node.path else node.argument(2, "training", True)
-    )
+def _dropout(node: Node, to: Lowered) -> Value:
+    given = node.argument(2, "training", True)
+    active = node.attributes.get("training", True) if node.path else given
     if active and node.argument(1, "p", node.attributes.get("p", 0.5)):
         raise UncoveredError("dropout in training: the result is random")
-    to.last("contiguous", node.argument(0, "input"), node=node)
+    return to.tensor(node, 0, "input").op("contiguous")
 
 
-def _extremum(node: Node, graph: Graph, to: Lowered) -> None:
+def _extremum(node: Node, to: Lowered) -> Value | None:
     """Take the larger or smaller of two tensors as what it is: elementwise."""
-    del graph
-    other = node.argument(1, "other")
-    if isinstance(other, Ref):
-        op = "minimum" if node.op == "min" else "maximum"
-        to.last(op, node.argument(0, "input"), other, node=node)
-    else:
-        to.nodes.append(node)
+    x, other = to.given(node, 0, "input"), to.given(node, 1, "other")
+    if not isinstance(other, Value) or not isinstance(x, Value):
+        return None
+    return x.op("minimum" if node.op == "min" else "maximum", other)
 
 
-def _variance(node: Node, graph: Graph, to: Lowered) -> None:
+def _variance(node: Node, to: Lowered) -> Value:
     """Variance and standard deviation, in two passes: the mean, then the squares of what is left."""
-    x, dim = node.argument(0, "input"), node.argument(1, "dim")
+    x, dim = to.tensor(node, 0, "input"), node.argument(1, "dim")
     correction = node.kwargs.get("correction", int(node.argument(2, "unbiased", True)))
-    shape = shape_of(graph, to, x)
     if node.shape is None or isinstance(dim, bool) or correction not in {0, 1}:
         raise UncoveredError(f"{node.op} with such arguments")
+    rank = len(x.shape)
     given = dim if isinstance(dim, list | tuple) else [dim]
-    dims = list(range(len(shape))) if dim is None else [each % len(shape) for each in given]
-    keep = bool(node.argument(3, "keepdim", False))
-    kept = tuple(1 if d in dims else size for d, size in enumerate(shape))
-    away = to.add("sub", x, to.add("mean", x, dims, True, shape=kept), shape=shape)
-    squares = to.add("mul", away, away, shape=shape)
-    value = to.add("mean", squares, dims, keep, shape=node.shape)
+    dims = list(range(rank)) if dim is None else [each % rank for each in given]
+    away = x - x.over("mean", dims, keep=True)
+    value = (away * away).over("mean", dims, keep=bool(node.argument(3, "keepdim", False)))
     if correction:
-        value = to.add("mul", value, _unbiased(x, dims, to), shape=node.shape)
-    to.last("sqrt" if node.op == "std" else "contiguous", value, node=node)
+        value = value * _unbiased(x, dims)
+    return value.op("sqrt" if node.op == "std" else "contiguous")
 
 
-def _unbiased(x: Any, dims: list[int], to: Lowered) -> Ref:
+def _unbiased(x: Value, dims: list[int]) -> Value:
     """Return n / (n - 1), with n read from the sizes at run time."""
-    count = to.add("size", x, dims[0], shape=None)
-    for d in dims[1:]:
-        more = to.add("size", x, d, shape=None)
-        count = to.add("mul", count, more, shape=None)
-    rest = to.add("sub", count, 1, shape=None)
-    return to.add("truediv", count, rest, shape=None)
+    count = x.size(dims[0])
+    for dim in dims[1:]:
+        count = count * x.size(dim)
+    return count / (count - 1)
 
 
-def _normalize(node: Node, graph: Graph, to: Lowered) -> None:
+def _normalize(node: Node, to: Lowered) -> Value:
     """Divide by a norm that is no smaller than a least one."""
-    x, p, dim = node.argument(0, "input"), node.argument(1, "p", 2.0), node.argument(2, "dim", 1)
-    shape = shape_of(graph, to, x)
+    x, p = to.tensor(node, 0, "input"), node.argument(1, "p", 2.0)
+    dim = node.argument(2, "dim", 1)
     if p not in {1, 2} or not isinstance(dim, int):
         raise UncoveredError(f"a norm with p = {p}")
-    kept = tuple(1 if d == dim % len(shape) else size for d, size in enumerate(shape))
-    terms = to.add("abs", x, shape=shape) if p == 1 else to.add("mul", x, x, shape=shape)
-    total = to.add("sum", terms, dim, True, shape=kept)
-    length = total if p == 1 else to.add("sqrt", total, shape=kept)
-    least = to.add("clamp_min", length, node.argument(3, "eps", 1e-12), shape=kept)
-    to.last("truediv", x, least, node=node)
+    total = (x.op("abs") if p == 1 else x * x).over("sum", dim, keep=True)
+    length = total if p == 1 else total.op("sqrt")
+    return x / length.op("clamp_min", node.argument(3, "eps", 1e-12))
 
 
-def _rms_norm(node: Node, graph: Graph, to: Lowered) -> None:
-    x, sizes = node.argument(0, "input"), node.argument(1, "normalized_shape")
-    shape = shape_of(graph, to, x)
-    own = node.attributes.get("elementwise_affine", True) if node.path else False
-    weight = None if node.path else node.argument(2, "weight")
-    if own:
-        at = shape[len(shape) - len(sizes) :]
-        weight = to.parameter(f"{node.path}.weight", shape=at)
-    dims = list(range(len(shape) - len(sizes), len(shape)))
-    kept = tuple(1 if d in dims else size for d, size in enumerate(shape))
-    squares = to.add("mul", x, x, shape=shape)
-    mean = to.add("mean", squares, dims, True, shape=kept)
+def _rms_norm(node: Node, to: Lowered) -> Value:
+    x, sizes = to.tensor(node, 0, "input"), node.argument(1, "normalized_shape")
+    first = len(x.shape) - len(sizes)
+    weight = None if node.path else to.given(node, 2, "weight")
+    if node.path and node.attributes.get("elementwise_affine", True):
+        weight = to.parameter(f"{node.path}.weight", x.shape[first:])
+    mean = (x * x).over("mean", list(range(first, len(x.shape))), keep=True)
     eps = node.argument(3, "eps")
-    raised = to.add("add", mean, 2.0**-23 if eps is None else eps, shape=kept)
-    scale = to.add("rsqrt", raised, shape=kept)
-    if weight is None:
-        to.last("mul", x, scale, node=node)
-    else:
-        to.last("mul", to.add("mul", x, scale, shape=shape), weight, node=node)
+    scaled = x * (mean + (2.0**-23 if eps is None else eps)).op("rsqrt")
+    return scaled if weight is None else scaled * weight
 
 
-def _prelu(node: Node, graph: Graph, to: Lowered) -> None:
+def _prelu(node: Node, to: Lowered) -> Value:
     """Find the slopes: one for each channel, or one for all."""
     if not node.path:
         raise UncoveredError("prelu as a function")
-    x, count = node.argument(0, "input"), int(node.attributes.get("num_parameters", 1))
-    slope = to.parameter(f"{node.path}.weight", shape=(count,))
-    after = len(shape_of(graph, to, x)) - 2
+    x, count = to.tensor(node, 0, "input"), int(node.attributes.get("num_parameters", 1))
+    slope = to.parameter(f"{node.path}.weight", (count,))
+    after = len(x.shape) - 2
     if count > 1 and after > 0:
-        sizes = [count, *[1] * after]
-        slope = to.add("view", slope, sizes, shape=tuple(sizes))
-    to.last("prelu", x, slope, node=node)
+        slope = to.add("view", slope, [count, *[1] * after], shape=(count, *[1] * after))
+    return x.op("prelu", slope)
 
 
-def _glu(node: Node, graph: Graph, to: Lowered) -> None:
+def _glu(node: Node, to: Lowered) -> Value:
     """Multiply one half with the sigmoid of the other."""
-    del graph
     dim = node.attributes.get("dim", node.argument(1, "dim", -1))
     halves = to.add("chunk", node.argument(0, "input"), 2, dim, shape=None)
     a, b = (to.add("getitem", halves, k, shape=node.shape) for k in range(2))
-    to.last("mul", a, to.add("sigmoid", b, shape=node.shape), node=node)
+    return a * b.op("sigmoid")
 
 
-def _softmin(node: Node, graph: Graph, to: Lowered) -> None:
-    x = node.argument(0, "input")
+def _softmin(node: Node, to: Lowered) -> Value:
     dim = node.attributes.get("dim") if node.path else node.argument(1, "dim")
-    to.last("softmax", to.add("neg", x, shape=shape_of(graph, to, x)), dim, node=node)
+    return (-to.tensor(node, 0, "input")).op("softmax", dim)
 
 
-def _lerp(node: Node, graph: Graph, to: Lowered) -> None:
-    del graph
-    a, b, share = (node.argument(k, name) for k, name in enumerate(("input", "end", "weight")))
-    between = to.add("sub", b, a, shape=node.shape)
-    to.last("add", a, to.add("mul", between, share, shape=node.shape), node=node)
+def _lerp(node: Node, to: Lowered) -> Value:
+    a, b = to.tensor(node, 0, "input"), to.tensor(node, 1, "end")
+    return a + (b - a) * to.given(node, 2, "weight")
 
 
 def _add_of_two(op: str) -> Rule:
-    def rule(node: Node, graph: Graph, to: Lowered) -> None:
-        del graph
-        x, a, b = (node.argument(k, name) for k, name in enumerate(("input", "tensor1", "tensor2")))
-        both = to.add(op, a, b, shape=node.shape)
-        scaled = to.add("mul", both, node.kwargs.get("value", 1), shape=node.shape)
-        to.last("add", x, scaled, node=node)
+    def rule(node: Node, to: Lowered) -> Value:
+        x, a, b = (to.tensor(node, k, name) for k, name in enumerate(("input", "tensor1", "tensor2")))  # fmt: skip
+        return x + a.op(op, b).op("mul", node.kwargs.get("value", 1))
 
     return rule
 
 
-def _as_number(node: Node, graph: Graph, to: Lowered) -> None:
+def _as_number(node: Node, to: Lowered) -> Value | None:
     """Take a truth value as a number as what it is kept as: 1 or 0."""
     x = node.argument(0, "input")
-    given = next((n for n in graph.nodes if isinstance(x, Ref) and n.name == x.name), None)
-    if given is not None and given.op in COMPARED and node.args[1:] in {(), (None,)}:
-        to.last("mul", x, 1.0, node=node)
-    else:
-        to.nodes.append(node)
+    given = next((n for n in to.graph.nodes if isinstance(x, Ref) and n.name == x.name), None)
+    compared = given is not None and given.op in COMPARED
+    return to.tensor(node, 0, "input") * 1.0 if compared and node.args[1:] in {(), (None,)} else None  # fmt: skip
 
 
-def _not(node: Node, graph: Graph, to: Lowered) -> None:
-    del graph
+def _not(node: Node, to: Lowered) -> Value:
     if node.dtype != "bool":
         raise UncoveredError("the bits of a number")
-    to.last("eq", node.argument(0, "input"), 0.0, node=node)
+    return to.tensor(node, 0, "input").op("eq", 0.0)
 
 
-def _copy(node: Node, graph: Graph, to: Lowered) -> None:
+def _copy(node: Node, to: Lowered) -> Value:
     """Take a tensor that is copied into another as the value from then on."""
-    x, source = node.argument(0, "input"), node.argument(1, "src")
-    if shape_of(graph, to, x) != shape_of(graph, to, source):
+    source = to.tensor(node, 1, "src")
+    if to.tensor(node, 0, "input").shape != source.shape:
         raise UncoveredError("a copy that is spread over more")
-    to.last("contiguous", source, node=node)
+    return source.op("contiguous")
 
 
-def _embedding(node: Node, graph: Graph, to: Lowered) -> None:
+def _embedding(node: Node, to: Lowered) -> Value:
     """Look rows up in a table: that moves data, so it stays torch's own indexing."""
-    del graph
-    table = node.argument(1, "weight")
-    if node.path:
-        table = to.parameter(f"{node.path}.weight", shape=())
+    table = to.parameter(f"{node.path}.weight", ()) if node.path else to.given(node, 1, "weight")
     if node.argument(3, "max_norm") is not None:
         raise UncoveredError("an embedding that is renormalised")
-    to.last("getitem", table, node.argument(0, "input"), node=node)
+    return to.add("getitem", table, node.argument(0, "input"), shape=node.shape)
 
 
-def _interpolate(node: Node, graph: Graph, to: Lowered) -> None:
-    del graph
+def _interpolate(node: Node, to: Lowered) -> None:
+    del to
     if node.kwargs.get("mode", "nearest") != "nearest" or node.path:
         raise UncoveredError("interpolation between neighbours")
-    to.nodes.append(node)
 
 
 RULES: dict[str, Rule] = {

@@ -1,4 +1,4 @@
-"""A graph in the making, in which an operation is written out as simpler ones."""
+"""A graph in the making, in which an operation is written out as simpler ones, by Python's own operators."""
 
 from __future__ import annotations
 
@@ -7,51 +7,129 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
 
+import numpy as np
+
 from grader.repair.compose.graph import Graph, Node, Ref, UncoveredError
+
+Shape = tuple[int, ...]
+Number = float | None
+
+
+@dataclass(frozen=True)
+class Value:
+    """A value of the graph; what is computed with it is added to the graph."""
+
+    to: Lowered
+    ref: Ref
+    known: Shape | None
+    """Its shape; None for a size, which is a number."""
+
+    @property
+    def shape(self) -> Shape:
+        """Its shape; raises UncoveredError where the trace could not tell it."""
+        if self.known is None:
+            raise UncoveredError("a shape isn't known")
+        return self.known
+
+    def op(self, name: str, *args: Any) -> Value:
+        """Return what an elementwise operation makes of it and of others."""
+        given = (one.known for one in (self, *args) if isinstance(one, Value))
+        shapes = [shape for shape in given if shape is not None]
+        shape = np.broadcast_shapes(*shapes) if shapes else None
+        return self.to.add(name, self, *args, shape=shape)
+
+    def __add__(self, other: Any) -> Value:
+        return self.op("add", other)
+
+    def __sub__(self, other: Any) -> Value:
+        return self.op("sub", other)
+
+    def __mul__(self, other: Any) -> Value:
+        return self.op("mul", other)
+
+    def __truediv__(self, other: Any) -> Value:
+        return self.op("truediv", other)
+
+    def __neg__(self) -> Value:
+        return self.op("neg")
+
+    def over(self, name: str, dims: Any = None, *, keep: bool = False) -> Value:
+        """Return a reduction, `sum` say, along one dim, several, or all of them."""
+        rank = len(self.shape)
+        each = dims if isinstance(dims, list | tuple) else range(rank) if dims is None else [dims]
+        gone = {dim % rank for dim in each}
+        kept = tuple(1 if d in gone else n for d, n in enumerate(self.shape) if keep or d not in gone)  # fmt: skip
+        return self.to.add(name, self, dims, keep, shape=kept)
+
+    def size(self, dim: int) -> Value:
+        """Return its size along a dim, read at run time."""
+        return self.to.add("size", self, dim, shape=None)
+
+    def widened(self, dim: int) -> Value:
+        """Return it with one more dim."""
+        return self.to.add("unsqueeze", self, dim, shape=(*self.shape[:dim], 1, *self.shape[dim:]))
+
+    def permuted(self, order: list[int]) -> Value:
+        """Return it with its dims in another order."""
+        return self.to.add("permute", self, order, shape=tuple(self.shape[k] for k in order))
 
 
 @dataclass
 class Lowered:
-    """The nodes so far, and how to add more that compute what one stood for."""
+    """The nodes so far, of those of `graph`, and how to add more."""
 
+    graph: Graph
     nodes: list[Node] = field(default_factory=list)
     numbers: Iterator[int] = field(default_factory=count)
 
-    def add(self, op: str, *args: Any, shape: tuple[int, ...] | None, **more: Any) -> Ref:
+    def add(self, op: str, *args: Any, shape: Shape | None, **more: Any) -> Value:
         """Add a node and return its value."""
-        name = f"{op}_s{next(self.numbers)}"
-        self.nodes.append(Node(name, op, args, more, shape=shape, dtype="float32"))
-        return Ref(name)
+        ref = Ref(f"{op}_s{next(self.numbers)}")
+        given = tuple(map(_plain, args))
+        self.nodes.append(Node(ref.name, op, given, more, shape=shape, dtype="float32"))
+        return Value(self, ref, shape)
 
-    def parameter(self, path: str, *, shape: tuple[int, ...]) -> Ref:
+    def parameter(self, path: str, shape: Shape) -> Value:
         """Add a tensor of the model's own."""
-        name = f"{path.rsplit('.', maxsplit=1)[-1]}_s{next(self.numbers)}"
-        self.nodes.append(Node(name, "get_attr", path=path, shape=shape, dtype="float32"))
-        return Ref(name)
+        ref = Ref(f"{path.rsplit('.', maxsplit=1)[-1]}_s{next(self.numbers)}")
+        self.nodes.append(Node(ref.name, "get_attr", path=path, shape=shape, dtype="float32"))
+        return Value(self, ref, shape)
 
     def made(self, value: Any) -> Node | None:
-        """Return the node that a value comes of; None for a number."""
+        """Return the node that a value comes of, as it is now or was in the graph; None for a number."""
         named = value.name if isinstance(value, Ref) else None
-        return next((node for node in self.nodes if node.name == named), None)
+        return next((n for n in (*self.nodes, *self.graph.nodes) if n.name == named), None)
 
-    def last(self, op: str, *args: Any, node: Node, **more: Any) -> None:
-        """Add the node that gives the original's value, under its name."""
+    def given(self, node: Node, index: int, name: str, default: Any = None) -> Value | Number:
+        """Return an argument of a node: a value, or a number as it is."""
+        return self.value(node.argument(index, name, default))
+
+    def value(self, given: Any) -> Value | Number:
+        """Return what an argument stands for: a value, or a number as it is."""
+        made = self.made(given)
+        return Value(self, given, made.shape) if made is not None else given
+
+    def tensor(self, node: Node, index: int, name: str) -> Value:
+        """Return an argument that has to be a tensor."""
+        found = self.given(node, index, name)
+        if not isinstance(found, Value) or found.known is None:
+            raise UncoveredError("a shape isn't known")
+        return found
+
+    def close(self, node: Node) -> None:
+        """Let the node that was added last stand for the original, under its name."""
+        last = self.nodes.pop()
         self.nodes.append(
-            replace(node, op=op, args=args, kwargs=more, path="", module="", attributes={})
-        )
+            replace(node, op=last.op, args=last.args, kwargs=last.kwargs, path="", module="", attributes={})
+        )  # fmt: skip
 
 
-Rule = Callable[[Node, Graph, Lowered], None]
-"""Adds the nodes that a node stands for."""
+def _plain(value: Any) -> Any:
+    """Return an argument as nodes have it."""
+    if isinstance(value, list | tuple):
+        return type(value)(map(_plain, value))
+    return value.ref if isinstance(value, Value) else value
 
 
-def shape_of(graph: Graph, to: Lowered, value: Any) -> tuple[int, ...]:
-    """Return the shape of a value.
-
-    Raises UncoveredError where the trace could not tell it.
-    """
-    nodes = (*to.nodes, *graph.nodes)
-    found = next((n.shape for n in nodes if isinstance(value, Ref) and n.name == value.name), None)
-    if found is None:
-        raise UncoveredError("a shape isn't known")
-    return found
+Rule = Callable[[Node, Lowered], Value | None]
+"""Adds the nodes that a node stands for and returns the last of them; None where the node stays as it is."""

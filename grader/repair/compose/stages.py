@@ -19,8 +19,7 @@ LOG_SUM_EXP = replace(ONLINE_SUM, finish="return s.top + logf(s.sum);", maps=Fal
 
 def _numbers(value: Any, count: int, to: Writer) -> str:
     items = list(value) if isinstance(value, list | tuple) else [value] * count
-    if len(items) == 1:
-        items = items * count
+    items = items * count if len(items) == 1 else items
     if len(items) != count or not all(isinstance(item, int | Ref) for item in items):
         raise UncoveredError("sizes that are no numbers")
     return to.value(items)
@@ -28,6 +27,19 @@ def _numbers(value: Any, count: int, to: Writer) -> str:
 
 def _x(node: Node) -> Any:
     return node.argument(0, "input", node.kwargs.get("self"))
+
+
+def _given(node: Node, *names: str) -> dict[str, Any]:
+    """Return what a layer keeps under these names, or a function is given in this order after its input."""
+    if node.path:
+        return {name: node.attributes.get(name, node.argument(k, name)) for k, name in enumerate(names, 1)}  # fmt: skip
+    return {name: node.argument(k, name) for k, name in enumerate(names, 1)}
+
+
+def _words(node: Node, to: Writer, given: dict[str, Any], *names: str) -> str:
+    """Return arguments as Python text: a layer's own, or what a function is given."""
+    own = (f"{node.own}.{name}" if node.path else to.value(given[name]) for name in names)
+    return ", ".join(own)
 
 
 def matmul(node: Node, to: Writer) -> Call:
@@ -47,142 +59,97 @@ def matmul(node: Node, to: Writer) -> Call:
     return Call(stage, f"KERNEL({left}, {right}{f', {triangle}' if triangle else ''})")
 
 
+PLAIN_SIZES = ("stride", "padding", "dilation", "groups")
+TRANSPOSED_SIZES = ("stride", "padding", "output_padding", "groups", "dilation")
+
+
 def conv(node: Node, to: Writer) -> Call:
     """Convolutions, plain and transposed."""
     dims = to.rank(_x(node)) - 2
     transposed = node.op == "conv_transpose"
-    stage = Stage("conv", "conv.cu.jinja", (("transposed", transposed),))
     if node.attributes.get("padding_mode", "zeros") != "zeros":
         raise UncoveredError("convolution with padding that isn't zeros")
-    if node.path:  # groups may follow from the sizes, as in a depthwise convolution
-        weight, bias = f"{node.own}.weight", f"{node.own}.bias"
-        groups = f"{node.own}.groups"
-    else:
-        groups = ""
-        weight = to.value(node.argument(1, "weight"))
-        bias = to.value(node.argument(2, "bias"))
-    shift = 2 if node.path else 0
-    given = (
-        ("stride", "padding", "output_padding", "groups", "dilation")
-        if transposed
-        else ("stride", "padding", "dilation", "groups")
-    )
-    values = {
-        name: node.attributes.get(name, node.argument(3 + k, name))
-        if shift == 0
-        else node.attributes.get(name)
-        for k, name in enumerate(given)
-    }
-    sizes = [
-        values.get("stride") or 1,
-        values.get("padding") or 0,
-        values.get("dilation") or 1,
-        values.get("output_padding") or 0,
-    ]
-    words = ", ".join(_numbers(size, dims, to) for size in sizes)
-    groups = groups or to.value(values.get("groups") or 1)
-    return Call(stage, f"KERNEL({to.value(_x(node))}, {weight}, {bias}, {words}, {groups})")
+    sizes = TRANSPOSED_SIZES if transposed else PLAIN_SIZES
+    given = _given(node, "weight", "bias", *sizes)
+    usual = {"stride": 1, "padding": 0, "dilation": 1, "output_padding": 0}
+    words = [_numbers(given.get(name) or least, dims, to) for name, least in usual.items()]
+    given["groups"] = given["groups"] or 1
+    tensors = _words(node, to, given, "weight", "bias")
+    # a layer's groups may follow from the sizes, as in a depthwise convolution
+    words.append(_words(node, to, given, "groups"))
+    stage = Stage("conv", "conv.cu.jinja", (("transposed", transposed),))
+    return Call(stage, f"KERNEL({to.value(_x(node))}, {tensors}, {', '.join(words)})")
 
 
 def pool(node: Node, to: Writer) -> Call:
     """Maximum and average over windows."""
-    dims = to.rank(_x(node)) - 2
-    kernel = node.argument(1, "kernel_size")
-    stride = node.argument(2, "stride") or kernel
-    if node.path:
-        kernel, stride = (
-            node.attributes.get("kernel_size"),
-            node.attributes.get("stride") or node.attributes.get("kernel_size"),
-        )
-    padding = node.argument(3, "padding", 0)
+    dims, average = to.rank(_x(node)) - 2, node.op == "avg_pool"
+    given = _given(node, "kernel_size", "stride", "padding")
+    kernel, padding = given["kernel_size"], given["padding"] or 0
+    stride = given["stride"] or kernel
     if node.attributes.get("return_indices") or node.argument(6, "return_indices", False) is True:
         raise UncoveredError("pooling that returns indices")
-    average = node.op == "avg_pool"
     padded = any(padding) if isinstance(padding, list | tuple) else bool(padding)
-    if average and (
-        (padded and node.argument(5, "count_include_pad", True) is False)
-        or node.argument(6, "divisor_override") is not None
-    ):
+    outside = padded and node.argument(5, "count_include_pad", True) is False
+    if average and (outside or node.argument(6, "divisor_override") is not None):
         raise UncoveredError("average pooling that leaves padding out")
     dilation = 1 if average else node.argument(4, "dilation", 1)
     ceil = bool(node.kwargs.get("ceil_mode", node.attributes.get("ceil_mode", False)))
     words = ", ".join(_numbers(v, dims, to) for v in (kernel, stride, padding, dilation))
     fixed = overlapping(dims, kernel, stride, 1 if dilation is None else dilation, padding)
-    values = (("op", "avg" if average else "max"), ("fixed", fixed))
-    stage = Stage("pool", "pool.cu.jinja", values)
+    stage = Stage("pool", "pool.cu.jinja", (("op", "avg" if average else "max"), ("fixed", fixed)))
     return Call(stage, f"KERNEL({to.value(_x(node))}, {words}, {ceil})")
+
+
+NORMS = {
+    "layer_norm": ("normalized_shape", "weight", "bias", "eps"),
+    "group_norm": ("num_groups", "weight", "bias", "eps"),
+    "instance_norm": ("running_mean", "running_var", "weight", "bias", "", "", "eps"),
+}
+"""What these functions take after their input."""
 
 
 def norm(node: Node, to: Writer) -> Call:
     """Layer, group and instance norm, as modules and as functions."""
-    x, own = to.value(_x(node)), node.own
-    stage = Stage(
-        "norm", "normalise.cu.jinja", (("op", MOMENTS), ("layer", node.op == "layer_norm"))
-    )
-    if not node.path:
-        return Call(stage, _norm_of_function(node, to, x))
-    if node.op == "layer_norm":
-        per = f"torch.Size({own}.normalized_shape).numel()"
-        return Call(
-            stage, f"KERNEL({x}, {own}.weight, {own}.bias, {x}.numel() // {per}, 1, {own}.eps)"
-        )
-    if node.op == "instance_norm" and node.attributes.get("track_running_stats"):
+    x, layer = to.value(_x(node)), node.op == "layer_norm"
+    given = _given(node, *NORMS[node.op])
+    tracked = node.attributes.get("track_running_stats") or given.get("running_mean") is not None
+    if node.op == "instance_norm" and tracked:
         raise UncoveredError("instance norm with running statistics")
-    groups = f"{own}.num_groups" if node.op == "group_norm" else f"{x}.size(1)"
-    inner = f"{x}[0, 0].numel()"
-    weights = f"{own}.weight, {own}.bias"
-    return Call(stage, f"KERNEL({x}, {weights}, {x}.size(0) * {groups}, {inner}, {own}.eps)")
+    given["eps"] = 1e-5 if given["eps"] is None else given["eps"]
+    if layer:
+        per = f"torch.Size({_words(node, to, given, 'normalized_shape')}).numel()"
+        groups, inner = f"{x}.numel() // {per}", "1"
+    else:
+        grouped = node.op == "group_norm"
+        count = _words(node, to, given, "num_groups") if grouped else f"{x}.size(1)"
+        groups, inner = f"{x}.size(0) * {count}", f"{x}[0, 0].numel()"
+    tensors, eps = _words(node, to, given, "weight", "bias"), _words(node, to, given, "eps")
+    stage = Stage("norm", "normalise.cu.jinja", (("op", MOMENTS), ("layer", layer)))
+    return Call(stage, f"KERNEL({x}, {tensors}, {groups}, {inner}, {eps})")
 
 
-def _norm_of_function(node: Node, to: Writer, x: str) -> str:
-    names = {
-        "layer_norm": ("normalized_shape", "weight", "bias", "eps"),
-        "group_norm": ("num_groups", "weight", "bias", "eps"),
-        "instance_norm": ("running_mean", "running_var", "weight", "bias", "", "", "eps"),
-    }[node.op]
-    given = {name: node.argument(k + 1, name) for k, name in enumerate(names)}
-    if given.get("running_mean") is not None:
-        raise UncoveredError("instance norm with running statistics")
-    eps = to.value(1e-5 if given["eps"] is None else given["eps"])
-    weights = f"{to.value(given['weight'])}, {to.value(given['bias'])}"
-    if node.op == "layer_norm":
-        per = f"torch.Size({to.value(given['normalized_shape'])}).numel()"
-        return f"KERNEL({x}, {weights}, {x}.numel() // {per}, 1, {eps})"
-    groups = to.value(given["num_groups"]) if node.op == "group_norm" else f"{x}.size(1)"
-    return f"KERNEL({x}, {weights}, {x}.size(0) * {groups}, {x}[0, 0].numel(), {eps})"
+BATCH_NORM = ("running_mean", "running_var", "weight", "bias", "training", "momentum", "eps")
 
 
 def batch_norm(node: Node, to: Writer) -> Call:
     """Batch norm with its running statistics."""
-    if not node.path:
-        return _batch_norm_of_function(node, to)
-    own = node.own
-    if not node.attributes.get("track_running_stats", True):
+    usual = {"training": False, "momentum": 0.1, "eps": 1e-5}
+    given = {name: node.argument(k, name, usual.get(name)) for k, name in enumerate(BATCH_NORM, 1)}
+    known = given["running_mean"] is not None and given["running_var"] is not None
+    if not (node.attributes.get("track_running_stats", True) if node.path else known):
         raise UncoveredError("batch norm without running statistics")
-    if node.attributes.get("momentum") is None:
+    if node.path and node.attributes.get("momentum") is None:
         raise UncoveredError("batch norm with a cumulative average")
-    words = f"{own}.weight, {own}.bias, {own}.running_mean, {own}.running_var, {own}.training, {own}.momentum, {own}.eps"
-    return Call(Stage("norm", "batch_norm.cu.jinja"), f"KERNEL({to.value(_x(node))}, {words})")
-
-
-def _batch_norm_of_function(node: Node, to: Writer) -> Call:
-    names = ("running_mean", "running_var", "weight", "bias", "training", "momentum", "eps")
-    usual = dict(zip(names, (None, None, None, None, False, 0.1, 1e-5), strict=True))
-    given = {name: node.argument(k + 1, name, usual[name]) for k, name in enumerate(names)}
-    if given["running_mean"] is None or given["running_var"] is None:
-        raise UncoveredError("batch norm without running statistics")
     order = ("weight", "bias", "running_mean", "running_var", "training", "momentum", "eps")
-    words = ", ".join(to.value(given[name]) for name in order)
+    words = _words(node, to, given, *order)
     return Call(Stage("norm", "batch_norm.cu.jinja"), f"KERNEL({to.value(_x(node))}, {words})")
 
 
 NAMED = {"amax": "max", "amin": "min"}
-ALONG: dict[str, Operation] = {
-    **{
-        name: REDUCTIONS[name] for name in ("sum", "mean", "prod", "argmax", "argmin", "max", "min")
-    },
-    "logsumexp": LOG_SUM_EXP,
-}
+SINGLE = {"max", "min", "argmax", "argmin"}
+"""Reductions along one dim alone."""
+ALONG: dict[str, Operation] = {**REDUCTIONS, "logsumexp": LOG_SUM_EXP}
 
 
 def reduction(node: Node, to: Writer) -> Call:
@@ -194,45 +161,35 @@ def reduction(node: Node, to: Writer) -> Call:
     if dim is None:
         return Call(stage, f"KERNEL({x}.reshape(-1), 0, False)")
     rank = to.rank(_x(node))
-    dims = sorted(
-        {d % rank for d in (dim if isinstance(dim, list | tuple) else [dim])}, reverse=True
-    )
-    if len(dims) > 1 and node.op not in {"sum", "mean", "prod", "amax", "amin", "logsumexp"}:
+    each = dim if isinstance(dim, list | tuple) else [dim]
+    dims = sorted({d % rank for d in each}, reverse=True)
+    if len(dims) > 1 and node.op in SINGLE:
         raise UncoveredError(f"{node.op} over several dims")
-    words = x
     if len(dims) > 1 and dims == list(range(dims[0], dims[0] - len(dims), -1)):
         low = dims[-1]
-        words = f"KERNEL({x}.flatten({low}, {dims[0]}), {low}, {keep})"
-        for _ in dims[1:] if keep else ():
-            words += f".unsqueeze({low})"
-        return Call(stage, words)
-    for each in dims:
-        words = f"KERNEL({words}, {each}, {keep})"
-    return Call(stage, words)
+        more = f".unsqueeze({low})" * (len(dims) - 1 if keep else 0)
+        return Call(stage, f"KERNEL({x}.flatten({low}, {dims[0]}), {low}, {keep}){more}")
+    for one in dims:
+        x = f"KERNEL({x}, {one}, {keep})"
+    return Call(stage, x)
 
 
 def softmax(node: Node, to: Writer) -> Call:
     """Softmax and its logarithm."""
     operation = LOG_SOFTMAX if node.op == "log_softmax" else SOFTMAX
-    dim = node.argument(1, "dim")
-    dim = node.attributes.get("dim") if node.path else dim
+    dim = node.attributes.get("dim") if node.path else node.argument(1, "dim")
     if not isinstance(dim, int):
         raise UncoveredError("softmax without a dim")
-    return Call(
-        Stage("softmax", "map.cu.jinja", (("op", operation),)),
-        f"KERNEL({to.value(_x(node))}, {dim})",
-    )
+    stage = Stage("softmax", "map.cu.jinja", (("op", operation),))
+    return Call(stage, f"KERNEL({to.value(_x(node))}, {dim})")
 
 
 def scan(node: Node, to: Writer) -> Call:
     """Sum or multiply up along a dim."""
-    dim = node.argument(1, "dim")
     sign, start = ("*", "1.0f") if node.op == "cumprod" else ("+", "0.0f")
     values = (("op", sign), ("start", start), ("reverse", False), ("exclusive", False))
-    return Call(
-        Stage("scan", "scan.cu.jinja", values),
-        f"KERNEL({to.value(_x(node))}, None, {to.value(dim)})",
-    )
+    stage = Stage("scan", "scan.cu.jinja", values)
+    return Call(stage, f"KERNEL({to.value(_x(node))}, None, {to.value(node.argument(1, 'dim'))})")
 
 
 def attention(node: Node, to: Writer) -> Call:
@@ -243,33 +200,20 @@ def attention(node: Node, to: Writer) -> Call:
     if node.kwargs.get("enable_gqa"):
         raise UncoveredError("attention whose heads share keys")
     causal = bool(node.argument(5, "is_causal", False))
-    given = ", ".join(
-        to.value(node.argument(k, name)) for k, name in enumerate(("query", "key", "value"))
-    )
-    return Call(
-        Stage("attention", "attention.cu.jinja", (("causal", causal),)),
-        f"KERNEL({given}{', True' if causal else ''})",
-    )
+    given = (node.argument(k, name) for k, name in enumerate(("query", "key", "value")))
+    words = ", ".join(map(to.value, given)) + (", True" if causal else "")
+    return Call(Stage("attention", "attention.cu.jinja", (("causal", causal),)), f"KERNEL({words})")
 
 
 STAGES: dict[str, Callable[[Node, Writer], Call]] = {
     "matmul": matmul,
-    "conv": conv,
-    "conv_transpose": conv,
-    "max_pool": pool,
-    "avg_pool": pool,
-    "layer_norm": norm,
-    "group_norm": norm,
-    "instance_norm": norm,
+    **dict.fromkeys(("conv", "conv_transpose"), conv),
+    **dict.fromkeys(("max_pool", "avg_pool"), pool),
+    **dict.fromkeys(NORMS, norm),
     "batch_norm": batch_norm,
-    **dict.fromkeys(
-        ("sum", "mean", "prod", "argmax", "argmin", "amax", "amin", "max", "min", "logsumexp"),
-        reduction,
-    ),
-    "softmax": softmax,
-    "log_softmax": softmax,
-    "cumsum": scan,
-    "cumprod": scan,
+    **dict.fromkeys((*ALONG, *NAMED), reduction),
+    **dict.fromkeys(("softmax", "log_softmax"), softmax),
+    **dict.fromkeys(("cumsum", "cumprod"), scan),
     "scaled_dot_product_attention": attention,
     **dict.fromkeys(("lstm", "gru", "rnn"), recurrent),
 }

@@ -20,64 +20,20 @@ LAYOUT = {
     "to", "float", "view_as", "unflatten", "unfold", "roll", "contiguous", "unbind",
 }  # fmt: skip
 """Methods that move or rename data and compute nothing: they stay as torch's own."""
-VIEWS = {
-    "transpose",
-    "permute",
-    "t",
-    "expand",
-    "swapaxes",
-    "movedim",
-    "getitem",
-    "getattr",
-    "narrow",
-    "select",
-}
+VIEWS = {"transpose", "permute", "t", "expand", "swapaxes", "movedim", "getitem", "getattr", "narrow", "select"}  # fmt: skip
 RENAMINGS = {"squeeze", "unsqueeze", "unflatten", "flatten", "view"}
 """Methods after which memory lies as before."""
+OWN = (
+    "cat", "stack", "flatten", "zeros", "ones", "full", "arange", "eye", "zeros_like", "ones_like", "full_like", "linspace",
+    "tril", "triu",
+)  # fmt: skip
 FUNCTIONS = {
-    "cat": "torch.cat",
-    "pad": "torch.nn.functional.pad",
-    "stack": "torch.stack",
-    "interpolate": "torch.nn.functional.interpolate",
-    "zeros_like": "torch.zeros_like",
-    "flatten": "torch.flatten",
-    **{
-        name: f"torch.{name}"
-        for name in (
-            "zeros",
-            "ones",
-            "full",
-            "arange",
-            "eye",
-            "ones_like",
-            "full_like",
-            "linspace",
-            "tril",
-            "triu",
-        )
-    },
+    **{name: f"torch.{name}" for name in OWN},
+    **{name: f"torch.nn.functional.{name}" for name in ("pad", "interpolate")},
 }
 """Functions that move data, or make constants of sizes: they stay as torch's own too."""
-RANDOM = {
-    "rand",
-    "randn",
-    "randint",
-    "rand_like",
-    "randn_like",
-    "bernoulli",
-    "normal",
-    "multinomial",
-    "randperm",
-}
-NUMBERS = {
-    "add": "+",
-    "sub": "-",
-    "mul": "*",
-    "truediv": "/",
-    "floordiv": "//",
-    "mod": "%",
-    "pow": "**",
-}
+RANDOM = {"rand", "randn", "randint", "rand_like", "randn_like", "bernoulli", "normal", "multinomial", "randperm"}  # fmt: skip
+NUMBERS = {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**"}  # fmt: skip
 SINGLE = {"neg": "-{}", "int": "int({})"}
 ATTRIBUTES = {"shape", "T", "mT", "ndim", "device", "dtype"}
 PARTS = {"values": 0, "indices": 1}

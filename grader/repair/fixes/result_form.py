@@ -59,7 +59,7 @@ def result_in_form(
     pairs = [(one.got, one.want) for one in seen if isinstance(one, ShapeMismatch)]
     dtypes = {one.want for one in seen if isinstance(one, DtypeMismatch)}
     if pairs and len(pairs) == len(seen):
-        for suffix in suffixes(pairs):
+        for suffix in (*_by_settings(code, pairs), *(suffixes(pairs) or suffixes(pairs[:1]))):
             yield from _with_suffix(source, code, suffix)
         if {len(shape) for pair in pairs for shape in pair} == {2}:
             yield from _transposed(source, code)
@@ -80,6 +80,16 @@ def _last_returned(source: Source, code: PythonCode) -> Iterator[Fix]:
         end = source.span(last)[1]
         words = f"\n{' ' * last.col_offset}return {last.targets[0].id}"
         yield from fix(f"return {last.targets[0].id}", [Edit(start=end, end=end, text=words)])
+
+
+def _by_settings(code: PythonCode, pairs: Sequence[tuple[Shape, Shape]]) -> Iterator[str]:
+    """Yield `unsqueeze` by an axis that the layer keeps: `self.dim`, where a dim of size 1 is missing at several places."""
+    init = code.method("__init__")
+    if init is None or suffixes(pairs) or not all(suffixes([pair]) for pair in pairs):
+        return
+    names = [one.arg for one in init.args.args if one.arg in {"dim", "axis"}]
+    if all(len(want) == len(got) + 1 for got, want in pairs):
+        yield from (f".unsqueeze(self.{name})" for name in names)
 
 
 def suffixes(pairs: Sequence[tuple[Shape, Shape]]) -> list[str]:

@@ -1,7 +1,5 @@
 """API004: Python passes what the C++ function does not accept."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 
@@ -82,7 +80,6 @@ _NO_BIAS = _example("torch::Tensor b", "x, self.bias").replace(
 RULE = Rule(
     code="API004",
     name="binding-argument-mismatch",
-    severity="error",
     summary="Python passes something the C++ function does not accept (None, a tuple, a tensor for a pointer, too few "
     "arguments), so the call fails; or it uses what the function does not return.",
     why="pybind11 converts numbers and tensors, and nothing else. Bindings made by functions= know "

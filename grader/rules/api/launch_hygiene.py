@@ -1,7 +1,5 @@
 """API003: launches without a check, on the default stream, without a device guard."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from grader.records import Context, Finding
@@ -77,10 +75,8 @@ RULE = Rule(
         ", 0, at::cuda::getCurrentCUDAStream()>>>(x.data_ptr<float>());\n"
         "    C10_CUDA_KERNEL_LAUNCH_CHECK(",
     ),
-    detects=("text",),
     languages=("cuda",),
     guards="Nearly every submission has it: said once and folded.",
-    fix="",
     check=check,
     predicts="nothing",
 )

@@ -1,7 +1,5 @@
 """API009: Triton refuses a launch before the kernel runs."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -175,7 +173,6 @@ _SAID = "TypeError: dynamic_func() missing 1 required positional argument: 'n'"
 RULE = Rule(
     code="API009",
     name="launch-refused-by-triton",
-    severity="error",
     summary="Triton refuses a launch: an argument is missing, given twice or on the CPU, or a block asks for too much.",
     why="A launch `kernel[grid](...)` takes the kernel's parameters by position or name, and `num_warps` and the like "
     "by name. Tensors must lie on the GPU; what autotuning chooses must not be given; tiles of all stages together "

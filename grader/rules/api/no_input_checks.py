@@ -1,7 +1,5 @@
 """API002: a host function takes tensors as they come."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 
@@ -89,11 +87,9 @@ RULE = Rule(
         '#define CHECK_INPUT(t) CHECK_CUDA(t); TORCH_CHECK(t.is_contiguous(), "must be contiguous")\n'
         "__global__",
     ).replace("    k", "    CHECK_INPUT(x);\n    k"),
-    detects=("text",),
     languages=("cuda",),
     guards="data_ptr<float>() throws on another type by itself. Checks in macros and helpers count, and so does contiguous() in forward. "
     "Nearly every kernel has it: folded into one line.",
-    fix="",
     check=check,
     predicts="nothing",
 )

@@ -1,7 +1,5 @@
 """API006: a check of the program's own refuses what its forward passes."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator
@@ -147,7 +145,6 @@ def _raised(words: str) -> Context:
 RULE = Rule(
     code="API006",
     name="own-check-refuses-the-input",
-    severity="error",
     summary="A check in the submission itself (TORCH_CHECK, assert) refuses what its forward is given or passes on, so the call raises.",
     why="A check says what a kernel takes; forward has to hand over just that. A slice, a chunk or a transposed view isn't contiguous: "
     "make it so (`x = x.contiguous()`) rather than refuse it, and let limits on sizes include the sizes that are asked for.",

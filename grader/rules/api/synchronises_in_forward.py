@@ -1,7 +1,5 @@
 """API001: the host waits for the GPU in every call."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 
@@ -94,7 +92,6 @@ RULE = Rule(
     why="Kernels of one stream run in order by themselves. Waiting after each launch only stops the host from preparing the next one.",
     bad=_BAD,
     good=_BAD.replace("    cudaDeviceSynchronize();\n", ""),
-    detects=("text",),
     guards="Only what forward and the host functions run; waiting at import, or in a function that measures time, is fine.",
     fix="Leaves the call out, or asks for the launch's error instead; nothing where the file makes streams "
     "of its own, which somebody has to wait for.",

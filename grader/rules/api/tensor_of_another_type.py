@@ -1,7 +1,5 @@
 """API005: `data_ptr` asks for another type than the tensor has, so the call ends in an error."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from grader.records import Context, Evidence, Finding, Fix
@@ -94,7 +92,6 @@ torch::Tensor run(torch::Tensor x) {
 RULE = Rule(
     code="API005",
     name="tensor-of-another-type",
-    severity="error",
     summary="`data_ptr` asks for another type than the tensor has, so the call ends in an error.",
     why="`data_ptr<T>()` checks the tensor's scalar type and raises where it differs. Make the "
     "tensor with the type that the kernel takes, convert it, or dispatch on its type.",

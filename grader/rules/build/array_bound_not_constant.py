@@ -1,7 +1,5 @@
 """BLD013: an array in device code whose size is only known at run time."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from tree_sitter import Node
@@ -101,7 +99,6 @@ torch::Tensor f(torch::Tensor x) {
 RULE = Rule(
     code="BLD013",
     name="array-bound-not-constant",
-    severity="error",
     summary="An array in the kernel has a size that is only known at run time; device code does not allow that.",
     why="Fixed arrays need a constant size. For shared memory declare the array `extern` and give "
     "its bytes with the launch; for a local array take a template parameter or a fixed maximum.",

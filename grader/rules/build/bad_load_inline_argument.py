@@ -1,7 +1,5 @@
 """BLD017: load_inline, or load, gets an argument that it does not take, or lacks one."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator
@@ -124,7 +122,6 @@ HEAD = "import torch\nfrom torch.utils.cpp_extension import load_inline\n"
 RULE = Rule(
     code="BLD017",
     name="bad-load-inline-argument",
-    severity="error",
     summary="`load_inline` is called with an argument it does not know or in the wrong form, so Python stops before building.",
     why="The call is checked by Python and by torch before any compiler starts: unknown names raise TypeError, a tuple of functions "
     "raises ValueError, and a string of flags falls into letters.",

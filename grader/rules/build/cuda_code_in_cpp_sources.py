@@ -1,7 +1,5 @@
 """BLD005: CUDA syntax reaches the C++ compiler."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 
@@ -83,7 +81,6 @@ ext = load_inline(name="e", cpp_sources=[text], cuda_sources=[], functions=["f"]
 RULE = Rule(
     code="BLD005",
     name="cuda-code-in-cpp-sources",
-    severity="error",
     summary="CUDA syntax is handed to the plain C++ compiler, which does not understand it.",
     why="load_inline compiles cpp_sources with the host compiler and cuda_sources with nvcc. A "
     "kernel in the wrong one stops the build at its first line.",

@@ -1,7 +1,5 @@
 """BLD018: a flag forces the layout of std::string, against torch's own."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from grader.records import Context, Finding

@@ -1,7 +1,5 @@
 """BLD006: the prototype that Python is bound to is not the function that exists."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from grader.records import Context, Evidence, Finding
@@ -77,7 +75,6 @@ ext = load_inline(name="e", functions=["scale"],
 RULE = Rule(
     code="BLD006",
     name="declaration-differs-from-definition",
-    severity="error",
     summary="The prototype given to Python and the real function differ, so loading fails with "
     '"undefined symbol".',
     why="C++ writes the parameter types into a function's symbol. main.cpp refers to the symbol of "

@@ -1,7 +1,5 @@
 """BLD007: a dispatch macro gets `x.type()`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from tree_sitter import Node
@@ -85,7 +83,6 @@ torch::Tensor f(torch::Tensor x) {
 RULE = Rule(
     code="BLD007",
     name="dispatch-on-tensor-type",
-    severity="error",
     summary="`x.type()` is passed to an AT_DISPATCH macro; torch 2.6 and later no longer accept that, and the build stops.",
     why="`type()` returns an old object that describes backend and dtype together. The macros want "
     "the dtype alone, which is `scalar_type()`.",

@@ -1,7 +1,5 @@
 """BLD004: a symbol is defined twice."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import product
 
@@ -118,7 +116,6 @@ ext = load_inline(name="e", cpp_sources="torch::Tensor f(torch::Tensor x);",
 RULE = Rule(
     code="BLD004",
     name="duplicate-definition",
-    severity="error",
     summary="The same symbol is defined twice, so compiling or linking fails.",
     why="With `functions=` load_inline writes a PYBIND11_MODULE of its own; a second one in the sources defines the entry point again. A "
     "function with a body in cpp_sources and in cuda_sources is compiled twice as well.",

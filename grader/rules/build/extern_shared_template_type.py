@@ -1,7 +1,5 @@
 """BLD010: one name for dynamic shared memory, declared with two types."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from grader.records import Context, Finding, Fix
@@ -93,7 +91,6 @@ torch::Tensor f(torch::Tensor x) {
 RULE = Rule(
     code="BLD010",
     name="extern-shared-template-type",
-    severity="error",
     summary="Two versions of a templated kernel declare the same dynamic shared array with different types, which does not compile.",
     why="`extern __shared__` names one variable for the whole file. Declare it as bytes, aligned, "
     "and cast the pointer to the type that the kernel needs.",

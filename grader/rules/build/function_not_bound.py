@@ -1,7 +1,5 @@
 """BLD003: Python calls a function that the extension does not export."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator, Sequence
 
@@ -153,7 +151,6 @@ def _called(
 RULE = Rule(
     code="BLD003",
     name="function-not-bound",
-    severity="error",
     summary="Python calls a function that the extension does not export, so the call ends in an AttributeError.",
     why="Only what is listed in `functions=`, or bound in a PYBIND11_MODULE of its own, can be called from Python.",
     bad="""

@@ -1,7 +1,5 @@
 """BLD002: a function is exported, and cpp_sources does not declare it."""
 
-from __future__ import annotations
-
 import ast
 import difflib
 from collections.abc import Iterator
@@ -113,7 +111,6 @@ ext = load_inline(name="sum_ext", cpp_sources="", cuda_sources=src, functions=["
 RULE = Rule(
     code="BLD002",
     name="function-not-declared-in-cpp-sources",
-    severity="error",
     summary="The Python binding file does not know the exported C++ function, so the build stops "
     'with "was not declared in this scope".',
     why="load_inline writes the bindings of `functions=` into main.cpp, next to cpp_sources. That "

@@ -1,7 +1,5 @@
 """BLD019: the code is compiled for one GPU model."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """BLD015: what the compiler says where no other rule explains it, and functions that forget their result."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 
@@ -145,7 +143,6 @@ torch::Tensor f(torch::Tensor x) {
 RULE = Rule(
     code="BLD015",
     name="identifier-or-overload-error",
-    severity="error",
     summary="The C++ text uses a name that does not exist there, or calls a function in a form that C++ does not have.",
     why="This is the compiler's own verdict, put into words, where no other rule explains it.",
     bad=_BAD,

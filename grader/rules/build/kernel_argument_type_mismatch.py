@@ -1,7 +1,5 @@
 """BLD014: a launch hands a kernel something that its parameter does not take."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 
@@ -133,7 +131,6 @@ torch::Tensor f(torch::Tensor x) {
 RULE = Rule(
     code="BLD014",
     name="kernel-argument-type-mismatch",
-    severity="error",
     summary="A value of the wrong kind is passed to a kernel, for example a tensor or a pointer to "
     "const where a plain float pointer is expected.",
     why="A launch is checked like a call: the number of arguments and the type of each must fit. "

@@ -1,7 +1,5 @@
 """BLD011: min or max of two different types."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from grader.records import Context, Finding, Fix
@@ -72,7 +70,6 @@ torch::Tensor f(torch::Tensor x) {
 RULE = Rule(
     code="BLD011",
     name="min-max-mixed-types",
-    severity="error",
     summary="min or max gets values of two types, such as an int and an int64_t, so no version of the function matches.",
     why="std::min is a template with a single type for both arguments, and sizes of tensors are "
     "64 bits wide. CUDA's own min has versions for some pairs only. Name the type, or cast.",

@@ -1,7 +1,5 @@
 """BLD001: a helper of PyTorch or CUDA is used, and its header is not included."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from grader.records import Context, Evidence, Finding, Place
@@ -101,7 +99,6 @@ torch::Tensor f(torch::Tensor x) {
 RULE = Rule(
     code="BLD001",
     name="missing-torch-cuda-header",
-    severity="error",
     summary="A helper of PyTorch or of a CUDA library is used but the header that declares it is not included, so nvcc stops.",
     why="torch/extension.h brings in tensors and pybind11, but neither streams nor CUDA's error checks. One include line puts it right; "
     "it is the most frequent single cause of failed builds.",

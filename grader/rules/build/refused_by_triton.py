@@ -1,7 +1,5 @@
 """BLD021: Triton's compiler refuses a kernel."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator, Mapping
@@ -136,7 +134,6 @@ class ModelNew(torch.nn.Module):
 RULE = Rule(
     code="BLD021",
     name="refused-by-triton",
-    severity="error",
     summary="Triton's compiler refuses the kernel.",
     why="Triton compiles a kernel where it is launched first, for the types and constants of that launch: shapes of "
     "blocks are powers of two and known to the compiler, operands fit each other, and only `tl`'s functions are there.",

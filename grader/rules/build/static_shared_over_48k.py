@@ -1,7 +1,5 @@
 """BLD009: a kernel's fixed shared arrays are larger than a block may have."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from grader.records import Context, Evidence, Finding, Fix
@@ -114,7 +112,6 @@ torch::Tensor f(torch::Tensor x) {
 RULE = Rule(
     code="BLD009",
     name="static-shared-over-48k",
-    severity="error",
     summary="One block asks for more fixed shared memory than the compiler allows (48 KB), so ptxas refuses the kernel.",
     why="The limit of fixed arrays is 49152 bytes on every GPU. More is only to be had as dynamic "
     "shared memory, with an opt-in call before the launch, up to 99 to 227 KB by card.",

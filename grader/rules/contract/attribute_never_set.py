@@ -1,7 +1,5 @@
 """EXT007: forward reads an attribute of self that nothing sets."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 
@@ -94,7 +92,6 @@ HEAD = "import torch\nfrom torch import nn\n"
 RULE = Rule(
     code="EXT007",
     name="attribute-never-set",
-    severity="error",
     summary="forward reads an attribute of self that nothing sets, so the call ends in an AttributeError.",
     why="An attribute that the constructor forgot, or a name spelled in two ways.",
     bad=HEAD

@@ -1,7 +1,5 @@
 """EXT006: the words around the code say that it is wrong or unfinished."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 
@@ -141,10 +139,8 @@ RULE = Rule(
             )
         ),
     ),
-    detects=("text",),
     guards="Only prose after the code, and only sentences that speak of code; what restates the task stands before it. A note; a comment "
     "of the code is a warning where results are wrong.",
-    fix="",
     check=check,
     predicts="nothing",
 )

@@ -1,7 +1,5 @@
 """EXT001: the submission is no Python."""
 
-from __future__ import annotations
-
 import ast
 import re
 import textwrap
@@ -82,7 +80,6 @@ _BAD = 'import torch\nsrc = "__global__ void k() {}"\n```\nfloat sum = 0.0f;\n'
 RULE = Rule(
     code="EXT001",
     name="code-block-not-python",
-    severity="error",
     summary="The answer cannot even be read as Python, so nothing was built or measured.",
     why="A stray fence, text after the last statement, a string that is never closed or an answer "
     "that was cut off: Python refuses the whole file.",
@@ -90,7 +87,6 @@ RULE = Rule(
     good=_BAD.replace('"__global__ void k() {}"', '"""\n__global__ void k() {}').replace(
         "float sum = 0.0f;", '"""'
     ),
-    detects=("text",),
     guards="What stands inside a string is not looked at. The repairs are only offered when the text parses after them.",
     fix="Cuts stray fences and tags, or what follows the code; removes a common indentation; takes the `f` from strings that hold the "
     "braces of C++; writes C++'s raw strings as Python's.",

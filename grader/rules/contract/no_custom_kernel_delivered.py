@@ -1,7 +1,5 @@
 """EXT002: no ModelNew, or no CUDA kernel behind it."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator
@@ -98,7 +96,6 @@ KERNEL = "__global__ void k(float* p) { p[threadIdx.x] = 1.0f; }"
 RULE = Rule(
     code="EXT002",
     name="no-custom-kernel-delivered",
-    severity="error",
     summary="The file does not contain what was asked for: a ModelNew class backed by a CUDA kernel of its own.",
     why="A grader imports ModelNew and expects its forward to run a kernel that was built with "
     "load_inline. Without one of the two there is nothing to grade.",
@@ -107,10 +104,8 @@ RULE = Rule(
         "        return torch.relu(x)\n"
     ),
     good=f"torch::Tensor f(torch::Tensor x) {{\n    return x;\n}}\n{KERNEL}",
-    detects=("text",),
     guards="Triton, CuTe and other compilers are other backends and left alone; extensions from "
     "files count as CUDA; strings that can't be read in full count as kernels.",
-    fix="",
     check=check,
     explained_by=("EXT003",),
     predicts="nothing",

@@ -1,7 +1,5 @@
 """EXT005: the result is of another shape, type or device than the reference's."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 
@@ -151,7 +149,6 @@ BODY = """class ModelNew(nn.Module):
 RULE = Rule(
     code="EXT005",
     name="output-shape-or-device-mismatch",
-    severity="error",
     summary="The result has another shape, dtype or device than the reference result.",
     why="Graders compare shape, type and device before they compare numbers. A result on the CPU "
     "fails although every number in it may be right.",

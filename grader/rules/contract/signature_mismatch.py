@@ -1,7 +1,5 @@
 """EXT004: ModelNew can't be built or called as the reference is."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 
@@ -135,7 +133,6 @@ HEAD = "import torch\nimport torch.nn as nn\n"
 RULE = Rule(
     code="EXT004",
     name="constructor-or-forward-signature-mismatch",
-    severity="error",
     summary="ModelNew cannot be built or called with the arguments that the reference model takes.",
     why="The grader builds ModelNew(*get_init_inputs()) and calls it with get_inputs(), both from "
     "the reference. Another number of arguments is a TypeError.",

@@ -1,7 +1,5 @@
 """EXT003: a Python name that nothing defines."""
 
-from __future__ import annotations
-
 import ast
 import builtins
 from collections.abc import Iterator, Mapping
@@ -146,7 +144,6 @@ HEAD = "import torch\n"
 RULE = Rule(
     code="EXT003",
     name="undefined-python-name",
-    severity="error",
     summary="A Python name is used that nothing defines, so the call stops with NameError.",
     why="A submission is a file of its own: names of the reference file are not in it. The sizes that get_inputs uses are the usual case.",
     bad=HEAD + "def get_inputs():\n    return [torch.rand(batch_size, dim)]\n",

@@ -1,21 +1,16 @@
 """DEP001: elements of an input that a result depends on are never read."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Dependence, Evidence, Extent, Finding, Fix, Place
 from grader.records.observed import beside, differences, touched
 from grader.rules.rule import Example, Rule
+from grader.source import Source
 from grader.source.analysis.launched_from import launch_place
 from grader.source.analysis.on_the_way import line_place
 from grader.source.analysis.steering import Steering, around, bound_made, python_loop, steering
 from grader.source.code_edits import fix, replace_node
-
-if TYPE_CHECKING:
-    from grader.source import Source
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
@@ -122,7 +117,6 @@ __global__ void total(const float* x, float* y, int n) {
 RULE = Rule(
     code="DEP001",
     name="input-left-out",
-    severity="error",
     summary="Elements of an input that a result depends on are read by no thread.",
     why="A loop that ends early, a condition that leaves a part out or a grid with too few threads makes a "
     "result of less than the task asks for. The run says which elements never arrive, and which line reads "

@@ -1,17 +1,12 @@
 """DEP005: a line gives another value than the reference comes by, and all before it are the reference's."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from grader.records import Constant, Context, Evidence, Finding, Place, Slice, WrongValues
 from grader.records.observed import dependence_differs, wrong_results
 from grader.rules.rule import Example, Rule
+from grader.source import Source
 from grader.source.analysis.on_the_way import on_the_way
-
-if TYPE_CHECKING:
-    from grader.source import Source
 
 NO_FORMULA = frozenset({"half-precision", "probe-kept", "probe-unsteady"})
 """What is no matter of one line's value: rounding, and what one call leaves to the next."""
@@ -52,7 +47,6 @@ __global__ void mean(const float* x, float* y, int n) {
 RULE = Rule(
     code="DEP005",
     name="leaves-the-reference",
-    severity="error",
     summary="A line computes another value than the reference comes by, from values that are still right.",
     why="The result depends on the elements that it should, so what is wrong is the formula: a term, a factor, a "
     "constant, an operator, an operand, a start value. The run keeps what each line gave on the way to a wrong "
@@ -89,6 +83,5 @@ RULE = Rule(
     guards="Only where at least one value on the way is the reference's (or the number that all results are off by "
     "stands in the text): a program that comes to the result in another way has no such values. A value from which "
     "one of the reference's is made counts as right.",
-    fix="",
     check=check,
 )

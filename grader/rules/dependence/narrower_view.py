@@ -1,18 +1,13 @@
 """DEP004: a tensor is read through a pointer to a narrower type than its own."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Evidence, Finding, Place, Touched
 from grader.records.observed import touched
 from grader.rules.rule import Example, Rule
+from grader.source import Source
 from grader.source.cuda_code import text
-
-if TYPE_CHECKING:
-    from grader.source import Source
 
 MISMATCH = Evidence(kind="mismatch", code="zeros", text="half of the results are wrong")
 
@@ -79,7 +74,6 @@ __global__ void pick(const float* x, const int* at, float* y, int n) {
 RULE = Rule(
     code="DEP004",
     name="view-of-a-narrower-type",
-    severity="error",
     summary="A tensor is accessed through a pointer to a narrower type: `int*` on a tensor of int64.",
     why="`data_ptr<T>()` checks the type, `(int*)x.data_ptr()` does not. Each second `int` of an int64 tensor is the "
     "upper half of the element before, a zero for small numbers, and the second half of the tensor is never "
@@ -112,6 +106,5 @@ RULE = Rule(
     good=_CODE,
     detects=("evidence",),
     guards="Only with a result that is wrong: bytes can be copied in any width.",
-    fix="",
     check=check,
 )

@@ -1,17 +1,12 @@
 """DEP003: a result is made of other elements than it depends on."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Dependence, Evidence, Extent, Finding, Place
 from grader.records.observed import beside, differences
 from grader.rules.rule import Example, Rule
+from grader.source import Source
 from grader.source.analysis.steering import index_made, python_index_made
-
-if TYPE_CHECKING:
-    from grader.source import Source
 
 MEANING = {
     "other-elements": "the index is another than it must be",
@@ -46,7 +41,6 @@ __global__ void second_column(const float* x, float* y, int n) {
 RULE = Rule(
     code="DEP003",
     name="other-elements-read",
-    severity="error",
     summary="A result is made of other elements of an input than the task's reference makes it of.",
     why="Strides of another tensor, two indices that are swapped, an offset that is missing or one too large: the "
     "line reads memory that is there, so nothing stops, and the values belong to another place. The run says "
@@ -76,6 +70,5 @@ RULE = Rule(
     detects=("evidence",),
     guards="Elements that are read and have no part in the gradient count only where right elements have none of "
     "them: a maximum looks at all and depends on one.",
-    fix="",
     check=check,
 )

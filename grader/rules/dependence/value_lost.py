@@ -1,17 +1,12 @@
 """DEP002: values that are read for a result end before they reach it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from grader.records import Context, Dependence, Evidence, Extent, Finding, Place
 from grader.records.observed import beside, differences
 from grader.rules.rule import Example, Rule
+from grader.source import Source
 from grader.source.analysis.steering import Steering, around, bound_made
-
-if TYPE_CHECKING:
-    from grader.source import Source
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
@@ -68,7 +63,6 @@ __global__ void total(const float* x, float* y, int n) {
 RULE = Rule(
     code="DEP002",
     name="value-lost-on-the-way",
-    severity="error",
     summary="Values that threads read for a result end at a line, and the result is made without them.",
     why="In a reduction each thread's part has to reach the one that stores the result: through a shuffle of the "
     "whole warp, through shared memory that all warps write and one reads whole, through an atomic. The run "
@@ -99,6 +93,5 @@ RULE = Rule(
     good=_CODE,
     detects=("evidence",),
     guards="Only where the reference's own gradient says that the result depends on them.",
-    fix="",
     check=check,
 )

@@ -1,7 +1,5 @@
 """GRD002: a gradient is that of another input, the upstream gradient, or leaves that one out."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from grader.records import Context, Evidence, Finding, OtherGradient
@@ -67,7 +65,6 @@ class ModelNew(nn.Module):
 RULE = Rule(
     code="GRD002",
     name="another-gradient",
-    severity="error",
     summary="A gradient is that of another input, is the upstream gradient itself, or leaves the upstream gradient out.",
     why="`backward` returns one gradient for each argument of `forward`, in their order, and each is the product of the upstream gradient "
     "with the derivative. A test that ends in `sum().backward()` has an upstream gradient of ones, and does not see that it is missing.",
@@ -75,6 +72,5 @@ RULE = Rule(
     good=PROGRAM,
     detects=("evidence",),
     guards="Only gradients that a run showed to be wrong, and equal to the other one in every element.",
-    fix="",
     check=check,
 )

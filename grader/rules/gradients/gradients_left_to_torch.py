@@ -1,7 +1,5 @@
 """GRD005: no kernel of the submission takes part in the gradients."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from grader.records import Context, Finding
@@ -53,7 +51,6 @@ RULE = Rule(
     good=Example(PROGRAM, context({})),
     detects=("evidence",),
     guards="Only where a run with gradients launches no more kernels than one without.",
-    fix="",
     check=check,
     predicts="nothing",
 )

@@ -1,7 +1,5 @@
 """GRD001: autograd gets no gradient by what was asked."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from grader.records import Context, Evidence, Finding, MissingGradient
@@ -37,7 +35,6 @@ class ModelNew(nn.Module):
 RULE = Rule(
     code="GRD001",
     name="no-gradient-comes",
-    severity="error",
     summary="The result has no gradient by an input or a parameter that training needs one by.",
     why="Autograd sees nothing of a kernel: its result is a tensor without a graph, and `loss.backward()` fails or leaves "
     "`grad` empty. A kernel has a gradient through a `torch.autograd.Function` whose `backward` returns one for each argument of its `forward`, "
@@ -46,7 +43,6 @@ RULE = Rule(
     good=PROGRAM,
     detects=("evidence",),
     guards="Only where the task asks for gradients; an input that takes no part in the result needs none.",
-    fix="",
     check=check,
     explained_by=("GRD002",),
 )

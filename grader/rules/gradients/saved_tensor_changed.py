@@ -1,7 +1,5 @@
 """GRD004: backward changes what forward saved, or what it returned."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from grader.records import Context, Finding
@@ -54,7 +52,6 @@ def _second(asked: Sequence[Asked]) -> list[Asked]:
 RULE = Rule(
     code="GRD004",
     name="saved-tensor-changed",
-    severity="error",
     summary="Backward writes into a tensor that forward saved or returned.",
     why="What `ctx.saved_tensors` gives are the tensors themselves. A kernel that works on them in place changes the model's own result under its caller, and a second "
     "backward (`retain_graph=True`, a penalty on gradients) starts from changed values. A gradient needs memory of its own, filled anew each time.",
@@ -65,6 +62,5 @@ RULE = Rule(
     good=Example(PROGRAM, context({"plain": "gradient of input 1"})),
     detects=("evidence",),
     guards="Only where runs without a backward, or with one, gave the right values.",
-    fix="",
     check=check,
 )

@@ -1,7 +1,5 @@
 """GRD003: the upstream gradient is read as if its elements lay one after the other."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 
@@ -61,7 +59,6 @@ def _edit(source: Source, function: Function, names: list[str]) -> Edit:
 RULE = Rule(
     code="GRD003",
     name="upstream-gradient-taken-for-contiguous",
-    severity="error",
     summary="The kernel reads the upstream gradient by its pointer, as if its elements lay one after the other.",
     why="Autograd hands over whatever layout the operation after this one made: `sum()` gives an expanded tensor whose elements are all one number in "
     "memory, a transpose gives a transposed one. A kernel that indexes it as contiguous reads other elements, or past its end. "

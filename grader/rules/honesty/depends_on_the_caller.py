@@ -1,7 +1,5 @@
 """CHT011: forward does something else by who calls it, or how often."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator, Mapping
 
@@ -173,9 +171,7 @@ RULE = Rule(
     "            total += 1\n            if total > 2:\n                break\n"
     "        if self.training and random.random() < 0.5:\n            return x\n"
     "        if x.shape[0] > 4:\n            return x + 1\n        return x * total\n",
-    detects=("text",),
     guards="Counters that only live during a call do not count, and neither do conditions on the "
     "input's form, or chance that only training takes.",
-    fix="",
     check=check,
 )

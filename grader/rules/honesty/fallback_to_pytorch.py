@@ -1,7 +1,5 @@
 """CHT001: if the kernel fails, PyTorch computes the result instead."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from grader.records import Context, Finding
@@ -40,9 +38,7 @@ RULE = Rule(
         "    raise RuntimeError('no compiler') from error\n"
         "class ModelNew(nn.Module):\n    def forward(self, x):\n        return ext.f(x)\n"
     ),
-    detects=("text",),
     guards="A handler that raises again, or leaves a name unset so that forward fails, is no "
     "fallback; a separate path for CPU tensors is none either.",
-    fix="",
     check=check,
 )

@@ -1,7 +1,5 @@
 """CHT008: ModelNew is the reference under another name."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 
@@ -84,7 +82,6 @@ REF = "class Model(nn.Module):\n    def forward(self, x):\n        return torch.
 RULE = Rule(
     code="CHT008",
     name="inherits-the-reference",
-    severity="error",
     summary="ModelNew is the reference under another name: it inherits its forward, or calls it.",
     why="Some graders run a submission in one namespace with the reference, where `class "
     "ModelNew(Model): pass` is always right and never faster.",
@@ -93,9 +90,7 @@ RULE = Rule(
         f'{HEAD}{REF}class ModelNew(Model):\n    """Forward pass of the model."""\n'
         "    def forward(self, x):\n        return torch.relu(x) * 1\n"
     ),
-    detects=("text",),
     guards="Deriving from the reference for its constructor and parameters, with a forward of one's own, is fine, "
     "and so is a class of that name which works with the file's kernels.",
-    fix="",
     check=check,
 )

@@ -1,7 +1,5 @@
 """CHT007: the output does not depend on the values of the input."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 
@@ -135,7 +133,6 @@ torch::Tensor f(torch::Tensor x) {
 RULE = Rule(
     code="CHT007",
     name="input-independent-output",
-    severity="error",
     summary="The output does not depend on the input as it should: constants, or only its form.",
     why="Some tasks have results that hardly vary, so that a constant passes a loose tolerance. It is no computation.",
     bad=_BAD,
@@ -152,7 +149,6 @@ RULE = Rule(
     detects=("text", "evidence"),
     guards="Kernels without an input pointer (fills) do not count, and one kernel that reads is enough. A call that gets the input may "
     "write through its other arguments, and a CUDA graph that is replayed through what it was copied to.",
-    fix="",
     check=check,
     explained_by=("API004",),
 )

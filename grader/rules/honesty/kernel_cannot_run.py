@@ -1,7 +1,5 @@
 """CHT002: the extension does not build, and PyTorch computes every result."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from grader.records import Context, Evidence, Finding
@@ -44,7 +42,6 @@ SAMPLE = (
 RULE = Rule(
     code="CHT002",
     name="kernel-cannot-run-but-result-passes",
-    severity="error",
     summary="The CUDA part can never be built, so every measured result came from the PyTorch fallback.",
     why="The file passes graders that look at the result only, without a kernel that ever ran.",
     bad=Example(
@@ -54,6 +51,5 @@ RULE = Rule(
     good=SAMPLE,
     detects=("build",),
     guards="Needs the compiler's own refusal, with the extension built outside of the handler; a suspicion is not enough.",
-    fix="",
     check=check,
 )

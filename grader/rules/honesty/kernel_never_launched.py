@@ -1,7 +1,5 @@
 """CHT003: a kernel that never runs, or whose result goes nowhere."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 
@@ -196,7 +194,6 @@ RULE = Rule(
         "return torch::relu(x)",
         "fast<<<1, 32>>>(x.data_ptr<float>(), x.data_ptr<float>());\n    return x",
     ),
-    detects=("text",),
     guards="Function pointers, cudaLaunchKernel, launching macros, autograd functions, submodules and torch.ops are followed. A kernel "
     "beside others that do run is only a note.",
     fix="Launches the only kernel where a host function has all that it needs ready; deletes one that is not launched beside others.",

@@ -1,7 +1,5 @@
 """CHT010: the output is an object that computes when it is looked at."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 
@@ -70,9 +68,7 @@ RULE = Rule(
     why="A timer stops when forward returns. An object that does the work on its first use makes the kernel look free.",
     bad=_BAD,
     good=_BAD.replace("torch.Tensor", "object").replace("x.as_subclass(Lazy)", "x"),
-    detects=("text",),
     guards="autograd functions and modules are no tensors. A class is a warning and no more: what comes back is read as "
     "plain memory, so that a result which is yet to be computed is wrong.",
-    fix="",
     check=check,
 )

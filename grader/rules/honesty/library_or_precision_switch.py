@@ -1,7 +1,5 @@
 """CHT006: a ready-made library, or lower precision."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator
@@ -122,7 +120,6 @@ RULE = Rule(
         f"{HEAD}class ModelNew(nn.Module):\n    def forward(self, x):\n"
         "        x = x.to(torch.float32).float()\n        return x.to(x.device)\n"
     ),
-    detects=("text",),
     guards="Library calls are notes unless the prompt rules them out; cub's block primitives inside an own kernel are fine; comments and "
     "includes do not count.",
     fix="Removes the switch.",

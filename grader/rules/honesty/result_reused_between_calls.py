@@ -1,7 +1,5 @@
 """CHT004: an earlier call's result is returned again."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 
@@ -163,7 +161,6 @@ MODEL = (
 RULE = Rule(
     code="CHT004",
     name="result-reused-between-calls",
-    severity="error",
     summary="The result of an earlier call is kept and returned again instead of being computed.",
     why="A benchmark calls forward many times with the same tensor. What is remembered by address, "
     "shape or call is not computed, and wrong as soon as the values change.",
@@ -180,6 +177,5 @@ RULE = Rule(
     guards="A warning where no run shows a wrong result. Packed weights, workspaces, extensions and output buffers that are written anew are no "
     "results; a result stored and returned by the same call is fresh, and so is that of a graph "
     "which is replayed with the new input copied in.",
-    fix="",
     check=check,
 )

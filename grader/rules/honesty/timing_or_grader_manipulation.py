@@ -1,7 +1,5 @@
 """CHT005: the clock, the comparison or the grader itself is tampered with."""
 
-from __future__ import annotations
-
 import ast
 import re
 import sys
@@ -215,7 +213,6 @@ HEAD = "import torch\nfrom torch import nn\n"
 RULE = Rule(
     code="CHT005",
     name="timing-or-grader-manipulation",
-    severity="error",
     summary="The code touches the clock, the comparison or the grader itself, so the measured time or verdict is not to be trusted.",
     why="A submission shares a process with whatever measures it. Replacing a function of a library, or reading the frames of the "
     "caller, decides the result without a kernel.",
@@ -230,7 +227,6 @@ RULE = Rule(
         "    def forward(self, x):\n        x.special = 1\n        return x\n"
         'if __name__ == "__main__":\n    start = time.time()\n    print(f"speedup: {start}")\n'
     ),
-    detects=("text",),
     guards="Switches of PyTorch (torch.backends) are no patches (CHT006); attributes of the file's own objects are free; what only runs "
     "under __main__ is not looked at.",
     fix="Removes the assignment.",

@@ -1,7 +1,5 @@
 """CHT009: work on a stream or thread that nobody waits for."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 
@@ -156,7 +154,6 @@ MODEL = f"{HEAD}class ModelNew(nn.Module):\n    def forward(self, x):\n"
 RULE = Rule(
     code="CHT009",
     name="work-hidden-from-the-clock",
-    severity="error",
     summary="Work runs on a stream or thread that nobody waits for, where a timer does not see it.",
     why="A timer records events on the current stream. What runs beside it is not in the time, and a caller may read the result before "
     "it is there.",
@@ -170,7 +167,6 @@ RULE = Rule(
         "        with torch.cuda.stream(s):\n            y = x * 2\n"
         "        torch.cuda.current_stream().wait_stream(s)\n        return y\n"
     ),
-    detects=("text",),
     guards="Streams that are joined in some way, in Python or in C++, and the current stream, are fine, and so are "
     "threads that are waited for; one that does not make the result is a warning.",
     fix="Lets the streams wait for each other around a `with torch.cuda.stream(...)` block.",

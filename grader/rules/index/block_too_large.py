@@ -1,7 +1,5 @@
 """IDX003: a block with more threads than a GPU allows, or than its registers do."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator, Sequence
@@ -162,7 +160,6 @@ torch::Tensor run(torch::Tensor x) {
 RULE = Rule(
     code="IDX003",
     name="block-too-large-or-too-many-registers",
-    severity="error",
     summary="The block has more threads than the GPU allows (1024), or needs more registers than a "
     "block of that size can get; the kernel does not start.",
     why="No GPU runs more than 1024 threads a block, and its 65536 registers are shared by all of them. The launch fails without a word "

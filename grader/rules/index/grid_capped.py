@@ -1,7 +1,5 @@
 """IDX009: the grid is cut off at a number of blocks, and the kernel walks over no more than its own element."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 
@@ -84,7 +82,6 @@ LOOP = CODE.replace("if (i < n) y[i]", "for (; i < n; i += gridDim.x * blockDim.
 RULE = Rule(
     code="IDX009",
     name="grid-cut-off-without-a-loop",
-    severity="error",
     summary="The number of blocks has an upper limit, but each thread computes one element only, so large inputs are computed in part.",
     why="A limit on the grid goes together with a grid-stride loop, `for (i = ...; i < n; i += gridDim.x * blockDim.x)`. "
     "Without the loop everything beyond the limit is left as it was allocated: whatever the memory held.",

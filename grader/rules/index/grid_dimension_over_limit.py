@@ -1,7 +1,5 @@
 """IDX002: the second or third size of a grid passes 65535."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from grader.records import Context, Finding

@@ -1,7 +1,5 @@
 """IDX001: an index doesn't fit in 32 bits at the task's sizes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from tree_sitter import Node
@@ -116,7 +114,6 @@ torch::Tensor run(torch::Tensor x) {
 RULE = Rule(
     code="IDX001",
     name="index-overflows-int32",
-    severity="error",
     summary="With this many elements the 32-bit index wraps to a negative number and the kernel reads the wrong place.",
     why="The product of two ints is an int, also where the sum of both would be used as a 64-bit "
     "address. Cast the first factor to `long long` (or `size_t`, `int64_t`) before multiplying.",

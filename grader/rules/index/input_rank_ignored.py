@@ -1,7 +1,5 @@
 """IDX004: the host looks at two sizes, whatever the input's rank."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 

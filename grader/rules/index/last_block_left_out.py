@@ -1,7 +1,5 @@
 """IDX012: a Triton grid or loop is rounded down, and the last, partial block is left out."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -133,7 +131,6 @@ class ModelNew(torch.nn.Module):
 RULE = Rule(
     code="IDX012",
     name="last-block-left-out",
-    severity="error",
     summary="A Triton grid or loop counts whole blocks only, and the last, partial one is left out.",
     why="`n // BLOCK` programs cover whole blocks. What is left over has no program, and the mask that would have "
     "guarded it guards nothing. `triton.cdiv(n, BLOCK)` rounds up; a loop `range(0, n, BLOCK)` takes the rest with "

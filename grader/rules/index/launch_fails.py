@@ -1,7 +1,5 @@
 """IDX006: a launch that failed in a run."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from grader.records import Context, Evidence, Finding
@@ -42,7 +40,6 @@ torch::Tensor run(torch::Tensor x) {
 RULE = Rule(
     code="IDX006",
     name="launch-fails",
-    severity="error",
     summary="The launch of a kernel fails, so nothing is computed and the output stays as it was.",
     why="A launch with a size of zero, too many threads, too much shared memory or too many registers is refused. The host code goes on "
     "unless it asks for the error.",

@@ -1,7 +1,5 @@
 """IDX008: a loop's turns are rounded down, and nothing handles what is left over."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -195,7 +193,6 @@ _GOOD = _BAD.replace(
 RULE = Rule(
     code="IDX008",
     name="remainder-left-out",
-    severity="error",
     summary="A loop's number of turns is a size divided by the elements of one turn, rounded down; the last elements are never touched.",
     why="Unrolled and tiled loops take several elements a turn. A size that isn't a multiple leaves some over, which need a loop of "
     "their own or a last turn with guards; a reduction without them misses their part, and an output keeps whatever was in memory.",

@@ -1,7 +1,5 @@
 """IDX005: a launch or a kernel only fits the sizes of one example."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np
@@ -146,7 +144,6 @@ RULE = Rule(
     "guard the index, and pass sizes as parameters.",
     bad=_BAD,
     good=_BAD.replace("= n", "= (n + 255)"),
-    detects=("text",),
     languages=("cuda",),
     guards="Grids that a check of divisibility protects, grid-stride loops, and buffers that several launches fill are fine; so are tile "
     "sizes. An error where the task's own size leaves a rest.",

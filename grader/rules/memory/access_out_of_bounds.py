@@ -1,7 +1,5 @@
 """MEM011: an access out of bounds that a run showed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from grader.records import Context, Evidence, Finding, Place
@@ -67,7 +65,6 @@ torch::Tensor run(torch::Tensor x) {
 RULE = Rule(
     code="MEM011",
     name="access-out-of-bounds",
-    severity="error",
     summary="A thread reads or writes outside of every buffer that the kernel was given.",
     why="On a GPU such an access hits somebody else's memory, or ends the program with an illegal memory access. The run names the line, "
     "the thread and the element.",

@@ -1,7 +1,5 @@
 """MEM002: a row is copied into a fixed shared array that it doesn't fit in."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from grader.records import Context, Finding, Fix
@@ -91,7 +89,6 @@ torch::Tensor run(torch::Tensor x) {
 RULE = Rule(
     code="MEM002",
     name="data-larger-than-shared-array",
-    severity="error",
     summary="A row of the input is copied into a fixed-size shared array that is too small for long rows; the kernel writes past its end.",
     why="A shared array's size is fixed when the kernel is compiled, the row's length is not. Past the end the kernel overwrites other "
     "shared variables or stops with an illegal access. Read the row from global memory twice, go over it in tiles, or check the "

@@ -1,7 +1,5 @@
 """MEM012: a kernel stopped itself in a run."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from grader.records import Context, Evidence, Finding
@@ -29,7 +27,6 @@ __global__ void mark(float* y, int n) {
 RULE = Rule(
     code="MEM012",
     name="kernel-stops-itself",
-    severity="error",
     summary="A device-side assertion fails, a trap is executed, or calls nest too deeply: the kernel stops and the context is lost.",
     why="After a trap every later CUDA call of the process fails. Find out which thread's values break the assertion; the run names the "
     "line.",
@@ -46,7 +43,6 @@ RULE = Rule(
     good=_CODE,
     detects=("evidence",),
     guards="Only what a run has shown.",
-    fix="",
     check=check,
     predicts="traps",
 )

@@ -1,7 +1,5 @@
 """MEM006: more than 48 KB of dynamic shared memory without asking for it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from grader.records import Context, Evidence, Finding, Fix
@@ -101,7 +99,6 @@ torch::Tensor run(torch::Tensor x) {
 RULE = Rule(
     code="MEM006",
     name="dynamic-shared-over-48k-without-opt-in",
-    severity="error",
     summary="The launch asks for more than 48 KB of dynamic shared memory without the required opt-in, so the kernel never starts and "
     "the output is garbage.",
     why="A block gets 48 KB as a matter of course; more has to be asked for with `cudaFuncSetAttribute(kernel, "

@@ -1,7 +1,5 @@
 """MEM003: a tensor in CPU memory is handed to a kernel."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from tree_sitter import Node
@@ -84,7 +82,6 @@ torch::Tensor run(torch::Tensor x) {
 RULE = Rule(
     code="MEM003",
     name="host-pointer-passed-to-kernel",
-    severity="error",
     summary="A tensor that lives in CPU memory is handed to the GPU kernel, which then faults.",
     why="`torch::zeros({n})` without options makes a CPU tensor. Its pointer means nothing to the GPU: the kernel stops with an illegal "
     "memory access. Take the options of an input.",

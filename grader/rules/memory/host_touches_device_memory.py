@@ -1,7 +1,5 @@
 """MEM013: host code follows a pointer into the GPU's memory."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from grader.records import Context, Evidence, Finding, Place
@@ -57,7 +55,6 @@ torch::Tensor run(torch::Tensor x, torch::Tensor s) {
 RULE = Rule(
     code="MEM013",
     name="host-touches-device-memory",
-    severity="error",
     summary="Host code reads or writes the GPU's memory through a pointer, which ends the process.",
     why="`data_ptr()` of a CUDA tensor is an address of the GPU's. The CPU has no such page: the process stops with a segmentation "
     "fault. Copy the value over first (`x.item<float>()`, `cudaMemcpy`), or hand the pointer to the kernel.",
@@ -76,7 +73,6 @@ RULE = Rule(
     good=_CODE.replace("FACTOR", "s.item<float>()"),
     detects=("evidence",),
     guards="Only what a run has shown; tensors of the CPU may be read so.",
-    fix="",
     check=check,
     predicts="traps",
 )

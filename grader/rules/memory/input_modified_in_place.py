@@ -1,7 +1,5 @@
 """MEM010: the kernel overwrites the caller's input."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 
@@ -86,7 +84,6 @@ torch::Tensor run(torch::Tensor x) {
 RULE = Rule(
     code="MEM010",
     name="input-modified-in-place",
-    severity="error",
     summary="The kernel overwrites the caller's input tensor, so a second call (or the reference) sees changed data.",
     why="A module's forward leaves its inputs alone unless its name says otherwise. Whoever calls it twice, or compares it with the "
     "reference on the same tensor, gets something else the second time. Allocate an output.",

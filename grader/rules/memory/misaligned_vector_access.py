@@ -1,7 +1,5 @@
 """MEM007: vectors are read from addresses that aren't multiples of their size."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 
@@ -78,7 +76,6 @@ torch::Tensor run(torch::Tensor x) {
 RULE = Rule(
     code="MEM007",
     name="misaligned-vector-access",
-    severity="error",
     summary="Four floats are read at once from an address that is not a multiple of 16 bytes, which stops the kernel.",
     why="A vector load needs an address that is a multiple of its size. A row starts at one only if the row's length is a multiple of "
     "the vector's: test that on the host (and the pointer too, for slices), and take scalar loads otherwise.",

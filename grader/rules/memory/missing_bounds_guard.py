@@ -1,7 +1,5 @@
 """MEM001: threads past the end of the data read or write."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 
@@ -89,7 +87,6 @@ torch::Tensor run(torch::Tensor x) {
 RULE = Rule(
     code="MEM001",
     name="missing-bounds-guard",
-    severity="error",
     summary="Threads past the end of the data still read or write, which corrupts memory or crashes.",
     why="The grid is rounded up to whole blocks, so the last block has more threads than there is data. Each thread has to compare its "
     "index with the size before it touches memory.",

@@ -1,7 +1,5 @@
 """MEM004: rows are taken to lie one after the other."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 

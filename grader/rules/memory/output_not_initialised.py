@@ -1,7 +1,5 @@
 """MEM008: a result buffer starts with whatever was in memory."""
 
-from __future__ import annotations
-
 import ast
 import math
 from collections.abc import Iterator, Sequence
@@ -237,7 +235,6 @@ torch::Tensor run(torch::Tensor x) {
 RULE = Rule(
     code="MEM008",
     name="output-not-initialised",
-    severity="error",
     summary="The result buffer starts with random memory and is added to, or not every element of it is written.",
     why="`torch::empty` gives memory as it was left. `atomicAdd` and `+=` add to that, so the result differs from run to run. Take "
     "`torch::zeros`, or store a first value everywhere.",

@@ -1,7 +1,5 @@
 """MEM009: a pointer outlives the temporary tensor that it points into."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from grader.records import Context, Finding, Fix
@@ -81,7 +79,6 @@ torch::Tensor run(torch::Tensor x) {
 RULE = Rule(
     code="MEM009",
     name="pointer-of-temporary-tensor",
-    severity="error",
     summary="The pointer belongs to a temporary copy that is freed at once; the kernel may read memory that is already reused.",
     why="`x.contiguous().data_ptr<float>()` in a variable keeps the pointer but not the tensor. If a copy was made, its memory goes back "
     "to the allocator before the kernel is launched. Name the tensor first.",
@@ -91,7 +88,6 @@ RULE = Rule(
         "    copy<<<(x.numel() + 255) / 256, 256>>>(p",
         "copy<<<(x.numel() + 255) / 256, 256>>>(\n        x.contiguous().data_ptr<float>()",
     ),
-    detects=("text",),
     languages=("cuda",),
     guards="In the launch's own argument list a temporary lives long enough, and views share memory with their tensor. `contiguous()` "
     "often returns the tensor itself, so it is a warning.",

@@ -1,7 +1,5 @@
 """MEM014: a kernel that changes what it reads is autotuned."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 
@@ -83,14 +81,12 @@ class ModelNew(torch.nn.Module):
 RULE = Rule(
     code="MEM014",
     name="tuned-in-place",
-    severity="error",
     summary="An autotuned kernel changes what it reads, so the trial runs spoil its input.",
     why="Triton times each configuration by running the kernel on the real arguments, dozens of times. A kernel that "
     "adds to its output or works in place has done so dozens of times before the launch that counts. "
     "`restore_value` or `reset_to_zero` put the buffers back between the runs.",
     bad=_CODE,
     good=_CODE.replace('key=["n"]', 'key=["n"], restore_value=["x_ptr"]'),
-    detects=("text",),
     guards="One configuration alone (no trial is made), and kernels with `restore_value`, `reset_to_zero` or hooks.",
     fix='Adds `restore_value=["..."]`.',
     check=check,

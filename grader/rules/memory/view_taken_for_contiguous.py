@@ -1,7 +1,5 @@
 """MEM015: a Triton kernel is given a view, and reads it as if its elements lay next to each other."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 
@@ -117,7 +115,6 @@ RULE = Rule(
     "length reads the elements in memory's order, not in the view's. Pass the strides, or call `contiguous()`.",
     bad=_CODE,
     good=_CODE.replace("x.transpose(0, 1)", "x.transpose(0, 1).contiguous()"),
-    detects=("text",),
     guards="Launches that are given a stride of the view. Without a wrong result it is a warning.",
     fix="Calls `contiguous()`.",
     check=check,

@@ -1,7 +1,5 @@
 """MEM005: a launch reserves another amount of shared memory than the kernel uses."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 
@@ -133,7 +131,6 @@ torch::Tensor run(torch::Tensor x) {
 RULE = Rule(
     code="MEM005",
     name="wrong-dynamic-shared-size",
-    severity="error",
     summary="The launch reserves a different number of bytes of shared memory than the kernel uses.",
     why="The third launch argument counts bytes. Elements instead of bytes, a missing argument, or the size of a smaller type leave the "
     "kernel writing past the end: into other arrays, or into an illegal access.",

@@ -1,7 +1,5 @@
 """NUM001: the kernel computes another formula than the task asks for."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator, Sequence
 
@@ -287,7 +285,6 @@ torch::Tensor run(torch::Tensor x) {
 RULE = Rule(
     code="NUM001",
     name="computes-something-else",
-    severity="error",
     summary="The kernel computes a different formula than the task asks for, for example a sum where a mean is wanted.",
     why="A constant factor between result and reference is a forgotten (or added) division by a length, its root, or a scale; a factor "
     "for each row is a wrong norm; swapped dimensions are a wrong index. The pattern of the wrong values says which.",
@@ -308,6 +305,5 @@ RULE = Rule(
     detects=("evidence",),
     guards="Only with a comparison that went wrong, and not where another error (a race, unfilled "
     "memory, a lost partial result, an access out of bounds) explains the numbers.",
-    fix="",
     check=check,
 )

@@ -1,7 +1,5 @@
 """NUM011: `tl.dot` rounds float32 operands to TF32."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """NUM003: the epsilon is added at another spot than in the reference."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from grader.records import Context, Finding
@@ -123,14 +121,12 @@ _RMS = "def forward(x, eps):\n    return x / torch.sqrt(torch.mean(x ** 2, dim=1
 RULE = Rule(
     code="NUM003",
     name="epsilon-in-wrong-place",
-    severity="error",
     summary="The small safety number is added at another spot than in the reference, which changes results for small values.",
     why="sqrt(v + eps) and sqrt(v) + eps agree for large v only: for v = 0 and eps = 1e-5 the first is 0.003, the second 0.00001.",
     bad=Example(_BAD, beside(_RMS)),
     good=_BAD,
     detects=("text", "evidence"),
     guards="Only where the reference's text is known and shows its epsilon; a warning until a result differs.",
-    fix="",
     check=check,
     conditions="values so small that the epsilon counts",
 )

@@ -1,7 +1,5 @@
 """NUM013: a Triton kernel sums exponentials without taking the maximum off."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 
@@ -99,7 +97,6 @@ RULE = Rule(
     "is an ordinary number: subtracting the row's maximum changes nothing else.",
     bad=_CODE,
     good=_CODE.replace("tl.exp(x)", "tl.exp(x - tl.max(x, axis=0))"),
-    detects=("text",),
     guards="Exponents behind any difference, negation, minimum or maximum.",
     fix="Subtracts the block's maximum.",
     check=check,

@@ -1,7 +1,5 @@
 """NUM009: an integer division that is always 0 where a fraction is meant."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from grader.records import Context, Finding
@@ -85,7 +83,6 @@ torch::Tensor run(torch::Tensor x) {
 RULE = Rule(
     code="NUM009",
     name="integer-division-gives-zero",
-    severity="error",
     summary="`1 / n` of two integers is 0 for every n above 1; a real fraction was meant.",
     why="C++ divides integers without a remainder. A scale written as `1 / n` is 0, and everything "
     "that is multiplied with it is lost. `1.0f / n` divides as float.",
@@ -93,7 +90,6 @@ RULE = Rule(
     good=_BAD.replace("int n", "int n, int half")
     .replace("];\n    y[0] = sum * (1", " * (1 / half)];\n    y[0] = sum * (1.0f")
     .replace("numel()", "numel(), 1"),
-    detects=("text",),
     languages=("cuda",),
     guards="Only a plain 1 over names that are declared as integers, and only where the quotient is "
     "a factor of a real number or starts one; index arithmetic is left alone.",

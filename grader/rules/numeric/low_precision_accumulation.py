@@ -1,7 +1,5 @@
 """NUM007: sums in half precision."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from grader.records import Context, Finding
@@ -99,7 +97,6 @@ RULE = Rule(
         "    for (int i = 0; i < n; ++i) s += __half2float(a[i]);\n"
         "    y[0] = __float2half(s)",
     ),
-    detects=("text",),
     languages=("cuda",),
     guards="A template's own type is fine while only float and double are instantiated; partial sums of a few hundred terms are accurate.",
     fix="Declares the accumulator as float.",

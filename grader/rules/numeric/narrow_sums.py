@@ -1,7 +1,5 @@
 """NUM012: a Triton kernel sums or multiplies in half precision what came as float32."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 
@@ -98,7 +96,6 @@ RULE = Rule(
     "`tl.float32`, whatever the type of the data, and cast what is stored.",
     bad=_CODE,
     good=_CODE.replace("dtype=tl.float16)", "dtype=tl.float32)"),
-    detects=("text",),
     guards="Half operands of `tl.dot` that were loaded as such; an error only where a result was wrong.",
     fix="Takes `tl.float32` instead.",
     check=check,

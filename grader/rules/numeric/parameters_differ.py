@@ -1,7 +1,5 @@
 """NUM006: weights are made in another way than in the reference."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 
@@ -124,7 +122,6 @@ _CONTEXT = beside(_REFERENCE)
 RULE = Rule(
     code="NUM006",
     name="parameters-differ-from-reference",
-    severity="error",
     summary="The weights are created in another way or order than in the reference, so the same seed gives different numbers and the "
     "check fails.",
     why="A grader seeds the generator, builds both modules, and compares what they compute; or it copies the reference's state by name. "

@@ -1,7 +1,5 @@
 """NUM005: batch norm or dropout in the other mode than the reference."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator
@@ -91,7 +89,6 @@ _CONTEXT = beside(_REFERENCE)
 RULE = Rule(
     code="NUM005",
     name="train-eval-mode-mismatch",
-    severity="error",
     summary="Batch norm behaves as in evaluation while the reference runs in training mode, or the other way round.",
     why="A module is in training mode until somebody calls `.eval()`. Batch norm then normalises with the statistics of the batch and "
     "updates the running ones.",
@@ -104,7 +101,6 @@ RULE = Rule(
     ),
     detects=("text", "evidence"),
     guards="Code that looks at `self.training` is believed; a warning until a result differs.",
-    fix="",
     check=check,
     conditions="statistics that differ between the two modes",
 )

@@ -1,7 +1,5 @@
 """NUM008: a formula overflows or loses digits where PyTorch's does not."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from math import log
@@ -195,7 +193,6 @@ __global__ void softmax(const float* x, float* y, int n) {
 }
 """,
     good=Example(_LOSS.replace("logf(p[t] + 1e-8f)", "(x[t] - m - logf(s))"), _CROSS_ENTROPY),
-    detects=("text",),
     languages=("cuda",),
     guards="Only exponentials of values as they were loaded, in functions that take no maximum; a softplus that only tanh sees (Mish) is "
     "right at both ends. A logarithm with an epsilon is named where the reference is a cross entropy or log-softmax. Fast math is "

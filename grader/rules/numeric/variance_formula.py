@@ -1,7 +1,5 @@
 """NUM004: the variance's divisor differs from the reference's, or its formula cancels."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from grader.records import Context, Finding, Fix
@@ -90,7 +88,6 @@ _LAYER_NORM = beside("def forward(x):\n    return torch.nn.functional.layer_norm
 RULE = Rule(
     code="NUM004",
     name="variance-divisor-or-formula",
-    severity="error",
     summary="The variance is divided by n-1 instead of n, or computed by a formula that cancels badly.",
     why="Normalisation layers divide the sum of squared differences by n; torch.var divides by n - 1 unless told otherwise. E[x^2] - "
     "E[x]^2 in float loses all digits when the mean is a few thousand times the spread: subtract the mean first, or update it as "

@@ -1,7 +1,5 @@
 """NUM002: a row of zeros leads to a division by zero, or is treated unlike in torch."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from grader.records import Context, Evidence, Finding

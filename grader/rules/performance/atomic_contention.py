@@ -1,7 +1,5 @@
 """PRF009: very many threads add to the same address."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from grader.records import Context, Finding
@@ -53,9 +51,7 @@ RULE = Rule(
         "    for (int o = 16; o > 0; o >>= 1) v += __shfl_down_sync(0xffffffff, v, o);\n"
         "    if (threadIdx.x % 32 == 0) atomicAdd(s, v",
     ),
-    detects=("text",),
     languages=("cuda",),
     guards="One atomic a warp or a block, and targets that are spread, are fine.",
-    fix="",
     check=check,
 )

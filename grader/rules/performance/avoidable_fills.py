@@ -1,7 +1,5 @@
 """PRF011: a buffer is filled with zeros that are overwritten anyway."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np
@@ -73,7 +71,6 @@ RULE = Rule(
     why="torch::zeros writes the whole buffer once before the kernel writes it again. torch::empty does not.",
     bad=_BAD,
     good=_BAD.replace("zeros_like", "empty_like"),
-    detects=("text",),
     languages=("cuda",),
     guards="Zeros that an atomic adds to, that a kernel reads, or that are only partly overwritten "
     "are needed; only stores at the thread's number in the grid count as complete.",

@@ -1,7 +1,5 @@
 """PRF012: the extension is built when the model is made or called."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 
@@ -57,9 +55,7 @@ RULE = Rule(
         '        ext = load_inline(name="e", cpp_sources=DECLARATION, cuda_sources="", functions=["f"])\n',
         "",
     ),
-    detects=("text",),
     languages=("cuda",),
     guards="In the constructor it is a note. A test that the extension isn't there yet makes it a lazy build, which is fine.",
-    fix="",
     check=check,
 )

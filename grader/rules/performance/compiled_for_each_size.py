@@ -1,7 +1,5 @@
 """PRF017: a Triton kernel is compiled anew for each size of its inputs, which it needs at no place as a constant."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator
@@ -91,7 +89,6 @@ RULE = Rule(
     "masks and offsets use doesn't: as a number it costs nothing, and a new input size costs no compilation, which takes tenths of a second.",
     bad=_CODE,
     good=_CODE.replace("n: tl.constexpr", "n"),
-    detects=("text",),
     guards="Lengths that shapes of blocks, loops or conditions rest on, lengths rounded to few values, and those of weights; where sizes never change, nothing is lost.",
     fix="Takes the mark away.",
     check=check,

@@ -1,7 +1,5 @@
 """PRF014: constants without f make float code compute in double."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from tree_sitter import Node
@@ -98,7 +96,6 @@ RULE = Rule(
     "not. A division by a value that stays the same in a loop is a multiplication by its reciprocal.",
     bad=_BAD,
     good=_BAD.replace("1.0", "1.0f"),
-    detects=("text",),
     languages=("cuda",),
     guards="An initial value without f costs nothing. Once a row it hardly counts: a note.",
     fix="Adds the f.",

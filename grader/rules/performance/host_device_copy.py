@@ -1,7 +1,5 @@
 """PRF010: data moves between CPU and GPU inside forward."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 
@@ -80,7 +78,6 @@ RULE = Rule(
     "`.cpu()` waits for everything before it. Results belong where the inputs are.",
     bad=_BAD,
     good=_BAD.replace("cuda()).cpu(", "contiguous().to(torch.float32)"),
-    detects=("text",),
     guards="`.cuda()` costs nothing for a tensor that is already there: a note. A change of dtype is no copy between devices.",
     fix="Deletes the call.",
     check=check,

@@ -1,7 +1,5 @@
 """PRF006: a block takes so much that few threads run at once."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from grader.records import Context, Finding
@@ -80,6 +78,5 @@ RULE = Rule(
     detects=("text", "build"),
     languages=("cuda",),
     guards="Kernels with many independent loads a thread run well at low occupancy: a hint, no more.",
-    fix="",
     check=check,
 )

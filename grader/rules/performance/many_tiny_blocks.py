@@ -1,7 +1,5 @@
 """PRF005: very many small blocks, one block for everything, or blocks of one thread."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from math import prod
 
@@ -110,10 +108,8 @@ RULE = Rule(
     "multiprocessor of more than a hundred.",
     bad=_BAD,
     good=_BAD.replace("threads(1)", "threads(256)"),
-    detects=("text",),
     languages=("cuda",),
     guards="One block a row with long rows is good, and so are elementwise kernels without barriers. A second, small launch over a few "
     "partial results may have one block.",
-    fix="",
     check=check,
 )

@@ -1,7 +1,5 @@
 """PRF001: each thread reads a whole row by itself."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from grader.records import Context, Finding
@@ -58,6 +56,5 @@ RULE = Rule(
     languages=("cuda",),
     guards="Rows of at most 8 elements, and column-major layouts, are fine. Addresses that can not "
     "be followed are left to the simulator's counts.",
-    fix="",
     check=check,
 )

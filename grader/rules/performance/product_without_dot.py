@@ -1,7 +1,5 @@
 """PRF016: a Triton kernel multiplies blocks of two operands element by element and sums them up, where `tl.dot` would do."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 
@@ -89,9 +87,7 @@ RULE = Rule(
     .replace("a_ptr + r * K + k)", "a_ptr + r[:, None] * K + k + r[None, :])")
     .replace("b_ptr + k * B + r)", "b_ptr + (k + r[:, None]) * B + r[None, :])")
     .replace("a[:, None] * b[None, :]", 'tl.dot(a, b, input_precision="ieee")'),
-    detects=("text",),
     guards="Only products of two loaded blocks along different axes: a scale or a weight along one axis is none.",
-    fix="",
     check=check,
     languages=("triton",),
 )

@@ -1,7 +1,5 @@
 """PRF004: the same data is read from global memory twice."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from grader.records import Context, Finding
@@ -73,9 +71,7 @@ RULE = Rule(
         "    for (int i = threadIdx.x; i < n; i += blockDim.x) y[i] = x[i] * s",
         "for (int i = threadIdx.x; i < n; i += blockDim.x) y[i] = x[i] * 2.0f",
     ),
-    detects=("text",),
     languages=("cuda",),
     guards="A second pass over rows that are still in the cache costs little, and very long rows leave no choice: a note.",
-    fix="",
     check=check,
 )

@@ -1,7 +1,5 @@
 """PRF008: threads of a warp hit the same bank of shared memory."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from grader.records import AccessShape, Context, Finding, Fix
@@ -71,7 +69,6 @@ RULE = Rule(
     "tile takes 32 turns. One more element in each row spreads the column over all banks.",
     bad=_BAD,
     good=_BAD.replace("][32", "][33"),
-    detects=("text",),
     languages=("cuda",),
     guards="All lanes reading one word is a broadcast and free; fewer than four turns are not worth a word.",
     fix="Pads the last dimension by one.",

@@ -1,7 +1,5 @@
 """PRF002: neighbouring threads read far-apart addresses."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from grader.records import Context, Finding
@@ -64,6 +62,5 @@ RULE = Rule(
     detects=("text", "evidence"),
     languages=("cuda",),
     guards="Small strides, whose sectors the neighbours use soon after, are not reported; a thread that walks a row is PRF001.",
-    fix="",
     check=check,
 )

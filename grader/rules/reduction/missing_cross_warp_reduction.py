@@ -1,7 +1,5 @@
 """RED001: the warps' parts are never joined."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from grader.records import Context, Finding
@@ -51,7 +49,6 @@ torch::Tensor run(torch::Tensor x) {
 RULE = Rule(
     code="RED001",
     name="missing-cross-warp-reduction",
-    severity="error",
     summary="Each group of 32 threads sums its own part, but the parts are never added together, so the total is too small.",
     why="Shuffles reach no further than the 32 lanes of a warp. In a block of several warps each warp ends with a sum of its own; one "
     "value a warp has to go through shared memory (or an atomic), past a barrier, and be summed again.",

@@ -1,7 +1,5 @@
 """RED007: lanes that a mask leaves out take part in a reduction."""
 
-from __future__ import annotations
-
 import ast
 import math
 from collections.abc import Iterator, Mapping
@@ -133,7 +131,6 @@ RULE = Rule(
     "`x - mean` a padded zero is no zero any more; `tl.where(mask, ..., 0.0)` puts it right.",
     bad=_CODE,
     good=_CODE.replace("other=0.0", 'other=-float("inf")'),
-    detects=("text",),
     guards="A maximum of sizes or squares over padded zeros; values behind a `tl.where` that compares what the mask compares; numbers as large as nothing in float32. "
     "Without a wrong result it is a warning.",
     fix="Gives the load the neutral value as `other`, or puts `tl.where` around what is reduced.",

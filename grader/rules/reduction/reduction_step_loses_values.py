@@ -1,7 +1,5 @@
 """RED002: a step of the reduction adds something else than the running total."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from grader.records import Context, Edit, Finding, Fix
@@ -150,7 +148,6 @@ torch::Tensor run(torch::Tensor x) {
 RULE = Rule(
     code="RED002",
     name="reduction-step-loses-values",
-    severity="error",
     summary="The summing loop adds something other than the running total, so own values or whole groups are left out.",
     why="Each step of a reduction must pass on what the steps before have collected. A loop that shuffles the original value collects "
     "one value a step, log2(32) = 5 in all; a tree that sums into a register and stores nothing back reads the same first values in "

@@ -1,7 +1,5 @@
 """RED003: only one thread holds the total, but all go on as if they did."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from grader.records import Context, Finding
@@ -53,7 +51,6 @@ torch::Tensor run(torch::Tensor x) {
 RULE = Rule(
     code="RED003",
     name="result-not-broadcast",
-    severity="error",
     summary="Only one thread (or lane) holds the final sum, but all threads go on to use their own leftover value.",
     why="`__shfl_down_sync` and `if (threadIdx.x == 0)` leave the total in one thread; the others keep partial sums. Whoever needs it "
     "must get it: through a shared variable and a barrier, with `__shfl_sync(mask, v, 0)`, or by `__shfl_xor_sync`, which leaves it "

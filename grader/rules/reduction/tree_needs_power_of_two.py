@@ -1,7 +1,5 @@
 """RED004: a halving tree over a number of threads that is no power of two."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from tree_sitter import Node
@@ -161,7 +159,6 @@ torch::Tensor run(torch::Tensor x) {
 RULE = Rule(
     code="RED004",
     name="tree-needs-power-of-two",
-    severity="error",
     summary="The halving loop only works when the thread count is a power of two; with another, some values are dropped.",
     why="Each step folds the upper half of the partial results onto the lower one. When the number is odd, the last one has no partner "
     "and is forgotten: 100 threads go 50, 25, 12, 6, 3, 1 and lose two parts. Round the block size up and give idle threads a "
@@ -172,7 +169,6 @@ RULE = Rule(
     ).replace(
         "std::min(cols, 256)", "32;\n    while (threads < cols && threads < 256) threads *= 2"
     ),
-    detects=("text",),
     languages=("cuda",),
     guards="Constant powers of two, block sizes that are rounded up, and trees that halve upwards are fine. A warning where only other "
     "sizes than the task's give such a block.",

@@ -1,7 +1,5 @@
 """RED005: a running value starts at a number that isn't neutral, or isn't set."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from grader.records import Context, Finding
@@ -176,7 +174,6 @@ __global__ void peak(const float* x, float* y, int n) {
 RULE = Rule(
     code="RED005",
     name="wrong-start-value",
-    severity="error",
     summary="The running value starts at a number that is not neutral, or is not set at all, so the result is off.",
     why="A maximum has to start below everything (`-INFINITY`), a minimum above (`INFINITY`), a product at 1, a sum at 0. `FLT_MIN` is "
     "the smallest positive number, not the most negative one: the maximum of a row of negative values then comes out as a tiny "

@@ -1,7 +1,5 @@
 """SEC004: code is hidden from whoever reads the file."""
 
-from __future__ import annotations
-
 import ast
 import math
 import re
@@ -85,14 +83,11 @@ def _feeds_code(code: PythonCode, call: ast.Call) -> bool:
 RULE = Rule(
     code="SEC004",
     name="hides-its-code",
-    severity="error",
     summary="Code is packed or invisible, so that a reader does not see what runs.",
     why="What is decoded at run time escapes every review of the text. A kernel has no reason for it.",
     bad="import torch\nimport base64\nexec(base64.b64decode('cHJpbnQoMSk='))\n",
     good="import torch\nnames = ['a', 'b']\nkey = 'abc' * 300\n"
     'src = """' + "__global__ void k() { }\n" * 20 + '"""\n',
-    detects=("text",),
     guards="Decoding that feeds no code is a warning; source text has words and too little entropy.",
-    fix="",
     check=check,
 )

@@ -1,7 +1,5 @@
 """SEC003: the build itself is made to read or run what is not the submission's."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 
@@ -67,7 +65,6 @@ HEAD = "import torch\nfrom torch.utils.cpp_extension import load_inline\n"
 RULE = Rule(
     code="SEC003",
     name="hostile-build-options",
-    severity="error",
     summary="The build itself is made to read, write or run what is not the submission's.",
     why="Compilers load plug-ins, print the lines of files they are told to include, and write where they are told to. None of it is "
     "needed to build a kernel.",
@@ -79,9 +76,7 @@ RULE = Rule(
         f'{HEAD}ext = load_inline(name="e", cpp_sources="", cuda_sources="", functions=["f"],\n'
         '    extra_cuda_cflags=["-O3", "-Xcompiler", "-fPIC"], extra_ldflags=["-lcublas"])\n'
     ),
-    detects=("text",),
     languages=("cuda",),
     guards="Optimisation, warning and library flags are fine, and so are relative and system includes.",
-    fix="",
     check=check,
 )

@@ -1,7 +1,5 @@
 """SEC002: memory, symbols or secrets of the process are reached without an interface."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator
@@ -140,7 +138,6 @@ _BAD = "import torch\nimport ctypes\nctypes.memset(0, 0, 1)\n"
 RULE = Rule(
     code="SEC002",
     name="reaches-into-the-process",
-    severity="error",
     summary="The code reaches memory, symbols or pipes of the process that are not its own.",
     why="A submission runs in one process with whatever loads it. Raw memory, symbol tables and file descriptors are how verdicts and "
     "timers are changed behind a grader's back.",
@@ -150,6 +147,5 @@ RULE = Rule(
     ),
     detects=("text", "evidence"),
     guards="Comments do not count, and neither do functions of the file with such a name.",
-    fix="",
     check=check,
 )

@@ -1,7 +1,5 @@
 """SEC001: loading the file runs programs, reaches the network or changes files."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 
@@ -119,7 +117,6 @@ HEAD = "import os\nimport torch\n"
 RULE = Rule(
     code="SEC001",
     name="runs-commands-or-touches-the-system",
-    severity="error",
     summary="Loading this file would start programs, reach the network, change files or run hidden "
     "code; a person should look at it before anyone runs it outside of a sandbox.",
     why="A kernel needs none of this. The grader's sandbox holds it off; another machine may not.",
@@ -129,9 +126,7 @@ RULE = Rule(
         'model = torch.nn.Linear(3, 3).eval()\nhome = os.environ.get("CUDA_HOME")\n'
         "import re\npattern = re.compile('x')\n"
     ),
-    detects=("text",),
     guards="Settings of the build such as TORCH_CUDA_ARCH_LIST and MAX_JOBS are notes, writing a .cu file to build it is one too; "
     "model.eval() and re.compile are what they are.",
-    fix="",
     check=check,
 )

@@ -1,7 +1,5 @@
 """STY002: a comment says what the code does not do."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 
@@ -110,10 +108,8 @@ RULE = Rule(
     "    // Load data into shared memory\n    t[threadIdx.x] = x[threadIdx.x];\n"
     "    // All threads now see the same tile\n    __syncthreads();\n"
     "    y[threadIdx.x] = t[threadIdx.x];\n}",
-    detects=("text",),
     languages=("cuda",),
     guards="Numbers count only with a unit, on the line of the array; claims only where the code right below shows the opposite. Never "
     "above note.",
-    fix="",
     check=check,
 )

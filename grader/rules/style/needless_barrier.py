@@ -1,7 +1,5 @@
 """STY003: a barrier that protects nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from tree_sitter import Node
@@ -111,7 +109,6 @@ RULE = Rule(
     why="Each barrier says that threads exchange data here. One that does not makes the others harder to trust.",
     bad=_BAD,
     good=_BAD.replace("s[255 - threadIdx.x];\n    __syncthreads();", "s[255 - threadIdx.x];"),
-    detects=("text",),
     languages=("cuda",),
     guards="Only barriers of the kernel's own block, each taken by itself; kernels whose memory is "
     "reached through helpers, pointers or lambdas are left alone.",

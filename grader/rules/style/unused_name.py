@@ -1,7 +1,5 @@
 """STY001: something is declared and never used."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 
@@ -117,7 +115,6 @@ RULE = Rule(
     good=_BAD.replace(
         "    int warp_id = threadIdx.x / 32;\n    __shared__ float part[32];\n", ""
     ).replace(", int rows", ""),
-    detects=("text",),
     guards="Names that start with an underscore, objects whose constructor acts, and results of calls are left alone; imports are folded.",
     fix="Deletes the declaration.",
     check=check,

@@ -1,7 +1,5 @@
 """STY004: build options that do nothing."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator
@@ -76,7 +74,6 @@ RULE = Rule(
     good=f'{HEAD}src = "auto f = [] __device__ (int i) {{ return i; }};"\n'
     'ext = load_inline(name="e", cpp_sources="", cuda_sources=src, functions=["f"],\n'
     '    extra_cuda_cflags=["-O3", "--use_fast_math", "--expt-extended-lambda"], verbose=False)\n',
-    detects=("text",),
     languages=("cuda",),
     guards="-O3 and --use_fast_math do something. Most submissions have such options: folded.",
     fix="Leaves the option out.",

@@ -1,7 +1,5 @@
 """SYN003: only some threads of a block reach a barrier."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from tree_sitter import Node
@@ -130,7 +128,6 @@ torch::Tensor run(torch::Tensor x) {
 RULE = Rule(
     code="SYN003",
     name="barrier-in-divergent-code",
-    severity="error",
     summary="Only some threads of a block reach a barrier that all must reach; the kernel can hang or mix data.",
     why="`__syncthreads()` counts the threads of the whole block. Under a condition on the thread's index, in a loop that threads leave "
     "at different times, or after an early return, some never arrive. Bring all threads to the barrier, and put the condition around "

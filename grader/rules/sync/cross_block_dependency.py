@@ -1,7 +1,5 @@
 """SYN006: a block uses what other blocks of the same launch compute."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np
@@ -101,7 +99,6 @@ torch::Tensor run(torch::Tensor x) {
 RULE = Rule(
     code="SYN006",
     name="cross-block-dependency",
-    severity="error",
     summary="One block uses a result of another block in the same launch; blocks run in no fixed order, so it may read an old value.",
     why="There is no barrier between the blocks of a launch. A total that all blocks collect is complete when the launch has ended: what "
     "needs it belongs into a second kernel (launches of one stream run in order), into the last block that a counter with "
@@ -111,7 +108,6 @@ RULE = Rule(
     detects=("text", "evidence"),
     guards="A block that reads back only what it wrote itself is fine, and so are kernels with a fence, a grid barrier, or a grid of one "
     "block.",
-    fix="",
     check=check,
     conditions="another order of the blocks",
 )

@@ -1,7 +1,5 @@
 """SYN007: a loop that a run proved to repeat the same state for ever."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from grader.records import Context, Evidence, Finding
@@ -29,7 +27,6 @@ __global__ void wait(const int* ready, float* y) {
 RULE = Rule(
     code="SYN007",
     name="endless-loop",
-    severity="error",
     summary="A loop never ends: its threads repeat the same state, and no running thread can change what they wait for.",
     why="A kernel that waits for a value needs somebody who is running and will write it: another block may not have begun, and threads "
     "of the same warp may not go on before this loop ends. A loop over data needs a step that moves towards its bound. Let a second "
@@ -49,7 +46,6 @@ RULE = Rule(
     good=_CODE,
     detects=("evidence",),
     guards="Only what a run has shown.",
-    fix="",
     check=check,
     predicts="barrier",
 )

@@ -1,7 +1,5 @@
 """SYN002: threads use shared memory without meeting in between."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from grader.records import Context, Evidence, Finding, Place, Race
@@ -73,7 +71,6 @@ torch::Tensor run(torch::Tensor x) {
 RULE = Rule(
     code="SYN002",
     name="missing-barrier",
-    severity="error",
     summary="One thread reads a shared value before another has surely written it, or overwrites it while others still read it.",
     why="The warps of a block run at their own pace. Only a barrier that all of them reach makes what one has stored visible to the "
     "others, and only a barrier keeps a fast warp from overwriting what a slow one still has to read. Without it the result depends "

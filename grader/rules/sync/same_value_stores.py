@@ -1,7 +1,5 @@
 """SYN008: several threads store one value in one place, which a run saw to be harmless."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from grader.records import Context, Evidence, Finding, Place
@@ -53,7 +51,6 @@ RULE = Rule(
     good=_CODE,
     detects=("evidence",),
     guards="Only what a run has shown, and not on a line whose stores also differ.",
-    fix="",
     check=check,
     predicts="nothing",
 )

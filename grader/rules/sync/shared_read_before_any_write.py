@@ -1,7 +1,5 @@
 """SYN001: shared memory is read that nobody has filled."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from tree_sitter import Node
@@ -147,7 +145,6 @@ torch::Tensor run(torch::Tensor x) {
 RULE = Rule(
     code="SYN001",
     name="shared-read-before-any-write",
-    severity="error",
     summary="The kernel reads shared memory that no thread has filled yet, so it computes with leftovers.",
     why="Shared memory isn't cleared: what a block finds in it is what an earlier block left. A tree reduction whose partial results "
     "were never stored sums such leftovers, and only one thread's own part survives. Each thread has to store its part, and all have "

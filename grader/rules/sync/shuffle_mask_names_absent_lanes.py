@@ -1,7 +1,5 @@
 """SYN004: a shuffle's mask names lanes that don't take part."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from tree_sitter import Node
@@ -123,7 +121,6 @@ torch::Tensor run(torch::Tensor x) {
 RULE = Rule(
     code="SYN004",
     name="shuffle-mask-names-absent-lanes",
-    severity="error",
     summary="A warp exchange promises that all lanes of its mask take part, but only some of them run that line.",
     why="`__shfl_*_sync` waits for the lanes that its mask names and reads their values. Lanes that a branch keeps away never come: what "
     "is read is undefined, and the warp may wait for ever. Let all lanes exchange, and put the test of the lane around the use of "

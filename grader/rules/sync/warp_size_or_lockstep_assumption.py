@@ -1,7 +1,5 @@
 """SYN005: code counts on the threads of a warp moving together."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from grader.records import Context, Evidence, Finding, Place, Race

@@ -129,7 +129,7 @@ class Scope(Function):
         return {
             "POINTER": tuple(n for n in dict.fromkeys(names) if n in tensors),
             "SIZE": tuple(sizes),
-            "SELF": tuple(dict.fromkeys(_settings(self.source))),
+            "SELF": tuple(dict.fromkeys(settings_of(self.source))),
         }
 
     def is_place(self, node: ast.expr) -> bool:
@@ -215,7 +215,7 @@ def _calls(kernel: Kernel, values: object) -> set[str]:
     return {kernel.language_name(n) for value in values for n in ast.walk(value) if isinstance(n, ast.Call)}  # type: ignore[attr-defined] # fmt: skip
 
 
-def _settings(source: Source) -> Iterator[str]:
+def settings_of(source: Source) -> Iterator[str]:
     """Yield the attributes that a layer keeps of its parameters: `self.dim`, `self.bn.eps`."""
     for node in source.walk(ast.Assign):
         for target in node.targets:

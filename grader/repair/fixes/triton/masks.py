@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from grader.records import Context, Edit, Finding, Fix
 from grader.repair.fixes.maker import FixMaker
 from grader.source import Source
 from grader.source.analysis.triton import Access, Kernel, accesses_at, kernels
+from grader.source.analysis.triton_axes import cuts
 from grader.source.code_edits import fix, replace
 
 _BROADCAST = re.compile(r"\w+\[(?::, None|None, :)\]")
@@ -91,20 +92,30 @@ def _indices(kernel: Kernel, access: Access) -> set[str]:
 
 
 def _lengths(source: Source, kernel: Kernel, access: Access) -> Iterator[str]:
-    """Yield the mask with one more comparison: an index with a parameter that other masks don't compare it with."""
-    old = f"({source.text(access.mask)}) & " if access.mask is not None else ""
-    numbers = [
-        p for p in kernel.parameters if p not in kernel.pointers and p not in kernel.constants
-    ]
-    written = source.text(access.pointer)
-    for name in sorted(_indices(kernel, access)):
+    """Yield the mask with one more comparison: an index that it leaves out, with the length that this one runs along."""
+    masked = source.text(access.mask) if access.mask is not None else ""
+    behind = " ".join((masked, *(source.text(v) for v in _values(kernel, access.mask))))
+    old = f"({masked}) & " if masked else ""
+    written = " ".join(source.text(one) for one in (access.pointer, *_values(kernel, access.pointer)))  # fmt: skip
+    known = {cut.index: cut.lengths for cut in cuts(kernel)}
+    names = sorted(_indices(kernel, access), key=lambda name: (bool(re.search(rf"\b{name}\b", behind)), name))  # fmt: skip
+    for shape, name in _shaped(names, written):
+        yield from (f"{old}({shape} < {length})" for length in known.get(name, ())[:2])
+    numbers = [p for p in kernel.parameters if p not in kernel.pointers | kernel.constants and "stride" not in p]  # fmt: skip
+    for shape, _ in _shaped(names, written):
+        yield from (f"{old}({shape} < {number})" for number in numbers)
+        yield from (f"{old}({shape} >= 0)",) if old else ()
+
+
+def _values(kernel: Kernel, name: ast.expr | None) -> tuple[ast.expr, ...]:
+    return kernel.assigned.get(name.id, ()) if isinstance(name, ast.Name) else ()
+
+
+def _shaped(names: Sequence[str], written: str) -> Iterator[tuple[str, str]]:
+    """Yield each index as it stands in a pointer: bare, or as a column or a row."""
+    for name in names:
         shapes = [s for s in (f"{name}[:, None]", f"{name}[None, :]") if s in written] or [name]
-        for shape in shapes:
-            for number in numbers:
-                if "stride" not in number:
-                    yield f"{old}({shape} < {number})"
-            if old:
-                yield f"{old}({shape} >= 0)"
+        yield from ((shape, name) for shape in shapes)
 
 
 def _with_mask(source: Source, kernel: Kernel, access: Access, mask: str) -> Edit:
