@@ -25,6 +25,12 @@ def all_arrive(block: Node) -> bool:
     return not any(_depends(part, own) for one in inside for part in _heads(one))
 
 
+def depends_on_thread(condition: Node) -> bool:
+    """Whether a condition differs between the threads of a block, by the thread's own number."""
+    function = next((one for one in around(condition) if one.type in FUNCTIONS), None)
+    return _depends(condition, varying(function) if function is not None else frozenset())
+
+
 def _heads(control: Node) -> list[Node]:
     """Return what decides over a statement's body: all of it but its bodies."""
     bodies = [control.child_by_field_name(name) for name in BODIES]

@@ -7,11 +7,14 @@ from grader.records.observed import observed, ran_clean
 from grader.rules.proofs import confirm
 from grader.rules.rule import Rule
 from grader.source import Source
+from grader.source.analysis.apart import past_the_end
 from grader.source.analysis.host_code import refuses
 from grader.source.analysis.walks import Case, cases, spans
-from grader.source.flow import Event, Region
+from grader.source.flow import Access, Region
 from grader.source.rewriting.shared_arrays import unstage
 from grader.source.rewriting.small_arrays import enlarged
+
+_VERBS = {"load": "reads", "store": "writes", "atomic": "writes"}
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
@@ -24,11 +27,13 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         long = case.sizes.name.startswith("long")
         # It ran at these sizes, or they are not what the program is given.
         other = (case.kernel in clean and not long) or (long and refuses(source, case))
-        for event in case.events("shared-oob") if case.kernel in fixed and not other else ():
-            if event.region is not None and _is_fixed(event.region):
+        for access, cell, thread in (
+            past_the_end(case) if case.kernel in fixed and not other else ()
+        ):
+            if _is_fixed(access.region):
                 sure = case.sizes.complete and case.kernel not in clean
-                made = _finding(case, event, event.region, sure=sure, long=long)
-                found.setdefault((case.kernel, event.region.name), (case.kernel, made))
+                made = _finding(case, access, (cell, thread), sure=sure, long=long)
+                found.setdefault((case.kernel, access.region.name), (case.kernel, made))
     for finding in confirm(found.values(), proof, spans(source)):
         yield finding.model_copy(update={"severity": "error"}) if finding.evidence else finding
 
@@ -37,21 +42,22 @@ def _is_fixed(region: Region) -> bool:
     return region.space == "shared" and not region.dynamic
 
 
-def _finding(case: Case, event: Event, region: Region, *, sure: bool, long: bool) -> Finding:
-    name, cells, line = region.name, region.cells or 0, case.line(event.node)
+def _finding(case: Case, access: Access, at: tuple[int, int], *, sure: bool, long: bool) -> Finding:
+    region, line, (cell, thread) = access.region, case.line(access.node), at
+    name, cells, verb = region.name, region.cells or 0, _VERBS[access.kind]
     if long:
         message = (
-            f"`{name}` has room for {cells} elements, and line {line} {_verb(event)} it with an index that follows the size of the input: "
+            f"`{name}` has room for {cells} elements, and line {line} {verb} it with an index that follows the size of the input: "
             f"rows from {cells + 1} elements on go past its end"
         )
     else:
         where = "" if case.sizes.complete else "at sizes that nothing in the text rules out, "
         message = (
-            f"{where}line {line} {_verb(event)} `{name}[{event.cell}]`, but the array has {cells} elements "
-            f"(thread {event.thread} of {case.walk.threads} is the first to do so)"
+            f"{where}line {line} {verb} `{name}[{cell}]`, but the array has {cells} elements "
+            f"(thread {thread} of {case.walk.threads} does so)"
         )
     return RULE.finding(
-        case.place(event.node),
+        case.place(access.node),
         message,
         severity="error" if sure else "warning",
         predicts="elsewhere" if long else None,
@@ -59,10 +65,6 @@ def _finding(case: Case, event: Event, region: Region, *, sure: bool, long: bool
         kernels=(case.kernel,),
         cause=f"shared-oob {case.kernel}",
     )
-
-
-def _verb(event: Event) -> str:
-    return "writes" if event.data.get("access") == "write" else "reads"
 
 
 def _fixes(case: Case, name: str, *, long: bool) -> Iterator[Fix]:

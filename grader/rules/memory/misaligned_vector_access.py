@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
 from tree_sitter import Node
 
 from grader.records import Context, Finding
@@ -28,9 +27,8 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             or (long and refuses(source, case, remainder=True))
         ):
             continue
-        launch = case.launch
-        second = case.flow.block(case.walk, (1, 0, 0)) if (launch.grid[0] or 2) > 1 else case.walk
-        bad = _misaligned(second)
+        block = (int((case.launch.grid[0] or 2) > 1), 0, 0)
+        bad = _misaligned(case.thread(0, block)) or _misaligned(case.thread(1, block))
         if bad is not None:
             found[case.kernel] = (case.kernel, _finding(case, *bad, long=long))
     yield from settle(RULE, tuple(found.values()), observed(context, "misaligned"), spans(source))
@@ -38,11 +36,9 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 
 def _misaligned(block: Walk) -> tuple[Node, Any, int, int] | None:
     for node, pointer, width in block.vectors:
-        if pointer.offset is None or isinstance(pointer.offset, float):
-            continue
-        rest = np.asarray(pointer.offset) % width
-        if np.any(rest):
-            return node, pointer, width, int(np.max(rest))
+        rest = pointer.offset % width if pointer.offset is not None else 0
+        if rest:
+            return node, pointer, width, rest
     return None
 
 

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator
 
-import numpy as np
 from tree_sitter import Node
 
 from grader.records import Context, Finding, Fix
@@ -11,11 +10,12 @@ from grader.records.observed import observed
 from grader.rules.proofs import confirm
 from grader.rules.rule import Rule
 from grader.source import Source
+from grader.source.analysis.apart import past_the_end, sample
 from grader.source.analysis.host_code import resolve
 from grader.source.analysis.walks import Case, cases, spans
 from grader.source.code_edits import fix
 from grader.source.cuda_code import text
-from grader.source.flow import Event, Region
+from grader.source.flow import Access, Region
 from grader.source.flow.scalar_types import SIZES
 from grader.source.flow.tree import Loop, walk
 
@@ -24,10 +24,10 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     """Compare the bytes of the launch with the cells that the kernel touches."""
     found: dict[str, tuple[str, Finding]] = {}
     for case in cases(source, context, "main", "odd"):
-        events = [(e, e.region) for e in case.events("shared-oob") if e.region and e.region.dynamic]
-        if events and case.kernel not in found:
-            event, region = max(events, key=lambda pair: pair[0].cell)
-            found[case.kernel] = (case.kernel, _too_small(case, event, region))
+        past = [one for one in past_the_end(case) if one[0].region.dynamic]
+        if past and case.kernel not in found:
+            access, cell, _ = max(past, key=lambda one: one[1])
+            found[case.kernel] = (case.kernel, _too_small(case, access, cell))
     yield from confirm(found.values(), observed(context, "shared-oob"), spans(source))
     for case in cases(source, context):
         if case.kernel not in found:
@@ -43,19 +43,20 @@ def _bytes(case: Case) -> Node:
     return node
 
 
-def _too_small(case: Case, event: Event, region: Region) -> Finding:
+def _too_small(case: Case, access: Access, cell: int) -> Finding:
+    region = access.region
     size, given = SIZES.get(region.type, 4), case.launch.shared or 0
     room = f"{given} bytes, room for {given // size} elements of {size} bytes" if given else "none"
     return RULE.finding(
         case.place(_bytes(case)),
-        f"the kernel uses `{region.name}[{event.cell}]` (line {case.line(event.node)}) in a block of {case.walk.threads} threads, but the launch reserves {room}",
-        fixes=_fixes(case, event, region.type, given),
+        f"the kernel uses `{region.name}[{cell}]` (line {case.line(access.node)}) in a block of {case.walk.threads} threads, but the launch reserves {room}",
+        fixes=_fixes(case, cell, region.type, given),
         kernels=(case.kernel,),
         cause=f"shared-oob {case.kernel}",
     )
 
 
-def _fixes(case: Case, event: Event, kind: str, given: int) -> Iterator[Fix]:
+def _fixes(case: Case, cell: int, kind: str, given: int) -> Iterator[Fix]:
     config, unit = case.launch.call.config, case.unit
     if len(config) < 2:
         return
@@ -69,25 +70,23 @@ def _fixes(case: Case, event: Event, kind: str, given: int) -> Iterator[Fix]:
         yield from fix("reserve one element a thread", [edit])
         return
     node, last = _bytes(case), config[2].node
-    if (
-        "sizeof" not in text(node) and event.cell < given
-    ):  # else it counts bytes already, of too few
+    if "sizeof" not in text(node) and cell < given:  # else it counts bytes already, of too few
         size = f"({text(node)}) * sizeof({kind})"
         yield from fix(
             "count bytes, not elements", [unit.edit(node.start_byte, node.end_byte, size)]
         )
-    each = -(-(event.cell + 1) // case.walk.threads)
+    each = -(-(cell + 1) // case.walk.threads)
     edit = unit.edit(last.start_byte, last.end_byte, f"{each} * {threads} * sizeof({kind})")
     yield from fix("reserve what the kernel uses", [edit])
 
 
 def _too_large(case: Case) -> Iterator[Finding]:
     """Report, as a note, what no thread ever touches."""
-    dynamic = [r for r in case.walk.regions if r.dynamic and r.shadow is not None and not r.escaped]
+    dynamic = [r for r in case.walk.regions if r.dynamic and not r.escaped]
     if len(dynamic) != 1 or case.walk.stopped or not case.launch.shared or _goes_by_block(case):
         return
     region = dynamic[0]
-    used, cells = _used(region), region.cells or 0
+    used, cells = _used(case, region), region.cells or 0
     if 0 < used < cells:
         spare = (cells - used) * SIZES.get(region.type, 4)
         yield RULE.finding(
@@ -106,12 +105,11 @@ def _goes_by_block(case: Case) -> bool:
     return any(words.search(text(test.node)) for test in tests if test is not None)
 
 
-def _used(region: Region) -> int:
-    shadow = region.shadow
-    if shadow is None:
-        return 0
-    touched = np.flatnonzero(shadow.accessed)
-    return int(touched.max()) + 1 if len(touched) else 0
+def _used(case: Case, region: Region) -> int:
+    """Return the cell after the last one that a thread comes to; 0 where that is not known of all accesses."""
+    every = [one for walk in sample(case) for one in walk.memory if one.region.name == region.name]
+    ends = [one.offset + one.scale for one in every if one.offset is not None]
+    return max(ends, default=0) if len(ends) == len(every) else 0
 
 
 _BAD = """

@@ -5,9 +5,8 @@ from collections.abc import Iterator
 from grader.records import Context, Finding
 from grader.rules.rule import Rule
 from grader.source import Source
-from grader.source.analysis.reduced_result import losses_of, with_result
+from grader.source.analysis.reduced_result import Loss, unjoined, with_result
 from grader.source.analysis.walks import Case, cases
-from grader.source.flow.reduction import Loss
 from grader.source.rewriting.reductions import join_warps
 from grader.source.statements import enclosing_loops
 
@@ -16,18 +15,19 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for stores that hold the data of the thread's own warp only."""
     found: dict[str, Finding] = {}
     for case in cases(source, context):
-        for loss in losses_of(case):
-            if loss.kind == "warp" and loss.first_exchange is not None:
-                found.setdefault(case.kernel, _finding(case, loss))
+        loss = unjoined(case)
+        if loss is not None:
+            found.setdefault(case.kernel, _finding(case, loss))
     yield from with_result(found.values(), context)
 
 
 def _finding(case: Case, loss: Loss) -> Finding:
-    where = loss.first_call or next(enclosing_loops(loss.first_exchange), loss.first_exchange)
+    shuffle = loss.exchange.node
+    where = loss.exchange.call or next(enclosing_loops(shuffle), shuffle)
     return RULE.finding(
         case.place(where),
-        f"each warp reduces its own 32 values, but nothing joins the {(loss.group + 31) // 32} warps that work on one row: what line "
-        f"{case.line(loss.store.node)} stores holds at most 32 of {loss.group} partial results",
+        f"each warp reduces its own 32 values, but nothing joins the {(case.walk.threads + 31) // 32} warps that work on one row: what line "
+        f"{case.line(loss.store.node)} stores holds at most 32 of {case.walk.threads} partial results",
         kernels=(case.kernel,),
         fixes=join_warps(case, loss),
     )

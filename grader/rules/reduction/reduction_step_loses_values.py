@@ -6,12 +6,11 @@ from grader.records import Context, Edit, Finding, Fix
 from grader.records.observed import wrong_results
 from grader.rules.rule import Rule
 from grader.source import Source
-from grader.source.analysis.reduced_result import losses_of, with_result
+from grader.source.analysis.reduced_result import with_result
 from grader.source.analysis.reduction_steps import (
     Halving,
     exchanged_value,
     halving_loops,
-    reduces,
     shuffled,
 )
 from grader.source.analysis.reduction_suspects import suspects
@@ -19,9 +18,7 @@ from grader.source.analysis.walks import Case, cases
 from grader.source.code_edits import fix
 from grader.source.flow import flow
 from grader.source.flow.loops import assigned_in
-from grader.source.flow.reduction import Loss
 from grader.source.flow.tree import Assign, Declare, Expr, Name, Number, walk
-from grader.source.statements import enclosing_loops
 
 FORMS = frozenset({"shape", "dtype", "device", "count", "type"})
 
@@ -38,12 +35,6 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                 found.setdefault(key, _wrong_exchange(case, halving, part, value))
         for finding in _unused(case) if loops else ():
             found[case.kernel, -1] = finding
-        threads = case.walk.threads
-        some = [one for one in losses_of(case) if one.kind == "some" and reduces(case, one)]
-        if (
-            some and not odd and not found and threads & (threads - 1) == 0
-        ):  # else RED004 explains it
-            found[case.kernel, 0] = _lost(case, some[-1])
     yield from with_result(found.values(), context) if found else odd
 
 
@@ -112,24 +103,6 @@ def _unused(case: Case) -> Iterator[Finding]:
                 f"`{start.name}` is summed up here and never read: what the threads have computed goes nowhere",
                 kernels=(case.kernel,),
             )
-
-
-def _lost(case: Case, loss: Loss) -> Finding:
-    """Return the finding about parts that don't arrive, where the step isn't plain."""
-    store = loss.store.node
-    trees = [h.loop.node for h in halving_loops(case.flow.program)]
-    before = [n for n in trees if n.start_byte < store.start_byte]
-    node = loss.exchange_call or max(before, key=lambda n: n.start_byte, default=store)
-    if loss.exchange is not None and loss.exchange_call is None:
-        node = next(enclosing_loops(loss.exchange), loss.exchange)
-    missing = ", ".join(str(t) for t in loss.missing)
-    more = ", ..." if loss.group - loss.have > len(loss.missing) else ""
-    return RULE.finding(
-        case.place(node),
-        f"what line {case.line(store)} stores holds the partial results of {loss.have} of {loss.group} threads: those of "
-        f"threads {missing}{more} never reach it",
-        kernels=(case.kernel,),
-    )
 
 
 _BAD = """

@@ -5,10 +5,8 @@ from collections.abc import Iterator
 from grader.records import Context, Finding
 from grader.rules.rule import Rule
 from grader.source import Source
-from grader.source.analysis.reduced_result import losses_of, with_result
-from grader.source.analysis.reduction_steps import reduces
+from grader.source.analysis.reduced_result import Loss, one_lane_has_it, with_result
 from grader.source.analysis.walks import Case, cases
-from grader.source.flow.reduction import Loss
 from grader.source.rewriting.reductions import broadcast
 
 
@@ -16,19 +14,18 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for stores by threads that hold less of the sum than others."""
     found: dict[str, Finding] = {}
     for case in cases(source, context):
-        for loss in losses_of(case):
-            if loss.uneven and reduces(case, loss):
-                found.setdefault(case.kernel, _finding(case, loss))
+        loss = one_lane_has_it(case)
+        if loss is not None:
+            found.setdefault(case.kernel, _finding(case, loss))
     yield from with_result(found.values(), context)
 
 
 def _finding(case: Case, loss: Loss) -> Finding:
-    node = loss.exchange_call or loss.exchange or loss.store.node
-    whole = "block" if loss.kind == "broadcast" and loss.group > 32 else "warp"
+    node = loss.exchange.call or loss.exchange.node
     return RULE.finding(
         case.place(node),
-        f"after line {case.line(node)} only the first thread of each {whole} holds the reduced value, but line "
-        f"{case.line(loss.store.node)} lets every thread use its own: thread {loss.thread} has {loss.have} of {loss.group} partial results",
+        f"after line {case.line(node)} only the first lane holds the reduced value, but line {case.line(loss.store.node)} lets every "
+        "thread use its own, which lacks the partial results of lanes before it",
         kernels=(case.kernel,),
         fixes=broadcast(case, loss),
     )

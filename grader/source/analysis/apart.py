@@ -1,21 +1,20 @@
-"""Where the threads of a block part or collide, told by following a few of them: the first and the last, and those
-at the borders of warps."""
+"""Where the threads of a block part or collide, told by following a few: the first, the last, some at borders of warps."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from operator import itemgetter
 
 from tree_sitter import Node
 
 from grader.source.analysis.walks import Case
-from grader.source.cuda_code import around
+from grader.source.divergence import depends_on_thread
 from grader.source.flow import Access, Meeting, Walk
 
 WARP = 32
 SAMPLE = (0, 1, 31, 32, 33, 63, 64, 128)
-BRANCHES = {"if_statement", "for_statement", "while_statement", "do_statement"}
 
 
 @dataclass(frozen=True)
@@ -23,7 +22,6 @@ class Parted:
     """A barrier or an exchange that one thread comes to and another does not."""
 
     at: Meeting
-    thread: int
     absent: int
     """The thread that does not come."""
     cause: Node | None
@@ -36,7 +34,8 @@ class Parted:
 def sample(case: Case) -> tuple[Walk, ...]:
     """Return the walks of a few threads of a launch's first block."""
     threads = case.walk.threads
-    numbers = sorted({number for number in (*SAMPLE, threads - 1) if 0 <= number < threads})
+    wanted = {*SAMPLE, threads // 2 - 1, threads - WARP, threads - 1}
+    numbers = sorted(number for number in wanted if 0 <= number < threads)
     return tuple(case.thread(number) for number in numbers)
 
 
@@ -68,63 +67,68 @@ def _conflict(one: Access, other: Access) -> bool:
 
 
 def unfilled(case: Case) -> dict[str, Access]:
-    """Return, by array, the first read of shared memory that no thread ever stores anything in."""
+    """Return, by array, the first read of shared memory in which no thread has stored anything by then."""
     walks = sample(case)
     every = [one for walk in walks for one in walk.memory if one.region.space == "shared"]
-    filled = {one.region.node.id for one in every if one.kind != "load" or one.region.escaped}
-    reads = (one for one in every if one.region.node.id not in filled and one.sure)
+    filled: dict[int, int] = {}
+    for one in every:
+        if one.kind != "load" or one.region.escaped:
+            at = 0 if one.region.escaped else one.interval
+            filled[one.region.node.id] = min(at, filled.get(one.region.node.id, at))
     found: dict[str, Access] = {}
-    for one in reads if not any(walk.stopped for walk in walks) else ():
-        found.setdefault(one.region.name, one)
+    for one in every if not any(walk.stopped for walk in walks) else ():
+        if one.sure and one.interval < filled.get(one.region.node.id, one.interval + 1):
+            found.setdefault(one.region.name, one)
     return found
 
 
-def past_the_end(case: Case) -> Iterator[tuple[Access, int, int]]:
-    """Yield the accesses past the end of a shared array, with the cell and the thread."""
+def past_the_end(case: Case) -> list[tuple[Access, int, int]]:
+    """Return the accesses past the end of a shared array, with the cell and the thread, the earliest first."""
+    found: list[tuple[int, Access, int, int]] = []
     for walk in sample(case):
-        for access in walk.shared:
-            cells, offset = access.region.cells, access.offset or 0
+        for order, access in enumerate(walk.memory):
+            cells, offset = access.region.cells, access.offset
+            followed = access.region.space == "shared" and not access.region.escaped
+            if not followed or cells is None or offset is None or not access.sure:
+                continue
             top = offset + access.scale - 1
-            if access.sure and cells is not None and (offset < 0 or top >= cells):
-                yield access, top if top >= cells else offset, walk.thread
+            if offset < 0 or top >= cells:
+                found.append((order, access, top if top >= cells else offset, walk.thread))
+    return [(access, cell, thread) for _, access, cell, thread in sorted(found, key=itemgetter(0))]
 
 
 def parted_barriers(case: Case) -> Iterator[Parted]:
-    """Yield the first barrier that some threads don't come to, for each way to miss one."""
+    """Yield the barriers that some threads don't come to."""
     walks = [walk for walk in sample(case) if not walk.stopped]
-    longest = max(walks, key=lambda walk: len(walk.barriers), default=case.walk)
+    most = max(walks, key=lambda walk: len(walk.barriers), default=case.walk)
     for walk in walks:
-        for count, meeting in enumerate(longest.barriers):
-            mine = walk.barriers[count : count + 1]
-            if not meeting.sure or (mine and mine[0].node.id == meeting.node.id):
-                continue
-            yield _parted(meeting, longest, walk, left=walk.left is not None and not mine)
-            break
+        yield from _parted(walk, most.barriers, walk.barriers)
 
 
 def absent_lanes(case: Case) -> Iterator[Parted]:
     """Yield the exchanges whose masks name lanes that don't come to them."""
     walks = [walk for walk in sample(case) if not walk.stopped]
-    for walk in walks:
-        for meeting in walk.exchanges if walk.thread in (0, WARP) else ():
-            for other in walks:
-                named = meeting.mask >> (other.thread % WARP) & 1
-                if not named or other.thread // WARP != walk.thread // WARP or not meeting.sure:
-                    continue
-                if all(one.node.id != meeting.node.id for one in other.exchanges):
-                    yield _parted(meeting, walk, other, left=other.left is not None)
+    for first in {walk.thread // WARP for walk in walks}:
+        lanes = [walk for walk in walks if walk.thread // WARP == first]
+        most = max(lanes, key=lambda walk: len(walk.exchanges))
+        for lane in lanes:
+            for one in _parted(lane, most.exchanges, lane.exchanges):
+                if one.at.mask >> (lane.thread % WARP) & 1:
+                    yield one
 
 
-def _parted(meeting: Meeting, walk: Walk, other: Walk, *, left: bool) -> Parted:
-    cause: Node | None = other.left if left else _condition(meeting)
-    return Parted(meeting, walk.thread, other.thread, cause, left)
+def _parted(other: Walk, mine: Sequence[Meeting], others: Sequence[Meeting]) -> Iterator[Parted]:
+    """Yield the meetings of a thread to which another thread does not come."""
+    count = 0
+    for one in mine:
+        if count < len(others) and others[count].node.id == one.node.id:
+            count += 1
+        elif one.sure:
+            left = other.left is not None and count == len(others)
+            yield Parted(one, other.thread, other.left if left else _condition(one), left)
 
 
 def _condition(meeting: Meeting) -> Node | None:
-    """Return the condition of the innermost branch around a place, or around the call that leads to it."""
-    for place in (meeting.node, meeting.call):
-        for outer in around(place) if place is not None else ():
-            condition = outer.child_by_field_name("condition")
-            if outer.type in BRANCHES and condition is not None:
-                return condition
-    return None
+    """Return the innermost condition on the way to a place that depends on the thread's number."""
+    parting = (one for one in reversed(meeting.branches) if depends_on_thread(one))
+    return next(parting, meeting.branches[-1] if meeting.branches else None)

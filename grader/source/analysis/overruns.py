@@ -48,7 +48,7 @@ def _overrun(case: Case, last: Walk, access: Access) -> int | None:
     if tensor is None or numel is None or offset is None or not access.sure:
         return None
     top = offset + access.scale - 1
-    if 0 <= offset and top < numel:
+    if offset >= 0 and top < numel:
         return None
     if case.sizes.complete and not (origin(tensor) or tensor).guessed:
         return top if top >= numel else offset

@@ -18,55 +18,57 @@ WARP = 32
 
 @dataclass(frozen=True)
 class Loss:
-    """A store of what lanes have exchanged, and the exchanges before it."""
+    """A store of what lanes have exchanged, and the exchange."""
 
     store: Access
-    first: Meeting
-    last: Meeting
+    exchange: Meeting
 
 
 def unjoined(case: Case) -> Loss | None:
     """Return a store of what one warp has reduced, of a row that several warps load together."""
-    first = case.walk
-    if first.threads <= WARP:
+    if case.walk.threads <= WARP:
         return None
-    for loss in _losses(first):
-        at, until = loss.first.accesses, first.memory.index(loss.store)
-        joined = any(one.region.space == "shared" for one in first.memory[at:until])
-        if not joined and _loaded_together(case, at, loss.store):
-            return loss
-    return None
+    together = (one for one in _losses(case.walk) if _is_of_one_warp(case, one))
+    return next((one for one in together if _loaded_together(case, one)), None)
 
 
 def one_lane_has_it(case: Case) -> Loss | None:
     """Return a store by the second thread of what only the first lane of a warp holds in full."""
     second = case.thread(1)
-    every = _losses(second) if second.threads > 1 else ()
-    return next((one for one in every if one.store.value and one.store.value.exchanged == "down"), None)
+    every = _losses(second, joined=True) if second.threads > 1 else ()
+    kept = (one for one in every if one.store.region.space == "global")
+    return next((one for one in kept if one.exchange.kind == "one"), None)
 
 
-def _losses(walk: Walk) -> Iterator[Loss]:
-    """Yield the plain stores to global memory of what the lanes of a warp made together."""
-    for count, store in enumerate(walk.memory):
-        before = [one for one in walk.exchanges if one.accesses <= count]
-        made = store.value is not None and store.value.exchanged and store.sure
-        if store.kind == "store" and store.region.space == "global" and made and before:
-            yield Loss(store, before[0], before[-1])
+def _losses(walk: Walk, *, joined: bool = False) -> Iterator[Loss]:
+    """Yield the plain stores of what the lanes of a warp made together; `joined`: or warps after that."""
+    for store in walk.memory:
+        value = store.value
+        if store.kind == "store" and store.sure and value is not None and value.exchanged:
+            if joined or not value.joined:
+                yield Loss(store, value.exchanged)
 
 
-def _loaded_together(case: Case, until: int, store: Access) -> bool:
+def _is_of_one_warp(case: Case, loss: Loss) -> bool:
+    """Whether the next warp has no such result of its own: it stores none, or each goes over the row again."""
+    store = loss.store
+    other = case.thread(WARP).twin(store)
+    over = store.region.space == "global" and bool(store.loops)
+    return other is None or over or (store.offset is not None and other.offset == store.offset)
+
+
+def _loaded_together(case: Case, loss: Loss) -> bool:
     """Whether the first threads of two warps load parts of one row before they exchange anything."""
-    other = case.thread(WARP)
-    alone = other.twin(store) is None and case.thread(1).twin(store) is None
-    for load in case.walk.memory[:until]:
+    other, alone = case.thread(WARP), case.thread(1).twin(loss.store) is None
+    for load in case.walk.memory[: loss.exchange.accesses]:
         twin = other.twin(load) if load.kind == "load" and load.region.space == "global" else None
         if twin is None or twin.offset is None or load.offset is None:
             continue
         apart = twin.offset - load.offset
         if not load.loops:
-            return alone and apart == WARP
-        turns = [a for a in case.walk.accesses if a.node.id == load.node.id and a.offset is not None]
-        if len(turns) > 1 and 0 < apart < (turns[1].offset or 0) - load.offset:
+            return alone and not loss.store.loops and apart == WARP
+        turns = [one.offset for one in case.walk.accesses if one.node.id == load.node.id]
+        if len(turns) > 1 and turns[1] is not None and 0 < apart < turns[1] - load.offset:
             return True
     return False
 

@@ -72,7 +72,7 @@ class Accesses(Loops):
             return known or Value(None, letter)
         region.loads += 1
         self.access("load", region, node, pointer.offset, scale=pointer.scale)
-        return Value(None, letter)
+        return Value(None, letter, joined=region.space == "shared")
 
     def put(self, pointer: Pointer | None, value: Value, node: Node, kind: str = "store") -> None:
         """Write memory; `kind` is `store` or `atomic`."""
@@ -82,9 +82,7 @@ class Accesses(Loops):
         if region.space != "local":
             region.stores += kind == "store" or region.space == "shared"
             region.atomics += kind == "atomic"
-            self.access(
-                kind, region, node, pointer.offset, scale=pointer.scale, value=value
-            )
+            self.access(kind, region, node, pointer.offset, scale=pointer.scale, value=value)
         elif pointer.offset is None or self.doubt:
             region.values.clear()
         else:
@@ -103,9 +101,7 @@ class Accesses(Loops):
             self.walk.vectors.append((node, pointer, wide))
         depth = max(pointer.depth, len(region.dims))  # a cast gives a pointer to elements
         same = kind if now else pointer.type
-        return Value(
-            pointer=Pointer(region, pointer.offset, wide * pointer.scale, depth, same)
-        )
+        return Value(pointer=Pointer(region, pointer.offset, wide * pointer.scale, depth, same))
 
 
 def _advanced(pointer: Pointer, index: Value) -> Pointer:
@@ -121,7 +117,13 @@ def _advanced(pointer: Pointer, index: Value) -> Pointer:
 def _retyped(region: Region, pointer: Pointer, kind: str, now: int) -> int:
     """Take bytes that are first seen as a type for cells of it; return the size of a cell."""
     fresh = not region.loads and not region.stores and pointer.offset == 0
-    if region.dynamic and SIZES.get(region.type, 0) == 1 and fresh and now and region.cells is not None:
+    if (
+        region.dynamic
+        and SIZES.get(region.type, 0) == 1
+        and fresh
+        and now
+        and region.cells is not None
+    ):
         region.cells, region.type = region.cells // now, kind
         return now
     region.escaped = True

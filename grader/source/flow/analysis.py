@@ -101,7 +101,9 @@ class Flow:
     ) -> Walk:
         """Return the walk of a thread of one of `launched`, the first one's unless another is asked for."""
         key = (id(launch), block, thread)
-        if key not in self._walks:  # a walk keeps its launch, which must live as long as its id counts
+        if (
+            key not in self._walks
+        ):  # a walk keeps its launch, which must live as long as its id counts
             self._walks[key] = walk_thread(self.program, launch, block, thread)
         return self._walks[key]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from grader.source.flow.memory import Region
 from grader.source.flow.program import Function
@@ -169,7 +170,7 @@ class Machine(Variables):
         if letter in "iul" and isinstance(number, float):
             number = int(number)
         type_ = letter if letter != "?" else value.type
-        return Value(number, type_, None, value.thing, value.exchanged)
+        return replace(value, number=number, type=type_, pointer=None)
 
     # --- assignments -------------------------------------------------------------------------
 

@@ -5,23 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 EXCHANGES = {
-    "__shfl_sync": "xor",
-    "__shfl_down_sync": "down",
+    "__shfl_sync": "all",
+    "__shfl_down_sync": "one",
     "__shfl_up_sync": "",
-    "__shfl_xor_sync": "xor",
-    "__shfl": "xor",
-    "__shfl_down": "down",
+    "__shfl_xor_sync": "all",
+    "__shfl": "all",
+    "__shfl_down": "one",
     "__shfl_up": "",
-    "__shfl_xor": "xor",
-    "WARP_SHFL_DOWN": "down",
-    "WARP_SHFL_XOR": "xor",
-    "shfl": "xor",
-    "shfl_down": "down",
+    "__shfl_xor": "all",
+    "WARP_SHFL_DOWN": "one",
+    "WARP_SHFL_XOR": "all",
+    "shfl": "all",
+    "shfl_down": "one",
     "shfl_up": "",
-    "shfl_xor": "xor",
-    "reduce": "xor",
+    "shfl_xor": "all",
+    "reduce": "all",
 }
-"""Shuffles, and what `Value.exchanged` says of their results."""
+"""Exchanges by name, and who has the common result afterwards (`trace.Meeting.kind`)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from grader.source.flow import mathematics
@@ -117,7 +118,7 @@ class Intrinsics(Accesses):
             return self.method(expr)
         if name in BARRIERS:
             out = unknown(*self.eval_all(expr.args))
-            self.meet(self.walk.barriers, expr.node)
+            self.walk.barriers.append(self.meet(expr.node))
             return out
         if name in EXCHANGES or name in VOTES:
             return self._exchange(expr, self.eval_all(expr.args))
@@ -195,9 +196,10 @@ class Intrinsics(Accesses):
 
     def exchange(self, expr: Call, args: list[Value], mask: int) -> Value:
         """Note an exchange, and return what it gives: a lane's own value is not known any more."""
-        self.meet(self.walk.exchanges, expr.node, mask & FULL)
+        kind = EXCHANGES.get(expr.name, "all")
+        self.walk.exchanges.append(self.meet(expr.node, mask & FULL, kind))
         out = unknown(*args[:1])
-        out.exchanged = EXCHANGES.get(expr.name, "xor")
+        out.exchanged = self.walk.exchanges[-1] if kind else None
         return out
 
     def _group_call(self, expr: Call, args: list[Value]) -> Value | None:
@@ -217,13 +219,12 @@ class Intrinsics(Accesses):
         """Evaluate what a group does: meet, exchange, or tell a number of itself."""
         if expr.name in {"sync", "arrive", "wait"}:
             if group.kind != "tile" or group.size > 32:
-                self.meet(self.walk.barriers, expr.node)
+                self.walk.barriers.append(self.meet(expr.node))
             return Value()
         if expr.name in EXCHANGES and args:
             return self.exchange(expr, args, FULL if group.size >= 32 else 0)
         number = number_of_group(group, expr.name, self.walk.thread, self.walk.threads)
-        out = unknown(*args[:1])
-        out.exchanged = "" if group.kind != "tile" else out.exchanged
+        out = replace(unknown(*args[:1]), joined=group.kind != "tile")
         return out if number is None else Value(number, "u")
 
     # --- methods -----------------------------------------------------------------------------
@@ -236,7 +237,7 @@ class Intrinsics(Accesses):
         if isinstance(base.thing, Lambda) and expr.name == "operator()":
             return self.call_lambda(base.thing, args, expr)
         if expr.name in {"Sum", "Reduce", "Max", "Min"} and args:
-            return Value(None, args[0].type)
+            return Value(None, args[0].type, joined=True)
         for value in (*args, base):
             self.escape(value)
         return unknown(*args)

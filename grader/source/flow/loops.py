@@ -43,13 +43,13 @@ WILD_TURNS = 230
 
 
 @lru_cache(maxsize=4096)
-def assigned_in(stmt: Stmt) -> frozenset[str]:
-    """Return the names that a statement may change."""
+def assigned_in(stmt: Stmt, *, cells: bool = True) -> frozenset[str]:
+    """Return the names that a statement may change; `cells`: those of arrays and pointers too whose cells it stores to."""
     names: set[str] = set()
     for part in walk(stmt):
         if isinstance(part, (Assign, Update)):
             target: Expr = part.target
-            while isinstance(target, Subscript):
+            while cells and isinstance(target, Subscript):
                 target = target.base
             if isinstance(target, Name):
                 names.add(target.id)
@@ -78,16 +78,14 @@ def counter_of(loop: Loop) -> tuple[str, Expr | int] | None:
 class Loops(Statements):
     """Skipping of turns."""
 
-    def havoc(self, loop: Loop) -> None:
-        """Forget the numbers of all that a loop's body and step assign."""
-        self._forget(assigned_in(loop))
-
-    def _forget(self, names: frozenset[str]) -> None:
-        for name in names:
+    def havoc(self, stmt: Stmt) -> None:
+        """Forget the numbers of all that a statement assigns."""
+        moved = assigned_in(stmt, cells=False)
+        for name in assigned_in(stmt):
             box = self.find(name)
             if box is not None and box.value.pointer is not None:
                 box.value.pointer.region.values.clear()
-            if box is not None:
+            if box is not None and (name in moved or box.value.pointer is None):
                 box.value = forgotten(box.value)
 
     def skip_ahead(self, loop: Loop, frame: LoopFrame) -> None:
@@ -95,7 +93,7 @@ class Loops(Statements):
         plan = self._plan(loop)
         if plan is not None:
             box, last = plan
-            self._forget(assigned_in(loop.body))
+            self.havoc(loop.body)
             box.value = Value(last, box.value.type)
         elif frame.turn > WILD_TURNS:
             raise StopWalkError("a loop without an end in sight")

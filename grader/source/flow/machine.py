@@ -45,8 +45,8 @@ class Statements(State):
         """Jump to a loop's last turn; defined by `loops`."""
         raise NotImplementedError
 
-    def havoc(self, loop: Loop) -> None:
-        """Forget what a loop's body assigns; defined by `loops`."""
+    def havoc(self, stmt: Stmt) -> None:
+        """Forget what a statement assigns; defined by `loops`."""
         raise NotImplementedError
 
     def run(self, stmt: Stmt) -> str:
@@ -128,6 +128,7 @@ class Statements(State):
                 self.run(part)
         frame = LoopFrame(stmt.node)
         self.loops.append(frame)
+        self.branch += [stmt.test.node] if stmt.test is not None else []
         how = self._turns(stmt, frame)
         self.loops.pop()
         if how != LEAVING:

@@ -77,7 +77,7 @@ class State:
         self.doubt = False
         """Whether this is under a condition on data, which may or may not hold."""
         self.branch: list[Node] = []
-        """The conditions on the thread that it went by."""
+        """The conditions that it went by."""
         self.seen: set[tuple[str, int]] = set()
 
     def emit(self, kind: str, node: Node, value: int = 0) -> None:
@@ -86,10 +86,11 @@ class State:
             self.seen.add((kind, node.id))
             self.walk.events.append(Event(kind, node, value))
 
-    def meet(self, kind: list[Meeting], node: Node, mask: int = 0) -> None:
-        """Record a barrier or an exchange."""
+    def meet(self, node: Node, mask: int = 0, kind: str = "") -> Meeting:
+        """Return a barrier or an exchange that the thread comes to."""
         call = self.calls[0] if self.calls else None
-        kind.append(Meeting(node, call, not self.doubt, mask, len(self.walk.memory)))
+        made = len(self.walk.memory)
+        return Meeting(node, call, not self.doubt, tuple(self.branch), made, mask, kind)
 
     def access(
         self, kind: str, region: Region, node: Node, offset: int | None, **details: Any

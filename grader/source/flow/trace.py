@@ -58,11 +58,16 @@ class Meeting:
 
     node: Node
     call: Node
+    """The outermost call in the kernel when `node` is in a helper function."""
     sure: bool
+    branches: tuple[Node, ...]
+    """The conditions that the thread went by, the outermost first."""
+    accesses: int
+    """How many accesses to memory the thread had made."""
     mask: int = 0
     """The lanes that an exchange names; 0 of a barrier."""
-    accesses: int = 0
-    """How many accesses to memory the thread had made."""
+    kind: str = ""
+    """Of an exchange: who has the lanes' common result, `one` of them or `all`; empty: a result of its own each."""
 
 
 @dataclass(slots=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from grader.source.flow.scalar_types import promote
@@ -24,9 +24,10 @@ class Value:
     pointer: Pointer | None = None
     thing: Any = None
     """A tensor, dim3, lambda, thread group or other object."""
-    exchanged: str = ""
-    """How the lanes of a warp made it together: `down` (the first lane has all), `xor` (each has all); empty: not
-    so, or the block's warps have joined it since."""
+    exchanged: Any = None
+    """The exchange of a warp (`trace.Meeting`) that it came through."""
+    joined: bool = False
+    """It came through shared memory, where the block's warps meet."""
 
     @property
     def scalar(self) -> int | None:
@@ -48,11 +49,13 @@ class Pointer:
 
 def unknown(*sources: Value, type_: str | None = None) -> Value:
     """Return a value of which only the type is known, and how lanes had a part in it."""
-    kind, exchanged = "?", ""
+    out = Value()
     for source in sources:
-        kind = promote(kind, source.type)
-        exchanged = exchanged or source.exchanged
-    return Value(None, type_ or kind, exchanged=exchanged)
+        out.type = promote(out.type, source.type)
+        out.exchanged = out.exchanged or source.exchanged
+        out.joined = out.joined or source.joined
+    out.type = type_ or out.type
+    return out
 
 
 def _divide(a: int, b: int) -> int | None:
@@ -123,7 +126,7 @@ def converted(value: Value, type_: str) -> Value:
     number = value.number
     if type_ in "iul" and isinstance(number, float):
         number = int(number)
-    return Value(number, type_, value.pointer, value.thing, value.exchanged)
+    return replace(value, number=number, type=type_)
 
 
 def forgotten(value: Value) -> Value:

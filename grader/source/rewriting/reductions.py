@@ -9,10 +9,10 @@ from tree_sitter import Node
 
 from grader.records import Fix
 from grader.source import Unit
+from grader.source.analysis.reduced_result import Loss
 from grader.source.analysis.walks import Case
 from grader.source.code_edits import fix
 from grader.source.cuda_code import descendants, text
-from grader.source.flow.reduction import Loss
 from grader.source.statements import (
     child_of,
     common_block,
@@ -111,14 +111,12 @@ def block_reduction(step: Step, *, warps_done: bool) -> str:
 
 def join_warps(case: Case, loss: Loss) -> Iterator[Fix]:
     """Yield the ways to add the warps' parts together."""
-    last = step_of(case, loss.exchange, loss.exchange_call)
-    first = step_of(case, loss.first_exchange, loss.first_call)
-    if first is not None:
-        yield from replace_all(case.unit, first, last)
-    if last is not None:
+    step = step_of(case, loss.exchange.node, loss.exchange.call)
+    if step is not None:
+        yield from replace_all(case.unit, step, step)
         yield from fix(
             "add the parts of all warps together through shared memory",
-            [insert_after(case.unit, last.statement, block_reduction(last, warps_done=True))],
+            [insert_after(case.unit, step.statement, block_reduction(step, warps_done=True))],
         )
 
 
@@ -144,9 +142,8 @@ def replace_all(unit: Unit, first: Step, last: Step | None) -> Iterator[Fix]:
 
 def broadcast(case: Case, loss: Loss) -> Iterator[Fix]:
     """Yield the ways to give every thread the result that one thread holds."""
-    step = step_of(case, loss.exchange, loss.exchange_call) if loss.exchange is not None else None
-    if loss.exchange is not None:
-        yield from _butterfly(case.unit, loss.exchange)
+    step = step_of(case, loss.exchange.node, loss.exchange.call)
+    yield from _butterfly(case.unit, loss.exchange.node)
     if step is not None:
         lines = (
             f"__shared__ {step.type} reduce_total;\nif (threadIdx.x == 0) reduce_total = "
