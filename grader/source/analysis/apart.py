@@ -11,7 +11,7 @@ from tree_sitter import Node
 
 from grader.source.analysis.walks import Case
 from grader.source.divergence import depends_on_thread
-from grader.source.flow import Access, Meeting, Walk
+from grader.source.flow import Access, Meeting, Region, Walk
 
 WARP = 32
 SAMPLE = (0, 1, 31, 32, 33, 63, 64, 128)
@@ -69,17 +69,21 @@ def _conflict(one: Access, other: Access) -> bool:
 def unfilled(case: Case) -> dict[str, Access]:
     """Return, by array, the first read of shared memory in which no thread has stored anything by then."""
     walks = sample(case)
-    every = [one for walk in walks for one in walk.memory if one.region.space == "shared"]
-    filled: dict[int, int] = {}
-    for one in every:
-        if one.kind != "load" or one.region.escaped:
-            at = 0 if one.region.escaped else one.interval
-            filled[one.region.node.id] = min(at, filled.get(one.region.node.id, at))
     found: dict[str, Access] = {}
-    for one in every if not any(walk.stopped for walk in walks) else ():
-        if one.sure and one.interval < filled.get(one.region.node.id, one.interval + 1):
-            found.setdefault(one.region.name, one)
+    for region in case.walk.regions if not any(walk.stopped for walk in walks) else ():
+        if region.space == "shared" and not region.escaped:
+            mine = [_first(walk, region) for walk in walks]
+            first = [one for one in mine if one is not None]
+            early = min((one.interval for one in first if one.kind == "store"), default=None)
+            for one in first:
+                if one.kind != "store" and one.sure and (early is None or one.interval < early):
+                    found.setdefault(region.name, one)
     return found
+
+
+def _first(walk: Walk, region: Region) -> Access | None:
+    """Return a thread's first access to a shared array."""
+    return next((one for one in walk.memory if one.region.node is region.node), None)
 
 
 def past_the_end(case: Case) -> list[tuple[Access, int, int]]:

@@ -44,9 +44,9 @@ def _losses(walk: Walk, *, joined: bool = False) -> Iterator[Loss]:
     """Yield the plain stores of what the lanes of a warp made together; `joined`: or warps after that."""
     for store in walk.memory:
         value = store.value
-        if store.kind == "store" and store.sure and value is not None and value.exchanged:
-            if joined or not value.joined:
-                yield Loss(store, value.exchanged)
+        made = value.exchanged if value is not None and (joined or not value.joined) else None
+        if store.kind == "store" and store.sure and made is not None and made.steps > 1:
+            yield Loss(store, made)
 
 
 def _is_of_one_warp(case: Case, loss: Loss) -> bool:
@@ -65,10 +65,10 @@ def _loaded_together(case: Case, loss: Loss) -> bool:
         if twin is None or twin.offset is None or load.offset is None:
             continue
         apart = twin.offset - load.offset
-        if not load.loops:
-            return alone and not loss.store.loops and apart == WARP
         turns = [one.offset for one in case.walk.accesses if one.node.id == load.node.id]
-        if len(turns) > 1 and turns[1] is not None and 0 < apart < turns[1] - load.offset:
+        if len(turns) < 2:
+            return alone and not loss.store.loops and apart == WARP
+        if turns[1] is not None and 0 < apart < turns[1] - load.offset:
             return True
     return False
 

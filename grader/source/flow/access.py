@@ -93,9 +93,10 @@ class Accesses(Loops):
         pointer = value.pointer
         if pointer is None:
             return value
-        region, was, now = pointer.region, SIZES.get(pointer.type, 4), SIZES.get(kind, 0)
-        if region.space == "shared" and was != now:
-            was = _retyped(region, pointer, kind, now)
+        region, now = pointer.region, SIZES.get(kind, 0)
+        if region.space == "shared" and SIZES.get(pointer.type, 4) != now:
+            pointer = _retyped(pointer, kind, now)
+        was = SIZES.get(pointer.type, 4)
         wide = max(now // was, 1) if now and now % was == 0 else 1
         if kind in VECTORS and wide > 1 and region.space == "global":
             self.walk.vectors.append((node, pointer, wide))
@@ -114,17 +115,14 @@ def _advanced(pointer: Pointer, index: Value) -> Pointer:
     return replace(pointer, offset=pointer.offset + by * stride if known else None)  # type: ignore[operator]
 
 
-def _retyped(region: Region, pointer: Pointer, kind: str, now: int) -> int:
-    """Take bytes that are first seen as a type for cells of it; return the size of a cell."""
-    fresh = not region.loads and not region.stores and pointer.offset == 0
-    if (
-        region.dynamic
-        and SIZES.get(region.type, 0) == 1
-        and fresh
-        and now
-        and region.cells is not None
-    ):
+def _retyped(pointer: Pointer, kind: str, now: int) -> Pointer:
+    """Return a pointer to elements of a shared array; bytes that are first seen as a type are cells of it."""
+    region, offset = pointer.region, pointer.offset
+    fresh = not region.loads and not region.stores and offset == 0
+    if region.dynamic and SIZES.get(region.type, 0) == 1 and fresh and now and region.cells:
         region.cells, region.type = region.cells // now, kind
-        return now
+    bytewise = region.dynamic and SIZES.get(pointer.type, 0) == 1
+    if bytewise and now and SIZES.get(region.type, 0) == now and (offset or 0) % now == 0:
+        return replace(pointer, offset=None if offset is None else offset // now, type=kind)
     region.escaped = True
-    return SIZES.get(pointer.type, 4)
+    return pointer

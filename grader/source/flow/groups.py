@@ -15,13 +15,16 @@ EXCHANGES = {
     "__shfl_xor": "all",
     "WARP_SHFL_DOWN": "one",
     "WARP_SHFL_XOR": "all",
+}
+"""Exchanges by name, and who has the common result afterwards (`trace.Meeting.kind`)."""
+OF_GROUPS = {
     "shfl": "all",
     "shfl_down": "one",
     "shfl_up": "",
     "shfl_xor": "all",
     "reduce": "all",
 }
-"""Exchanges by name, and who has the common result afterwards (`trace.Meeting.kind`)."""
+"""The same of a group's functions and methods."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 from grader.source.flow import mathematics
 from grader.source.flow.access import Accesses
-from grader.source.flow.groups import EXCHANGES, Group, made_group, number_of_group
+from grader.source.flow.groups import EXCHANGES, OF_GROUPS, Group, made_group, number_of_group
 from grader.source.flow.lowering import parse_expression
 from grader.source.flow.program import Function
 from grader.source.flow.state import Box
@@ -16,6 +16,7 @@ from grader.source.flow.tree import Call, Declare, Expr, Lambda, Member, Name
 from grader.source.flow.values import Value, unknown
 
 FULL = 0xFFFFFFFF
+WHOLE_WARP = 5
 BARRIERS = {"__syncthreads", "__syncthreads_or", "__syncthreads_and", "__syncthreads_count"}
 ATOMICS = {
     "atomicAdd",
@@ -196,10 +197,14 @@ class Intrinsics(Accesses):
 
     def exchange(self, expr: Call, args: list[Value], mask: int) -> Value:
         """Note an exchange, and return what it gives: a lane's own value is not known any more."""
-        kind = EXCHANGES.get(expr.name, "all")
-        self.walk.exchanges.append(self.meet(expr.node, mask & FULL, kind))
-        out = unknown(*args[:1])
-        out.exchanged = self.walk.exchanges[-1] if kind else None
+        name, out = expr.name, unknown(*args[:1])
+        kind = EXCHANGES.get(name, OF_GROUPS.get(name, "all"))
+        made = self.meet(expr.node, mask & FULL, kind)
+        made.steps = out.exchanged.steps + 1 if out.exchanged else 1
+        if "reduce" in name:
+            made.steps = WHOLE_WARP
+        self.walk.exchanges.append(made)
+        out.exchanged = made if kind else None
         return out
 
     def _group_call(self, expr: Call, args: list[Value]) -> Value | None:
@@ -221,7 +226,7 @@ class Intrinsics(Accesses):
             if group.kind != "tile" or group.size > 32:
                 self.walk.barriers.append(self.meet(expr.node))
             return Value()
-        if expr.name in EXCHANGES and args:
+        if expr.name in OF_GROUPS and args:
             return self.exchange(expr, args, FULL if group.size >= 32 else 0)
         number = number_of_group(group, expr.name, self.walk.thread, self.walk.threads)
         out = replace(unknown(*args[:1]), joined=group.kind != "tile")

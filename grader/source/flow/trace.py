@@ -68,6 +68,8 @@ class Meeting:
     """The lanes that an exchange names; 0 of a barrier."""
     kind: str = ""
     """Of an exchange: who has the lanes' common result, `one` of them or `all`; empty: a result of its own each."""
+    steps: int = 0
+    """How many exchanges the value has come through; one alone moves it."""
 
 
 @dataclass(slots=True)

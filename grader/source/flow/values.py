@@ -52,7 +52,8 @@ def unknown(*sources: Value, type_: str | None = None) -> Value:
     out = Value()
     for source in sources:
         out.type = promote(out.type, source.type)
-        out.exchanged = out.exchanged or source.exchanged
+        made, known = source.exchanged, out.exchanged
+        out.exchanged = made if made and (not known or made.steps > known.steps) else known
         out.joined = out.joined or source.joined
     out.type = type_ or out.type
     return out
