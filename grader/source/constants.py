@@ -3,8 +3,6 @@
 Literals, macros, constants of the file and of the function around, `sizeof`, and what is known of template parameters.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from tree_sitter import Node

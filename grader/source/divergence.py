@@ -1,7 +1,5 @@
 """Where all threads of a block arrive: by the conditions around a place, and what they are made of."""
 
-from __future__ import annotations
-
 from tree_sitter import Node
 
 from grader.source.cuda_code import around, descendants, text

@@ -59,8 +59,8 @@ RULE = Rule(
     ),
     detects=("text", "evidence"),
     languages=("cuda",),
-    guards="Rows that a single warp works on, one atomic a warp, cub and cooperative groups over the block are not reported: whose loads "
-    "end in a stored value is followed thread by thread.",
+    guards="Rows that a single warp works on, one atomic a warp, cub and cooperative groups over the block are not reported: what came "
+    "through shared memory was joined.",
     fix="Adds the step through shared memory, or replaces the reduction by one over the whole block.",
     check=check,
 )

@@ -130,8 +130,8 @@ RULE = Rule(
         "s[t] += s[t + k];\n        }\n        __syncthreads();",
     ),
     detects=("text", "evidence"),
-    guards="Conditions of block indices, parameters and values that all threads share are no divergence; a condition on data is a "
-    "warning at most. Threads that returned before the barrier are a warning as long as nobody needs what they would have stored: "
+    guards="Conditions of block indices, parameters and values that all threads share are no divergence; of a condition on data "
+    "only a run can tell. Threads that returned before the barrier are a warning as long as nobody needs what they would have stored: "
     "hardware lets them count as arrived.",
     fix="Moves the barrier behind the branch, or turns the early returns into flags that guard the stores.",
     check=check,

@@ -1,7 +1,5 @@
 """Where the threads of a block part or collide, told by following a few: the first, the last, some at borders of warps."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Where on the way to a wrong element its value is computed: the slice that a run kept."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator, Sequence

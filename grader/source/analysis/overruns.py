@@ -1,7 +1,5 @@
 """Accesses of a launch's last block that go past the end of a tensor."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """What a stored result lacks of the parts that the threads of a block computed, by what a few threads do."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The loops of reductions in a kernel's text: halving trees and shuffles."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

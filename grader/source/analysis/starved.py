@@ -1,7 +1,5 @@
 """Reads of shared cells that threads which left early never stored."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from grader.records import Context, Evidence

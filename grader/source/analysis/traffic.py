@@ -1,7 +1,5 @@
 """How the warps of a walk touch global memory."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """The walks through a submission's kernels, for the task's sizes and for others."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Addresses, and the loads and stores of a thread."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from grader.source.flow.loops import Loops

@@ -1,7 +1,5 @@
 """Everything that walking through a CUDA text shows, computed once for each set of sizes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache

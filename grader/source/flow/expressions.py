@@ -1,7 +1,5 @@
 """Evaluates expressions in one thread."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 

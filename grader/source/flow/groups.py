@@ -1,7 +1,5 @@
 """Cooperative groups, and the exchanges of a warp: who holds what afterwards."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 EXCHANGES = {

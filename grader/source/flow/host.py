@@ -1,7 +1,5 @@
 """Runs the host code of a submission for one set of sizes: which kernels it launches, and how."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """CUDA's built-in names: thread indices, barriers, exchanges, atomics, loads and stores by name, library functions."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Follows one thread of a kernel launch."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from grader.source.flow.expressions import Machine

@@ -1,7 +1,5 @@
 """Long loops: the first turns and the last one are enough."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 from grader.source.flow.machine import Statements

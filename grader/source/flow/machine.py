@@ -5,8 +5,6 @@ nothing that happens in it is held against the kernel. This is neither a compile
 it needs no toolchain, takes about a millisecond, and is silent about what it doesn't understand.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

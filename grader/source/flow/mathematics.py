@@ -1,7 +1,5 @@
 """Mathematical functions of known numbers, and what type they give otherwise."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """A thread while it is followed: what variables hold, and what was seen so far."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

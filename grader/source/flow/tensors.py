@@ -1,7 +1,5 @@
 """The tensors that host code makes: their sizes, what they were made from, their pointers."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """What host code calls of torch and CUDA: factories, dispatch macros, checks, `dim3`."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from grader.source.flow.memory import Tensor

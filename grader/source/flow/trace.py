@@ -1,7 +1,5 @@
 """What following one thread of a launch showed."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from grader.source.flow.memory import Region

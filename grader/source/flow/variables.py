@@ -1,7 +1,5 @@
 """Declared variables and arrays, and their types."""
 
-from __future__ import annotations
-
 from grader.source.flow.intrinsics import Intrinsics
 from grader.source.flow.memory import Region
 from grader.source.flow.scalar_types import SIZES, type_letter
