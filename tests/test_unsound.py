@@ -61,7 +61,7 @@ def test_stores_of_one_value_are_benign(shop: GradingContext) -> None:
     assert (review.verdict.status, review.verdict.general) == ("correct", True), review.verdict
     assert not [finding for finding in review.findings if finding.severity == "error"]
     assert any("benign: whichever store is the last" in reason for reason in review.verdict.reasons)
-    told = [finding for finding in review.findings if finding.rule == "SYN008"]
+    told = [finding for finding in review.findings if finding.rule == "SYN002"]
     assert [(one.severity, one.confidence) for one in told] == [("note", "proven")]
 
 

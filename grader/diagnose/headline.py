@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from grader.judge.soundness import UNDEFINED
@@ -41,35 +41,97 @@ _CAUSES: Mapping[Status, tuple[_Shown, ...]] = {
 """What shows the cause, by how the program ended; what says most first."""
 
 
-def headline(verdict: Verdict, findings: Sequence[Finding], *, read_only: bool = False) -> Verdict:
-    """Return the verdict, said by the first proven error that explains it; its own sentence becomes the second.
+_BY_VALUES: frozenset[Status] = frozenset({"incorrect", "crashed", "hung", "unsound"})
+"""How a program ends whose cause a fix of its code shows: with that change alone it is right."""
 
-    Where no finding explains it, the sentence stays. Where nothing was asked to run (`read_only`), it says what
-    the text shows.
+
+def headline(
+    verdict: Verdict,
+    findings: Sequence[Finding],
+    settled: Collection[str] = (),
+    elsewhere: Collection[str] = (),
+    *,
+    read_only: bool = False,
+) -> Verdict:
+    """Return the verdict, said by the error that explains it; its own sentence becomes the second.
+
+    An error explains it that a verified fix settles (`settled`: codes of rules), or else a proven one; an unproven one says
+    wrong values for want of these. What only shows on workloads that don't decide (`elsewhere`: their names) explains why a
+    right program is not general, and nothing else. Where none does, the sentence stays. Where nothing was asked to run
+    (`read_only`), it says what the text shows.
     """
     if read_only and verdict.status == "not_run":
         return _read(verdict, findings)
-    cause = _cause(verdict, findings)
+    if verdict.status == "correct":
+        return _not_general(verdict, findings, elsewhere)
+    deciding = [one for one in findings if not _only(elsewhere, one)]
+    cause = _cause(verdict, deciding, settled)
     if cause is None:
         return verdict
+    cause = next(at for at, one in enumerate(findings) if one is deciding[cause])
     # An unsound program's reasons hold what its sentence says already.
     said = () if verdict.status == "unsound" else (verdict.sentence,)
-    sentence = _sentence(findings[cause])
+    sentence = _sentence(findings[cause], likely=not _sure(findings[cause], settled))
     reasons = (*said, *verdict.reasons)
     return verdict.model_copy(update={"sentence": sentence, "reasons": reasons, "cause": cause})
 
 
-def _cause(verdict: Verdict, findings: Sequence[Finding]) -> int | None:
+def _only(names: Collection[str], finding: Finding) -> bool:
+    """Whether all that shows it was seen on these workloads."""
+    seen = {item.workload for item in finding.evidence if item.workload}
+    return bool(seen) and seen <= set(names)
+
+
+def _not_general(
+    verdict: Verdict, findings: Sequence[Finding], elsewhere: Collection[str]
+) -> Verdict:
+    """Return the verdict of a right program, with what goes wrong with it at other sizes as its cause."""
+    if verdict.general is not False:
+        return verdict
+    for position, one in enumerate(findings):
+        proven = one.confidence == "proven" and one.severity != "note" and not one.after_fix
+        if proven and _only(elsewhere, one):
+            said = _sentence(one, likely=False)
+            return verdict.model_copy(
+                update={
+                    "sentence": f"Correct at the sizes that decide, but not at others. {said}",
+                    "reasons": (verdict.sentence, *verdict.reasons),
+                    "cause": position,
+                }
+            )
+    return verdict
+
+
+def _cause(verdict: Verdict, findings: Sequence[Finding], settled: Collection[str]) -> int | None:
     """Return the position of the finding that says why, in other words than a tool's own."""
+    errors = {at: one for at, one in enumerate(findings) if _counts(one)}
+    if verdict.status in _BY_VALUES:
+        mine = {at: one for at, one in errors.items() if one.rule in settled}
+        found = _shown(verdict, mine)
+        if found is not None or mine:
+            return found if found is not None else min(mine)
+    found = _shown(verdict, errors)
+    if found is None and verdict.status == "incorrect":
+        return next(iter(errors), None)
+    return found
+
+
+def _shown(verdict: Verdict, errors: Mapping[int, Finding]) -> int | None:
+    """Return the position of the first proven error with the evidence that says most."""
     for shown in _CAUSES.get(verdict.status, ()):
-        for position, one in enumerate(findings):
-            if _proven(one) and not _echoes(one) and any(map(shown.by, one.evidence)):
+        for position, one in errors.items():
+            if one.confidence == "proven" and any(map(shown.by, one.evidence)):
                 return position
     return None
 
 
-def _proven(finding: Finding) -> bool:
-    return finding.severity == "error" and finding.confidence == "proven" and not finding.after_fix
+def _counts(finding: Finding) -> bool:
+    """Whether it is an error of the program as it came, in other words than a tool's own."""
+    return finding.severity == "error" and not finding.after_fix and not _echoes(finding)
+
+
+def _sure(finding: Finding, settled: Collection[str]) -> bool:
+    return finding.confidence == "proven" or finding.rule in settled
 
 
 def _echoes(finding: Finding) -> bool:
@@ -78,10 +140,10 @@ def _echoes(finding: Finding) -> bool:
     return finding.message.rstrip(".") in printed
 
 
-def _sentence(finding: Finding) -> str:
+def _sentence(finding: Finding, *, likely: bool) -> str:
     said = finding.message.rstrip(".") + _seen_on(finding)
     if finding.place is not None and not said.startswith(f"line {finding.place.line} "):
-        return f"Line {finding.place.line}: {said}."
+        return f"Line {finding.place.line}{', most likely' if likely else ''}: {said}."
     return f"{said[:1].upper()}{said[1:]}."
 
 

@@ -99,8 +99,8 @@ def _declare(runtime: Any, backend: Any) -> None:
     runtime.kgsim_stored_bytes.restype = ctypes.c_uint64
     runtime.kgsim_provenance_elements.argtypes = (size, pointer, size)
     runtime.kgsim_provenance_elements.restype = size
-    for function in (runtime.kgsim_provenance_origins, runtime.kgsim_provenance_lost):
-        function.argtypes = (pointer, size)
+    runtime.kgsim_provenance_origins.argtypes = (pointer, size, ctypes.c_int)
+    runtime.kgsim_provenance_lost.argtypes = (pointer, size)
     backend.kgsim_torch_seed.argtypes = (ctypes.c_uint64,)
 
 
@@ -244,10 +244,10 @@ def tell_origins(
         _state["provenance"] = provenance.tell(_state["runtime"], _text, roles, outputs, asked)
 
 
-def exactly(key: int, known: Iterable[torch.Tensor]) -> Any:
+def exactly(key: int, known: Iterable[tuple[torch.Tensor, float | None]], *, epsilon: bool) -> Any:
     """Return what follows a call in the exact algebra, the variables of which are these tensors."""
     with unlogged():
-        run = _state["exact run"](_state["runtime"], key)
+        run = _state["exact run"](_state["runtime"], key, epsilon=epsilon)
         run.algebra.mark(known)
     return run
 

@@ -15,8 +15,6 @@ import torch
 
 MOST_ROOTS = 1 << 20
 """Elements of results that are asked about together."""
-MOST_POOLED = 64
-"""Elements that kernels stored and torch made the results of, up to which all are asked about."""
 _parse = json.loads
 
 
@@ -43,15 +41,17 @@ def tell(
     if not any(seen["origins"]):  # forward's results were made by torch of what kernels stored
         seen["roots"] = "stores"
         roots = _stored(runtime, accesses)
-        pooled = roots.tolist() if len(roots) <= MOST_POOLED else []  # a sample is not all
-        seen["origins"] = _origins(runtime, take_text, pooled)
+        seen["origins"] = _origins(runtime, take_text, roots.tolist(), together=True)
     seen["lost"] = _parse(take_text(runtime.kgsim_provenance_lost(_array(roots), len(roots))))
     return seen
 
 
-def _origins(runtime: Any, take_text: Callable[[int], str], addresses: list[int]) -> Any:
-    given = torch.tensor(addresses, dtype=torch.int64)
-    return _parse(take_text(runtime.kgsim_provenance_origins(_array(given), len(addresses))))
+def _origins(
+    runtime: Any, take_text: Callable[[int], str], addresses: list[int], *, together: bool = False
+) -> Any:
+    given = _array(torch.tensor(addresses, dtype=torch.int64))
+    told = runtime.kgsim_provenance_origins(given, len(addresses), together)
+    return _parse(take_text(told))
 
 
 def _array(addresses: torch.Tensor) -> Any:
@@ -88,13 +88,14 @@ def _touched(runtime: Any, number: int) -> torch.Tensor:
 
 
 def _stored(runtime: Any, accesses: Sequence[dict[str, Any]]) -> torch.Tensor:
-    """Return the addresses that the kernels' last storing instruction stored to."""
-    for number in range(len(accesses) - 1, -1, -1):
-        access = accesses[number]
-        if access["what"] != "load":
-            at = _touched(runtime, number).nonzero().flatten()[:MOST_ROOTS]
-            return at * access["width"] + access["base"]
-    return torch.zeros(0, dtype=torch.int64)
+    """Return the addresses that kernels stored to, of memory that no kernel read."""
+    loaded = {access["base"] for access in accesses if access["what"] == "load"}
+    found = [torch.zeros(0, dtype=torch.int64)]
+    for number, access in enumerate(accesses):
+        if access["what"] != "load" and access["base"] not in loaded:
+            at = _touched(runtime, number).nonzero().flatten()
+            found.append(at * access["width"] + access["base"])
+    return torch.cat(found).unique()[:MOST_ROOTS]
 
 
 def _add_boxes(runtime: Any, accesses: Sequence[Any], tensors: Sequence[torch.Tensor]) -> None:

@@ -18,6 +18,8 @@ from grader.source import read_python
 MODEL = "ModelNew"
 _BLOCK = re.compile(r"```(.*?)```", re.DOTALL)
 _WORDS = ("python", "cpp")
+_REFERENCE = "class Model("
+"""Begins what is asked: where no mark says who speaks, a first block with it is the prompt's."""
 _DEFINITIONS = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef, ast.Import, ast.ImportFrom)
 _SAVED = frozenset({"python", "kernelbench"})
 _MOST = 2_000_000
@@ -57,11 +59,17 @@ def _program(sample: Sample) -> str | None:
     text = sample.text[:_MOST]
     if sample.format in _SAVED:
         return text
-    said = text[answer_start(text) :].strip()
-    found = _BLOCK.search(said)
-    if found is None:
+    start = answer_start(text)
+    said = text[start:].strip()
+    blocks = [_code(found[1]) for found in _BLOCK.finditer(said)]
+    if not blocks:
         return said if said and read_python(said)[0] is not None else None
-    code = found[1].strip()
+    asked = not start and len(blocks) > 1 and _REFERENCE in blocks[0] and MODEL not in blocks[0]
+    return blocks[1] if asked else blocks[0]
+
+
+def _code(block: str) -> str:
+    code = block.strip()
     for word in _WORDS:
         code = code.removeprefix(word).strip()
     return code

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from grader.ingest.kernelbench import identify
+from grader.ingest.own_class import as_model, as_model_new
 from grader.records import JsonValue, KernelBenchId
 
 TEXT_FIELDS = (
@@ -35,6 +36,8 @@ TEXT_FIELDS = (
     "generated_kernel",
     "custom_code",
     "cuda_code",
+    "triton_code",
+    "final_triton_code",
     "kernel",
     "kernel_src",
     "solution",
@@ -67,8 +70,22 @@ REFERENCE_FIELDS = (
     "pytorch_code",
     "pytorch_code_module",
     "pytorch_code_functional",
+    "python_code",
 )
-ID_FIELDS = ("id", "custom_id", "sample_id", "uuid", "uid", "name", "kernel_name", "index", "idx")
+CLASS_FIELDS = ("entry_point", "module_name", "class_name")
+"""How the reference's class is called."""
+ID_FIELDS = (
+    "id",
+    "custom_id",
+    "sample_id",
+    "sample_key",
+    "uuid",
+    "uid",
+    "name",
+    "kernel_name",
+    "index",
+    "idx",
+)
 TASK_FIELDS = ("task", "task_name", "problem", "problem_name", "op_name", "op", "operator")
 
 ENTRY_CLASS = "ModelNew"
@@ -102,6 +119,9 @@ def _read(record: dict[str, JsonValue]) -> Completion | None:
     texts = _completions(fields, 0)
     if not texts:
         return None
+    if (named := _with_own_class(fields)) is not None:
+        fields, name = named
+        texts = tuple(as_model_new(one, name) or one for one in texts)
     return Completion(
         _first_scalar(fields, ID_FIELDS),
         texts,
@@ -109,6 +129,16 @@ def _read(record: dict[str, JsonValue]) -> Completion | None:
         _first_scalar(fields, TASK_FIELDS),
         _kernelbench(fields),
     )
+
+
+def _with_own_class(
+    fields: dict[str, JsonValue],
+) -> tuple[dict[str, JsonValue], str] | None:
+    """Return a record whose reference's class had a name of its own with that class called `Model`, and the name."""
+    held = ((name, fields.get(name)) for name in REFERENCE_FIELDS)
+    field, text = next(((name, one) for name, one in held if isinstance(one, str)), ("", ""))
+    said = as_model(text, _first_scalar(fields, CLASS_FIELDS))
+    return ({**fields, field: said.text}, said.name) if said else None
 
 
 def _completions(value: JsonValue, depth: int) -> tuple[str, ...]:

@@ -151,7 +151,8 @@ def _callee(node: ast.FunctionDef) -> Callee | None:
     if any(default is None for _, default in keywords) or not (count or given.vararg):
         return None
     most = count + (256 if given.vararg else 0)
-    return Callee(_CALLED, count - len(given.defaults), most, alone=True)
+    names = tuple(arg.arg for arg in (*given.posonlyargs, *given.args))
+    return Callee(_CALLED, count - len(given.defaults), most, alone=True, names=names)
 
 
 def _operations(reference: str | None) -> set[str]:

@@ -113,7 +113,8 @@ def _missing(
         and (not choice or found.walk == "fixed")
     )
     over = taken_over(told, found) if swapped else None
-    without = (others or combined(found)) if read and not swapped and end is None else None
+    passed = read and not swapped and end is None
+    without = (others if others and not found.holes else combined(found)) if passed else None
     place = over.place if over else without or (stored if swapped else None) or by
     part = component(found, end) if end is not None else None
     if end is not None and end.place is not None:
@@ -270,6 +271,8 @@ def _evidence(
             read=read,
             threads=threads,
             walk=walk or (found.walk if code == "other-elements" else ""),
+            along=found.along,
+            holes=found.holes,
             whole=whole,
             stored=stored,
         ),

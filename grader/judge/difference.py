@@ -43,6 +43,26 @@ class Difference:
         return np.setdiff1d(self.got, self.needs)
 
     @property
+    def along(self) -> tuple[int, int]:
+        """Of how many dims along which it needs several only one falls short: its number from the last, from 0."""
+        if not len(self.missing) or not self.tensor.shape:
+            return 0, 0
+        lost, meant = (
+            np.unravel_index(one, self.tensor.shape) for one in (self.missing, self.needs)
+        )
+        wide = [d for d in range(len(meant)) if len(np.unique(meant[d])) > 1]
+        short = [d for d in wide if len(np.unique(lost[d])) < len(np.unique(meant[d]))]
+        return (len(wide) - 1 - wide.index(short[0]), len(wide)) if len(short) == 1 else (0, 0)
+
+    @property
+    def holes(self) -> bool:
+        """Whether what it misses lies among what it has."""
+        if not len(self.missing) or not len(self.got):
+            return False
+        low, high = int(self.missing[0]), int(self.missing[-1])
+        return bool(np.any((self.got > low) & (self.got < high)))
+
+    @property
     def walk(self) -> Walk:
         """How the elements lie that it has in the place of others.
 
@@ -73,11 +93,17 @@ def pairs(
 
 
 def differences(told: Told, asked: Sequence[Asked], tensor: Tensor) -> list[Difference]:
-    """Return what each element takes of a tensor, of those whose gradients are known."""
+    """Return what each element takes of a tensor, of those whose gradients are known.
+
+    Nothing where no kernel reads the tensor, and memory that torch filled is read: it may be a copy.
+    """
     found = []
+    touched = any(told.box(a, tensor)[0] for a in told.accesses if a.what == "load")
     for one, given, origin in pairs(told, asked):
         needs = one.needs.get(tensor.role)
         if needs is None or (len(needs) and needs[-1] >= tensor.size):  # told otherwise than it is
+            continue
+        if not touched and any(not read.access.boxes for read in given):
             continue
         reads = tuple(read for read in given if told.tensors.index(tensor) in read.access.boxes)
         parts = [told.elements_of(read, tensor) for read in reads]
@@ -158,6 +184,11 @@ def combined(found: Difference) -> Place | None:
     if found.origin is None or not readers or (alone and places[0].language == "cuda"):
         return None
     lines = sorted((step.place for step in found.origin.computed), key=lambda place: place.line)
+    over = [s.place for s in found.origin.steps if any(s.number in r.over for r in found.reads)]
+    if (
+        found.holes and over and over[-1] != over[0]
+    ):  # combined in steps, of which some are left out
+        return next(place for place in reversed(over) if place != over[-1])
     return next(
         (place for place in lines if place.line > min(readers)), lines[-1] if lines else None
     )
@@ -243,7 +274,8 @@ def reader(told: Told, found: Difference) -> Place | None:
 def doubled(found: Sequence[Difference]) -> tuple[Difference, Reads] | None:
     """Return a line that brings the same elements of an input to a wrong element again, and to no right one.
 
-    A weight may count in every turn of a recurrence; an input does once.
+    A weight may count in every turn of a recurrence; an input does once, or once for each of another's elements
+    that it depends on (a scale of a group).
     """
     again = {
         (one.asked.wrong, reads.access.number): (one, reads)
@@ -254,6 +286,7 @@ def doubled(found: Sequence[Difference]) -> tuple[Difference, Reads] | None:
             reads.over or one.origin is None
         )  # a thread may read again what it has no register for
         and reads.times > AGAIN * len(reads.elements) > AGAIN
+        and reads.times not in {len(needs) for needs in one.asked.needs.values()}
     }
     right = {number for wrong, number in again if not wrong}
     return next((two for (wrong, n), two in again.items() if wrong and n not in right), None)

@@ -9,7 +9,7 @@ from typing import Literal
 from grader.judge.side_effects import idle
 from grader.records import RIGHT_VALUES, Evaluation, Finding, Run
 
-LAUNCH_RULES = {"CHT001", "CHT002", "CHT003", "EXT002"}
+LAUNCH_RULES = {"CHT001", "CHT003", "EXT002"}
 """Rules that say a kernel is never used: a run in which it was launched says otherwise."""
 MOVING_OPERATORS = frozenset(
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from grader.judge.inputs import Array
-from grader.records import Constant, Evidence, Scale, Slice
+from grader.records import Constant, Evidence, Place, Scale, Slice
 from grader.simulator.provenance import Origin, Step, Told
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ PASS_ON = ("st.", "ld.", "shfl", "mov", "cvt")
 """Instructions that give on what they take."""
 STORES = ("st.global", "atom", "red")
 """Instructions that leave a value in global memory; an atomic one computes it as well."""
+TRIVIAL = frozenset({0.0, 1.0})
+"""Values that come about in many ways."""
 
 
 @dataclass(frozen=True)
@@ -35,16 +38,12 @@ class Way:
     """Of its larger ones (a difference of two inputs), all values, sorted: only nearly the same number counts."""
 
 
-def leaving_step(steps: Sequence[Step], way: Way) -> Step | None:
-    """Return the first step that gives another value than the reference comes by.
+def right_steps(steps: Sequence[Step], way: Way, last: int | None) -> set[int]:
+    """Return the numbers of the steps whose values the reference comes by, and of those that these came from.
 
-    One from which a later step makes a value of the reference's is as right as that: the reference may
-    come by it in another way. The last one gives the element itself, which is wrong. One that takes a value
-    which the reference comes by is meant before one whose values may be of another algebra.
+    It may come by the latter in another way. `last` gives the element itself, which is wrong.
     """
-    last = next((step.number for step in reversed(steps) if step.floats), None)
-    met = {step.number for step in steps if meets(step, way) and step.number != last}
-    right = set(met)
+    right = {s.number for s in steps if _computes(s) and meets(s, way) and s.number != last}
     by_number = {step.number: step for step in steps}
     waiting = list(right)
     while waiting:
@@ -52,14 +51,44 @@ def leaving_step(steps: Sequence[Step], way: Way) -> Step | None:
         more = step.uses - right if step is not None else frozenset()
         right |= more
         waiting += more
+    return right
+
+
+def _computes(step: Step) -> bool:
+    """Whether it makes a value: what a load gives is one of the values that a store took."""
+    return step.floats or step.op.startswith(STORES[1:])
+
+
+def leaving_step(steps: Sequence[Step], right: set[int], way: Way) -> Step | None:
+    """Return the first step that gives another value than the reference comes by, from values that are right.
+
+    A line counts by what goes on from it: what it is computed from within the line is of no algebra. One that
+    takes a value which the reference comes by is meant before one whose values may be of another algebra.
+    """
+    by_number = {step.number: step for step in steps}
+    used_by: dict[int, set[Place | None]] = {}
+    for step in steps:
+        for number in step.uses:
+            stored = step.op.startswith(("st.", *STORES))
+            used_by.setdefault(number, set()).add(None if stored else step.place)
     left = [step for step in steps if step.floats and step.number not in right]
-    return next(
-        (step for step in left if _values_of(step, by_number) & met), next(iter(left), None)
-    )
+    inner = {step.number for step in left if used_by.get(step.number) == {step.place}}
+    ends = [s for s in left if s.number not in inner] or left
+    wrong = {step.number for step in ends}
+    begins = [s for s in ends if not wrong & _taken_from_other_lines(s, by_number)]
+    met = {step.number for step in steps if meets(step, way)}
+    found = begins or ends
+    return next((s for s in found if _values_of(s, by_number) & met), next(iter(found), None))
 
 
-def _values_of(step: Step, by_number: Mapping[int, Step]) -> set[int]:
-    """Return the steps that computed what a step takes, as it went through memory or straight."""
+def _taken_from_other_lines(step: Step, by_number: Mapping[int, Step]) -> set[int]:
+    """Return the steps of other lines that computed what a step's line computes it from."""
+    found = _values_of(step, by_number, within=step.place)
+    return {n for n in found if by_number[n].place != step.place}
+
+
+def _values_of(step: Step, by_number: Mapping[int, Step], within: Place | None = None) -> set[int]:
+    """Return the steps that computed what a step takes, as it went through memory, a line, or straight."""
     found: set[int] = set()
     waiting = list(step.uses)
     while waiting:
@@ -68,7 +97,7 @@ def _values_of(step: Step, by_number: Mapping[int, Step]) -> set[int]:
         if before is None or number in found:
             continue
         found.add(number)
-        if before.op.startswith(PASS_ON):
+        if before.op.startswith(PASS_ON) or before.place == within:
             waiting += before.uses
     return found
 
@@ -76,19 +105,29 @@ def _values_of(step: Step, by_number: Mapping[int, Step]) -> set[int]:
 def unfinished(steps: Sequence[Step], way: Way) -> Step | None:
     """Return the store of a value that the reference comes by and goes on from, or has at another element."""
     ends = [step for step in steps if step.op.startswith(STORES)]
-    made = [step for step in steps if step.floats or step.op.startswith(STORES[1:])]
+    made = [step for step in steps if _computes(step)]
     return ends[-1] if ends and made and meets(made[-1], way) else None
 
 
-def handed_over(step: Step, steps: Sequence[Step], way: Way, counts: Sequence[int]) -> Step | None:
+def handed_over(
+    step: Step, steps: Sequence[Step], way: Way, counts: Sequence[int], right: set[int]
+) -> Step | None:
     """Return the store of the value that a step takes from memory where the reference takes another.
 
     With that other value, which the reference comes by, the step would give a value of the reference's; or
-    it is the mean of so many (`counts`) whose sum was stored.
+    it is the mean of so many (`counts`) whose sum was stored. A store that another line makes something `right`
+    of is right.
     """
     by_number = {one.number: one for one in steps}
     before = [by_number[number] for number in sorted(_values_of(step, by_number), reverse=True)]
-    stores = [one for one in before if one.op.startswith("st.")]
+    meant = {
+        number
+        for one in steps
+        if one.floats and one.number in right
+        for number in _values_of(one, by_number)
+        if by_number[number].place != one.place
+    }
+    stores = [one for one in before if one.op.startswith("st.") and one.number not in meant]
     for at, taken in enumerate(step.operands if len(step.operands) == 2 else ()):
         store = next((one for one in stores if taken in one.operands), None)
         others = _others(step.op.partition(".")[0], at, step.operands[1 - at], way.there)
@@ -112,13 +151,18 @@ def _others(operation: str, at: int, other: float, results: Array) -> Array:
 
 
 def meets(step: Step, way: Way) -> bool:
-    """Whether a step gives a value that the reference comes by."""
-    if step.value in {0.0, 1.0}:  # which come about in many ways
+    """Whether a step gives a value that the reference comes by, in most of the blocks that are on the way."""
+    if step.value in TRIVIAL or not _is_met(step.value, way):
         return False
+    others = [value for value in step.in_blocks if value not in TRIVIAL]
+    return 2 * sum(_is_met(value, way) for value in others) >= len(others)
+
+
+def _is_met(value: float, way: Way) -> bool:
     return (
-        _stands(way, step.value)
-        or _among(way.few, step.value, SAME_OF_FEW)
-        or _among(way.many, step.value, SAME_OF_MANY)
+        _stands(way, value)
+        or _among(way.few, value, SAME_OF_FEW)
+        or _among(way.many, value, SAME_OF_MANY)
     )
 
 
@@ -136,20 +180,22 @@ def _among(values: Array, value: float, distance: float) -> bool:
 
 def way_of(told: Told, asked: Sequence[Asked], workload: str, *, whole: bool) -> Iterator[Evidence]:
     """Yield what made the first wrong element of each result; `whole`: of all that it should be."""
-    done = set()
-    known = list(zip(asked, told.origins, strict=False))
-    for one, origin in known if told.of_results else ():
-        if not one.wrong or origin is None or one.output in done:
-            continue
-        done.add(one.output)
-        right = [o for a, o in known if not a.wrong and o and a.output == one.output]
+    known = [(a, o) for a, o in zip(asked, told.origins, strict=False) if o is not None]
+    by_torch = not told.of_results
+    if by_torch and len(asked) > 1:  # all that kernels stored is no single element's
+        return
+    for output in sorted({one.output for one, _ in known if one.wrong}):
+        of_output = [(one, origin) for one, origin in known if one.output == output]
+        wrong = [(one, origin) for one, origin in of_output if one.wrong]
+        one, origin = wrong[0]
         computed = tuple(sorted({step.place.line for step in origin.computed}))
         lines = ", ".join(map(str, computed))
         stored = origin.stored[-1] if origin.stored else 0
         end = unfinished(origin.steps, one.way)
-        leaves = end or leaving_step(origin.steps, one.way)
+        common = _mostly([(_right(o, a.way, by_torch=by_torch), o) for a, o in wrong])
+        leaves = end or leaving_step(origin.steps, common, one.way) or _choice(origin)
         counts = [len(needs) for needs in one.needs.values()]
-        leaves = (leaves and handed_over(leaves, origin.steps, one.way, counts)) or leaves
+        leaves = (leaves and handed_over(leaves, origin.steps, one.way, counts, common)) or leaves
         yield Evidence(
             kind="provenance",
             code="slice",
@@ -170,9 +216,27 @@ def way_of(told: Told, asked: Sequence[Asked], workload: str, *, whole: bool) ->
                 scales=tuple(_scales(origin, one.way)),
                 whole=whole,
                 unfinished=end is not None,
-                beside=_beside(origin, right),
+                by_torch=by_torch,
+                beside=_beside(origin, [o for a, o in of_output if not a.wrong]),
             ),
         )
+
+
+def _right(origin: Origin, way: Way, *, by_torch: bool) -> set[int]:
+    last = None if by_torch else next((s.number for s in reversed(origin.steps) if s.floats), None)
+    return right_steps(origin.steps, way, last)
+
+
+def _choice(origin: Origin) -> Step | None:
+    """Return the first comparison on a way that has no arithmetic: an index, a count."""
+    return next((step for step in origin.steps if step.op.startswith("setp")), None)
+
+
+def _mostly(found: Sequence[tuple[set[int], Origin]]) -> set[int]:
+    """Return the steps that are right on the ways to most of the wrong elements that have them."""
+    times = Counter(step.number for _, origin in found for step in origin.steps)
+    right = Counter(number for numbers, _ in found for number in numbers)
+    return {number for number, count in right.items() if 2 * count > times[number]}
 
 
 def _scales(origin: Origin, way: Way) -> Iterator[Scale]:

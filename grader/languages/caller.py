@@ -9,6 +9,7 @@ from typing import NamedTuple
 from grader.source import read_python
 
 _GIVEN = frozenset({"get_inputs", "get_init_inputs"})
+_WITH_WEIGHTS = "_WithWeights"
 
 
 class Callee(NamedTuple):
@@ -22,6 +23,8 @@ class Callee(NamedTuple):
     """How many it takes; below `least` where that isn't known."""
     alone: bool
     """Whether it can be given a task's inputs where no reference says what they are."""
+    names: tuple[str, ...] = ()
+    """What it calls its arguments, as far as that is known."""
 
     def takes(self, count: int) -> bool:
         """Whether it can be called with so many arguments."""
@@ -39,7 +42,8 @@ def class_calling(callee: Callee, reference: str | None, model: str) -> str | No
     operation = _operation(tree, forward)
     if operation is not None:
         return _rewritten(tree, theirs, forward, operation, callee.name, model)
-    return _plain_call(callee, theirs, forward, model)
+    plain = _plain_call(callee, theirs, forward, model)
+    return plain or _with_weights(tree, theirs, forward, callee, model)
 
 
 def _plain(callee: str, model: str, given: str) -> str:
@@ -60,17 +64,18 @@ def _plain_call(
     inputs = len(forward.args.args) - 1
     constructor = _method(theirs, "__init__")
     settings = len(constructor.args.args) - 1 if constructor else 0
-    has_weights = any(
-        isinstance(node, ast.Attribute)
-        and isinstance(node.value, ast.Name)
-        and node.value.id == "nn"
-        for node in ast.walk(constructor or theirs)
-    )
-    if settings and not has_weights and callee.takes(inputs + settings):
+    if settings and not _has_weights(theirs) and callee.takes(inputs + settings):
         return _plain(callee.name, model, "*inputs, *self.settings")
     if callee.takes(inputs):
         return _plain(callee.name, model, "*inputs")
     return None
+
+
+def _has_weights(theirs: ast.ClassDef) -> bool:
+    """Whether a class's constructor names something of `torch.nn`."""
+    constructor = _method(theirs, "__init__")
+    attributes = (n for n in ast.walk(constructor or theirs) if isinstance(n, ast.Attribute))
+    return any(isinstance(one.value, ast.Name) and one.value.id == "nn" for one in attributes)
 
 
 def _model_class(tree: ast.Module) -> ast.ClassDef | None:
@@ -107,7 +112,43 @@ def _rewritten(
     del forward.args.defaults[at - len(forward.args.args)]
     del forward.args.args[at]
     _Call(operation, callee).visit(forward)
-    _Renamed(theirs.name, model).visit(theirs)
+    return _with_what_it_needs(tree, theirs, model)
+
+
+def _with_weights(
+    tree: ast.Module, theirs: ast.ClassDef, forward: ast.FunctionDef, callee: Callee, model: str
+) -> str | None:
+    """Return the reference's class with a `forward` that passes its weights on too: `f(x, proj_weight, proj_bias, dim=4)`.
+
+    Weights go by their names, or in their order where the names are others; settings of the constructor by name.
+    """
+    inputs, init = len(forward.args.args) - 1, _method(theirs, "__init__")
+    asked, optional = callee.names[inputs : callee.least], callee.names[callee.least :]
+    settings = tuple(arg.arg for arg in init.args.args[1:]) if init else ()
+    if not asked or not _has_weights(theirs):
+        return None
+    theirs.body.remove(forward)
+    given = _with_what_it_needs(tree, theirs, _WITH_WEIGHTS)
+    return (
+        f"{given}\n\n\n"
+        f"class {model}({_WITH_WEIGHTS}):\n"
+        "    def __init__(self, *settings):\n"
+        "        super().__init__(*settings)\n"
+        f"        named = dict(zip({settings!r}, settings))\n"
+        f"        self.settings = {{n: named[n] for n in {optional!r} if n in named}}\n\n"
+        "    def forward(self, *inputs):\n"
+        "        own = [*self.named_parameters(), *self.named_buffers()]\n"
+        "        named = {name.replace('.', '_'): value for name, value in own}\n"
+        f"        weights = [named[n] for n in {asked!r} if n in named]\n"
+        f"        if len(weights) < {len(asked)}:\n"
+        f"            weights = [value for _, value in own][:{len(asked)}]\n"
+        f"        return {callee.name}(*inputs, *weights, **self.settings)"
+    )
+
+
+def _with_what_it_needs(tree: ast.Module, theirs: ast.ClassDef, name: str) -> str:
+    """Return a class under a new name, with what else of its file it uses."""
+    _Renamed(theirs.name, name).visit(theirs)
     kept: list[ast.stmt] = [theirs]
     while needed := [n for n in tree.body if n not in kept and _bound(n) & _used(kept)]:
         kept = [n for n in tree.body if n in kept or n in needed]

@@ -14,6 +14,7 @@ from grader.pipeline.clock import Clock
 from grader.pipeline.context import GradingContext
 from grader.pipeline.prepare import Prepared
 from grader.records import (
+    DECIDING,
     Evaluation,
     Extraction,
     Finding,
@@ -63,7 +64,13 @@ def assemble(
     findings = _findings(outcome, submission, repairs)
     verdict = _for_kernelbench(sample, extraction, outcome.evaluation.verdict)
     verdict = _for_want_of_a_task(prepared.choice, verdict)
-    verdict = headline(verdict, findings, read_only=grading.options.device == "none")
+    verdict = headline(
+        verdict,
+        findings,
+        {rule for one in repairs if one.kind == "fix" for rule, _ in one.settles},
+        _elsewhere(outcome.task),
+        read_only=grading.options.device == "none",
+    )
     evaluation = outcome.evaluation.model_copy(
         update={
             "verdict": verdict,
@@ -109,6 +116,12 @@ def _findings(
     return judge.in_keeping(outcome.evaluation.verdict, findings)
 
 
+def _elsewhere(task: Task | None) -> set[str]:
+    """Return the names of the workloads that don't decide."""
+    workloads = task.workloads if task else ()
+    return {one.name for one in workloads if one.role not in DECIDING}
+
+
 def _for_kernelbench(sample: Sample, extraction: Extraction, verdict: Verdict) -> Verdict:
     """Return the verdict with what KernelBench would say of the sample as it came.
 
@@ -128,9 +141,9 @@ def _for_want_of_a_task(choice: TaskChoice, verdict: Verdict) -> Verdict:
     """Return the verdict with why no task was found, and what helps."""
     if verdict.status != "no_task" or not choice.reason:
         return verdict
-    return judge.noted(
-        verdict, (choice.reason, "`--task NAME`, or `task` in its record, names one")
-    )
+    sentence = f"{verdict.sentence.rstrip('.')}. `--task NAME`, or `task` in its record, names one."
+    reasons = (choice.reason, *verdict.reasons)
+    return verdict.model_copy(update={"sentence": sentence, "reasons": reasons})
 
 
 def _notes(prepared: Prepared, outcome: Outcome) -> tuple[str, ...]:

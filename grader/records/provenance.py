@@ -68,6 +68,10 @@ class Dependence(Record):
     threads: tuple[int, ...] = ()
     """First and last thread of a block that read what never arrives; empty where that says nothing."""
     walk: Walk = ""
+    along: tuple[int, int] = (0, 0)
+    """Of so many dims along which it depends on several, the one that falls short, counted from the last from 0."""
+    holes: bool = False
+    """Whether the elements that it misses lie here and there among those that it has."""
     stored: bool = True
     """Whether a kernel stores the element, where that is known."""
     whole: tuple[int, ...] = ()
@@ -112,5 +116,7 @@ class Slice(Record):
     """Whether the wrong elements are made of exactly what the reference's depend on."""
     unfinished: bool = False
     """Whether the reference comes by its value too and goes on from it, or has it at another element."""
+    by_torch: bool = False
+    """Whether torch makes the result of what kernels store: then the element is all of that."""
     beside: tuple[int, ...] = ()
     """Lines that compute right elements, where nothing computes this one."""

@@ -230,10 +230,13 @@ class Review(Record):
         others = (one for one in self.repairs if one.kind == "reference" and one is not shown)
         return next(others, None)
 
-    @property
-    def settled(self) -> frozenset[str]:
-        """The rules whose findings a verified repair settles: the repair says how."""
-        return frozenset(rule for one in self.repairs for rule, _ in one.settles)
+    def advice(self, finding: Finding) -> str:
+        """Return how to fix a finding; nothing where a verified repair says it: it settles the rule, or leaves no error."""
+        fixed = [one for one in self.repairs if one.kind != "reference"]
+        rules = {rule for one in fixed for rule, _ in one.settles}
+        clean = any(one.evaluation.verdict.general is not False for one in fixed)
+        said = finding.rule in rules or (clean and finding.severity == "error")
+        return finding.fixes[0].label if finding.fixes and not said else ""
 
     @property
     def verdict(self) -> Verdict:

@@ -10,7 +10,9 @@ from typing import Literal
 from grader.records import Finding, Place, Repair, Submission
 from grader.source import parse
 
-VAGUE = ("NUM001", "MEM008", "MEM011", "DEP001", "DEP002", "DEP003", "DEP005")
+_WRONG = ("NUM001", "DEP001", "DEP002", "DEP003", "DEP005")
+"""Rules that see a wrong result alone: once a fix says which line makes it, they have nothing to add."""
+VAGUE = (*_WRONG, "MEM008", "MEM011")
 """Rules that see a wrong result or access, and not what causes it."""
 
 
@@ -62,7 +64,8 @@ def _change(old: str, new: str, label: str) -> tuple[int, str, str] | None:
 
 
 def _placed(finding: Finding, submission: Submission, line: int, old: str, new: str) -> Finding:
-    if finding.place is not None and finding.place.line == line:
+    there = finding.place is not None and finding.place.line == line
+    if there and finding.rule not in _WRONG:
         return finding
     column = len(old) - len(old.lstrip())
     place = Place(
@@ -74,7 +77,10 @@ def _placed(finding: Finding, submission: Submission, line: int, old: str, new: 
         language=_language(submission.code, line),
         excerpt=old.strip()[:200],
     )
-    said = f"{finding.message.rstrip('.')}. The verified fix changes line {line}: `{new.strip()[:120]}`."
+    right = f"has to be `{new.strip()[:120]}`"
+    said = f"this line makes the result wrong: it {right}"
+    if finding.rule not in _WRONG:
+        said = f"{finding.message.rstrip('.')}; line {line} is the cause, and {right}"
     return finding.model_copy(update={"place": place, "message": said})
 
 

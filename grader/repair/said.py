@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from grader.diagnose import Program
 from grader.diagnose.gather import Way
 from grader.records import Evaluation
 
 
-def how_far(first: Program, best: Program, used: int, said: Sequence[str]) -> str:
+def how_far(first: Program, best: Program, used: int, small: int) -> str:
     """Return how far a search without a result got: what was tried, what came nearest, where that is right.
 
-    `first` is the submission as it is; `used` is the number of evaluations; `said` is what else there is to say of the
-    search. Changes with a proven error of their own are no advice, however near they came.
+    `first` is the submission as it is; `used` is the number of evaluations, `small` that of small changes. Changes after
+    which it ends as before, on no more workloads right, are no advice; nor are those with a proven error of their own.
     """
     tried = f"{used} candidate change{'s' if used != 1 else ''} evaluated"
-    tried = "; ".join((tried, *said))
-    if not best.fixes or faulty(first, best):
+    tried += f", {small} small ones tried" if small else ""
+    if not best.fixes or not _nearer(first, best) or faulty(first, best):
         right = "" if best.fixes else _passed(best.evaluation)
         return f"No change of this code was found that makes it right ({tried}). {right}".strip()
     labels = "; ".join(fix.label for _, fix in best.fixes)
-    return (
-        f"Not fixed ({tried}). Nearest: {labels}. After that it is {_state(best.evaluation)} "
-        f"{_passed(best.evaluation)}"
-    ).strip()
+    return f"No change was found that makes it right ({tried}). Nearest: {labels}. {_passed(best.evaluation)}".strip()
+
+
+def _nearer(first: Program, best: Program) -> bool:
+    more = len(_right(best.evaluation)) > len(_right(first.evaluation))
+    return more or best.status != first.status
 
 
 def faulty(first: Program, changed: Program) -> bool:
@@ -38,15 +38,17 @@ def faulty(first: Program, changed: Program) -> bool:
     )
 
 
-def _state(evaluation: Evaluation) -> str:
-    return f"{evaluation.verdict.status}: {evaluation.verdict.sentence}"
-
-
 def _passed(evaluation: Evaluation) -> str:
-    """Return which workloads are right, in a sentence; empty where none was compared."""
-    counted = [item for item in evaluation.comparisons if item.decides]
-    right = [item.workload for item in counted if item.equal]
-    wrong = [item.workload for item in counted if not item.equal]
+    """Return on how many workloads it is right, and the first where it is wrong; empty where none was compared."""
+    right = _right(evaluation)
+    wrong = [item.workload for item in evaluation.comparisons if item.decides and not item.equal]
     if not right or not wrong:
         return ""
-    return f"Right on {', '.join(right)}; wrong on {', '.join(wrong)}."
+    more = f" and {len(wrong) - 1} more" if len(wrong) > 1 else ""
+    return (
+        f"Right on {len(right)} of {len(right) + len(wrong)} workloads; wrong on {wrong[0]}{more}."
+    )
+
+
+def _right(evaluation: Evaluation) -> list[str]:
+    return [item.workload for item in evaluation.comparisons if item.decides and item.equal]

@@ -35,8 +35,8 @@ class Budget:
 
     left: int
     used: int = 0
-    said: list[str] = field(default_factory=list)
-    """What is worth saying of the search beside that, in order."""
+    small: int = 0
+    """How many small changes were tried beside them."""
     searched: set[str] = field(default_factory=set)
     """Keys of the programs that small changes were tried on: another search would find the same."""
     paid: set[tuple[str, tuple[Fix, ...]]] = field(default_factory=set)
@@ -83,7 +83,7 @@ def find_repair(
             better = _guessed(aside, examiner, budget, screen, ASIDE) if aside else None
         better = better or _afresh(states[-1], examiner, budget, screen)
         if better is None:
-            return None, how_far(states[0], best, budget.used, budget.said)
+            return None, how_far(states[0], best, budget.used, budget.small)
         together = together or doubtful(better.fixes[len(best.fixes) :])
         best = better
     best = _generalised(best, examiner, budget, screen)
@@ -137,7 +137,7 @@ def _guessed(
         return None
     budget.searched.add(program.submission.key)
     guesses = guess(program, screen, seconds)
-    budget.said.append(guesses.said)
+    budget.small += guesses.tried
     best: Program | None = None
     for fix in guesses.fixes[:GUESSED]:
         chosen = ((_cause(program), fix),)

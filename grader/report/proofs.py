@@ -23,11 +23,17 @@ class Proof(NamedTuple):
 
 
 def proofs(evidence: Iterable[Evidence], most: int = MOST) -> list[Proof]:
-    """Return the first observations, each once: what runs see at one line is one, whatever threads it names."""
+    """Return the first observations, each once: what runs see at one line is one, whatever threads it names.
+
+    So is what they say in the same words at several lines.
+    """
     groups: dict[tuple[str, ...], list[Evidence]] = {}
     for item in evidence:
         groups.setdefault(_key(item), []).append(item)
-    return [_proof(items) for items in list(groups.values())[:most]]
+    said: dict[tuple[str, ...], list[Evidence]] = {}
+    for items in groups.values():
+        said.setdefault((items[0].kind, items[0].code, items[0].text), []).extend(items)
+    return [_proof(items) for items in list(said.values())[:most]]
 
 
 def _key(item: Evidence) -> tuple[str, ...]:

@@ -21,7 +21,8 @@ def cause_of(item: Evidence) -> str:
     if isinstance(item.details, Race):
         said = _race(item, item.details)
     elif isinstance(item.details, MemoryAccess):
-        said = _outside(item, item.details)
+        act = _misaligned if item.code == "misaligned" else _outside
+        said = act(item, item.details)
     return said or item.text
 
 
@@ -43,6 +44,11 @@ def _outside(item: Evidence, access: MemoryAccess) -> str:
         return ""
     side = "before the start" if access.offset < 0 else "past the end"
     return f"a {_who(item)} {verb} {side} of `{access.region}`"
+
+
+def _misaligned(item: Evidence, access: MemoryAccess) -> str:
+    verb = _USES.get(access.access, "accesses")
+    return f"a {_who(item)} {verb} {access.width} bytes at once, and the address is not a multiple of {access.width}"
 
 
 def _who(item: Evidence) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from grader.records import Evidence, Finding
+from grader.records import Dependence, Evidence, Finding
 from grader.rules.families import family_of, precedence_of
 from grader.rules.registry import all_rules
 
@@ -10,6 +10,8 @@ SEVERITY = ("error", "warning", "note")
 CONFIDENCE = ("proven", "likely", "possible")
 BUILD_KINDS = ("compiler", "ptxas", "link", "python")
 RUN_KINDS = ("simulator", "sanitizer")
+NEAR = 2
+"""Lines within which two findings speak of one place."""
 
 
 def merge(findings: Iterable[Finding]) -> tuple[Finding, ...]:
@@ -33,9 +35,24 @@ def merge(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 def _first_resorts(findings: Sequence[Finding]) -> Iterator[Finding]:
     """Leave out what is said of a wrong result only for want of a better explanation."""
     for finding in findings:
-        better = (other for other in findings if _explains(other) or _as_much(other, finding))
+        better = (
+            other
+            for other in findings
+            if (_explains(other) and not _claims_elsewhere(other, finding))
+            or _as_much(other, finding)
+        )
         if not (_last(finding) and any(_seen_where(other, finding) for other in better)):
             yield finding
+
+
+def _claims_elsewhere(better: Finding, last: Finding) -> bool:
+    """Whether a text claims another line than the one at which a run saw elements go missing or come in."""
+    seen = any(
+        isinstance(item.details, Dependence) and item.code != "skipped" for item in last.evidence
+    )
+    if not seen or better.confidence == "proven" or better.place is None or last.place is None:
+        return False
+    return abs(better.place.line - last.place.line) > NEAR
 
 
 def _as_much(better: Finding, last: Finding) -> bool:

@@ -108,6 +108,8 @@ class Step:
     """The instruction: `fma.rn.f32`."""
     operands: tuple[float, ...] = ()
     """Those of its values that come from memory."""
+    in_blocks: tuple[float, ...] = ()
+    """What it gave last in each of some other blocks."""
 
 
 @dataclass(frozen=True)
@@ -324,7 +326,7 @@ def _origin(
             _step(entry, places[0], places[-1], floats=what in FLOATS),
         )
         for entry in sorted(
-            fields.entries(value.get("lines"), 500), key=lambda e: fields.whole(e.get("order"))
+            fields.entries(value.get("lines"), 2000), key=lambda e: fields.whole(e.get("order"))
         )
         if (places := _places(entry, source))
     ]
@@ -347,15 +349,19 @@ def _origin(
 
 
 def _step(entry: dict[str, JsonValue], place: Place, call: Place | None, *, floats: bool) -> Step:
-    given = entry.get("other")
+    given, values = (
+        tuple(map(_number, one[:most])) if isinstance(one, list) else ()
+        for one, most in ((entry.get("other"), 3), (entry.get("values"), 16))
+    )
     return Step(
         place=place,
-        value=_number(entry.get("value")),
+        value=values[0] if values else 0.0,
         number=fields.whole(entry.get("id")),
         uses=frozenset(_wholes(entry.get("from"), 500)),
         floats=floats,
         op=fields.text(entry.get("op"), 40),
-        operands=tuple(map(_number, given[:3])) if isinstance(given, list) else (),
+        operands=given,
+        in_blocks=values[1:],
         call=call,
     )
 

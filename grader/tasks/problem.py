@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from grader.errors import UsageError
+from grader.ingest.own_class import as_model
 from grader.records import JsonValue, Task, TensorSpec, digest
 
 NEEDED = ("Model", "get_inputs")
@@ -32,6 +33,8 @@ def load(path: Path) -> Task:
         text = path.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
         raise UsageError(f"can't read the problem file {path}: {error.strerror}") from error
+    named = as_model(text)
+    text = named.text if named else text
     missing = missing_names(text)
     if missing:
         raise UsageError(f"{path} is no problem file: it defines no {' and no '.join(missing)}")

@@ -174,7 +174,7 @@ def test_one_sentence_may_make_several_claims() -> None:
     words = "Bounds checks and barriers make it safe for irregular shapes."
     assert outcomes(words) == {"races": "true", "bounds": "true", "other sizes": "true"}
     found = outcomes(words, seen("race"))
-    assert found == {"races": "false", "bounds": "true", "other sizes": "false"}
+    assert found == {"races and other sizes": "false", "bounds": "true"}
 
 
 def test_what_was_not_looked_after_is_no_assurance() -> None:
@@ -203,3 +203,34 @@ def test_stability_is_held_against_the_inputs_that_strain_it(kind: Any, outcome:
     )
     (claim,) = check_claims(Extraction(submission=None, prose=prose), parse(CODE), evaluation, ())
     assert claim.outcome == outcome
+
+
+@pytest.mark.parametrize(
+    ("words", "about"),
+    [
+        ("All image sizes are supported.", "other sizes"),
+        ("All tail elements are covered by the grid.", "other sizes"),
+        ("The loss is averaged exactly as in PyTorch.", "results"),
+        ("GELU matches torch to within rounding.", "results"),
+    ],
+)
+def test_claims_in_other_words(words: str, about: str) -> None:
+    (claim,) = check(words, general=True, correct=True)
+    assert (claim.outcome, claim.because.split(":")[0]) == ("true", about)
+
+
+def test_what_one_sentence_claims_twice_and_one_run_refutes_is_said_once() -> None:
+    seen = Evidence(kind="simulator", code="out-of-bounds", text="A thread reads past the end.")
+    extraction = Extraction(
+        submission=None,
+        prose=(Prose(line=3, text="Bounds are checked, so any size works.", before_code=False),),
+    )
+    evaluation = Evaluation(
+        submission="",
+        device="sim",
+        sandbox="none",
+        runs=(Run(workload="w", status="ran", device="sim", evidence=(seen,)),),
+        verdict=Verdict(status="unsound", sentence="It is luck."),
+    )
+    (claim,) = check_claims(extraction, parse(CODE), evaluation, ())
+    assert claim.because == "bounds and other sizes: A thread reads past the end."

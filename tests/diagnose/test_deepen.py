@@ -68,7 +68,7 @@ def test_a_fix_that_leaves_no_python_is_none() -> None:
     [
         (of("EXT005", other_form=True), evaluation("shape", 0.0)),
         (of("EXT005", "likely", other_form=True), evaluation("values", 1.0)),
-        (of("API002"), evaluation("values", 1.0)),
+        (of("API003"), evaluation("values", 1.0)),
     ],
 )
 def test_what_brings_no_numbers_to_light_is_left(first: Finding, after: Evaluation) -> None:

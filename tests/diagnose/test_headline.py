@@ -124,3 +124,39 @@ def test_what_could_not_be_run_says_why() -> None:
 def test_what_was_built_and_not_run_says_why() -> None:
     verdict = ended("not_run")
     assert headline(verdict, [SHARED]) == verdict
+
+
+def test_what_a_verified_fix_settles_leads_though_no_run_shows_it() -> None:
+    likely = proven("mismatch", "zeros", "`best` starts at 0").model_copy(
+        update={"rule": "RED005", "confidence": "likely", "evidence": ()}
+    )
+    found = [proven("mismatch", "zeros", "every result is zero"), likely]
+    assert headline(ended("incorrect"), found).cause == 0
+    told = headline(ended("incorrect"), found, {"RED005"})
+    assert (told.cause, told.sentence) == (1, "Line 31: `best` starts at 0.")
+
+
+def test_an_unproven_error_says_wrong_values_as_likely() -> None:
+    likely = SHARED.model_copy(update={"confidence": "likely", "message": "`best` starts at 0"})
+    told = headline(ended("incorrect"), [likely])
+    assert told.sentence == "Line 31, most likely: `best` starts at 0."
+    assert headline(ended("dishonest"), [likely]).cause is None
+
+
+def test_what_shows_at_other_sizes_alone_is_no_cause_of_wrong_values() -> None:
+    def on(workload: str, message: str) -> Finding:
+        found = proven("mismatch", "shape", message)
+        (seen,) = found.evidence
+        return found.model_copy(
+            update={"evidence": (seen.model_copy(update={"workload": workload}),)}
+        )
+
+    found = [on("1x1", "another shape"), on("64x64", "every result is zero")]
+    assert headline(ended("incorrect"), found, (), {"1x1"}).cause == 1
+    right = ended("correct").model_copy(update={"general": False})
+    told = headline(right, found, (), {"1x1"})
+    assert told.sentence == (
+        "Correct at the sizes that decide, but not at others. Line 31: another shape."
+    )
+    assert (told.cause, told.reasons) == (0, ("It went wrong in numbers.",))
+    assert headline(ended("correct"), found, (), {"1x1"}).cause is None

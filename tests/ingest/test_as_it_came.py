@@ -12,6 +12,7 @@ class ModelNew(torch.nn.Module):
     def forward(self, x):
         return x
 """
+ASKED = CODE.replace("ModelNew", "Model")
 OTHER = CODE.replace("return x", "return x + 1")
 
 
@@ -34,6 +35,8 @@ def sample(text: str, kind: str) -> Sample:
         (f"First:\n```python\n{OTHER}```\nBetter:\n```python\n{CODE}```\n", "transcript", True, False),
         (f"A plan:\n```\nload, add, store\n```\n```python\n{CODE}```\n", "transcript", False, False),
         (f"<|user|>\n```python\n{OTHER}```\n<|assistant|>\n```python\n{CODE}```", "jsonl", True, True),
+        (f"Make it fast:\n```python\n{ASKED}```\nSo:\n```python\n{CODE}```", "transcript", True, True),
+        (f"### Answer\n```python\n{ASKED}```\nSo:\n```python\n{CODE}```", "transcript", False, False),
         (CODE, "jsonl", True, True),
         (f"The answer:\n\n{CODE}", "jsonl", False, False),
         ("No code today.", "transcript", False, False),

@@ -307,17 +307,22 @@ def test_small_changes_are_tried_after_what_the_errors_ask_for_as_well() -> None
     assert [text.count("# other weights") for text in asked] == [0, 1]
 
 
-@pytest.mark.parametrize(("line", "advice"), [(1, False), (5, True)])
-def test_a_change_with_a_proven_error_of_its_own_is_no_advice(line: int, advice: bool) -> None:
-    first = program("unsound", "MEM011")
+@pytest.mark.parametrize(
+    ("line", "status", "advice"),
+    [(1, "unsound", False), (5, "unsound", True), (5, "crashed", False)],
+)
+def test_a_change_with_an_error_of_its_own_or_that_comes_no_nearer_is_no_advice(
+    line: int, status: str, advice: bool
+) -> None:
+    first = program("crashed", "MEM011")
     (finding,) = first.findings
     fix = Fix(label="guard it", edits=(Edit(start=0, end=0, text="# guarded\n"),))
     place = Place(line=line, end_line=line)
     code = f"# guarded\n{CODE}"
     nearer = Program(
         first.submission.model_copy(update={"code": code}),
-        first.evaluation,
+        program(status).evaluation,
         (finding.model_copy(update={"place": place}),),
         ((finding, fix),),
     )
-    assert ("guard it" in how_far(first, nearer, 3, ())) is advice
+    assert ("guard it" in how_far(first, nearer, 3, 0)) is advice

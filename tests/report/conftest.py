@@ -253,7 +253,7 @@ def findings(code: str, words: str, head: int) -> tuple[Finding, ...]:
             confidence="likely",
             message=words,
             after_fix=(words,),
-            also=("RED001",),
+            also=("RED002",),
         ),
         Finding(
             rule="STY001",

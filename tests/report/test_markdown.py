@@ -179,6 +179,8 @@ def test_one_thing_seen_on_many_workloads_is_one_line() -> None:
     assert proof.on == "1x1024, 2x1024, 3x1024 and 5 more"
     assert proof.times == 8
     assert len(proofs([*seen, seen[0].model_copy(update={"code": "race"})])) == 2
+    elsewhere = seen[0].model_copy(update={"place": Place(line=31, end_line=31)})
+    assert len(proofs([*seen, elsewhere])) == 1
 
 
 def test_the_same_results_give_the_same_bytes(make_review: Make) -> None:

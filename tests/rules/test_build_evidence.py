@@ -265,7 +265,7 @@ def test_the_loader_proves_a_wrong_prototype() -> None:
     )
     said = Evidence(kind="link", code="error", text=DIALECTS["undefined-symbol"][0])
     findings = [one for one in build(source, said) if one.rule.startswith("BLD")]
-    assert [(one.rule, one.confidence) for one in findings] == [("BLD006", "proven")]
+    assert [(one.rule, one.confidence) for one in findings] == [("BLD002", "proven")]
 
 
 def test_ptxas_proves_the_shared_array() -> None:

@@ -57,3 +57,12 @@ def test_what_is_not_known_is_not_said() -> None:
     """A tool that names neither tensor nor kind of access keeps its own words."""
     assert cause_of(_seen(MemoryAccess(width=4), 5)) == "thread 0 ..."
     assert cause_of(_seen(Race(), 5, 6)) == "thread 0 ..."
+
+
+def test_a_misaligned_access_is_not_said_to_be_outside() -> None:
+    item = _seen(MemoryAccess(access="read", offset=257, size=257, width=4, region="input 1"), 9)
+    said = "a thread reads 4 bytes at once, and the address is not a multiple of 4"
+    assert cause_of(item.model_copy(update={"code": "misaligned"})) == said
+    assert cause_of(item.model_copy(update={"code": "out-of-bounds"})) == (
+        "a thread reads past the end of `input 1`"
+    )

@@ -271,7 +271,7 @@ def test_shared_memory_that_other_sizes_overrun_explains_no_wrong_result(
     task = Task(name="t", title="t", source="file", reference="", workloads=workloads)
     evidence = (_evidence("shared-out-of-bounds", where), _evidence("scattered", "asked"))
     found = review(SHARED, context=Context(task=task, evidence=evidence, device="sim"))
-    assert [f.severity for f in found if f.rule == "MEM005"] == [severity]
+    assert [f.severity for f in found if f.rule == "MEM002"] == [severity]
 
 
 SHUFFLED = """
@@ -493,7 +493,7 @@ torch::Tensor run(torch::Tensor x) {
 
 def test_no_number_is_said_of_sizes_that_are_guessed() -> None:
     """What the simulator counts at the real sizes stands beside it, and is another number."""
-    [found] = [one for one in review(ROWS) if one.rule == "PRF001"]
+    [found] = [one for one in review(ROWS) if one.rule == "PRF002"]
     assert "many more 32-byte sectors than it needs" in found.message
     spec = TensorSpec(shape=(512, 64), dtype="float32")
     task = Task(
@@ -503,7 +503,7 @@ def test_no_number_is_said_of_sizes_that_are_guessed() -> None:
         reference="",
         workloads=(Workload(name="w", role="nominal", inputs=(spec,)),),
     )
-    [known] = [one for one in review(ROWS, context=Context(task=task)) if one.rule == "PRF001"]
+    [known] = [one for one in review(ROWS, context=Context(task=task)) if one.rule == "PRF002"]
     assert "64 elements apart" in known.message
     assert "32 32-byte sectors where 4 would do" in known.message
 

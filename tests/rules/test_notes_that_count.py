@@ -39,5 +39,5 @@ torch::Tensor run(torch::Tensor x) {
 
 @pytest.mark.parametrize(("last", "told"), [("blockIdx.x", False), ("0", True)])
 def test_what_other_blocks_use_of_shared_memory_is_not_too_much(last: str, told: bool) -> None:
-    said = notes(PARTS.replace("LAST", last), "MEM005", 64, 8)
+    said = notes(PARTS.replace("LAST", last), "MEM002", 64, 8)
     assert any("bytes too many" in one for one in said) == told

@@ -123,7 +123,7 @@ def test_the_total_that_is_not_handed_on_is_the_one_that_is_named(shared: str, n
     own = ROWS.replace(f"if (threadIdx.x == 0) {shared} = {value};", "")
     own = own.replace(f"= {shared};", f"= {value};")
     [(rule, line)] = said(own)
-    assert rule == "RED003"
+    assert rule == "RED002"
     assert line.endswith(f"// {name}")
 
 
@@ -158,7 +158,7 @@ torch::Tensor run(torch::Tensor x) {
 
 def test_a_count_of_bytes_is_wrong_where_it_is_computed() -> None:
     short = TREE.replace("threads * sizeof(float)", "threads")
-    assert said(short) == [("MEM005", "const int bytes = threads;")]
+    assert said(short) == [("MEM002", "const int bytes = threads;")]
     assert said(TREE) == []
 
 
@@ -181,7 +181,7 @@ torch::Tensor run(torch::Tensor a, torch::Tensor b) {
 }
 """
     for stride in ("cols", "16", "20", "33"):
-        assert "RED001" not in [rule for rule, _ in said(warps.replace("STRIDE", stride))], stride
+        assert "RED002" not in [rule for rule, _ in said(warps.replace("STRIDE", stride))], stride
 
 
 @pytest.mark.parametrize(

@@ -118,7 +118,7 @@ def test_what_follows_from_a_fault_is_no_fault_of_its_own() -> None:
 def test_a_loop_that_a_run_never_left_is_no_barrier() -> None:
     code = as_submission((KERNELS / "tree_sum.cu").read_text())
     line = _line(code, "s[tid] += s[tid + k]")
-    assert _rules(code, _evidence("livelock", line, "row_mean")) == ["SYN007"]
+    assert _rules(code, _evidence("livelock", line, "row_mean")) == ["MEM012"]
 
 
 def test_a_run_proves_which_tensor_lies_in_cpu_memory() -> None:

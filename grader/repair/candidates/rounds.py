@@ -29,6 +29,8 @@ BUILDS = 3
 """Builds of a woven program: what doesn't compile is left out of the next."""
 PATIENCE = 5.0
 """How many times the usual time a candidate may take that was right once: a program that stops early is quick, a right one not."""
+CONFIRMING = 10.0
+"""Wall time on an idle machine that one which was right on the first workload has beyond that, for the others."""
 SECONDS = 30.0
 """Wall time that a search may take on an idle machine, where nobody says another."""
 
@@ -52,14 +54,6 @@ class Guesses:
         """Return the nearer ones of both, none of which is right."""
         near = other if other.wrong < self.wrong else self
         return replace(near, tried=self.tried + other.tried)
-
-    @property
-    def said(self) -> str:
-        """Return how far the search got, in words."""
-        if not self.tried:
-            return "no small change could be tried"
-        best = f"; the best left {self.wrong:.1%} of the first workload wrong" if self.fixes else ""
-        return f"{self.tried} small changes tried{best}"
 
 
 def guess(program: Program, screen: Screen, seconds: float = SECONDS) -> Guesses:
@@ -186,6 +180,7 @@ class _Rounds:
 
     def _hold(self, numbers: Sequence[int]) -> tuple[list[int], list[int]]:
         """Return which candidates are right on the workloads that decide, and which on all."""
+        self.allowance.extend(CONFIRMING)
         first = self.screen.suspects(self.evaluation)[0]
         others = [w for w in self.screen.task.judged if w is not first]
         deciding = self._right_on([w for w in others if w.role != "general"], numbers)
@@ -229,6 +224,9 @@ def _shares(workloads: Sequence[Workload], count: int) -> Iterator[Sequence[Work
 
 
 def _rounds(numbered: Mapping[int, Candidate], size: int) -> Iterator[list[int]]:
+    """Yield the candidates by cost: a few first, of which one is right more often than not, then so many at a time."""
     ordered = sorted(numbered, key=lambda n: numbered[n].cost)
-    for start in range(0, len(ordered), size):
+    few = size // 3
+    yield ordered[:few]
+    for start in range(few, len(ordered), size):
         yield ordered[start : start + size]

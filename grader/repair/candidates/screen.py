@@ -11,6 +11,7 @@ from grader.devices.guests import GuestDevice
 from grader.judge import Group, References, groups
 from grader.records import Build, Evaluation, Submission, Task, TensorSpec, Workload
 from grader.sandbox import GuestReply
+from grader.sandbox.limits import crowding
 from grader.source import Source, parse
 
 RESTARTS = 12
@@ -130,6 +131,10 @@ class Allowance:
     def spent(self) -> bool:
         """Whether nothing is to be begun any more."""
         return time.monotonic() > self.until
+
+    def extend(self, seconds: float) -> None:
+        """Leave at least so many seconds of an idle machine."""
+        self.until = max(self.until, time.monotonic() + seconds * crowding())
 
     def excuse(self, seconds: float) -> None:
         """Leave waiting out of cost."""

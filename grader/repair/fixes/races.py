@@ -49,4 +49,4 @@ def _by_one_thread(unit: Unit, node: Node) -> Iterator[Fix]:
         yield from fix(f"let one thread store `{text(target)}`", [edit])
 
 
-FIX = FixMaker(codes=("SYN002", "SYN005"), propose=of_proofs(of_the_race))
+FIX = FixMaker(codes=("SYN002",), propose=of_proofs(of_the_race))

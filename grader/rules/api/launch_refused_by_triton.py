@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 
 from grader.records import Context, Evidence, Finding, Fix, Raised
-from grader.rules.rule import Example, Rule
+from grader.rules.rule import Rule, shown, triton_module
 from grader.source import Source
 from grader.source.analysis.triton import Launch, allocated, kernels, launches
 from grader.source.code_edits import delete_keyword, fix, replace
@@ -151,24 +151,17 @@ READERS: Mapping[re.Pattern[str], Callable[[Source, re.Match[str]], Told | None]
     NO_GRID: _no_grid,
     RESOURCES: _resources,
 }
-_CODE = """
-import torch
-import triton
-import triton.language as tl
-
-@triton.jit
+_CODE = triton_module("""
 def relu_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
     offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     x = tl.load(x_ptr + offs, mask=offs < n)
     tl.store(y_ptr + offs, tl.maximum(x, 0.0), mask=offs < n)
-
-class ModelNew(torch.nn.Module):
-    def forward(self, x):
-        y = torch.empty_like(x)
-        n = x.numel()
-        relu_kernel[(triton.cdiv(n, 1024),)](x, y, BLOCK=1024)
-        return y
-"""
+def forward(self, x):
+    y = torch.empty_like(x)
+    n = x.numel()
+    relu_kernel[(triton.cdiv(n, 1024),)](x, y, BLOCK=1024)
+    return y
+""")
 _SAID = "TypeError: dynamic_func() missing 1 required positional argument: 'n'"
 RULE = Rule(
     code="API009",
@@ -177,13 +170,8 @@ RULE = Rule(
     why="A launch `kernel[grid](...)` takes the kernel's parameters by position or name, and `num_warps` and the like "
     "by name. Tensors must lie on the GPU; what autotuning chooses must not be given; tiles of all stages together "
     "must fit into shared memory.",
-    bad=Example(
-        _CODE,
-        Context(
-            evidence=(
-                Evidence(kind="python", code="raised", text=_SAID, details=Raised(said=_SAID)),
-            )
-        ),
+    bad=shown(
+        _CODE, Evidence(kind="python", code="raised", text=_SAID, details=Raised(said=_SAID))
     ),
     good=_CODE.replace("(x, y, BLOCK", "(x, y, n, BLOCK"),
     detects=("evidence",),

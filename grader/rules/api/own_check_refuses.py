@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 
 from grader.records import Context, Evidence, Finding, Fix, Place
-from grader.rules.rule import Example, Rule
+from grader.rules.rule import Example, Rule, hosted
 from grader.source import Source, Unit
 from grader.source.code_edits import fix
 from grader.source.cuda_code import Call, around, cuda_code, descendants, one_line, text, units
@@ -123,19 +123,14 @@ def _finding(
     )
 
 
-_CODE = """
+_CODE = hosted("""
 __global__ void twice(const float* x, float* y, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) y[i] = 2.0f * x[i];
 }
-torch::Tensor run(torch::Tensor x) {
-    TORCH_CHECK(x.is_contiguous(), "x must be contiguous");
-    auto y = torch::empty_like(x);
-    int n = x.numel();
-    twice<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
-    return y;
-}
-"""
+TORCH_CHECK(x.is_contiguous(), "x must be contiguous");
+twice<<<(n + 255) / 256, 256>>>($x, $y, n);
+""")
 
 
 def _raised(words: str) -> Context:

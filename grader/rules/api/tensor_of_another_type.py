@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from grader.records import Context, Evidence, Finding, Fix
-from grader.rules.rule import Rule
+from grader.rules.rule import Rule, hosted
 from grader.source import Source, Unit
 from grader.source.analysis.scalar_kinds import RAISED, TYPES
 from grader.source.code_edits import fix
@@ -80,14 +80,11 @@ def _finding(
     )
 
 
-_CODE = """
+_CODE = hosted("""
 __global__ void first(const float* x, int64_t* y) { y[0] = x[0] > 0.0f; }
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty({1}, x.options().dtype(torch::kInt32));
-    first<<<1, 1>>>(x.data_ptr<float>(), y.data_ptr<int64_t>());
-    return y;
-}
-"""
+auto y = torch::empty({1}, x.options().dtype(torch::kInt32));
+first<<<1, 1>>>($x, y.data_ptr<int64_t>());
+""")
 
 RULE = Rule(
     code="API005",

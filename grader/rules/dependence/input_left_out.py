@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from grader.records import Context, Dependence, Evidence, Extent, Finding, Fix, Place
 from grader.records.observed import beside, differences, touched
-from grader.rules.rule import Example, Rule
+from grader.rules.rule import Rule, shown
 from grader.source import Source
 from grader.source.analysis.launched_from import launch_place
 from grader.source.analysis.on_the_way import line_place
@@ -34,8 +34,8 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 def _cause(source: Source, place: Place, gap: Dependence) -> Steering | None:
     """Return the loop whose bound falls short, or else the condition that leaves the elements out.
 
-    What lacks at the end of a dim is left out by the outermost loop along it; what lacks here and there by
-    the innermost. What lets other lines bring all that they should is none of them. An element that nothing
+    As many loops as dims walk along these in their order. Else what lacks at the end of a dim is left out by the
+    outermost loop; what lacks here and there by the innermost. What lets other lines bring all that they should is none of them. An element that nothing
     stores is left out by a condition.
     """
     right = {
@@ -47,6 +47,8 @@ def _cause(source: Source, place: Place, gap: Dependence) -> Steering | None:
     guards = [one for one in around(source, place) if not one.is_loop]
     if guards and not gap.stored:
         return guards[0]
+    if loops and len(loops) == gap.along[1]:
+        return loops[gap.along[0]]
     if loops:
         cut = [one for one in loops if one.quotient]
         return (cut or loops)[-1 if any(_tail(extent) for extent in gap.extents) else 0]
@@ -122,24 +124,20 @@ RULE = Rule(
     "result of less than the task asks for. The run says which elements never arrive, and which line reads "
     "their neighbours: the bound around that line is what falls short. A number of tiles is rounded up: "
     "`(n + TILE - 1) / TILE`.",
-    bad=Example(
+    bad=shown(
         _CODE,
-        Context(
-            evidence=(
-                Evidence(
-                    kind="provenance",
-                    code="missing",
-                    text="element [0] of the result misses 1 of the 5 elements of input 1 that it depends on",
-                    place=Place(line=9, end_line=9),
-                    details=Dependence(
-                        element=(0,),
-                        tensor="input 1",
-                        extents=(Extent(first=4, last=4, step=1, count=1, size=5),),
-                        count=1,
-                        expected=5,
-                    ),
-                ),
-            )
+        Evidence(
+            kind="provenance",
+            code="missing",
+            text="element [0] of the result misses 1 of the 5 elements of input 1 that it depends on",
+            place=Place(line=9, end_line=9),
+            details=Dependence(
+                element=(0,),
+                tensor="input 1",
+                extents=(Extent(first=4, last=4, step=1, count=1, size=5),),
+                count=1,
+                expected=5,
+            ),
         ),
     ),
     good=_CODE,

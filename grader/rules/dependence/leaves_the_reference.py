@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from grader.records import Constant, Context, Evidence, Finding, Place, Slice, WrongValues
 from grader.records.observed import dependence_differs, wrong_results
-from grader.rules.rule import Example, Rule
+from grader.rules.rule import Rule, shown
 from grader.source import Source
 from grader.source.analysis.on_the_way import on_the_way
 
@@ -52,30 +52,26 @@ RULE = Rule(
     "constant, an operator, an operand, a start value. The run keeps what each line gave on the way to a wrong "
     "element, and the reference's own steps (a mean, a sum of exponentials, a root) say which of these values it "
     "comes by as well. The first that it doesn't come by is where the formula departs.",
-    bad=Example(
+    bad=shown(
         _CODE,
-        Context(
-            evidence=(
-                Evidence(
-                    kind="mismatch",
-                    code="constant-offset",
-                    text="the wrong are off by +1 each",
-                    details=WrongValues(offset=1.0),
-                ),
-                Evidence(
-                    kind="provenance",
-                    code="slice",
-                    text="element [0] of the result is computed in lines 8, 9 and stored in line 9",
-                    place=Place(line=9, end_line=9),
-                    details=Slice(
-                        element=(0,),
-                        computed=(8, 9),
-                        stored=9,
-                        right=(8,),
-                        constants=(Constant(line=7, used=8, value=0.0),),
-                    ),
-                ),
-            )
+        Evidence(
+            kind="mismatch",
+            code="constant-offset",
+            text="the wrong are off by +1 each",
+            details=WrongValues(offset=1.0),
+        ),
+        Evidence(
+            kind="provenance",
+            code="slice",
+            text="element [0] of the result is computed in lines 8, 9 and stored in line 9",
+            place=Place(line=9, end_line=9),
+            details=Slice(
+                element=(0,),
+                computed=(8, 9),
+                stored=9,
+                right=(8,),
+                constants=(Constant(line=7, used=8, value=0.0),),
+            ),
         ),
     ),
     good=_CODE,

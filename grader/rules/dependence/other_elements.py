@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from grader.records import Context, Dependence, Evidence, Extent, Finding, Place
 from grader.records.observed import beside, differences
-from grader.rules.rule import Example, Rule
+from grader.rules.rule import Rule, shown
 from grader.source import Source
 from grader.source.analysis.steering import index_made, python_index_made
 
@@ -45,25 +45,21 @@ RULE = Rule(
     why="Strides of another tensor, two indices that are swapped, an offset that is missing or one too large: the "
     "line reads memory that is there, so nothing stops, and the values belong to another place. The run says "
     "which elements came, and the reference's gradient which ones should have.",
-    bad=Example(
+    bad=shown(
         _CODE,
-        Context(
-            evidence=(
-                Evidence(
-                    kind="provenance",
-                    code="other-elements",
-                    text="element [1] of the result misses index 3 of input 1; in its place it has index 2",
-                    place=Place(line=7, end_line=7),
-                    details=Dependence(
-                        element=(1,),
-                        tensor="input 1",
-                        extents=(Extent(first=3, last=3, step=1, count=1, size=8),),
-                        count=1,
-                        expected=1,
-                        read=True,
-                    ),
-                ),
-            )
+        Evidence(
+            kind="provenance",
+            code="other-elements",
+            text="element [1] of the result misses index 3 of input 1; in its place it has index 2",
+            place=Place(line=7, end_line=7),
+            details=Dependence(
+                element=(1,),
+                tensor="input 1",
+                extents=(Extent(first=3, last=3, step=1, count=1, size=8),),
+                count=1,
+                expected=1,
+                read=True,
+            ),
         ),
     ),
     good=_CODE,

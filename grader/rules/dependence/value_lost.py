@@ -4,19 +4,23 @@ from collections.abc import Iterator
 
 from grader.records import Context, Dependence, Evidence, Extent, Finding, Place
 from grader.records.observed import beside, differences
-from grader.rules.rule import Example, Rule
+from grader.rules.rule import Rule, shown
 from grader.source import Source
-from grader.source.analysis.steering import Steering, around, bound_made
+from grader.source.analysis.steering import Steering, around, bound_made, carried_over
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Say where the values end, and of which threads they are."""
     for item, gap in differences(context, "lost"):
-        loop = _bound(source, item.place) if item.place else None
+        loop, carried = None, None
+        ends = item.related[:1] if gap.threads else ()
+        for place in filter(None, (item.place, *ends)):
+            carried = carried or (None if gap.threads or gap.holes else carried_over(source, place))
+            loop = loop or _bound(source, place)
         made = bound_made(loop) if loop else None
         yield RULE.finding(
-            made or (loop.place if loop else item.place),
-            f"{item.text}{_of_threads(gap)}{_by(loop, made)}",
+            carried or made or (loop.place if loop else item.place),
+            f"{item.text}{_of_threads(gap)}{_kept(carried) or _by(loop, made)}",
             confidence="proven",
             evidence=[item, *beside(context, gap)],
             cause="dependence",
@@ -29,6 +33,11 @@ def _bound(source: Source, place: Place) -> Steering | None:
     return next(
         (one for one in around(source, place) if one.is_loop and not one.over_the_grid), None
     )
+
+
+def _kept(carried: Place | None) -> str:
+    """Say where a loop keeps something for its next turn."""
+    return f": line {carried.line} keeps what goes into the next turn" if carried else ""
 
 
 def _by(loop: Steering | None, made: Place | None) -> str:
@@ -68,26 +77,22 @@ RULE = Rule(
     "whole warp, through shared memory that all warps write and one reads whole, through an atomic. The run "
     "follows each value that was read; the line at which it ends is where the next step leaves it out (a step "
     "that starts too low, a loop over too few parts, a condition that lets too few threads go on).",
-    bad=Example(
+    bad=shown(
         _CODE,
-        Context(
-            evidence=(
-                Evidence(
-                    kind="provenance",
-                    code="lost",
-                    text="element [0] of the result misses 128 of the 256 elements of input 1",
-                    place=Place(line=7, end_line=7),
-                    details=Dependence(
-                        element=(0,),
-                        tensor="input 1",
-                        extents=(Extent(first=128, last=255, step=1, count=128, size=256),),
-                        count=128,
-                        expected=256,
-                        read=True,
-                        threads=(128, 255),
-                    ),
-                ),
-            )
+        Evidence(
+            kind="provenance",
+            code="lost",
+            text="element [0] of the result misses 128 of the 256 elements of input 1",
+            place=Place(line=7, end_line=7),
+            details=Dependence(
+                element=(0,),
+                tensor="input 1",
+                extents=(Extent(first=128, last=255, step=1, count=128, size=256),),
+                count=128,
+                expected=256,
+                read=True,
+                threads=(128, 255),
+            ),
         ),
     ),
     good=_CODE,

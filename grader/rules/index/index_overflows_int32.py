@@ -1,15 +1,16 @@
 """IDX001: an index doesn't fit in 32 bits at the task's sizes."""
 
 from collections.abc import Iterator
+from itertools import islice
 
 from tree_sitter import Node
 
 from grader.records import Context, Finding, Fix, Task, TensorSpec, Workload
 from grader.records.observed import observed, wrapped
-from grader.rules.proofs import settle
-from grader.rules.rule import Example, Rule
+from grader.rules.proofs import once, settle
+from grader.rules.rule import Example, Rule, hosted
 from grader.source import Source, Unit
-from grader.source.analysis.walks import Case, cases, full_size_of, spans
+from grader.source.analysis.walks import Case, cases, full_size_of
 from grader.source.code_edits import fix
 from grader.source.cuda_code import around, descendants, one_line, text
 from grader.source.flow import Event
@@ -22,20 +23,17 @@ NARROW = frozenset({"int", "unsigned int", "int32_t", "unsigned"})
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Compute the indices of the last block at the task's sizes; join what a run there showed."""
     overflowed = [item for item in observed(context, "oob") if wrapped(item)]
-    found = tuple(_of_text(source, context).items())
-    for finding in settle(RULE, found, overflowed, spans(source)):
+    for finding in settle(RULE, once(_of_text(source, context)), overflowed, source):
         fixes = finding.fixes or tuple(_of_line(source, finding))
         yield finding.model_copy(update={"fixes": fixes})
 
 
-def _of_text(source: Source, context: Context) -> dict[str, Finding]:
-    """Return the first overflow of each kernel: what it feeds overflows as well."""
-    found: dict[str, Finding] = {}
+def _of_text(source: Source, context: Context) -> Iterator[Finding]:
+    """Yield the first overflow of each walk: what it feeds overflows as well."""
     for name in ("main", "full"):
         for case in cases(source, context, name):
-            event = next(_overflows(case), None)
-            if event is not None and case.kernel not in found:
-                found[case.kernel] = RULE.finding(
+            for event in islice(_overflows(case), 1):
+                yield RULE.finding(
                     case.place(event.node),
                     f"`{one_line(event.node, 60)}` reaches {event.value} at the task's size, and a 32-bit int ends at "
                     "2147483647: it wraps to a negative number and the wrong memory is read",
@@ -43,7 +41,6 @@ def _of_text(source: Source, context: Context) -> dict[str, Finding]:
                     workload=full_size_of(context, name),
                     kernels=(case.kernel,),
                 )
-    return found
 
 
 def _overflows(case: Case) -> Iterator[Event]:
@@ -58,15 +55,21 @@ def _overflows(case: Case) -> Iterator[Event]:
 
 def _of_line(source: Source, finding: Finding) -> Iterator[Fix]:
     """Yield the fixes for what a run saw wrap: the products of that line's addresses, and of the variables in them."""
-    line = finding.place.line if finding.place else 0
     for unit in source.cuda:
         for kernel in unit.kernels:
             accesses = descendants(kernel.node, "subscript_expression", "pointer_expression")
-            here = [one for one in accesses if unit.place(one).line == line]
+            here = [
+                one
+                for one in accesses
+                if finding.place and unit.place(one).line == finding.place.line
+            ]
             names = {text(name) for one in here for name in descendants(one, "identifier")}
-            for declared in descendants(kernel.node, "init_declarator"):
-                if text(declared.child_by_field_name("declarator")).lstrip("*& ") in names:
-                    here.append(declared)
+            made = descendants(kernel.node, "init_declarator")
+            here += [
+                one
+                for one in made
+                if text(one.child_by_field_name("declarator")).lstrip("*& ") in names
+            ]
             for one in here:
                 yield from _widened(unit, one)
 
@@ -99,17 +102,13 @@ def _task(rows: int, cols: int) -> Task:
     )
 
 
-_CODE = """
+_CODE = hosted("""
 __global__ void copy(const float* x, float* y, int dim) {
     int start = blockIdx.x * dim;
     for (int i = threadIdx.x; i < dim; i += blockDim.x) y[start + i] = x[start + i];
 }
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty_like(x);
-    copy<<<x.size(0), 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.size(1));
-    return y;
-}
-"""
+copy<<<x.size(0), 256>>>($x, $y, x.size(1));
+""")
 
 RULE = Rule(
     code="IDX001",

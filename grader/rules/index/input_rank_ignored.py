@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from grader.records import Context, Evidence, Finding, Fix, Place, TensorSpec
 from grader.records.observed import wrong_results
-from grader.rules.rule import Rule
+from grader.rules.rule import Rule, hosted
 from grader.source import Source
 from grader.source.analysis.host_code import body_start
 from grader.source.analysis.walks import Case, cases, task_inputs
@@ -115,18 +115,14 @@ def _proof(context: Context, index: int | None) -> tuple[Evidence, ...]:
     return tuple(item for item in every if item.workload in other)
 
 
-_BAD = """
+_BAD = hosted("""
 __global__ void copy(const float* x, float* y, int cols) {
     for (int i = threadIdx.x; i < cols; i += blockDim.x)
         y[blockIdx.x * cols + i] = x[blockIdx.x * cols + i];
 }
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty_like(x);
-    int rows = x.size(0), cols = x.size(1);
-    copy<<<rows, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), cols);
-    return y;
-}
-"""
+int rows = x.size(0), cols = x.size(1);
+copy<<<rows, 256>>>($x, $y, cols);
+""")
 RULE = Rule(
     code="IDX004",
     name="input-rank-or-axis-ignored",

@@ -7,7 +7,7 @@ from typing import TypeGuard
 
 from grader.records import Context, Finding
 from grader.records.observed import wrong_results
-from grader.rules.rule import Rule
+from grader.rules.rule import Rule, triton_module
 from grader.source import Source
 from grader.source.analysis.triton import Kernel, Launch, kernels, launches
 from grader.source.code_edits import fix, replace
@@ -110,24 +110,17 @@ def _whole(source: Source, end: ast.expr, step: str) -> str:
     return ""
 
 
-_CODE = """
-import torch
-import triton
-import triton.language as tl
-
-@triton.jit
+_CODE = triton_module("""
 def relu_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
     offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     x = tl.load(x_ptr + offs, mask=offs < n)
     tl.store(y_ptr + offs, tl.maximum(x, 0.0), mask=offs < n)
-
-class ModelNew(torch.nn.Module):
-    def forward(self, x):
-        y = torch.empty_like(x)
-        n = x.numel()
-        relu_kernel[(n // 1024,)](x, y, n, BLOCK=1024)
-        return y
-"""
+def forward(self, x):
+    y = torch.empty_like(x)
+    n = x.numel()
+    relu_kernel[(n // 1024,)](x, y, n, BLOCK=1024)
+    return y
+""")
 RULE = Rule(
     code="IDX012",
     name="last-block-left-out",

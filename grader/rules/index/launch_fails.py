@@ -1,65 +1,317 @@
-"""IDX006: a launch that failed in a run."""
+"""IDX006: a launch asks for more than a GPU gives, or failed in a run."""
 
-from collections.abc import Iterator
+import math
+import re
+from collections.abc import Iterable, Iterator, Sequence
 
-from grader.records import Context, Evidence, Finding
-from grader.records.observed import kernel_of, observed
-from grader.rules.proofs import launch_cause
-from grader.rules.rule import Example, Rule
+from tree_sitter import Node
+
+from grader.records import Context, Evidence, Finding, Fix
+from grader.records.observed import kernel_of, observed, refused
+from grader.rules.proofs import launch_cause, once
+from grader.rules.rule import Rule, hosted, shown
 from grader.source import Source
-from grader.source.analysis.walks import spans
+from grader.source.analysis.host_code import grid_node, refuses, resolve
+from grader.source.analysis.walks import Case, cases, full_size_of, spans
+from grader.source.code_edits import fix
+from grader.source.cuda_code import text
+from grader.source.flow.scalar_types import SIZES
+from grader.source.flow.tree import Items
+from grader.source.statements import insert_before, statement
+
+GRID, MOST, REGISTERS = 65_535, 1024, 65_536
+"""The most blocks along y and z, the most threads a block, and the registers that they share."""
+SHARED, LARGEST = 49_152, 232_448
+"""Bytes of shared memory that a block gets without asking, and the most that any GPU gives (sm_90)."""
+NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
-    """Report each kernel's failed launches once; findings about the text take them over."""
-    kernels = spans(source)
-    kept: dict[str, list[Evidence]] = {}
+    """Compare what launches ask for with what there is, and report each kernel's failed launches once."""
+    yield from once((*_grids(source, context), *_grids_of_inputs(source, context)))
+    yield from once(_blocks(source, context))
+    yield from once(_shared(source, context))
+    failed: dict[str, list[Evidence]] = {}
     for item in observed(context, "launch"):
-        kept.setdefault(kernel_of(item, kernels), []).append(item)
-    for kernel, items in kept.items():
+        failed.setdefault(kernel_of(item, spans(source)), []).append(item)
+    for kernel, items in failed.items():
+        cause = launch_cause(kernel, items)
         yield RULE.finding(
-            items[0].place,
-            items[0].text,
-            evidence=items,
-            kernels=(kernel,),
-            cause=launch_cause(kernel, items),
+            items[0].place, items[0].text, evidence=items, kernels=(kernel,), cause=cause
         )
 
 
-_CODE = """
-__global__ void mark(float* y) {
-    y[threadIdx.x] = 1.0f;
-}
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty_like(x);
-    mark<<<x.size(0), 256>>>(y.data_ptr<float>());
-    return y;
-}
-"""
+def _over(
+    case: Case,
+    node: Node,
+    message: str,
+    proof: Sequence[Evidence],
+    *,
+    elsewhere: bool = False,
+    at: str = "",
+    fixes: Iterable[Fix] = (),
+) -> Finding:
+    """Return the finding that a launch passes a limit; it explains why the launch failed in a run."""
+    return RULE.finding(
+        case.place(node),
+        message,
+        severity="warning" if elsewhere else None,
+        predicts="elsewhere" if elsewhere else None,
+        evidence=proof,
+        fixes=fixes,
+        workload=at,
+        kernels=(case.kernel,),
+        cause=launch_cause(case.kernel, proof),
+        root_cause=bool(proof),
+    )
 
+
+# grids
+
+
+def _grids(source: Source, context: Context) -> Iterator[Finding]:
+    """Yield the second and third sizes of grids that pass the limit at the task's sizes."""
+    proof = refused(context, "grid")
+    for name in ("main", "full"):
+        for case in cases(source, context, name):
+            over = [k for k in (1, 2) if (case.launch.grid[k] or 0) > GRID]
+            for axis in over[:1] if case.sizes.complete else ():
+                said = f"the grid's {'xyz'[axis]} size is {case.launch.grid[axis]} at the task's size, and may be at most {GRID}: the launch fails"
+                yield _over(case, grid_node(case), said, proof, at=full_size_of(context, name))
+
+
+def _grids_of_inputs(source: Source, context: Context) -> Iterator[Finding]:
+    """Yield the sizes of grids that are a size of the input itself, for two different inputs."""
+    odd = {case.kernel: case for case in cases(source, context, "odd")}
+    for case in cases(source, context):
+        dims: dict[str, int] = {}
+        for k in (1, 2) if case.kernel in odd else ():
+            one, two = case.launch.grid[k], odd[case.kernel].launch.grid[k]
+            axes = _axes(case, one) & _axes(odd[case.kernel], two)
+            if one is not None and one != two and one > 1 and axes:
+                dims["xyz"[k]] = min(axes)
+        if dims:
+            what = "size is a size" if len(dims) == 1 else "sizes are sizes"
+            axes_said = (
+                f"(dimension{'s' * (len(dims) > 1)} {' and '.join(map(str, dims.values()))})"
+            )
+            yield RULE.finding(
+                case.place(grid_node(case)),
+                f"the grid's {' and '.join(dims)} {what} of the input {axes_said}; only x may pass {GRID}, so the launch fails from {GRID + 1} on",
+                severity="warning" if max(dims.values()) >= 2 else "note",
+                predicts="elsewhere",
+                kernels=(case.kernel,),
+            )
+
+
+def _axes(case: Case, size: int | None) -> set[int]:
+    """Return the axes of the tensors that a kernel gets on which they have this size."""
+    shapes = (tensor.sizes for tensor in case.tensors if tensor.sizes)
+    return {axis for shape in shapes for axis, n in enumerate(shape) if n == size}
+
+
+# shared memory
+
+
+def _shared(source: Source, context: Context) -> Iterator[Finding]:
+    """Yield launches whose bytes, with the kernel's fixed arrays, pass what a block gets."""
+    proof, usual = refused(context, "shared-memory"), cases(source, context)
+    dynamic = any(len(case.launch.call.config) > 2 for case in usual)
+    static = {case.kernel: _static(case) for case in usual} if dynamic else {}
+    for case in cases(source, context, "main", "odd", "long") if dynamic else ():
+        total = (case.launch.shared or 0) + static.get(case.kernel, 0)
+        long = case.sizes.name.startswith("long")
+        most = LARGEST if b"FuncSetAttribute" in case.unit.data else SHARED
+        if case.launch.shared and total > most and not (long and refuses(source, case)):
+            call = case.launch.call
+            where = call.config[2].node if len(call.config) > 2 else call.node
+            fixes = _asked_first(case) if most == SHARED else ()
+            said = _said_of_bytes(total, most, long=long)
+            yield _over(case, where, said, proof, elsewhere=long and not proof, fixes=fixes)
+
+
+def _static(case: Case) -> int:
+    """Return the bytes of a kernel's fixed arrays, which are the same for all sizes."""
+    fixed = (r for r in case.walk.regions if r.space == "shared" and not r.dynamic)
+    return sum((region.cells or 0) * SIZES.get(region.type, 4) for region in fixed)
+
+
+def _said_of_bytes(total: int, most: int, *, long: bool) -> str:
+    if long:
+        return (
+            f"the launch asks for shared memory in proportion to the input's size: beyond {most} bytes the "
+            "kernel does not start"
+        )
+    if total > LARGEST:
+        return f"the launch asks for {total} bytes of shared memory; no GPU gives a block more than {LARGEST}"
+    return (
+        f"the launch asks for {total} bytes of shared memory; above {SHARED} the kernel does not start unless "
+        "cudaFuncSetAttribute(..MaxDynamicSharedMemorySize..) was called, and it is not"
+    )
+
+
+def _asked_first(case: Case) -> tuple[Fix, ...]:
+    call = case.launch.call
+    function = call.node.child_by_field_name("function")
+    size = text(call.config[2].node) if len(call.config) > 2 else ""
+    line = f"cudaFuncSetAttribute({text(function)}, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)({size}));"
+    edits = [insert_before(case.unit, statement(call.node), line)] if function and size else []
+    return fix("ask for the shared memory first", edits)
+
+
+# blocks
+
+
+def _blocks(source: Source, context: Context) -> Iterator[Finding]:
+    """Yield blocks of more threads than there may be, or than the registers are enough for."""
+    proof = refused(context, "block")
+    odd = {c.kernel: c.launch.threads for c in cases(source, context, "odd")}
+    for name in ("main", "full"):
+        for case in cases(source, context, name):
+            threads = case.launch.threads or 0
+            follows = not case.sizes.complete and odd.get(case.kernel) != threads
+            if threads > MOST and not (follows and refuses(source, case)):
+                said = (
+                    f"the block's size follows the input: beyond {MOST} threads a block the launch fails, and nothing is computed"
+                    if follows
+                    else f"a block has {threads} threads here, and may have at most {MOST}: the launch fails"
+                )
+                at, elsewhere = full_size_of(context, name), follows and not proof
+                yield _over(
+                    case,
+                    _block_node(case),
+                    said,
+                    proof,
+                    elsewhere=elsewhere,
+                    at=at,
+                    fixes=_smaller(case),
+                )
+            elif 0 < threads <= MOST:
+                yield from _registers(source, context, case, threads)
+
+
+def _registers(source: Source, context: Context, case: Case, threads: int) -> Iterator[Finding]:
+    most = max((u.registers for u in context.resources if case.kernel in u.kernel), default=0)
+    if most * threads > REGISTERS:
+        over = refused(context, "registers")
+        said = (
+            f"`{case.kernel}` needs {most} registers a thread: {threads} threads a block would take "
+            f"{most * threads}, and there are {REGISTERS}; the launch fails"
+        )
+        failed = [item for item in over if kernel_of(item, spans(source)) == case.kernel]
+        yield _over(case, _block_node(case), said, failed, fixes=_bounds(case, threads))
+
+
+def _bounds(case: Case, threads: int) -> tuple[Fix, ...]:
+    """Tell the compiler how many threads a block has, so that it gives each fewer registers."""
+    edits = []
+    for kernel in case.unit.kernels:
+        at = case.unit.data.find(b"__global__", kernel.node.start_byte, kernel.node.end_byte)
+        if kernel.name == case.kernel and at >= 0:
+            if kernel.launch_bounds is not None:
+                return ()
+            after = at + len(b"__global__")
+            edits.append(case.unit.edit(after, after, f" __launch_bounds__({threads})"))
+    return fix(f"say __launch_bounds__({threads})", edits)
+
+
+def _block_node(case: Case) -> Node:
+    config = case.launch.call.config
+    expr = resolve(case.launch.host, config[1]) if len(config) > 1 else case.launch.call
+    node: Node = expr.node
+    return node.parent if isinstance(expr, Items) and node.parent is not None else node
+
+
+def _smaller(case: Case) -> Iterator[Fix]:
+    """Yield the ways to take fewer threads: another number where the text has one, a limit where it has none."""
+    config, block = case.launch.call.config, case.launch.block
+    if len(config) < 2 or not all(block):
+        return
+    expr = resolve(case.launch.host, config[1])
+    nodes = [item.node for item in expr.items] if isinstance(expr, Items) else [expr.node]
+    words = {text(node) for node in nodes}
+    if len(words) == 1 and NAME.fullmatch(min(words)):
+        yield from _renumbered(case, min(words), "16" if len(nodes) > 1 else str(MOST))
+    if all(word.isdigit() for word in words):
+        sizes = [size or 1 for size in block]
+        while math.prod(sizes) > MOST:
+            largest = sizes.index(max(sizes))
+            sizes[largest] = MOST if len(nodes) == 1 else sizes[largest] // 2
+        told = _told_as_template(case, text(nodes[0])) if len(nodes) == 1 else []
+        pairs = zip((*nodes, *told), (*sizes[: len(nodes)], *[MOST] * len(told)), strict=True)
+        edits = [case.unit.edit(n.start_byte, n.end_byte, str(size)) for n, size in pairs]
+        yield from fix(f"take {' x '.join(map(str, sizes[: len(nodes)]))} threads", edits)
+    elif len(nodes) == 1 and block[1:] == (1, 1):
+        start, end = nodes[0].start_byte, nodes[0].end_byte
+        limited = f"std::min<int>({text(nodes[0])}, {MOST})"
+        yield from fix(f"take at most {MOST} threads", [case.unit.edit(start, end, limited)])
+
+
+def _told_as_template(case: Case, words: str) -> list[Node]:
+    """Return the template arguments of the launch that say the block's size as well."""
+    line = case.line(case.launch.call.node)
+    return [
+        argument
+        for launch in case.unit.launches
+        if launch.kernel == case.kernel and case.line(launch.node) == line
+        for argument in launch.template_arguments
+        if text(argument) == words
+    ]
+
+
+def _renumbered(case: Case, name: str, size: str) -> Iterator[Fix]:
+    """Give a constant of the text, which a block is made of, another value."""
+    for pattern in (rb"#\s*define\s+%b\s+(\d+)\b", rb"\bconst(?:expr)?\s+int\s+%b\s*=\s*(\d+)\s*;"):
+        found = re.search(pattern % name.encode(), case.unit.data)
+        if found:
+            edit = case.unit.edit(found.start(1), found.end(1), size)
+            yield from fix(f"make {name} {size}", [edit])
+
+
+_MARK = hosted("""
+__global__ void mark(float* y, int h, int w) {
+    y[(blockIdx.x * h + blockIdx.y) * w + blockIdx.z + threadIdx.x] = 1.0f;
+}
+int n = x.size(0), c = x.size(1), h = x.size(2), w = x.size(3);
+dim3 grid(n * c * h * w);
+mark<<<grid, 1>>>($y, h, w);
+""")
+_FAILED = Evidence(
+    kind="simulator",
+    code="launch-error",
+    text="The launch of mark failed with cudaErrorInvalidConfiguration: the grid is empty.",
+    kernel="mark",
+)
+_FILL = hosted("""
+__global__ void fill(float* y) {
+    extern __shared__ float s[];
+    s[threadIdx.x] = threadIdx.x;
+    y[threadIdx.x] = s[threadIdx.x];
+}
+fill<<<1, 256, 64 * 1024>>>($y);
+""")
+_ASK = "    cudaFuncSetAttribute(fill, cudaFuncAttributeMaxDynamicSharedMemorySize, 64 * 1024);\n"
 RULE = Rule(
     code="IDX006",
     name="launch-fails",
-    summary="The launch of a kernel fails, so nothing is computed and the output stays as it was.",
-    why="A launch with a size of zero, too many threads, too much shared memory or too many registers is refused. The host code goes on "
-    "unless it asks for the error.",
-    bad=Example(
-        _CODE,
-        Context(
-            evidence=(
-                Evidence(
-                    kind="simulator",
-                    code="launch-error",
-                    text="The launch of mark failed with cudaErrorInvalidConfiguration: the grid is empty.",
-                    kernel="mark",
-                ),
-            )
-        ),
+    summary="A launch asks for more threads, blocks, registers or shared memory than the GPU gives, or failed in a run, so nothing is computed "
+    "and the output stays as it was.",
+    why="A block has at most 1024 threads, which share 65536 registers; `gridDim.y` and `.z` go up to 65535, and only x further. A block gets 48 KB "
+    "of shared memory as a matter of course; more has to be asked for with `cudaFuncSetAttribute(kernel, "
+    "cudaFuncAttributeMaxDynamicSharedMemorySize, bytes)`, up to 99, 163 or 227 KB by card. The launch is refused without a word: the "
+    "host code goes on unless it asks for the error.",
+    bad=(
+        shown(_MARK, _FAILED),
+        _MARK.replace("grid(n * c * h * w)", "grid(n * c, h, w)"),
+        _MARK.replace("grid, 1", "grid, dim3(64, 32)"),
+        _FILL,
     ),
-    good=_CODE,
-    detects=("evidence",),
-    guards="Only what a run has shown; where MEM006, IDX002 or IDX003 explain it they take it over.",
-    fix="Puts a grid's long axis into x, in the launch and in the kernel.",
+    good=(_MARK, _FILL.replace("    fill", f"{_ASK}    fill")),
+    detects=("text", "build", "evidence"),
+    guards="A size that follows the input is a warning unless the task's own size passes the limit, and nothing where the host compares it; "
+    "sizes divided by a tile stay far from a grid's limit, and batch or channel counts are a note. Sizes that can't be computed are left to the run.",
+    fix="Takes fewer threads where a block is made of numbers or a named constant, and clamps the size of a one-dimensional one; says "
+    "`__launch_bounds__` where the registers are too many; calls cudaFuncSetAttribute; puts a grid's long axis into x.",
     check=check,
     predicts="launch-fails",
 )

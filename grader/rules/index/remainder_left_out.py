@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from tree_sitter import Node
 
 from grader.records import Context, Edit, Evidence, Finding, Fix
-from grader.rules.rule import Rule
+from grader.rules.rule import Rule, hosted
 from grader.source import Kernel, Source, Unit
 from grader.source.analysis.host_quotient import quotients
 from grader.source.code_edits import fix, replace_node
@@ -167,7 +167,7 @@ def _names(node: Node) -> set[str]:
     return {text(name) for name in descendants(node, "identifier")}
 
 
-_BAD = """
+_BAD = hosted("""
 __global__ void scale(const float* x, float* y, int cols) {
     const float* row = x + (size_t)blockIdx.x * cols;
     float* out = y + (size_t)blockIdx.x * cols;
@@ -178,12 +178,8 @@ __global__ void scale(const float* x, float* y, int cols) {
         out[i + 256] = row[i + 256] * 2.0f;
     }
 }
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty_like(x);
-    scale<<<x.size(0), 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.size(1));
-    return y;
-}
-"""
+scale<<<x.size(0), 256>>>($x, $y, x.size(1));
+""")
 _GOOD = _BAD.replace(
     "    const int turns",
     "    for (int i = cols - cols % 512 + threadIdx.x; i < cols; i += 256) out[i] = row[i] * 2.0f;\n"

@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 
 from grader.records import Context, Finding, Fix, TensorSpec
-from grader.rules.rule import Rule
+from grader.rules.proofs import once
+from grader.rules.rule import Rule, hosted
 from grader.source import Source
 from grader.source.analysis.host_code import refuses, resolve
-from grader.source.analysis.walks import Case, cases, task_inputs
+from grader.source.analysis.walks import Case, cases, full_size_of, task_inputs
 from grader.source.code_edits import fix
 from grader.source.cuda_code import text
 from grader.source.flow import Access, Walk
@@ -18,14 +19,15 @@ LARGE = 1024
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for grids that leave a rest, and for constants that are the task's sizes."""
-    seen: set[str] = set()
-    for case in cases(source, context, "main", "odd"):
-        if case.kernel not in seen and not refuses(source, case, remainder=True):
-            rest = _rest(case)
-            if rest is not None:
-                seen.add(case.kernel)
-                yield _truncated(case, *rest)
+    yield from once(_short_grids(source, context))
     yield from _constants(source, context)
+
+
+def _short_grids(source: Source, context: Context) -> Iterator[Finding]:
+    for name in ("main", "full", "odd"):
+        for case in cases(source, context, name):
+            if not refuses(source, case, remainder=True) and (rest := _rest(case)):
+                yield _truncated(case, *rest, workload=full_size_of(context, name))
 
 
 def _rest(case: Case) -> tuple[Access, int, int] | None:
@@ -68,13 +70,13 @@ def _tops(case: Case, block: Walk) -> dict[int, tuple[Access, int]]:
     return tops
 
 
-def _truncated(case: Case, access: Access, covered: int, numel: int) -> Finding:
+def _truncated(case: Case, access: Access, covered: int, numel: int, *, workload: str) -> Finding:
     config, blocks = case.launch.call.config, case.launch.grid[0] or 0
     expr = resolve(case.launch.host, config[0])
     short = blocks * case.walk.threads * access.scale <= covered and not access.loops
     where = expr.node if not isinstance(expr, Items) else config[0].node
     why = (
-        f"the grid is rounded down ({blocks} blocks of {case.walk.threads} threads)"
+        f"the grid ends early ({blocks} blocks of {case.walk.threads} threads)"
         if short
         else "what is left over of the last vector, tile or turn is not handled"
     )
@@ -83,6 +85,7 @@ def _truncated(case: Case, access: Access, covered: int, numel: int) -> Finding:
         f"{why}: of {numel} elements of `{access.region.name}` the last {numel - covered} are never written",
         severity="error" if case.sizes.real else "warning",
         predicts="unwritten-read",
+        workload=workload,
         fixes=_round_up(case) if short else (),
         kernels=(case.kernel,),
     )
@@ -119,25 +122,20 @@ def _constants(source: Source, context: Context) -> Iterator[Finding]:
                 )
 
 
-_BAD = """
+_BAD = hosted("""
 __global__ void twice(const float* x, float* y, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) y[i] = x[i] * 2.0f;
 }
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty_like(x);
-    int n = x.numel();
-    int blocks = n / 256;
-    twice<<<blocks, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
-    return y;
-}
-"""
+int blocks = n / 256;
+twice<<<blocks, 256>>>($x, $y, n);
+""")
 RULE = Rule(
     code="IDX005",
     name="shape-constants-baked-in",
     severity="warning",
     summary="Sizes of one example are built in: any other shape gives wrong results, leaves elements out, or writes out of bounds.",
-    why="`n / 256` blocks leave the rest of the division undone; a `#define` of a size fits one input. Round up, `(n + 255) / 256`, "
+    why="`n / 256` blocks leave the rest of the division undone, and a limit on the grid without a loop over it what is beyond; a `#define` of a size fits one input. Round up, `(n + 255) / 256`, "
     "guard the index, and pass sizes as parameters.",
     bad=_BAD,
     good=_BAD.replace("= n", "= (n + 255)"),

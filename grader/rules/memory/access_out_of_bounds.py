@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from grader.records import Context, Evidence, Finding, Place
 from grader.records.observed import kernel_of, observed, wrapped
 from grader.rules.causes import cause_of
-from grader.rules.rule import Example, Rule
+from grader.rules.rule import Rule, hosted, shown
 from grader.source import Source
 from grader.source.analysis.triton import accesses_at
 from grader.source.analysis.walks import spans
@@ -49,18 +49,13 @@ def _written_at(source: Source, item: Evidence) -> Place | None:
     return source.place(moved[0].call) if len(moved) == 1 else None
 
 
-_CODE = """
+_CODE = hosted("""
 __global__ void shift(const float* x, float* y, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) y[i] = x[i - 1];
 }
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty_like(x);
-    int n = x.numel();
-    shift<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
-    return y;
-}
-"""
+shift<<<(n + 255) / 256, 256>>>($x, $y, n);
+""")
 
 RULE = Rule(
     code="MEM011",
@@ -68,16 +63,10 @@ RULE = Rule(
     summary="A thread reads or writes outside of every buffer that the kernel was given.",
     why="On a GPU such an access hits somebody else's memory, or ends the program with an illegal memory access. The run names the line, "
     "the thread and the element.",
-    bad=Example(
+    bad=shown(
         _CODE,
-        Context(
-            evidence=(
-                Evidence(
-                    kind="simulator",
-                    code="oob",
-                    text="thread 0 reads x[-1], 4 bytes before its start",
-                ),
-            )
+        Evidence(
+            kind="simulator", code="oob", text="thread 0 reads x[-1], 4 bytes before its start"
         ),
     ),
     good=_CODE,

@@ -7,31 +7,29 @@ from tree_sitter import Node
 
 from grader.records import Context, Finding
 from grader.records.observed import observed
-from grader.rules.proofs import settle
-from grader.rules.rule import Rule
+from grader.rules.proofs import once, settle
+from grader.rules.rule import Rule, hosted
 from grader.source import Source
 from grader.source.analysis.host_code import refuses
-from grader.source.analysis.walks import Case, cases, spans
+from grader.source.analysis.walks import Case, cases
 from grader.source.flow import Walk
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look at the addresses that are cast to vector types, in the second block and for odd rows."""
-    found: dict[str, tuple[str, Finding]] = {}
+    found = once(_of_text(source, context))
+    yield from settle(RULE, found, observed(context, "misaligned"), source)
+
+
+def _of_text(source: Source, context: Context) -> Iterator[Finding]:
     wide = any(case.walk.vectors for case in cases(source, context))
     for case in cases(source, context, "main", "long") if wide else ():
         long = case.sizes.name.startswith("long")
-        if (
-            case.kernel in found
-            or not case.walk.vectors
-            or (long and refuses(source, case, remainder=True))
-        ):
-            continue
-        block = (int((case.launch.grid[0] or 2) > 1), 0, 0)
-        bad = _misaligned(case.thread(0, block)) or _misaligned(case.thread(1, block))
-        if bad is not None:
-            found[case.kernel] = (case.kernel, _finding(case, *bad, long=long))
-    yield from settle(RULE, tuple(found.values()), observed(context, "misaligned"), spans(source))
+        if case.walk.vectors and not (long and refuses(source, case, remainder=True)):
+            block = (int((case.launch.grid[0] or 2) > 1), 0, 0)
+            bad = _misaligned(case.thread(0, block)) or _misaligned(case.thread(1, block))
+            if bad is not None:
+                yield _finding(case, *bad, long=long)
 
 
 def _misaligned(block: Walk) -> tuple[Node, Any, int, int] | None:
@@ -57,18 +55,14 @@ def _finding(case: Case, node: Node, pointer: Any, width: int, rest: int, *, lon
     )
 
 
-_BAD = """
+_BAD = hosted("""
 __global__ void copy(const float* x, float* y, int dim) {
     const float4* v = reinterpret_cast<const float4*>(x + blockIdx.x * dim);
     float4 a = v[threadIdx.x];
     y[blockIdx.x * dim + threadIdx.x] = a.x;
 }
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty_like(x);
-    copy<<<x.size(0), 32>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.size(1));
-    return y;
-}
-"""
+copy<<<x.size(0), 32>>>($x, $y, x.size(1));
+""")
 RULE = Rule(
     code="MEM007",
     name="misaligned-vector-access",

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from grader.records import Context, Finding, Fix
 from grader.records.observed import observed
 from grader.rules.proofs import confirm
-from grader.rules.rule import Rule
+from grader.rules.rule import Rule, hosted
 from grader.source import Source
 from grader.source.analysis.overruns import Overrun, overruns
-from grader.source.analysis.walks import Case, spans
+from grader.source.analysis.walks import Case
 from grader.source.code_edits import fix
 from grader.source.cuda_code import text
 from grader.source.flow import Access
@@ -21,7 +21,7 @@ INTEGERS = {"int", "int64_t", "long", "long long", "size_t", "unsigned int", "un
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Walk the last block of each launch, and compare its addresses with the buffers' sizes."""
     found = {one.case.kernel: _finding(one) for one in overruns(source, context)}
-    yield from confirm(found.items(), observed(context, "oob"), spans(source))
+    yield from confirm(found.values(), observed(context, "oob"), source)
 
 
 def _finding(one: Overrun) -> Finding:
@@ -72,18 +72,13 @@ def _may_count(case: Case, access: Access, name: str) -> bool:
     return number is None or numel is None or number == numel
 
 
-_BAD = """
+_BAD = hosted("""
 __global__ void twice(const float* x, float* y, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     y[i] = x[i] * 2.0f;
 }
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty_like(x);
-    int n = x.numel();
-    twice<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
-    return y;
-}
-"""
+twice<<<(n + 255) / 256, 256>>>($x, $y, n);
+""")
 RULE = Rule(
     code="MEM001",
     name="missing-bounds-guard",

@@ -5,29 +5,21 @@ from collections.abc import Iterator
 
 from grader.records import Context, Evidence, Finding, Fix, TensorSpec
 from grader.records.observed import ran_right, wrong_results
-from grader.rules.rule import Rule
+from grader.rules.rule import Rule, hosted, triton_module
 from grader.source import Source
+from grader.source.analysis import triton
+from grader.source.analysis.data_flow import assignments
 from grader.source.analysis.host_code import body_start
 from grader.source.analysis.views import passed_views
 from grader.source.analysis.walks import Case, cases
-from grader.source.code_edits import fix
+from grader.source.code_edits import fix, replace
 from grader.source.flow.tree import Call, Member, Name, walk
 from grader.source.statements import insert_before
 
-HANDLED = frozenset(
-    {
-        "contiguous",
-        "is_contiguous",
-        "stride",
-        "strides",
-        "packed_accessor32",
-        "packed_accessor64",
-        "packed_accessor",
-        "accessor",
-        "is_non_overlapping_and_dense",
-    }
-)
+HANDLED = frozenset({"contiguous", "is_contiguous", "stride", "strides", "packed_accessor32", "packed_accessor64",
+                     "packed_accessor", "accessor", "is_non_overlapping_and_dense"})  # fmt: skip
 TAKES = frozenset({"data_ptr", "data", "clone"})
+VIEWS = frozenset({"t", "transpose", "permute", "movedim", "moveaxis", "swapaxes", "expand", "expand_as", "mT", "T", "unfold"})  # fmt: skip
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
@@ -48,6 +40,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                     found.setdefault((function.name, view), (case, {}))[1][parameter.name] = None
     for (_, view), (case, names) in found.items():
         yield _finding(case, [*names], view, context)
+    yield from _given_to_triton(source, wrong=bool(wrong_results(context)))
 
 
 def _finding(case: Case, names: list[str], view: str, context: Context) -> Finding:
@@ -112,17 +105,62 @@ def _pointers(case: Case, name: str) -> Iterator[Call]:
                 yield part
 
 
-_BAD = """
+def _given_to_triton(source: Source, *, wrong: bool) -> Iterator[Finding]:
+    """Yield the views that reach a Triton launch which isn't given their strides."""
+    for launch in triton.launches(source):
+        parts = [
+            part for node in (*launch.call.args, *launch.call.keywords) for part in ast.walk(node)
+        ]
+        asked = [one for one in parts if isinstance(one, ast.Attribute) and one.attr == "stride"]
+        strides = {source.text(one.value) for one in asked}
+        for value in launch.arguments.values():
+            made = _made(launch, value)
+            called = made.func if isinstance(made, ast.Call) else made
+            view = isinstance(called, ast.Attribute) and called.attr in VIEWS
+            if view and source.text(value) not in strides:
+                words = source.text(made)
+                grouped = f"({words})" if "\n" in words else words
+                yield RULE.finding(
+                    source.place(made),
+                    f"`{words}` is a view: its elements don't lie in the order of its shape, and `{launch.kernel.name}` is not given its strides",
+                    severity="error" if wrong else "warning",
+                    predicts="wrong-values",
+                    fixes=fix(
+                        "copy it in order", [replace(source, made, f"{grouped}.contiguous()")]
+                    ),
+                    kernels=(launch.kernel.name,),
+                )
+
+
+def _made(launch: triton.Launch, value: ast.expr) -> ast.expr:
+    """Return what makes an argument of a launch, a plain name followed back."""
+    named = value.id if isinstance(value, ast.Name) and launch.host is not None else ""
+    every = assignments(launch.host, named) if launch.host is not None and named else ()
+    before = [one.value for one in every if one.lineno < launch.call.lineno]
+    return before[-1] if before else value
+
+
+_BAD = hosted("""
 __global__ void copy(const float* x, float* y, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) y[i] = x[i];
 }
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty_like(x);
-    copy<<<(x.numel() + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.numel());
-    return y;
-}
-"""
+copy<<<(x.numel() + 255) / 256, 256>>>($x, $y, x.numel());
+""")
+_VIEW = triton_module("""
+def row_sum_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    cols = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + row * n + cols, mask=cols < n, other=0.0)
+    tl.store(y_ptr + row, tl.sum(x, axis=0))
+
+def forward(self, x):
+    columns = x.transpose(0, 1)
+    y = torch.empty(columns.shape[0], device=x.device)
+    n = columns.shape[1]
+    row_sum_kernel[(columns.shape[0],)](columns, y, n, BLOCK=triton.next_power_of_2(n))
+    return y
+""")
 RULE = Rule(
     code="MEM004",
     name="non-contiguous-input-read-as-contiguous",
@@ -130,12 +168,15 @@ RULE = Rule(
     summary="The kernel assumes the rows lie one after the other in memory; a transposed or sliced input gives wrong numbers.",
     why="A view has the same memory in another order. A kernel that computes its addresses from sizes alone reads the wrong elements. `x "
     "= x.contiguous()` costs nothing where it already is; `clone()` and `empty_like` keep the strides and are no help.",
-    bad=_BAD,
-    good=_BAD.replace("    auto", "    x = x.contiguous();\n    auto"),
+    bad=(_BAD, _VIEW),
+    good=(
+        _BAD.replace("    auto", "    x = x.contiguous();\n    auto"),
+        _VIEW.replace("x.transpose(0, 1)", "x.transpose(0, 1).contiguous()"),
+    ),
     detects=("text", "evidence"),
     guards="Three of four real kernels don't check it, and most are never called with a view: it is a folded note until `forward` passes "
-    "a view that it makes itself (a warning; an error where results are wrong) or a run with a transposed input came out wrong.",
-    fix="Makes the input contiguous at the beginning of the host function.",
+    "a view that it makes itself (a warning; an error where results are wrong) or a run with a transposed input came out wrong. A Triton launch that is given a stride of the view is fine.",
+    fix="Makes the input contiguous at the beginning of the host function, or the view where it is made.",
     check=check,
     predicts="elsewhere",
 )

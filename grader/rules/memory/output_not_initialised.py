@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from grader.records import Context, Evidence, Finding, Fix, Place, UnwrittenOutput
 from grader.records.observed import observed, values_of
-from grader.rules.rule import Rule
+from grader.rules.rule import Rule, hosted
 from grader.source import Source
 from grader.source.analysis import triton
 from grader.source.analysis.host_code import global_regions, made_by
@@ -219,18 +219,14 @@ def _unwritten(context: Context) -> tuple[Evidence, ...]:
     return tuple(item for item in seen if not (sim and set(values_of(item).bits[2:]) == {"f"}))
 
 
-_BAD = """
+_BAD = hosted("""
 __global__ void total(const float* x, float* s, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) atomicAdd(s, x[i]);
 }
-torch::Tensor run(torch::Tensor x) {
-    auto s = torch::empty({1}, x.options());
-    int n = x.numel();
-    total<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), s.data_ptr<float>(), n);
-    return s;
-}
-"""
+auto y = torch::empty({1}, x.options());
+total<<<(n + 255) / 256, 256>>>($x, $y, n);
+""")
 RULE = Rule(
     code="MEM008",
     name="output-not-initialised",

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from grader.records import Context, Finding, Fix
-from grader.rules.rule import Rule
+from grader.rules.rule import Rule, hosted
 from grader.source import Source, Unit
 from grader.source.code_edits import fix
 from grader.source.cuda_code import text
@@ -64,18 +64,14 @@ def _fixes(unit: Unit, part: Declare, maker: Call) -> Iterator[Fix]:
     )
 
 
-_BAD = """
+_BAD = hosted("""
 __global__ void copy(const float* x, float* y, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) y[i] = x[i];
 }
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty_like(x);
-    float* p = x.contiguous().data_ptr<float>();
-    copy<<<(x.numel() + 255) / 256, 256>>>(p, y.data_ptr<float>(), x.numel());
-    return y;
-}
-"""
+float* p = x.contiguous().data_ptr<float>();
+copy<<<(x.numel() + 255) / 256, 256>>>(p, $y, x.numel());
+""")
 RULE = Rule(
     code="MEM009",
     name="pointer-of-temporary-tensor",

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 
 from grader.records import Context, Finding
-from grader.rules.rule import Rule
+from grader.rules.rule import Rule, triton_module
 from grader.source import Source
 from grader.source.analysis.triton import Kernel, Launch, kernels, launches
 from grader.source.code_edits import fix, replace
@@ -59,25 +59,19 @@ def _changed(kernel: Kernel, started: list[Launch]) -> str:
     return ""
 
 
-_CODE = """
-import torch
-import triton
-import triton.language as tl
-
+_CODE = triton_module("""
 @triton.autotune(configs=[triton.Config({"BLOCK": 256}), triton.Config({"BLOCK": 1024})], key=["n"])
 @triton.jit
 def scale_kernel(x_ptr, n, s, BLOCK: tl.constexpr):
     offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     x = tl.load(x_ptr + offs, mask=offs < n)
     tl.store(x_ptr + offs, x * s, mask=offs < n)
-
-class ModelNew(torch.nn.Module):
-    def forward(self, x):
-        y = x.clone()
-        n = y.numel()
-        scale_kernel[lambda meta: (triton.cdiv(n, meta["BLOCK"]),)](y, n, 3.0)
-        return y
-"""
+def forward(self, x):
+    y = x.clone()
+    n = y.numel()
+    scale_kernel[lambda meta: (triton.cdiv(n, meta["BLOCK"]),)](y, n, 3.0)
+    return y
+""")
 RULE = Rule(
     code="MEM014",
     name="tuned-in-place",

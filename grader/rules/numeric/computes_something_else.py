@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from grader.records import Context, Evidence, Finding, Place, Severity, WrongValues
 from grader.records.observed import dependence_differs, probed_input, values_of, wrong_results
-from grader.rules.rule import Example, Rule
+from grader.rules.rule import Rule, hosted, shown
 from grader.source import Source
 from grader.source.analysis import triton
 from grader.source.analysis.host_code import origin
@@ -269,18 +269,15 @@ def _computed(start: Declare) -> bool:
     return start.init is not None and any(isinstance(part, Name) for part in walk(start.init))
 
 
-_CODE = """
+_CODE = hosted("""
 __global__ void mean(const float* x, float* y, int n) {
     float s = 0.0f;
     for (int i = 0; i < n; ++i) s += x[blockIdx.x * n + i];
     y[blockIdx.x] = s;
 }
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty({x.size(0)}, x.options());
-    mean<<<x.size(0), 1>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.size(1));
-    return y;
-}
-"""
+auto y = torch::empty({x.size(0)}, x.options());
+mean<<<x.size(0), 1>>>($x, $y, x.size(1));
+""")
 
 RULE = Rule(
     code="NUM001",
@@ -288,17 +285,13 @@ RULE = Rule(
     summary="The kernel computes a different formula than the task asks for, for example a sum where a mean is wanted.",
     why="A constant factor between result and reference is a forgotten (or added) division by a length, its root, or a scale; a factor "
     "for each row is a wrong norm; swapped dimensions are a wrong index. The pattern of the wrong values says which.",
-    bad=Example(
+    bad=shown(
         _CODE,
-        Context(
-            evidence=(
-                Evidence(
-                    kind="mismatch",
-                    code="constant-factor",
-                    text="the wrong are 64 times the reference",
-                    details=WrongValues(factor=64.0),
-                ),
-            )
+        Evidence(
+            kind="mismatch",
+            code="constant-factor",
+            text="the wrong are 64 times the reference",
+            details=WrongValues(factor=64.0),
         ),
     ),
     good=_CODE,

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from grader.records import Context, Finding
-from grader.rules.rule import Rule
+from grader.rules.rule import Rule, hosted
 from grader.source import Source
 from grader.source.code_edits import fix
 from grader.source.cuda_code import one_line
@@ -68,18 +68,15 @@ def _is_real(expr: Expr, types: dict[str, str]) -> bool:
     return not _is_integer(expr, types)
 
 
-_BAD = """
+_BAD = hosted("""
 __global__ void average(const float* x, float* y, int n) {
     float sum = 0.0f;
     for (int i = 0; i < n; ++i) sum += x[i];
     y[0] = sum * (1 / n);
 }
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty({1}, x.options());
-    average<<<1, 1>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.numel());
-    return y;
-}
-"""
+auto y = torch::empty({1}, x.options());
+average<<<1, 1>>>($x, $y, x.numel());
+""")
 RULE = Rule(
     code="NUM009",
     name="integer-division-gives-zero",

@@ -1,11 +1,14 @@
-"""NUM007: sums in half precision."""
+"""NUM007: sums and products in half precision."""
 
-from collections.abc import Iterator
+import ast
+from collections.abc import Collection, Iterator
 
 from grader.records import Context, Finding
-from grader.rules.rule import Rule
+from grader.records.observed import wrong_results
+from grader.rules.rule import Rule, triton_module
 from grader.source import Source, Unit
-from grader.source.code_edits import fix
+from grader.source.analysis import triton
+from grader.source.code_edits import fix, replace, replace_node
 from grader.source.flow import flow
 from grader.source.flow.program import Function, Program
 from grader.source.flow.tree import Assign, Binary, Call, Declare, Expr, Loop, Name, Stmt, walk
@@ -15,42 +18,59 @@ HALF = frozenset(
      "half2", "__half2", "__nv_bfloat162"}
 )  # fmt: skip
 ADDING = frozenset({"__hadd", "__hadd_rn", "__hadd2", "__hadd2_rn", "__hfma", "__hfma2"})
+NARROW = frozenset({"float16", "bfloat16", "half", "dtype"})
+OF_TRITON = frozenset({"triton.language.float16", "triton.language.bfloat16"})
 
 
-def check(source: Source, _context: Context) -> Iterator[Finding]:
-    """Look at the types of accumulators."""
+def check(source: Source, context: Context) -> Iterator[Finding]:
+    """Look at the types of accumulators, and of what a Triton kernel sums or multiplies."""
     for unit in source.cuda:
         program = flow(unit).program
         halves = HALF | _dispatched_halves(unit, program)
         for function in program.functions:
             if function.kind != "host":
                 yield from _accumulators(unit, function, halves)
+    wrong = wrong_results(context)
+    for kernel in triton.kernels(source):
+        for node, said in (*_blocks(source, kernel), *_cast(source, kernel)):
+            yield RULE.finding(
+                source.place(node),
+                said,
+                severity="error" if wrong else "warning",
+                fixes=fix("stay in float32", [replace(source, node, "tl.float32")]),
+                kernels=(kernel.name,),
+                predicts="wrong-values",
+            )
+
+    yield from _in_tf32(source, context)
 
 
 def _dispatched_halves(unit: Unit, program: Program) -> set[str]:
     """Return the type parameters that a dispatch also instantiates with half types."""
-    if "AND_HALF" not in unit.text and "AND2" not in unit.text and "kHalf" not in unit.text:
+    if not any(word in unit.text for word in ("AND_HALF", "AND2", "kHalf")):
         return set()
     return {p.name for f in program.kernels for p in f.template if p.is_type}
 
 
-def _accumulators(
-    unit: Unit, function: Function, halves: frozenset[str] | set[str]
-) -> Iterator[Finding]:
+def _accumulators(unit: Unit, function: Function, halves: Collection[str]) -> Iterator[Finding]:
+    parts = list(walk(function.body))
     declared = {
         p.name: p
-        for p in walk(function.body)
+        for p in parts
         if isinstance(p, Declare) and not p.dims and not p.pointer and p.type in halves
     }
-    for loop in walk(function.body):
-        if not isinstance(loop, Loop):
-            continue
+    for loop in (part for part in parts if isinstance(part, Loop)):
         for part in walk(loop.body):
             start = declared.get(_added_to(part))
             if start is not None and start.node.start_byte < loop.node.start_byte:
                 del declared[start.name]
-                plus = isinstance(part, Assign) and part.op == "+="
-                yield _finding(unit, start, plus=plus)
+                kind = start.node.child_by_field_name("type")
+                plus = isinstance(part, Assign) and part.op == "+=" and kind is not None
+                yield RULE.finding(
+                    unit.place(start.node),
+                    f"`{start.name}` sums in half precision: beyond 2048 equal terms a half sum stops growing",
+                    fixes=fix("sum in float", [replace_node(unit, kind, "float")] if plus else []),
+                )
 
 
 def _added_to(part: Expr | Stmt) -> str:
@@ -58,23 +78,67 @@ def _added_to(part: Expr | Stmt) -> str:
     if not isinstance(part, Assign) or not isinstance(part.target, Name):
         return ""
     value, name = part.value, part.target.id
-    adds = (isinstance(value, Call) and value.name in ADDING) or (
-        isinstance(value, Binary) and value.op == "+"
-    )
+    called = isinstance(value, Call) and value.name in ADDING
+    adds = called or (isinstance(value, Binary) and value.op == "+")
     within = {one.id for one in walk(value) if isinstance(one, Name)}
     return name if part.op == "+=" or (part.op == "=" and adds and name in within) else ""
 
 
-def _finding(unit: Unit, start: Declare, *, plus: bool) -> Finding:
-    kind = start.node.child_by_field_name("type")
-    edits = (
-        [unit.edit(kind.start_byte, kind.end_byte, "float")] if kind is not None and plus else []
-    )
-    return RULE.finding(
-        unit.place(start.node),
-        f"`{start.name}` sums in half precision: beyond 2048 equal terms a half sum stops growing",
-        fixes=fix("sum in float", edits) if edits else (),
-    )
+def _blocks(source: Source, kernel: triton.Kernel) -> Iterator[tuple[ast.expr, str]]:
+    """Yield the types of blocks that start in a half type and are added to."""
+    added = (node.target for node in ast.walk(kernel.node) if isinstance(node, ast.AugAssign))
+    grown = {target.id for target in added if isinstance(target, ast.Name)}
+    values = ((name, value) for name in grown for value in kernel.assigned.get(name, ()))
+    for name, value in values:
+        if isinstance(value, ast.Call) and kernel.language_name(value) in {"zeros", "full"}:
+            for given in (*value.args, *(word.value for word in value.keywords)):
+                if source.full_name(given) in OF_TRITON:
+                    yield given, f"`{name}` sums in half precision: it keeps 11 bits or fewer of each partial sum"  # fmt: skip
+
+
+def _cast(source: Source, kernel: triton.Kernel) -> Iterator[tuple[ast.expr, str]]:
+    """Yield the half types to which operands of a sum or a product are cast."""
+    for call in kernel.calls("sum", "dot", "cumsum"):
+        name = kernel.language_name(call)
+        for operand in call.args[: 2 if name == "dot" else 1]:
+            for part in ast.walk(operand):
+                match part:
+                    case ast.Call(func=ast.Attribute(attr="to"), args=[given, *_]):
+                        if source.full_name(given) in OF_TRITON:
+                            yield given, f"values are rounded to half precision before `tl.{name}`: three digits of each are left"  # fmt: skip
+
+
+def _in_tf32(source: Source, context: Context) -> Iterator[Finding]:
+    """Report each `tl.dot` whose operands stay float32 and whose precision is the default, or TF32."""
+    workloads = context.task.workloads if context.task is not None else ()
+    kinds = {getattr(item, "dtype", "float32") for one in workloads for item in one.inputs}
+    seen = tuple(item for item in wrong_results(context) if item.code == "half-precision")
+    calls = ((kernel, call) for kernel in triton.kernels(source) for call in kernel.calls("dot"))
+    for kernel, call in calls if kinds <= {"float32"} else ():
+        words = {word.arg: word for word in call.keywords}
+        asked = words.get("input_precision") or words.get("allow_tf32")
+        rounds = asked is None or source.text(asked.value) in {"'tf32'", '"tf32"', "True"}
+        if rounds and not _is_narrowed(kernel, call):
+            text, exact = source.text(call), 'input_precision="ieee"'
+            new = f"{text[:-1].rstrip().rstrip(',')}, {exact})"
+            edit = replace(source, call, text.replace(source.text(asked), exact) if asked else new)
+            yield RULE.finding(
+                source.place(call),
+                "`tl.dot` multiplies float32 operands as TF32 unless told otherwise: 10 bits of each operand are left; "
+                f"`{exact}` keeps all{f' ({seen[0].text})' if seen else ''}",
+                severity="error" if seen else "warning",
+                evidence=seen,
+                fixes=fix("multiply in full float32", [edit]),
+                predicts="wrong-values",
+                conditions="a tolerance tighter than TF32's three digits",
+            )
+
+
+def _is_narrowed(kernel: triton.Kernel, call: ast.Call) -> bool:
+    """Whether the operands are cast to something that isn't float32."""
+    parts = (part for operand in call.args[:2] for part in kernel.made_of(operand))
+    names = (part.attr for part in parts if isinstance(part, ast.Attribute))
+    return any(one in NARROW or one.startswith("float8") for one in names)
 
 
 _BAD = """
@@ -84,22 +148,53 @@ __global__ void dot(const __half* a, __half* y, int n) {
     y[0] = s;
 }
 """
+_TRITON = triton_module("""
+def sum_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    acc = tl.zeros((BLOCK,), dtype=tl.float16)
+    for i in range(0, n, BLOCK):
+        cols = i + tl.arange(0, BLOCK)
+        acc += tl.load(x_ptr + cols, mask=cols < n, other=0.0).to(tl.float16)
+    tl.store(y_ptr, tl.sum(acc, axis=0))
+
+def forward(self, x):
+    y = torch.empty((), device=x.device, dtype=torch.float16)
+    sum_kernel[(1,)](x, y, x.numel(), BLOCK=1024)
+    return y
+""")
+_DOT = triton_module("""
+def matmul_kernel(a_ptr, b_ptr, c_ptr, K, B: tl.constexpr):
+    r = tl.arange(0, B)
+    acc = tl.zeros((B, B), tl.float32)
+    for k in range(0, K, B):
+        a = tl.load(a_ptr + r[:, None] * K + k + r[None, :])
+        b = tl.load(b_ptr + (k + r[:, None]) * B + r[None, :])
+        acc += tl.dot(a, b)
+    tl.store(c_ptr + r[:, None] * B + r[None, :], acc)
+def forward(self, a, b):
+    c = torch.empty((32, 32), device=a.device)
+    matmul_kernel[(1,)](a, b, c, a.shape[1], B=32)
+    return c
+""")
 RULE = Rule(
     code="NUM007",
     name="low-precision-accumulation",
     severity="warning",
-    summary="Long sums are kept in half precision, so small terms get lost.",
-    why="A half has 11 bits: 2048 + 1 is 2048. Sums belong into float, whatever the data's type.",
-    bad=_BAD,
-    good=_BAD.replace(
-        " __half s = a[0];\n    for (int i = 1; i < n; ++i) s += a[i];\n    y[0] = s",
-        " float s = 0.0f;\n"
-        "    for (int i = 0; i < n; ++i) s += __half2float(a[i]);\n"
-        "    y[0] = __float2half(s)",
+    summary="Long sums are kept in half precision, or what is summed or multiplied is rounded to it or to TF32, so small terms get lost.",
+    why="A half has 11 bits, bfloat16 has 8: 2048 + 1 is 2048. Sums belong into float, whatever the data's type; cast what is stored. On GPUs with TF32 units Triton's default for float32 operands of `tl.dot` is `tf32`, which keeps about three digits: ask "
+    "for `ieee`, or for `tf32x3`, which is nearly as exact on tensor cores.",
+    bad=(_BAD, _TRITON, _DOT),
+    good=(
+        _BAD.replace(
+            " __half s = a[0];\n    for (int i = 1; i < n; ++i) s += a[i];\n    y[0] = s",
+            " float s = 0.0f;\n    for (int i = 0; i < n; ++i) s += __half2float(a[i]);\n    y[0] = __float2half(s)",
+        ),
+        _TRITON.replace("dtype=tl.float16)", "dtype=tl.float32)"),
+        _DOT.replace("tl.dot(a, b)", 'tl.dot(a, b, input_precision="ieee")'),
     ),
-    languages=("cuda",),
-    guards="A template's own type is fine while only float and double are instantiated; partial sums of a few hundred terms are accurate.",
-    fix="Declares the accumulator as float.",
+    languages=("cuda", "triton"),
+    guards="A template's own type is fine while only float and double are instantiated, and so are half operands of `tl.dot` that were loaded as such; "
+    "partial sums of a few hundred terms are accurate. An error only in Triton, where a result was wrong.",
+    fix='Declares the accumulator as float, takes `tl.float32`, or adds `input_precision="ieee"`.',
     check=check,
     predicts="elsewhere",
 )

@@ -1,14 +1,17 @@
 """NUM008: a formula overflows or loses digits where PyTorch's does not."""
 
+import ast
 import re
 from collections.abc import Iterator
 from math import log
 
-from grader.records import Context, Evidence, Finding
+from grader.records import Context, Evidence, Finding, Fix
 from grader.records.observed import values_of, wrong_results
-from grader.rules.rule import Example, Rule, beside
+from grader.rules.rule import Example, Rule, beside, triton_module
 from grader.source import Source, Unit
+from grader.source.analysis import triton
 from grader.source.analysis.reference_text import Reference, reference_of
+from grader.source.code_edits import fix, replace
 from grader.source.cuda_code import one_line
 from grader.source.flow import flow
 from grader.source.flow.program import Function
@@ -32,6 +35,9 @@ EXP = frozenset({"exp", "expf", "__expf"})
 LOG = frozenset({"log", "logf", "__logf"})
 MAX = frozenset({"max", "fmax", "fmaxf"})
 TANH = frozenset({"tanh", "tanhf", "__tanhf"})
+BOUNDED = frozenset({"max", "maximum", "min", "minimum", "abs"})
+"""What Triton's exponents may come from: a value without an upper end is none of these."""
+OVERFLOWS = "from an input of 89 on it is infinity, and the result NaN; subtract the row's maximum first"  # fmt: skip
 MOST_EPSILON = 1e-4
 OWN_TANH = re.compile(r"approximate\s*=\s*.tanh|0\.044715")
 """A reference that takes GELU's tanh form itself."""
@@ -59,6 +65,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                     words = one_line(part.node, 50)
                     yield RULE.finding(unit.place(part.node), f"`{words}` {said}")
                 yield from _gelu(unit, parts, reference, context)
+    yield from _in_triton(source, wrong=bool(wrong_results(context)))
     for extension in source.extensions:
         if any("use_fast_math" in flag for flag in extension.cuda_cflags or ()):
             yield RULE.finding(
@@ -84,11 +91,49 @@ def _exponentials(parts: Parts) -> Iterator[Claim]:
             and call.name in EXP
             and all(_is_raw(parts, a) for a in call.args)
         ):
-            yield (
-                part,
-                "sums exponentials as they are: from an input of 89 on it is infinity, and the result NaN; subtract the row's maximum first",
-            )
+            yield part, f"sums exponentials as they are: {OVERFLOWS}"
             return
+
+
+def _in_triton(source: Source, *, wrong: bool) -> Iterator[Finding]:
+    """Follow each sum of a Triton kernel back to exponentials, and these back to a maximum."""
+    for kernel in triton.kernels(source):
+        seen: set[ast.AST] = set()
+        for total in kernel.calls("sum"):
+            made = [part for operand in total.args[:1] for part in kernel.made_of(operand)]
+            calls = (part for part in made if isinstance(part, ast.Call) and part.args)
+            for call in (one for one in calls if kernel.language_name(one) == "exp"):
+                if call not in seen and not any(
+                    _is_lowered(kernel, part) for part in kernel.made_of(call.args[0])
+                ):
+                    seen.add(call)
+                    yield RULE.finding(
+                        source.place(call),
+                        f"`tl.sum` on line {total.lineno} adds exponentials as they are: {OVERFLOWS}",
+                        severity="error" if wrong else "warning",
+                        fixes=_less_the_maximum(source, call, total),
+                        kernels=(kernel.name,),
+                        conditions="inputs from 89 on",
+                    )
+
+
+def _is_lowered(kernel: triton.Kernel, part: ast.AST) -> bool:
+    """Whether a maximum, or what is no input, is taken off at a part of an exponent."""
+    match part:
+        case ast.Call():
+            return kernel.language_name(part) in BOUNDED
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return not isinstance(operand, ast.Call | ast.Constant)
+    return isinstance(part, ast.BinOp) and isinstance(part.op, ast.Sub)
+
+
+def _less_the_maximum(source: Source, call: ast.Call, total: ast.Call) -> tuple[Fix, ...]:
+    value = source.text(call.args[0])
+    given = [*total.args[1:2], *(word.value for word in total.keywords if word.arg == "axis")]
+    axis = source.text(given[-1]) if given else "0"
+    keep = ", keep_dims=True" if axis != "0" else ""
+    edit = replace(source, call.args[0], f"{value} - tl.max({value}, axis={axis}{keep})")
+    return fix("subtract the maximum", [edit])
 
 
 def _is_raw(parts: Parts, value: Expr) -> bool:
@@ -176,7 +221,19 @@ __global__ void loss(const float* x, float* p, float* y, int n, int t) {
 }
 """
 _CROSS_ENTROPY = beside("def forward(x, t):\n    return F.cross_entropy(x, t)\n")
+_SOFTMAX = triton_module("""
+def softmax_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    cols = tl.arange(0, BLOCK)
+    row = tl.program_id(0) * n
+    x = tl.load(x_ptr + row + cols, mask=cols < n, other=-float("inf"))
+    e = tl.exp(x)
+    tl.store(y_ptr + row + cols, e / tl.sum(e, axis=0), mask=cols < n)
 
+def forward(self, x):
+    y = torch.empty_like(x)
+    softmax_kernel[(x.shape[0],)](x, y, x.shape[1], BLOCK=triton.next_power_of_2(x.shape[1]))
+    return y
+""")
 RULE = Rule(
     code="NUM008",
     name="unstable-or-inexact-formula",
@@ -185,19 +242,16 @@ RULE = Rule(
     why="expf overflows at 89: a softmax has to subtract the row's maximum, softplus to return x for large x; a logarithm of a "
     "probability is x - max - log(sum), and log(p + 1e-8) ends at -18.4. An approximation that the reference does not use differs "
     "from it by more than rounding.",
-    bad="""
-__global__ void softmax(const float* x, float* y, int n) {
-    float s = 0.0f;
-    for (int i = 0; i < n; ++i) s += expf(x[i]);
-    for (int i = 0; i < n; ++i) y[i] = expf(x[i]) / s;
-}
-""",
-    good=Example(_LOSS.replace("logf(p[t] + 1e-8f)", "(x[t] - m - logf(s))"), _CROSS_ENTROPY),
-    languages=("cuda",),
-    guards="Only exponentials of values as they were loaded, in functions that take no maximum; a softplus that only tanh sees (Mish) is "
+    bad=(Example(_LOSS, _CROSS_ENTROPY), _SOFTMAX),
+    good=(
+        Example(_LOSS.replace("logf(p[t] + 1e-8f)", "(x[t] - m - logf(s))"), _CROSS_ENTROPY),
+        _SOFTMAX.replace("tl.exp(x)", "tl.exp(x - tl.max(x, axis=0))"),
+    ),
+    languages=("cuda", "triton"),
+    guards="Only exponentials of values as they were loaded, in functions that take no maximum, and in Triton no exponents behind a difference, a negation or an extremum; a softplus that only tanh sees (Mish) is "
     "right at both ends. A logarithm with an epsilon is named where the reference is a cross entropy or log-softmax. Fast math is "
     "a note.",
-    fix="Takes GELU's exact form in the place of the tanh one.",
+    fix="Takes GELU's exact form in the place of the tanh one; subtracts a block's maximum in Triton.",
     check=check,
     predicts="elsewhere",
 )

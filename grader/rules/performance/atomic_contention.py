@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from grader.records import Context, Finding
-from grader.rules.rule import Rule
+from grader.rules.rule import Rule, hosted
 from grader.source import Source
 from grader.source.analysis.walks import cases
 
@@ -25,17 +25,14 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                 )
 
 
-_BAD = """
+_BAD = hosted("""
 __global__ void total(const float* x, float* s, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) atomicAdd(s, x[i]);
 }
-torch::Tensor run(torch::Tensor x) {
-    auto s = torch::zeros({1}, x.options());
-    total<<<(x.numel() + 255) / 256, 256>>>(x.data_ptr<float>(), s.data_ptr<float>(), x.numel());
-    return s;
-}
-"""
+auto y = torch::zeros({1}, x.options());
+total<<<(x.numel() + 255) / 256, 256>>>($x, $y, x.numel());
+""")
 RULE = Rule(
     code="PRF009",
     name="atomic-contention",

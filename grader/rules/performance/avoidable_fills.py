@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from grader.records import Context, Finding
-from grader.rules.rule import Rule
+from grader.rules.rule import Rule, hosted
 from grader.source import Source
 from grader.source.analysis.host_code import global_regions, made_by
 from grader.source.analysis.walks import Case, cases
@@ -44,17 +44,14 @@ def _complete(case: Case, region: Region) -> bool:
     return first.offset == 0 and last.offset == case.walk.threads - 1 and case.stride(first) == 1
 
 
-_BAD = """
+_BAD = hosted("""
 __global__ void twice(const float* x, float* y, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) y[i] = x[i] * 2.0f;
 }
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::zeros_like(x);
-    twice<<<(x.numel() + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.numel());
-    return y;
-}
-"""
+auto y = torch::zeros_like(x);
+twice<<<(x.numel() + 255) / 256, 256>>>($x, $y, x.numel());
+""")
 RULE = Rule(
     code="PRF011",
     name="avoidable-temporaries-or-fills",

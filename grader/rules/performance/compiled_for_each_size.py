@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 
 from grader.records import Context, Finding
-from grader.rules.rule import Rule
+from grader.rules.rule import Rule, triton_module
 from grader.source import Source
 from grader.source.analysis.triton import Kernel, Launch, launches
 from grader.source.code_edits import fix, replace
@@ -62,24 +62,17 @@ def _names(nodes: list[ast.expr] | list[ast.AST]) -> set[str]:
     return {one.id for node in nodes for one in ast.walk(node) if isinstance(one, ast.Name)}
 
 
-_CODE = """
-import torch
-import triton
-import triton.language as tl
-
-@triton.jit
+_CODE = triton_module("""
 def relu_kernel(x_ptr, y_ptr, n: tl.constexpr, BLOCK: tl.constexpr):
     offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     x = tl.load(x_ptr + offs, mask=offs < n, other=0.0)
     tl.store(y_ptr + offs, tl.maximum(x, 0.0), mask=offs < n)
-
-class ModelNew(torch.nn.Module):
-    def forward(self, x):
-        y = torch.empty_like(x)
-        n = x.numel()
-        relu_kernel[(triton.cdiv(n, 1024),)](x, y, n, BLOCK=1024)
-        return y
-"""
+def forward(self, x):
+    y = torch.empty_like(x)
+    n = x.numel()
+    relu_kernel[(triton.cdiv(n, 1024),)](x, y, n, BLOCK=1024)
+    return y
+""")
 RULE = Rule(
     code="PRF017",
     name="compiled-for-each-size",

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from tree_sitter import Node
 
 from grader.records import Context, Finding, Fix
-from grader.rules.rule import Rule
+from grader.rules.rule import Rule, hosted
 from grader.source import Source
 from grader.source.analysis.walks import Case, cases
 from grader.source.code_edits import fix
@@ -76,17 +76,13 @@ def _divisor(part: Expr | Stmt) -> Name | None:
     return None
 
 
-_BAD = """
+_BAD = hosted("""
 __global__ void scale(const float* x, float* y, float norm, int n) {
     float inv = 1.0 / norm;
     for (int i = threadIdx.x; i < n; i += blockDim.x) y[i] = x[i] * inv;
 }
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty_like(x);
-    scale<<<1, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), 2.0f, x.numel());
-    return y;
-}
-"""
+scale<<<1, 256>>>($x, $y, 2.0f, x.numel());
+""")
 RULE = Rule(
     code="PRF014",
     name="double-or-slow-math-in-float-code",

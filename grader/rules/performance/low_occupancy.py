@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from grader.records import Context, Finding
-from grader.rules.rule import Rule
+from grader.rules.rule import Rule, hosted
 from grader.source import Source
 from grader.source.analysis.walks import Case, cases
 from grader.source.flow.scalar_types import SIZES
@@ -54,18 +54,14 @@ def _registers(case: Case, context: Context, warps: int) -> Iterator[Finding]:
             return
 
 
-_BAD = """
+_BAD = hosted("""
 __global__ void stage(const float* x, float* y) {
     extern __shared__ float row[];
     row[threadIdx.x] = x[threadIdx.x];
     y[threadIdx.x] = row[threadIdx.x];
 }
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty_like(x);
-    stage<<<x.size(0), 256, 128 * 1024>>>(x.data_ptr<float>(), y.data_ptr<float>());
-    return y;
-}
-"""
+stage<<<x.size(0), 256, 128 * 1024>>>($x, $y);
+""")
 RULE = Rule(
     code="PRF006",
     name="low-occupancy",

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from math import prod
 
 from grader.records import Context, Finding
-from grader.rules.rule import Rule
+from grader.rules.rule import Rule, hosted
 from grader.source import Source
 from grader.source.analysis.host_code import grid_node, origin, resolve
 from grader.source.analysis.walks import Case, cases
@@ -84,19 +84,16 @@ def _is_one(case: Case, which: int) -> bool:
     return all(isinstance(one, Number) and one.value == 1 for one in every)
 
 
-_BAD = """
+_BAD = hosted("""
 __global__ void sums(const float* x, float* y, int n) {
     float s = 0.0f;
     for (int i = 0; i < n; ++i) s += x[blockIdx.x * n + i];
     y[blockIdx.x] = s;
 }
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty({x.size(0)}, x.options());
-    dim3 threads(1);
-    sums<<<x.size(0), threads>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.size(1));
-    return y;
-}
-"""
+dim3 threads(1);
+auto y = torch::empty({x.size(0)}, x.options());
+sums<<<x.size(0), threads>>>($x, $y, x.size(1));
+""")
 RULE = Rule(
     code="PRF005",
     name="many-tiny-blocks",

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 
 from grader.records import Context, Finding
-from grader.rules.rule import Rule
+from grader.rules.rule import Rule, triton_module
 from grader.source import Source
 from grader.source.analysis.triton import Kernel, kernels
 
@@ -55,12 +55,7 @@ def _axes(kernel: Kernel, node: ast.expr) -> tuple[bool, ...]:
     return given if loaded and not all(given) else ()
 
 
-_CODE = """
-import torch
-import triton
-import triton.language as tl
-
-@triton.jit
+_CODE = triton_module("""
 def matmul_kernel(a_ptr, b_ptr, c_ptr, K, B: tl.constexpr):
     r = tl.arange(0, B)
     acc = tl.zeros((B, B), tl.float32)
@@ -69,13 +64,11 @@ def matmul_kernel(a_ptr, b_ptr, c_ptr, K, B: tl.constexpr):
         b = tl.load(b_ptr + k * B + r)
         acc += a[:, None] * b[None, :]
     tl.store(c_ptr + r[:, None] * B + r[None, :], acc)
-
-class ModelNew(torch.nn.Module):
-    def forward(self, a, b):
-        c = torch.empty((32, 32), device=a.device)
-        matmul_kernel[(1,)](a, b, c, a.shape[1], B=32)
-        return c
-"""
+def forward(self, a, b):
+    c = torch.empty((32, 32), device=a.device)
+    matmul_kernel[(1,)](a, b, c, a.shape[1], B=32)
+    return c
+""")
 RULE = Rule(
     code="PRF016",
     name="product-without-tl-dot",

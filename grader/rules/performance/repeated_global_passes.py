@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from grader.records import Context, Finding
-from grader.rules.rule import Rule
+from grader.rules.rule import Rule, hosted
 from grader.source import Source
 from grader.source.analysis.walks import Case, cases
 from grader.source.flow import Access
@@ -45,18 +45,14 @@ def _pair(case: Case) -> tuple[Access, Access] | None:
     return None
 
 
-_BAD = """
+_BAD = hosted("""
 __global__ void norm(const float* x, float* y, int n) {
     float s = 0.0f;
     for (int i = threadIdx.x; i < n; i += blockDim.x) s += x[i];
     for (int i = threadIdx.x; i < n; i += blockDim.x) y[i] = x[i] * s;
 }
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty_like(x);
-    norm<<<1, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.numel());
-    return y;
-}
-"""
+norm<<<1, 256>>>($x, $y, x.numel());
+""")
 RULE = Rule(
     code="PRF004",
     name="repeated-global-passes",

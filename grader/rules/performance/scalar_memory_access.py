@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from grader.records import Context, Finding
-from grader.rules.rule import Rule
+from grader.rules.rule import Rule, hosted
 from grader.source import Source
 from grader.source.analysis.traffic import reaches
 from grader.source.analysis.walks import cases
@@ -32,16 +32,12 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                 break
 
 
-_BAD = """
+_BAD = hosted("""
 __global__ void relu(const float* x, float* y, int n) {
     for (int i = threadIdx.x; i < n; i += blockDim.x) y[i] = x[i] > 0.0f ? x[i] : 0.0f;
 }
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty_like(x);
-    relu<<<1, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.numel());
-    return y;
-}
-"""
+relu<<<1, 256>>>($x, $y, x.numel());
+""")
 RULE = Rule(
     code="PRF007",
     name="scalar-memory-access",

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from math import gcd
 
 from grader.records import AccessShape, Context, Finding, Fix
-from grader.rules.rule import Rule
+from grader.rules.rule import Rule, hosted
 from grader.source import Source
 from grader.source.analysis.walks import Case, cases
 from grader.source.code_edits import fix
@@ -59,20 +59,16 @@ def _pad(case: Case, region: Region) -> Iterator[Fix]:
                 return
 
 
-_BAD = """
+_BAD = hosted("""
 __global__ void turn(const float* x, float* y) {
     __shared__ float t[32][32];
     t[threadIdx.y][threadIdx.x] = x[threadIdx.y * 32 + threadIdx.x];
     __syncthreads();
     y[threadIdx.y * 32 + threadIdx.x] = t[threadIdx.x][threadIdx.y];
 }
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty_like(x);
-    dim3 block(32, 32);
-    turn<<<1, block>>>(x.data_ptr<float>(), y.data_ptr<float>());
-    return y;
-}
-"""
+dim3 block(32, 32);
+turn<<<1, block>>>($x, $y);
+""")
 RULE = Rule(
     code="PRF008",
     name="shared-bank-conflict",

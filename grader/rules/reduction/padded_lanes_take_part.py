@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from grader.records import Context, Finding, Fix
 from grader.records.observed import wrong_results
-from grader.rules.rule import Rule
+from grader.rules.rule import Rule, triton_module
 from grader.source import Source
 from grader.source.analysis.triton import Kernel, kernels
 from grader.source.analysis.triton_lanes import Lane, lane_of
@@ -104,23 +104,16 @@ def _fixes(source: Source, call: ast.Call, lane: Lane, neutral: str) -> Iterator
     yield from fix("leave padded lanes out of the reduction", [edit])
 
 
-_CODE = """
-import torch
-import triton
-import triton.language as tl
-
-@triton.jit
+_CODE = triton_module("""
 def row_max_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
     cols = tl.arange(0, BLOCK)
     x = tl.load(x_ptr + tl.program_id(0) * n + cols, mask=cols < n, other=0.0)
     tl.store(y_ptr + tl.program_id(0), tl.max(x, axis=0))
-
-class ModelNew(torch.nn.Module):
-    def forward(self, x):
-        y = torch.empty(x.shape[0], device=x.device)
-        row_max_kernel[(x.shape[0],)](x, y, x.shape[1], BLOCK=triton.next_power_of_2(x.shape[1]))
-        return y
-"""
+def forward(self, x):
+    y = torch.empty(x.shape[0], device=x.device)
+    row_max_kernel[(x.shape[0],)](x, y, x.shape[1], BLOCK=triton.next_power_of_2(x.shape[1]))
+    return y
+""")
 RULE = Rule(
     code="RED007",
     name="padded-lanes-take-part",

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from tree_sitter import Node
 
 from grader.records import Context, Edit, Finding, Fix
-from grader.rules.rule import Rule
+from grader.rules.rule import Rule, hosted
 from grader.source import Source
 from grader.source.analysis.host_code import resolve
 from grader.source.analysis.reduction_steps import Halving, array_of, halving_loops
@@ -135,7 +135,7 @@ def _any_size(case: Case, halving: Halving) -> tuple[Fix, ...]:
     return fix(label, edits if len(edits) == 4 else [])
 
 
-_BAD = """
+_BAD = hosted("""
 __global__ void row_sum(const float* x, float* y, int cols) {
     extern __shared__ float s[];
     int t = threadIdx.x;
@@ -147,15 +147,11 @@ __global__ void row_sum(const float* x, float* y, int cols) {
     }
     if (t == 0) y[blockIdx.x] = s[0];
 }
-torch::Tensor run(torch::Tensor x) {
-    int cols = x.size(1);
-    auto y = torch::empty({x.size(0)}, x.options());
-    int threads = std::min(cols, 256);
-    row_sum<<<x.size(0), threads, threads * sizeof(float)>>>(
-        x.data_ptr<float>(), y.data_ptr<float>(), cols);
-    return y;
-}
-"""
+int cols = x.size(1);
+int threads = std::min(cols, 256);
+auto y = torch::empty({x.size(0)}, x.options());
+row_sum<<<x.size(0), threads, threads * sizeof(float)>>>($x, $y, cols);
+""")
 RULE = Rule(
     code="RED004",
     name="tree-needs-power-of-two",

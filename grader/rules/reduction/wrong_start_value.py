@@ -43,8 +43,8 @@ NEUTRAL = {
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look at the accumulators of device functions, and at what runs showed of them."""
-    found = tuple(("", finding) for finding in _text(source, context))
-    yield from settle(RULE, found, observed(context, "uninit-local"), ())
+    found = _text(source, context)
+    yield from settle(RULE, found, observed(context, "uninit-local"), source)
 
 
 def _text(source: Source, context: Context) -> Iterator[Finding]:

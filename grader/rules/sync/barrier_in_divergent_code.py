@@ -7,7 +7,7 @@ from tree_sitter import Node
 from grader.records import Context, Evidence, Finding, Fix
 from grader.records.observed import kernel_of, observed
 from grader.rules.proofs import of_the_leavers, settle
-from grader.rules.rule import Rule
+from grader.rules.rule import Rule, hosted
 from grader.source import Source
 from grader.source.analysis.apart import Parted, absent_lanes, parted_barriers
 from grader.source.analysis.starved import starved_reads
@@ -22,23 +22,23 @@ BRANCHES = {"if_statement", "for_statement", "while_statement"}
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for barriers that a walk reaches with a part of the block."""
-    found: dict[tuple[str, int], tuple[str, Finding]] = {}
+    found: dict[tuple[str, int], Finding] = {}
     for case in cases(source, context, "main", "odd"):
         for one in parted_barriers(case):
             if not (one.left and case.sizes.name.startswith("odd")):
                 made = _exited(case, one) if one.left else _kept_away(case, one)
                 cause = one.cause if one.cause is not None else one.at.node
-                found.setdefault((case.kernel, cause.id), (case.kernel, made))
+                found.setdefault((case.kernel, cause.id), made)
     proof = observed(context, "divergence", "exited")
     shuffles = any(any(absent_lanes(case)) for case in cases(source, context))
     # The surest first: evidence goes to the nearest, and of those as near, to the first.
-    ordered = sorted(found.values(), key=lambda pair: pair[1].severity == "warning")
-    settled = settle(RULE, ordered, () if shuffles and not found else proof, spans(source))
+    ordered = sorted(found.values(), key=lambda one: one.severity == "warning")
+    settled = settle(RULE, ordered, () if shuffles and not found else proof, source)
     fed = starved_reads(source, context)
     for finding in settled:
         kernels = {kernel_of(item, spans(source)) for item in finding.evidence}
         reads = [item for kernel in sorted(kernels & fed.keys()) for item in fed[kernel]]
-        told = of_the_leavers(finding, "barrier-exited", spans(source))
+        told = of_the_leavers(finding, "barrier-exited", source)
         yield _starving(told, reads) if reads else told
 
 
@@ -97,7 +97,7 @@ def _hoist(case: Case, barrier: Node, cause: Node | None) -> tuple[Fix, ...]:
     return fix("move the barrier out of the branch", edits)
 
 
-_BAD = """
+_BAD = hosted("""
 __global__ void halves(const float* x, float* y, int n) {
     __shared__ float s[256];
     int t = threadIdx.x;
@@ -111,12 +111,9 @@ __global__ void halves(const float* x, float* y, int n) {
     }
     if (t == 0) y[0] = s[0];
 }
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty({1}, x.options());
-    halves<<<1, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.numel());
-    return y;
-}
-"""
+auto y = torch::empty({1}, x.options());
+halves<<<1, 256>>>($x, $y, x.numel());
+""")
 RULE = Rule(
     code="SYN003",
     name="barrier-in-divergent-code",

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from grader.records import Context, Evidence, Finding
 from grader.records.observed import observed
-from grader.rules.proofs import settle
-from grader.rules.rule import Rule
+from grader.rules.proofs import once, settle
+from grader.rules.rule import Rule, hosted
 from grader.source import Source
-from grader.source.analysis.walks import Case, cases, spans
+from grader.source.analysis.walks import Case, cases
 from grader.source.flow import Access
 from grader.source.flow.tree import Call, walk
 
@@ -16,13 +16,10 @@ FENCES = frozenset({"__threadfence", "this_grid", "__threadfence_system", "load_
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Compare what one block reads with what another writes."""
-    found: dict[str, tuple[str, Finding]] = {}
-    for case in cases(source, context):
-        pair = _dependence(case) if case.kernel not in found and _is_possible(case) else None
-        if pair is not None:
-            found[case.kernel] = (case.kernel, _finding(case, *pair))
+    possible = (case for case in cases(source, context) if _is_possible(case))
+    found = (_finding(case, *pair) for case in possible if (pair := _dependence(case)))
     proof = (*_inside(context), *observed(context, "grid"))
-    yield from settle(RULE, tuple(found.values()), proof, spans(source))
+    yield from settle(RULE, once(found), proof, source)
 
 
 def _inside(context: Context) -> Iterator[Evidence]:
@@ -73,7 +70,7 @@ def _finding(case: Case, read: Access, write: Access) -> Finding:
     )
 
 
-_BAD = """
+_BAD = hosted("""
 __global__ void share(const float* x, float* total, float* y, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) {
@@ -81,15 +78,9 @@ __global__ void share(const float* x, float* total, float* y, int n) {
         y[i] = x[i] / *total;
     }
 }
-torch::Tensor run(torch::Tensor x) {
-    auto total = torch::zeros({1}, x.options());
-    auto y = torch::empty_like(x);
-    int n = x.numel();
-    share<<<(n + 255) / 256, 256>>>(
-        x.data_ptr<float>(), total.data_ptr<float>(), y.data_ptr<float>(), n);
-    return y;
-}
-"""
+auto total = torch::zeros({1}, x.options());
+share<<<(n + 255) / 256, 256>>>($x, total.data_ptr<float>(), $y, n);
+""")
 RULE = Rule(
     code="SYN006",
     name="cross-block-dependency",

@@ -2,26 +2,27 @@
 
 from collections.abc import Iterator
 
-from grader.records import Context, Evidence, Finding, Place, Race
+from grader.records import Context, Evidence, Finding, Place, Race, Severity
 from grader.records.observed import observed
 from grader.rules.causes import cause_of
-from grader.rules.rule import Example, Rule
+from grader.rules.rule import Rule, hosted, shown
 from grader.source import Source
 from grader.source.analysis.apart import races, unfilled
-from grader.source.analysis.races import joined, lines_of, of_one_warp
+from grader.source.analysis.races import joined, lines_of
 from grader.source.analysis.walks import cases
 from grader.source.rewriting.barriers import separate
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
-    """Look for conflicting accesses of one barrier interval, by threads of different warps."""
-    seen = observed(context, "race")
-    for items in joined((*seen, *_too_early(source, context, seen))):
-        if not of_one_warp(source, items):
-            first = next((one for one in items if _reads_too_early(one)), items[0])
-            others = [one for one in items if one is not first]
-            yield RULE.finding(first.place, cause_of(first), evidence=(first, *others))
+    """Look for conflicting accesses of one barrier interval, by threads of one warp or several."""
+    seen, volatile = observed(context, "race"), observed(context, "race-volatile")
+    for items in joined((*seen, *volatile, *_too_early(source, context, seen))):
+        first = next((one for one in items if _reads_too_early(one)), items[0])
+        others = [one for one in items if one is not first]
+        weight: Severity = "warning" if all(one in volatile for one in items) else "error"
+        yield RULE.finding(first.place, cause_of(first), severity=weight, evidence=(first, *others))
     yield from () if seen else _foretold(source, context)
+    yield from _of_one_value(context)
 
 
 def _foretold(source: Source, context: Context) -> Iterator[Finding]:
@@ -41,6 +42,18 @@ def _foretold(source: Source, context: Context) -> Iterator[Finding]:
     yield from found.values()
 
 
+def _of_one_value(context: Context) -> Iterator[Finding]:
+    """Yield the lines whose stores race and store one value, where that race is all there is to say."""
+    racing = lines_of(observed(context, "race", "global-race"))
+    kept: dict[int, list[Evidence]] = {}
+    for item in observed(context, "same-value"):
+        if item.place is not None and item.place.line not in racing:
+            kept.setdefault(item.place.line, []).append(item)
+    said = "several threads store the same value here without a barrier between: benign, since it stays whichever store is the last"
+    for items in kept.values():
+        yield RULE.finding(items[0].place, said, severity="note", evidence=items)
+
+
 def _reads_too_early(item: Evidence) -> bool:
     return isinstance(item.details, Race) and item.details.conflict == "write-read"
 
@@ -54,7 +67,7 @@ def _too_early(source: Source, context: Context, seen: tuple[Evidence, ...]) -> 
             yield item
 
 
-_BAD = """
+_BAD = hosted("""
 __global__ void blur(const float* x, float* y, int n) {
     __shared__ float s[256];
     int i = blockIdx.x * 256 + threadIdx.x;
@@ -62,39 +75,31 @@ __global__ void blur(const float* x, float* y, int n) {
     int other = threadIdx.x ^ 64;
     if (i < n) y[i] = s[threadIdx.x] + s[other];
 }
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty_like(x);
-    blur<<<(x.numel() + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.numel());
-    return y;
-}
-"""
+blur<<<(x.numel() + 255) / 256, 256>>>($x, $y, x.numel());
+""")
 RULE = Rule(
     code="SYN002",
     name="missing-barrier",
     summary="One thread reads a shared value before another has surely written it, or overwrites it while others still read it.",
     why="The warps of a block run at their own pace. Only a barrier that all of them reach makes what one has stored visible to the "
     "others, and only a barrier keeps a fast warp from overwriting what a slow one still has to read. Without it the result depends "
-    "on timing.",
-    bad=Example(
+    "on timing. Stores of one and the same value are a race by the rules of C++ as well, and a note here: hardware keeps that value. Since Volta the threads of a warp have program counters of their own, too: the unrolled tail of an old reduction needs `__syncwarp()` between its steps.",
+    bad=shown(
         _BAD,
-        Context(
-            evidence=(
-                Evidence(
-                    kind="simulator",
-                    code="race",
-                    text="thread 0 reads what thread 64 wrote at line 5, with no synchronisation between",
-                    place=Place(line=7, end_line=7),
-                    related=(Place(line=5, end_line=5),),
-                    details=Race(conflict="write-read"),
-                ),
-            )
+        Evidence(
+            kind="simulator",
+            code="race",
+            text="thread 0 reads what thread 64 wrote at line 5, with no synchronisation between",
+            place=Place(line=7, end_line=7),
+            related=(Place(line=5, end_line=5),),
+            details=Race(conflict="write-read"),
         ),
     ),
     good=_BAD.replace("    int other", "    __syncthreads();\n    int other"),
     detects=("text", "evidence"),
-    guards="Races of one warp are SYN005's, stores of one value SYN008's. The text foretells races where no run showed any; one that the "
+    guards="Steps with `__syncwarp()` or a shuffle between them are fine; a race on `volatile` cells is a warning. The text foretells races where no run showed any; one that the "
     "simulator did not see in a kernel that it ran to its end is dropped.",
-    fix="Puts `__syncthreads()` where all threads arrive between the two accesses, or at the end of the loop's turn; "
+    fix="Puts `__syncthreads()` where all threads arrive between the two accesses, or at the end of the loop's turn; `__syncwarp()` inside a warp; "
     "lets one thread store what all store to one cell.",
     check=check,
 )

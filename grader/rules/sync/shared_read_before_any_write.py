@@ -9,7 +9,7 @@ from grader.records import Context, Evidence, Finding, Fix
 from grader.records.observed import kernel_of, observed
 from grader.rules.causes import cause_of
 from grader.rules.proofs import confirm
-from grader.rules.rule import Rule
+from grader.rules.rule import Rule, hosted
 from grader.source import Source
 from grader.source.analysis.apart import unfilled
 from grader.source.analysis.races import lines_of
@@ -29,16 +29,16 @@ from grader.source.statements import (
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for arrays that a kernel reads and never fills, and for what runs showed of unwritten cells."""
-    found: dict[tuple[str, str], tuple[str, Finding]] = {}
+    found: dict[tuple[str, str], Finding] = {}
     for case in cases(source, context):
         for name, read in unfilled(case).items():
-            found.setdefault((case.kernel, name), (case.kernel, _finding(case, name, read)))
+            found.setdefault((case.kernel, name), _finding(case, name, read))
     proof: dict[str, list[Evidence]] = {}
     for item in _evidence(source, context):
         proof.setdefault(kernel_of(item, spans(source)), []).append(item)
-    told = {kernel for kernel, _ in found.values()}
-    yield from confirm(found.values(), chain(*proof.values()), spans(source))
-    for items in (items for kernel, items in proof.items() if kernel not in told):
+    yield from confirm(found.values(), chain(*proof.values()), source)
+    for kernel in proof.keys() - {kernel for kernel, _ in found}:
+        items = proof[kernel]
         yield RULE.finding(items[0].place, cause_of(items[0]), evidence=items)
 
 
@@ -116,7 +116,7 @@ def _stored(add: Node) -> str:
     return ""
 
 
-_BAD = """
+_BAD = hosted("""
 __global__ void total(const float* x, float* y, int n) {
     __shared__ float s[256];
     int tid = threadIdx.x;
@@ -128,12 +128,9 @@ __global__ void total(const float* x, float* y, int n) {
     }
     if (tid == 0) y[0] = sum;
 }
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty({1}, x.options());
-    total<<<1, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.numel());
-    return y;
-}
-"""
+auto y = torch::empty({1}, x.options());
+total<<<1, 256>>>($x, $y, x.numel());
+""")
 RULE = Rule(
     code="SYN001",
     name="shared-read-before-any-write",

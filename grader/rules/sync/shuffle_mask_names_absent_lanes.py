@@ -7,35 +7,54 @@ from tree_sitter import Node
 from grader.records import Context, Finding
 from grader.records.observed import observed
 from grader.rules.proofs import of_the_leavers, settle
-from grader.rules.rule import Rule
+from grader.rules.rule import Rule, hosted
 from grader.source import Source
 from grader.source.analysis.apart import Parted, absent_lanes, parted_barriers
-from grader.source.analysis.walks import Case, cases, spans
-from grader.source.cuda_code import around, one_line
+from grader.source.analysis.walks import Case, cases
+from grader.source.code_edits import fix
+from grader.source.cuda_code import around, cuda_code, one_line
 from grader.source.rewriting.all_lanes import Partial, all_lanes, branch_of
 
+OLD = ("__shfl", "__shfl_down", "__shfl_up", "__shfl_xor", "__ballot", "__any", "__all")
 FUNCTIONS = {"function_definition", "lambda_expression"}
 FULL = 0xFFFFFFFF
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for shuffles that a part of the named lanes reaches."""
-    found: dict[tuple[str, int], tuple[str, Finding]] = {}
+    found: dict[tuple[str, int], Finding] = {}
     apart = False
     for case in cases(source, context):
         apart = apart or any(not one.left for one in parted_barriers(case))
         for one in absent_lanes(case):
             where = _where(one)
-            key = (case.kernel, case.line(where))
-            found.setdefault(key, (case.kernel, _of_the_mask(case, one, where)))
+            found.setdefault((case.kernel, case.line(where)), _of_the_mask(case, one, where))
         for meeting in case.thread(-1).exchanges if case.walk.threads % 32 else ():
-            key = (case.kernel, case.line(meeting.node))
             if meeting.mask == FULL:
-                found.setdefault(key, (case.kernel, _of_the_tail(case, meeting.node)))
+                made = _of_the_tail(case, meeting.node)
+                found.setdefault((case.kernel, case.line(meeting.node)), made)
     groups = ("shuffle", "divergence") if found and not apart else ("shuffle",)
-    lines = spans(source)
-    for finding in settle(RULE, tuple(found.values()), observed(context, *groups), lines):
-        yield of_the_leavers(finding, "sync-exited-lanes", lines)
+    for finding in settle(RULE, found.values(), observed(context, *groups), source):
+        yield of_the_leavers(finding, "sync-exited-lanes", source)
+    yield from _without_a_mask(source)
+
+
+def _without_a_mask(source: Source) -> Iterator[Finding]:
+    """Report exchanges of the old kind, which trusted that the threads of a warp move together."""
+    for unit in source.cuda:
+        for call in cuda_code(unit).calls:
+            if call.name in OLD and call.object is None:
+                start = call.node.start_byte
+                edit = unit.edit(
+                    start, start + len(call.name) + 1, f"{call.name}_sync(0xffffffff, "
+                )
+                yield RULE.finding(
+                    unit.place(call.node),
+                    f"`{call.name}` without `_sync` no longer exists on today's GPUs; it trusted that the threads of a warp move together",
+                    severity="warning",
+                    predicts="elsewhere",
+                    fixes=fix("use the synchronising form", [edit]),
+                )
 
 
 def _where(one: Parted) -> Node:
@@ -80,7 +99,7 @@ def _of_the_mask(case: Case, one: Parted, where: Node) -> Finding:
         if where is not one.at.node
         else ""
     )
-    exchange = f"the warp exchange on line {case.line(where)}{inner}"
+    exchange = f"the warp exchange{inner}"
     condition = f"`{one_line(one.cause, 60)}`" if one.cause is not None else "`a condition`"
     line = case.line(one.cause)
     if one.left:
@@ -101,7 +120,7 @@ def _of_the_mask(case: Case, one: Parted, where: Node) -> Finding:
     )
 
 
-_BAD = """
+_BAD = hosted("""
 __device__ float warp_sum(float v) {
     for (int o = 16; o > 0; o >>= 1) v += __shfl_down_sync(0xffffffff, v, o);
     return v;
@@ -114,12 +133,8 @@ __global__ void sums(const float* x, float* y) {
     }
     y[threadIdx.x] = v;
 }
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty_like(x);
-    sums<<<1, 256>>>(x.data_ptr<float>(), y.data_ptr<float>());
-    return y;
-}
-"""
+sums<<<1, 256>>>($x, $y);
+""")
 RULE = Rule(
     code="SYN004",
     name="shuffle-mask-names-absent-lanes",
@@ -135,7 +150,7 @@ RULE = Rule(
     guards="Conditions that whole warps share are fine, and so are masks that come from `__ballot_sync` or `__activemask`. Lanes past "
     "the end of a block that is no multiple of 32, and lanes that have returned, are a warning: hardware counts them as gone.",
     fix="Names every lane in a mask that leaves out lanes which take part; lets the whole warp into the branch, lanes without a value with a neutral one, or moves the exchange "
-    "before the branch.",
+    "before the branch; writes the `_sync` form of an old exchange.",
     check=check,
     predicts="barrier",
 )

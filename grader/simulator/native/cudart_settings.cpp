@@ -179,7 +179,7 @@ KG_API char* kgsim_host_report() {
 // Where values come from, in a run with the setting `provenance`: see provenance.hpp. Each answer is freed with kgsim_free_text.
 KG_API void kgsim_provenance_clear() { provenance().clear(); }
 KG_API char* kgsim_provenance_touched() { return strdup(provenance().touched().c_str()); }
-KG_API char* kgsim_provenance_origins(const uint64_t* addresses, size_t count) { return strdup(provenance().origins(addresses, count).c_str()); }
+KG_API char* kgsim_provenance_origins(const uint64_t* addresses, size_t count, int together) { return strdup(provenance().origins(addresses, count, together).c_str()); }
 KG_API char* kgsim_provenance_lost(const uint64_t* addresses, size_t count) { return strdup(provenance().lost(addresses, count).c_str()); }
 // The elements that one access touched, a byte each; how many there are.
 KG_API size_t kgsim_provenance_elements(size_t access, uint8_t* out, size_t most) {

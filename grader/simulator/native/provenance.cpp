@@ -84,6 +84,7 @@ void Provenance::copied(u64 to, u64 from, u64 size) {
 void Provenance::begin_block(Block& block) {
     shared_.assign(block.window + 8, 0);
     local_.clear();
+    blocks_.push_back(u32(nodes_.size()));
 }
 
 void Provenance::begin_warp(Warp& w, const Code& code) {

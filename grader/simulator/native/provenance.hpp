@@ -54,9 +54,9 @@ public:
     void copied(u64 to, u64 from, u64 size);
     void give_up(const char* why) override { if (unfollowed_.empty()) unfollowed_ = why; }
 
-    // As JSON: what was touched; what the values at these addresses came from; which reads reach none of these addresses.
+    // As JSON: what was touched; what the values at these addresses came from, each alone or all together; which reads reach none of these addresses.
     std::string touched() const;
-    std::string origins(const u64* addresses, size_t count) const;
+    std::string origins(const u64* addresses, size_t count, bool together) const;
     std::string lost(const u64* addresses, size_t count) const;
     const Touch* touch(size_t number) const { return number < order_.size() ? order_[number] : nullptr; }
 
@@ -85,11 +85,13 @@ private:
     void parts(Ctx& c, const Insn& i);
     void compute(Ctx& c, const Insn& i);
     void accumulated(const Ctx& c, const Insn& i);
+    std::string origin(const std::vector<Label>& ends, std::vector<u8>& seen) const;
     std::string other_json(Label label) const;
     std::vector<Label> roots(const u64* addresses, size_t count) const;
     const Touch* touch_at(const Node& leaf) const;
 
     std::vector<Node> nodes_;
+    std::vector<u32> blocks_;    // the first node of each block that ran, and what came after it
     std::vector<float> values_;  // of the nodes that compute or load floats
     std::map<u64, Shadow> shadows_;  // by base
     Shadow* last_ = nullptr;

@@ -11,6 +11,8 @@ namespace {
 
 constexpr size_t most_runs = 20000;  // of elements, of one instruction and one question
 constexpr size_t most_lines = 200;
+constexpr size_t most_blocks = 16;
+constexpr size_t most_steps = 2000;  // a loop that is unrolled has many
 
 // Elements in order, as runs [first, step, count].
 std::string runs_json(std::vector<u64> elements) {
@@ -32,6 +34,18 @@ std::string runs_json(std::vector<u64> elements) {
 struct Reads {
     std::vector<u64> elements;  // once for each read
     std::set<u32> threads;
+};
+
+// How often an instruction ran, and the last time in each of some blocks, the last block first.
+struct Ran {
+    std::vector<Label> last;
+    u64 times = 0;
+    u32 block = ~0u;
+    void count(Label label, u32 in) {
+        ++times;
+        if (in != block && last.size() < most_blocks) last.push_back(label);
+        block = in;
+    }
 };
 
 constexpr size_t most_handovers = 64;
@@ -102,75 +116,80 @@ std::string Provenance::other_json(Label label) const {
     return "[" + out + "]";
 }
 
-std::string Provenance::origins(const u64* addresses, size_t count) const {
-    std::vector<std::string> all;
+std::string Provenance::origins(const u64* addresses, size_t count, bool together) const {
     std::vector<u8> seen(nodes_.size(), 0);
-    for (const Label root : roots(addresses, count)) {
-        if (!root) { all.push_back("null"); continue; }
-        std::vector<Label> below{root};
-        seen[root] = 1;
-        for (size_t k = 0; k < below.size(); ++k)
-            if (nodes_[below[k]].kind() == NodeKind::step)
-                for (Label from : nodes_[below[k]].from)
-                    if (from && !seen[from]) { seen[from] = 1; below.push_back(from); }
-        std::sort(below.rbegin(), below.rend());  // what a value was made of has smaller labels
-        // Lines that take values over from other threads, each with its last instruction on the way; and through which of these each value came.
-        std::map<std::pair<std::string, u32>, size_t> lines_over;
-        std::vector<u32> handovers;
-        std::unordered_map<Label, u64> through;
-        std::map<std::pair<u32, u64>, Reads> reads;  // by access and by what it came through
-        u64 block = 0;  // that read for it
-        std::map<u32, std::pair<Label, u64>> steps;  // by instruction: the last of them, and how many
-        std::map<u32, std::set<u32>> uses;           // which instructions' values each computes from
-        std::set<std::tuple<u32, u32, u32>> numbers;  // constants: where each is written, where it is used, its bits
-        for (const Label label : below) {
-            const Node& n = nodes_[label];
-            seen[label] = 0;
-            u64 came = through[label];
-            if (n.kind() == NodeKind::step) {
-                if (const Instruction& i = instructions_[n.number()]; takes_over(i.klass)) {
-                    const auto [known, fresh] = lines_over.try_emplace({i.file, i.line}, lines_over.size());
-                    if (fresh) handovers.push_back(n.number());
-                    if (known->second < most_handovers) came |= u64(1) << known->second;
-                }
-                for (Label from : n.from) if (from) through[from] |= came;
-                auto& step = steps[n.number()];
-                step.first = std::max(step.first, label);
-                ++step.second;
-                for (Label from : n.from)
-                    if (from && nodes_[from].kind() == NodeKind::step && nodes_[from].number() != n.number()) uses[n.number()].insert(nodes_[from].number());
-                for (Label from : n.from) {
-                    if (!from) continue;
-                    if (nodes_[from].kind() == NodeKind::constant) numbers.insert({nodes_[from].number(), n.number(), nodes_[from].from[0]});
-                }
-            } else if (const Touch* t = n.kind() == NodeKind::leaf ? touch_at(n) : nullptr) {
-                block = n.from[2] >> 10;
-                Reads& r = reads[{t->number, came}];
-                r.elements.push_back((n.address() - t->base) / t->width);
-            }
-        }
-        std::vector<std::string> read_items, line_items;
-        for (const auto& [key, r] : reads) {
-            std::string over;
-            for (size_t bit = 0; bit < handovers.size() && bit < most_handovers; ++bit)
-                if (key.second >> bit & 1) over += (over.empty() ? "" : ",") + number(u64(handovers[bit]));
-            read_items.push_back("{\"access\":" + number(u64(key.first)) + ",\"over\":[" + over + "]" + ",\"reads\":" + number(u64(r.elements.size())) + ",\"runs\":" + runs_json(r.elements) + "}");
-        }
-        std::vector<std::string> constants;
-        for (const auto& [written, used, bits] : numbers)
-            if (constants.size() < most_lines) constants.push_back("{" + place_json(instructions_[written]) + ",\"used\":{" + place_json(instructions_[used]) + "},\"op\":" + quoted(instructions_[used].opcode) + ",\"bits\":" + number(u64(bits)) + "}");
-        for (const auto& [insn, step] : steps) {
-            const Instruction& i = instructions_[insn];
-            std::string from;
-            for (u32 one : uses[insn]) from += (from.empty() ? "" : ",") + number(u64(one));
-            if (line_items.size() >= most_lines) break;
-            line_items.push_back("{\"file\":" + quoted(i.file) + ",\"line\":" + number(u64(i.line)) + ",\"frames\":" + i.frames + ",\"class\":" +
-                                 quoted(class_name(i.klass)) + ",\"count\":" + number(step.second) + ",\"order\":" + number(u64(step.first)) +
-                                 ",\"op\":" + quoted(i.opcode) + ",\"other\":" + other_json(step.first) + ",\"value\":" + precise(values_[step.first]) + ",\"id\":" + number(u64(insn)) + ",\"from\":[" + from + "]}");
-        }
-        all.push_back("{\"block\":" + number(block) + ",\"reads\":" + list_json(read_items) + ",\"lines\":" + list_json(line_items) + ",\"constants\":" + list_json(constants) + "}");
-    }
+    const std::vector<Label> ends = roots(addresses, count);
+    if (together) return list_json({origin(ends, seen)});
+    std::vector<std::string> all;
+    for (const Label root : ends) all.push_back(origin({root}, seen));
     return list_json(all);
+}
+
+// What values came from; `seen` has a zero for each node, before and after.
+std::string Provenance::origin(const std::vector<Label>& ends, std::vector<u8>& seen) const {
+    std::vector<Label> below;
+    for (const Label end : ends)
+        if (end && !seen[end]) { seen[end] = 1; below.push_back(end); }
+    if (below.empty()) return "null";
+    for (size_t k = 0; k < below.size(); ++k)
+        if (nodes_[below[k]].kind() == NodeKind::step)
+            for (Label from : nodes_[below[k]].from)
+                if (from && !seen[from]) { seen[from] = 1; below.push_back(from); }
+    std::sort(below.rbegin(), below.rend());  // what a value was made of has smaller labels
+    // Lines that take values over from other threads, each with its last instruction on the way; and through which of these each value came.
+    std::map<std::pair<std::string, u32>, size_t> lines_over;
+    std::vector<u32> handovers;
+    std::unordered_map<Label, u64> through;
+    std::map<std::pair<u32, u64>, Reads> reads;  // by access and by what it came through
+    u64 block = 0;  // that read for it
+    std::map<u32, Ran> steps;                    // by instruction
+    std::map<u32, std::set<u32>> uses;           // which instructions' values each computes from
+    std::set<std::tuple<u32, u32, u32>> numbers;  // constants: where each is written, where it is used, its bits
+    for (const Label label : below) {
+        const Node& n = nodes_[label];
+        seen[label] = 0;
+        u64 came = through[label];
+        if (n.kind() == NodeKind::step) {
+            if (const Instruction& i = instructions_[n.number()]; takes_over(i.klass)) {
+                const auto [known, fresh] = lines_over.try_emplace({i.file, i.line}, lines_over.size());
+                if (fresh) handovers.push_back(n.number());
+                if (known->second < most_handovers) came |= u64(1) << known->second;
+            }
+            for (Label from : n.from) if (from) through[from] |= came;
+            steps[n.number()].count(label, u32(std::upper_bound(blocks_.begin(), blocks_.end(), label) - blocks_.begin()));
+            for (Label from : n.from)
+                if (from && nodes_[from].kind() == NodeKind::step && nodes_[from].number() != n.number()) uses[n.number()].insert(nodes_[from].number());
+            for (Label from : n.from) {
+                if (!from) continue;
+                if (nodes_[from].kind() == NodeKind::constant) numbers.insert({nodes_[from].number(), n.number(), nodes_[from].from[0]});
+            }
+        } else if (const Touch* t = n.kind() == NodeKind::leaf ? touch_at(n) : nullptr) {
+            block = n.from[2] >> 10;
+            Reads& r = reads[{t->number, came}];
+            r.elements.push_back((n.address() - t->base) / t->width);
+        }
+    }
+    std::vector<std::string> read_items, line_items;
+    for (const auto& [key, r] : reads) {
+        std::string over;
+        for (size_t bit = 0; bit < handovers.size() && bit < most_handovers; ++bit)
+            if (key.second >> bit & 1) over += (over.empty() ? "" : ",") + number(u64(handovers[bit]));
+        read_items.push_back("{\"access\":" + number(u64(key.first)) + ",\"over\":[" + over + "]" + ",\"reads\":" + number(u64(r.elements.size())) + ",\"runs\":" + runs_json(r.elements) + "}");
+    }
+    std::vector<std::string> constants;
+    for (const auto& [written, used, bits] : numbers)
+        if (constants.size() < most_lines) constants.push_back("{" + place_json(instructions_[written]) + ",\"used\":{" + place_json(instructions_[used]) + "},\"op\":" + quoted(instructions_[used].opcode) + ",\"bits\":" + number(u64(bits)) + "}");
+    for (const auto& [insn, ran] : steps) {
+        const Instruction& i = instructions_[insn];
+        std::string from, values;
+        for (Label one : ran.last) values += (values.empty() ? "" : ",") + precise(values_[one]);
+        for (u32 one : uses[insn]) from += (from.empty() ? "" : ",") + number(u64(one));
+        if (line_items.size() >= most_steps) break;
+        line_items.push_back("{\"file\":" + quoted(i.file) + ",\"line\":" + number(u64(i.line)) + ",\"frames\":" + i.frames + ",\"class\":" +
+                             quoted(class_name(i.klass)) + ",\"count\":" + number(ran.times) + ",\"order\":" + number(u64(ran.last[0])) +
+                             ",\"op\":" + quoted(i.opcode) + ",\"other\":" + other_json(ran.last[0]) + ",\"values\":[" + values + "],\"id\":" + number(u64(insn)) + ",\"from\":[" + from + "]}");
+    }
+    return "{\"block\":" + number(block) + ",\"reads\":" + list_json(read_items) + ",\"lines\":" + list_json(line_items) + ",\"constants\":" + list_json(constants) + "}";
 }
 
 // Reads of which no value at these addresses came, with where the value ends.

@@ -28,6 +28,15 @@ class Parted:
     """Whether it has returned."""
 
 
+@dataclass(frozen=True)
+class Past:
+    """An access past the end of a shared array, to which cell, and of which thread."""
+
+    access: Access
+    cell: int
+    thread: int
+
+
 @lru_cache(maxsize=64)
 def sample(case: Case) -> tuple[Walk, ...]:
     """Return the walks of a few threads of a launch's first block."""
@@ -84,9 +93,9 @@ def _first(walk: Walk, region: Region) -> Access | None:
     return next((one for one in walk.memory if one.region.node is region.node), None)
 
 
-def past_the_end(case: Case) -> list[tuple[Access, int, int]]:
-    """Return the accesses past the end of a shared array, with the cell and the thread, the earliest first."""
-    found: list[tuple[int, Access, int, int]] = []
+def past_the_end(case: Case) -> list[Past]:
+    """Return the accesses past the end of a shared array, the earliest first."""
+    found: list[tuple[int, Past]] = []
     for walk in sample(case):
         for order, access in enumerate(walk.memory):
             cells, offset = access.region.cells, access.offset
@@ -95,8 +104,8 @@ def past_the_end(case: Case) -> list[tuple[Access, int, int]]:
                 continue
             top = offset + access.scale - 1
             if offset < 0 or top >= cells:
-                found.append((order, access, top if top >= cells else offset, walk.thread))
-    return [(access, cell, thread) for _, access, cell, thread in sorted(found, key=itemgetter(0))]
+                found.append((order, Past(access, top if top >= cells else offset, walk.thread)))
+    return [past for _, past in sorted(found, key=itemgetter(0))]
 
 
 def parted_barriers(case: Case) -> Iterator[Parted]:

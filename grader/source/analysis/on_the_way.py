@@ -1,5 +1,8 @@
 """Where on the way to a wrong element its value is computed: the slice that a run kept."""
 
+from __future__ import annotations
+
+import ast
 import math
 import re
 from collections.abc import Iterator, Sequence
@@ -8,6 +11,7 @@ from dataclasses import dataclass
 from grader.records import Context, Evidence, Place, Slice
 from grader.records.observed import slices, values_of
 from grader.source import Source
+from grader.source.cuda_code import descendants
 
 NEAR = 1e-3
 """Relative distance up to which a number of the text is the one that the results are off by."""
@@ -38,6 +42,13 @@ def on_the_way(source: Source, context: Context, first: Evidence) -> Made | None
         if item.place is None:
             continue
         line, before = item.place.line, [at for at in slice_.right if at != item.place.line]
+        if not slice_.computed:
+            words = f"what is stored is chosen by comparing, and line {line} compares first"
+            return Made(item.place, words, certain=True)
+        if slice_.by_torch and slice_.unfinished:
+            made = torch_makes(source) or item.place
+            words = f"line {line} stores what the reference comes by, and torch makes another result of it in line {made.line}"
+            return Made(made, words, certain=True)
         if slice_.unfinished:
             return Made(item.place, _unfinished(line, first), certain=True)
         until = f"; the values of line {_listed(before)} are the reference's" if before else ""
@@ -46,6 +57,21 @@ def on_the_way(source: Source, context: Context, first: Evidence) -> Made | None
             words = f"it is made of all the elements that it should be made of, and {words}"
         return Made(item.place, words, certain=bool(slice_.right) or slice_.whole)
     return None
+
+
+def torch_makes(source: Source) -> Place | None:
+    """Return the last line that hands back what torch computes: `return losses.mean();`, or forward's."""
+    for unit in source.cuda:
+        for node in reversed(unit.nodes("return_statement")):
+            calls = descendants(node, "call_expression")
+            called = {getattr(one.child_by_field_name("function"), "type", "") for one in calls}
+            if "field_expression" in called:
+                return unit.place(node)
+    whole = ast.walk(source.python) if source.python is not None else ()
+    found = [
+        n for n in whole if isinstance(n, ast.Return) and isinstance(n.value, (ast.BinOp, ast.Call))
+    ]
+    return source.place(max(found, key=lambda n: n.lineno)) if found else None
 
 
 def _unfinished(line: int, first: Evidence) -> str:
@@ -102,7 +128,7 @@ def written_at(source: Source, line: int, value: float) -> int:
     has = [
         at
         for at, text in enumerate(source.code.splitlines(), 1)
-        for number in _NUMBER.findall(text)
+        for number in (*_NUMBER.findall(text), *(["0.0"] if "zeros(" in text else []))
         if math.isclose(float(number), value, rel_tol=1e-6)
     ]
     return min(has, key=lambda at: abs(at - line), default=line)

@@ -55,19 +55,39 @@ def suspects(program: Program) -> Iterator[Suspect]:
 
 def _short(halving: Halving) -> Iterator[Suspect]:
     """Yield loops that start below half or stop above one."""
-    loop, start, test = halving.loop, halving.start, halving.loop.test
+    start, test = halving.start, halving.loop.test
     part = _part(start)
     if start is not None and part:
         text = f"the loop starts at {part}: the values beyond twice that offset are never taken in"
         yield Suspect(start.node, text)
-    exchanges = any(isinstance(p, Call) and p.name in EXCHANGES for p in walk(loop.body))
-    if exchanges and isinstance(start, Number) and start.value in SHORT_STARTS:
+    if (
+        any(_exchanged(halving))
+        and isinstance(start, Number)
+        and start.value in SHORT_STARTS
+        and not _few(halving)
+    ):
         text = f"the shuffle starts at offset {start.value}: each lane takes in {2 * start.value} of the warp's 32 values"
         yield Suspect(start.node, text)
     if isinstance(test, Binary) and isinstance(test.right, Number):
         if (test.op, test.right.value) in {(">", 1), (">=", 2)}:
             text = f"the loop ends before `{halving.counter}` is 1: the last step is left out"
             yield Suspect(test.node, text)
+
+
+def _few(halving: Halving) -> bool:
+    """Whether twice the first offset is all lanes that count: a mask names so many, or a bound or an array in the kernel says so."""
+    lanes = 2 * int(halving.start.value) if isinstance(halving.start, Number) else 0
+    masks = (call.args[0] for call in _exchanged(halving) if call.args)
+    if any(isinstance(mask, Number) and int(mask.value) == (1 << lanes) - 1 for mask in masks):
+        return True
+    parts = list(walk(halving.function.body))
+    bounds = (p.right for p in parts if isinstance(p, Binary) and p.op == "<")
+    sizes = (size for p in parts if isinstance(p, Declare) for size in p.dims)
+    return any(isinstance(n, Number) and n.value == lanes for n in (*bounds, *sizes))
+
+
+def _exchanged(halving: Halving) -> Iterator[Call]:
+    return (p for p in walk(halving.loop.body) if isinstance(p, Call) and p.name in EXCHANGES)
 
 
 def _part(start: Expr | None) -> str:

@@ -147,7 +147,7 @@ def bound_made(one: Steering) -> Place | None:
     if condition is None or any(descendants(condition, "call_expression")):
         return None
     compared = {text(n) for n in descendants(condition, "binary_expression")}
-    names = set(_identifiers(condition)) if len(compared) == 1 else set()
+    names = set(_identifiers(condition)) - one.counters if len(compared) == 1 else set()
     before = [
         node
         for function in _functions(one.node)
@@ -158,6 +158,23 @@ def bound_made(one: Steering) -> Place | None:
         and node.end_byte <= one.node.start_byte
     ]
     return _last(one.unit, before)
+
+
+def carried_over(source: Source, place: Place) -> Place | None:
+    """Return where the innermost loop around a line assigns, for its next turn, what the line uses."""
+    loop = next((one for one in around(source, place) if one.is_loop), None)
+    spot = _at(loop.unit, place) if loop is not None else None
+    if loop is None or spot is None:
+        return None
+    used = set(_identifiers(spot)) - loop.counters
+    found = [
+        node
+        for node in descendants(loop.node, "assignment_expression")
+        if text(node.child_by_field_name("operator")) == "="
+        and text(node.child_by_field_name("left")) in used
+        and not (spot.start_byte <= node.start_byte < spot.end_byte)
+    ]
+    return _last(loop.unit, found)
 
 
 def index_made(source: Source, place: Place, walk: Walk) -> Place | None:

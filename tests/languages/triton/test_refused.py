@@ -76,7 +76,7 @@ def test_a_handler_does_not_hide_what_was_refused(graded: Graded) -> None:
     assert found.verdict.status == "rejected"
     assert found.evaluation.build is not None
     assert [one.code for one in found.evaluation.build.errors] == ["power-of-two"]
-    assert any(one.rule == "CHT002" for one in found.findings)
+    assert any(one.rule == "CHT001" and one.rejects for one in found.findings)
 
 
 def test_a_kernel_that_forward_never_calls_is_no_answer(graded: Graded) -> None:

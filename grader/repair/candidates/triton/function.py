@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -49,6 +50,23 @@ class Function:
         """Every name that is bound in it."""
         stored = (n.id for n in nodes_under(self.node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))  # fmt: skip
         return frozenset((*stored, *(one.arg for one in self.node.args.args)))
+
+    @cached_property
+    def _made_at(self) -> Mapping[str, int]:
+        """The line after which each name has a value; loops go over theirs from their own line on."""
+        stored = (n for n in nodes_under(self.node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))  # fmt: skip
+        found: dict[str, int] = {}
+        for node in stored:
+            made = self.statement_of(node)
+            line = node.lineno if isinstance(made, ast.For) else getattr(made, "end_lineno", 0)
+            found[node.id] = min(found.get(node.id, line), line)
+        return found | dict.fromkeys((one.arg for one in self.node.args.args), 0)
+
+    def is_made_before(self, words: str, node: ast.expr) -> bool:
+        """Whether every name of a text that the function binds has a value where an expression stands."""
+        line = self.statement_of(node).lineno  # type: ignore[attr-defined]
+        names = (one for one in re.findall(r"(?<![\w.\"'])[A-Za-z_]\w*", words))
+        return all(self._made_at.get(name, 0) < line for name in names)
 
     @cached_property
     def carried(self) -> Mapping[ast.expr, str]:

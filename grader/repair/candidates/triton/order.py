@@ -13,11 +13,12 @@ from grader.repair.candidates.candidate import Candidate, Change, Touches
 from grader.repair.candidates.evidence import Clues
 from grader.repair.candidates.triton.behind import lines_behind
 from grader.repair.candidates.triton.completed import completed
-from grader.repair.candidates.triton.pattern import options, parsed
+from grader.repair.candidates.triton.meaning import meaning
+from grader.repair.candidates.triton.pattern import options
 from grader.repair.candidates.triton.rewrites import REWRITES
 from grader.repair.candidates.triton.scope import Scope, scopes
 from grader.repair.candidates.triton.slip import Slip
-from grader.repair.candidates.triton.twins import twins
+from grader.repair.candidates.triton.twins import twins, unflattened
 from grader.source import Source
 from grader.source.analysis.triton import launches
 
@@ -66,12 +67,17 @@ def _weighed(source: Source, clues: Clues) -> Iterator[Change]:
         if scope.kernel and clues.host_alone:
             continue
         every = (*_rewritten(scope), *_exchanged(scope), *twins(scope), *completed(scope))
-        single = _cheapest(every)
-        for several in (*((one,) for one in single), *_together(scope, single)):
+        single = _cheapest(scope, every)
+        alone = ((one,) for one in single)
+        for several in (*alone, *_together(scope, single), *unflattened(scope)):
             first = several[0]
             what: Touches = first.touches if scope.kernel or first.touches == "launch" else "host"
             likely = first.cost * clues.likelihood(what, first.node.lineno, before)
-            likely += TOGETHER if len(several) > 1 else 0.0
+            likely += (
+                TOGETHER
+                if len({one.node for one in several}) > len({one.words for one in several})
+                else 0.0
+            )
             likely *= APART_FROM_IT if behind and first.node.lineno not in behind else 1.0
             yield _change(source, several, likely * (HOST if what == "host" else 1.0), what)
 
@@ -83,7 +89,8 @@ def _change(source: Source, several: Sequence[Slip], cost: float, touches: Touch
     label = f"line {first.node.lineno}: `{first.words}` in the place of `{old}`"
     if first.after:
         label = f"add `{first.words}` after line {first.node.end_lineno}"
-    label += f", all {len(several)} times" if len(several) > 1 else ""
+    alike = len(several) > 1 and len({one.words for one in several}) == 1
+    label += f", all {len(several)} times" if alike else ""
     return Change((), cost, touches, Fix(label=label, edits=edits), first.node.lineno)
 
 
@@ -102,20 +109,31 @@ def _origins(source: Source, clues: Clues) -> frozenset[int]:
     return frozenset(node.lineno for node in stored) - clues.lines
 
 
-def _cheapest(slips: Sequence[Slip]) -> list[Slip]:
+def _cheapest(scope: Scope, slips: Sequence[Slip]) -> list[Slip]:
     """Return each change once, at the least of its costs, without those that change nothing."""
     found: dict[tuple[ast.AST, str], Slip] = {}
-    for one in slips:
-        known = found.get((one.node, one.words))
-        if (known is None or one.cost < known.cost) and not _is_same(one):
-            found[one.node, one.words] = one
+    for one in sorted(slips, key=lambda one: one.cost):
+        statement = scope.statement_of(one.node)
+        said = _after(scope, statement, one)
+        if one.after or said != meaning(_head(scope, statement)):
+            found.setdefault((statement, said), one)
     return list(found.values())
 
 
-def _is_same(slip: Slip) -> bool:
-    """Whether a text says what the expression says already."""
-    node = slip.node
-    return isinstance(node, ast.expr) and ast.unparse(parsed(slip.words)) == ast.unparse(node)
+def _after(scope: Scope, statement: ast.AST, slip: Slip) -> str:
+    """Return what a statement says after a change; what is put after it as it is."""
+    if slip.after:
+        return f"after: {slip.words}"
+    (start, _), (a, b) = scope.source.span(statement), scope.source.span(slip.node)
+    text = _head(scope, statement)
+    return meaning(text[: a - start] + slip.words + text[b - start :])
+
+
+def _head(scope: Scope, statement: ast.AST) -> str:
+    """Return a statement's text, of a loop or a condition what it begins with."""
+    start, end = scope.source.span(statement)
+    body = getattr(statement, "body", None)
+    return scope.source.code[start : scope.source.span(body[0])[0] if body else end]
 
 
 def _rewritten(scope: Scope) -> Iterator[Slip]:

@@ -45,6 +45,8 @@ def _filled(
     """Yield names for a template's holes, and how much less likely each next one is; forgotten ones first."""
     holes = list(dict.fromkeys(_HOLE.findall(template)))
     for names in product(*(_ordered(scope, node, hole) for hole in holes)):
+        if not all(scope.is_made_before(name, node) for _, name in names):
+            continue
         factor = 1.0
         for turn, name in names:
             factor *= FORGOTTEN if name in scope.idle else 1 + NEXT * turn

@@ -19,6 +19,7 @@ Kind = Literal["POINTER", "SIZE", "INDEX", "REAL", "SELF"]
 INDICES = {"program_id", "arange"}
 REALS = {"load", "zeros", "full", "sum", "sqrt", "rsqrt", "exp", "exp2", "log", "dot", "where", "max"}  # fmt: skip
 RANGES = {"range", "static_range", "arange"}
+LOOPS = {"range", "static_range"}
 MOVES = {"load", "store"}
 SIZES = r"\.(?:shape|size|stride|numel)\b|cdiv|//"
 COUNTS = (ast.FloorDiv, ast.Mod)
@@ -103,6 +104,8 @@ class Scope(Function):
                 return "POINTER"
             return "REAL"
         values = kernel.assigned[name]
+        if any(called(one) in LOOPS for one in values if isinstance(one, ast.Call)):
+            return "INDEX"
         nodes = [node for value in values for node in ast.walk(value)]
         if any(isinstance(getattr(one, "value", None), float) for one in nodes):
             return "REAL"

@@ -7,11 +7,12 @@ differs, it may have been meant to be as the other.
 from __future__ import annotations
 
 import ast
+import operator
 import re
 from collections.abc import Iterator, Mapping
 from difflib import SequenceMatcher
 from functools import lru_cache
-from itertools import permutations
+from itertools import pairwise, permutations
 
 from grader.repair.candidates.triton.function import names_in
 from grader.repair.candidates.triton.pattern import ATOMS, is_loose
@@ -86,6 +87,30 @@ def _on_other_axes(scope: Scope) -> Iterator[Slip]:
                     )
             elif letters < letters[::-1] and words not in {there, back} and scope.is_place(node):
                 yield Slip(node, _exchanged(scope, words, letters), MIRRORED, "index")
+
+
+def unflattened(scope: Scope) -> Iterator[tuple[Slip, ...]]:
+    """Yield neighbouring statements with two axes in each other's place: an index that is taken apart in another order."""
+    own = [node for node in scope.statements if isinstance(node, Simple) and _target(node)]
+    for one, other in pairwise(own):
+        for letters in axes(scope):
+            words = [scope.source.text(node) for node in (one, other)]
+            turned = [_exchanged(scope, text, letters) for text in words]
+            if (
+                letters < letters[::-1]
+                and all(map(operator.ne, words, turned))
+                and _divides(one, other)
+            ):
+                yield tuple(
+                    Slip(node, text, AS_TWIN, "index")
+                    for node, text in zip((one, other), turned, strict=True)
+                )
+
+
+def _divides(*nodes: ast.AST) -> bool:
+    return any(
+        isinstance(part, ast.FloorDiv | ast.Mod) for node in nodes for part in ast.walk(node)
+    )
 
 
 def _exchanged(scope: Scope, words: str, letters: Letters) -> str:

@@ -1,12 +1,18 @@
-"""RED002: a step of the reduction adds something else than the running total."""
+"""RED002: partial results never reach what is stored."""
 
 from collections.abc import Iterator
 
 from grader.records import Context, Edit, Finding, Fix
 from grader.records.observed import wrong_results
-from grader.rules.rule import Rule
+from grader.rules.proofs import once
+from grader.rules.rule import Rule, hosted
 from grader.source import Source
-from grader.source.analysis.reduced_result import with_result
+from grader.source.analysis.reduced_result import (
+    Loss,
+    one_lane_has_it,
+    unjoined,
+    with_result,
+)
 from grader.source.analysis.reduction_steps import (
     Halving,
     exchanged_value,
@@ -19,12 +25,48 @@ from grader.source.code_edits import fix
 from grader.source.flow import flow
 from grader.source.flow.loops import assigned_in
 from grader.source.flow.tree import Assign, Declare, Expr, Name, Number, walk
+from grader.source.rewriting.reductions import broadcast, join_warps
+from grader.source.statements import enclosing_loops
 
 FORMS = frozenset({"shape", "dtype", "device", "count", "type"})
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
-    """Look at the loops of reductions, and at what they leave in what is stored."""
+    """Look at what stored values hold of the parts, and at the loops of reductions."""
+    every = cases(source, context)
+    apart = (_apart(case, loss) for case in every if (loss := unjoined(case)))
+    kept = (_kept(case, loss) for case in every if (loss := one_lane_has_it(case)))
+    yield from with_result(once((*apart, *kept)), context)
+    yield from _steps(source, context)
+
+
+def _apart(case: Case, loss: Loss) -> Finding:
+    """Say that nothing joins what the warps of a block have reduced."""
+    shuffle, threads = loss.exchange.node, case.walk.threads
+    where = loss.exchange.call or next(enclosing_loops(shuffle), shuffle)
+    return RULE.finding(
+        case.place(where),
+        f"each warp reduces its own 32 values, but nothing joins the {(threads + 31) // 32} warps that work on one row: what line "
+        f"{case.line(loss.store.node)} stores holds at most 32 of {threads} partial results",
+        kernels=(case.kernel,),
+        fixes=join_warps(case, loss),
+    )
+
+
+def _kept(case: Case, loss: Loss) -> Finding:
+    """Say that one lane holds the reduced value, and others store what they have themselves."""
+    node = loss.exchange.call or loss.exchange.node
+    return RULE.finding(
+        case.place(node),
+        f"after line {case.line(node)} only the first lane holds the reduced value, but line {case.line(loss.store.node)} lets every "
+        "thread use its own, which lacks the partial results of lanes before it",
+        kernels=(case.kernel,),
+        fixes=broadcast(case, loss),
+    )
+
+
+def _steps(source: Source, context: Context) -> Iterator[Finding]:
+    """Look for steps that take another value than the running total, or leave threads out."""
     found: dict[tuple[str, int], Finding] = {}
     odd = tuple(_suspected(source, context))
     for case in cases(source, context):
@@ -105,36 +147,63 @@ def _unused(case: Case) -> Iterator[Finding]:
             )
 
 
-_BAD = """
+_BAD = hosted("""
 __global__ void sums(const float* x, float* y) {
     float v = x[threadIdx.x];
     float t = 0.0f;
     for (int o = 16; o > 0; o >>= 1) t += __shfl_down_sync(0xffffffff, v, o);
     if (threadIdx.x == 0) y[0] = t;
 }
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty({1}, x.options());
-    sums<<<1, 32>>>(x.data_ptr<float>(), y.data_ptr<float>());
-    return y;
+auto y = torch::empty({1}, x.options());
+sums<<<1, 32>>>($x, $y);
+""")
+_WARPS = hosted("""
+__global__ void row_sum(const float* x, float* y, int cols) {
+    float v = 0.0f;
+    for (int c = threadIdx.x; c < cols; c += blockDim.x) v += x[blockIdx.x * cols + c];
+    for (int o = 16; o > 0; o >>= 1) v += __shfl_down_sync(0xffffffff, v, o);
+    if (threadIdx.x == 0) y[blockIdx.x] = v;
 }
-"""
+auto y = torch::empty({x.size(0)}, x.options());
+row_sum<<<x.size(0), 256>>>($x, $y, x.size(1));
+""")
+_SCALE = hosted("""
+__global__ void scale(const float* x, float* y, int cols) {
+    float v = 0.0f;
+    for (int c = threadIdx.x; c < cols; c += 32) v += x[blockIdx.x * cols + c];
+    for (int o = 16; o > 0; o >>= 1) v += __shfl_down_sync(0xffffffff, v, o);
+    for (int c = threadIdx.x; c < cols; c += 32)
+        y[blockIdx.x * cols + c] = x[blockIdx.x * cols + c] / v;
+}
+scale<<<x.size(0), 32>>>($x, $y, x.size(1));
+""")
 RULE = Rule(
     code="RED002",
-    name="reduction-step-loses-values",
-    summary="The summing loop adds something other than the running total, so own values or whole groups are left out.",
-    why="Each step of a reduction must pass on what the steps before have collected. A loop that shuffles the original value collects "
-    "one value a step, log2(32) = 5 in all; a tree that sums into a register and stores nothing back reads the same first values in "
-    "every step.",
-    bad=_BAD,
-    good=_BAD.replace(
-        "0.0f;\n    for (int o = 16; o > 0; o >>= 1) t += __shfl_down_sync(0xffffffff, v",
-        "v;\n    for (int o = 16; o > 0; o >>= 1) t += __shfl_down_sync(0xffffffff, t",
+    name="partial-results-lost",
+    summary="A reduction loses partial results on the way: a step takes something else than the running total, warps are never joined, "
+    "or only one thread holds the total that all go on to use.",
+    why="Each step of a reduction must pass on what the steps before have collected: a loop that shuffles the original value collects one value a "
+    "step, log2(32) = 5 in all. Shuffles reach no further than the 32 lanes of a warp: one value a warp has to go through shared memory (or an "
+    "atomic), past a barrier, and be summed again. `__shfl_down_sync` leaves the total in one lane: whoever needs it gets it through a shared "
+    "variable, with `__shfl_sync(mask, v, 0)`, or by `__shfl_xor_sync`, which leaves it in every lane.",
+    bad=(_BAD, _WARPS, _SCALE),
+    good=(
+        _BAD.replace(
+            "0.0f;\n    for (int o = 16; o > 0; o >>= 1) t += __shfl_down_sync(0xffffffff, v",
+            "v;\n    for (int o = 16; o > 0; o >>= 1) t += __shfl_down_sync(0xffffffff, t",
+        ),
+        _WARPS.replace(
+            "threadIdx.x == 0) y[blockIdx.x] = v",
+            "threadIdx.x % 32 == 0) atomicAdd(y + blockIdx.x, v)",
+        ),
+        _SCALE.replace(" __shfl_down_sync", " __shfl_xor_sync"),
     ),
     detects=("text", "evidence"),
-    guards="A loop that starts at a quarter, ends early, or assigns where a sum should grow is only "
-    "reported when the results are wrong. Scans shuffle upwards on purpose, and a value that is updated inside the loop is the "
-    "running total under another name. Block sizes that are no power of two are RED004.",
-    fix="Exchanges the accumulator, started with the thread's own value; stores each step back.",
+    languages=("cuda",),
+    guards="A loop that starts at a quarter, ends early, or assigns where a sum should grow is only reported when the results are wrong. Scans shuffle "
+    "upwards on purpose, and in prefix sums every thread rightly has another part; rows of a single warp, one atomic a warp, cub and cooperative "
+    "groups are followed. Block sizes that are no power of two are RED004.",
+    fix="Exchanges the accumulator, started with the thread's own value, or crosswise; adds the step through shared memory, or hands the total to the block.",
     check=check,
     explained_by=("SYN001",),
 )

@@ -1,0 +1,148 @@
+"""API003: host code takes tensors as they come, and launches without asking how it went or on which stream."""
+
+import re
+from collections.abc import Iterator
+
+from grader.records import Context, Finding
+from grader.rules.rule import Rule
+from grader.source import Function, Launch, Source, Unit
+from grader.source.cuda_code import cuda_code, text
+from grader.source.python_code import python_code
+
+DEVICE = {"is_cuda", "device", "get_device", "is_privateuseone", "device_type"}
+LAYOUT = {"is_contiguous", "contiguous", "stride", "strides", "is_non_overlapping_and_dense"}
+TYPE = {"scalar_type", "dtype", "expect_contiguous"}
+POINTERS = {"data_ptr", "mutable_data_ptr", "const_data_ptr"}
+CHECKS = {"cudaGetLastError", "cudaPeekAtLastError", "C10_CUDA_KERNEL_LAUNCH_CHECK",
+          "AT_CUDA_CHECK", "C10_CUDA_CHECK", "CUDA_CHECK"}  # fmt: skip
+
+
+def check(source: Source, _context: Context) -> Iterator[Finding]:
+    """Say once what the launches of a submission leave out, and what each host function does not check."""
+    yield from _launches([(unit, launch) for unit in source.cuda for launch in unit.launches])
+    code = python_code(source)
+    calls = [name for name, one in code.calls if code.runs_in_forward(one)] if code else []
+    ordered = any(name.endswith(".contiguous") for name in calls)
+    for unit in source.cuda:
+        for function in unit.host_functions:
+            types = (
+                one.type.replace("&", "").replace("const", "").strip()
+                for one in function.parameters
+            )
+            launches = any(launch.host_function is function for launch in unit.launches)
+            if launches and any(kind.endswith("Tensor") for kind in types):
+                yield from _function(unit, function, ordered=ordered)
+
+
+# launches
+
+
+def _launches(launches: list[tuple[Unit, Launch]]) -> Iterator[Finding]:
+    missing: list[str] = []
+    unchecked = [pair for pair in launches if not _checked(*pair)]
+    streamless = [pair for pair in launches if _default_stream(pair[1])]
+    if unchecked:
+        missing.append("no launch is checked for errors"
+                       if len(unchecked) == len(launches)
+                       else f"{len(unchecked)} of {len(launches)} are unchecked")  # fmt: skip
+    if streamless:
+        missing.append("kernels run on the default stream, not on PyTorch's current one")
+    for unit, launch in (unchecked or streamless)[:1]:
+        yield RULE.finding(
+            unit.place(launch.node),
+            "; ".join(missing) + ": this hurts in some programs only",
+            folded=True,
+        )
+
+
+def _checked(unit: Unit, launch: Launch) -> bool:
+    """Whether some error check follows a launch in its function."""
+    end = launch.host_function.node.end_byte if launch.host_function else len(unit.data)
+    made = (name for name, body in _macros(unit).items() if any(one in body for one in CHECKS))
+    asking = {*CHECKS, *made}
+    return any(
+        call.last in asking and launch.node.end_byte <= call.node.start_byte < end
+        for call in cuda_code(unit).calls
+    )
+
+
+def _macros(unit: Unit) -> dict[str, str]:
+    """Return the macros with parameters of a text, each with its body."""
+    found = cuda_code(unit).of("preproc_function_def")
+    return {text(one.child_by_field_name("name")): text(one.child_by_field_name("value")) for one in found}  # fmt: skip
+
+
+def _default_stream(launch: Launch) -> bool:
+    return launch.stream is None or text(launch.stream) in {"0", "nullptr", "NULL"}
+
+
+# inputs
+
+
+def _function(unit: Unit, function: Function, *, ordered: bool) -> Iterator[Finding]:
+    calls = list(cuda_code(unit).calls_under(function.node))
+    asked = _asked(unit, function)
+    untyped = any(call.name in POINTERS and not call.template for call in calls)
+    checks = {
+        "device": asked & DEVICE,
+        "memory layout": asked & LAYOUT or ordered,
+        "dtype": asked & TYPE or not untyped,
+    }
+    missing = [what for what, found in checks.items() if not found]
+    if missing and any(call.name in POINTERS | {"data"} for call in calls):
+        yield RULE.finding(
+            unit.place(function.parameters[0].node),
+            f"{function.name} does not check the {' and '.join(missing)} of its inputs: a wrong "
+            "call crashes or gives wrong numbers instead of a message",
+            folded=True,
+        )
+
+
+def _asked(unit: Unit, function: Function) -> set[str]:
+    """Return what a function asks of tensors, also through helpers and macros of the text."""
+    code = cuda_code(unit)
+    asked = {call.last for call in code.calls_under(function.node)}
+    for other in unit.host_functions:
+        if other.name in asked and other is not function:
+            asked |= {call.last for call in code.calls_under(other.node)}
+    macros = _macros(unit)
+    for _ in range(2):  # macros of macros
+        asked |= {w for name in asked & macros.keys() for w in re.findall(r"\w+", macros[name])}
+    return asked
+
+
+_BAD = """
+__global__ void k(float* y) { y[threadIdx.x] = 1.0f; }
+torch::Tensor f(torch::Tensor x) {
+    k<<<1, 32>>>(x.data_ptr<float>());
+    return x;
+}
+"""
+RULE = Rule(
+    code="API003",
+    name="unchecked-host-code",
+    severity="note",
+    summary="The function does not check device, layout or type of its inputs, launch errors are not reported, or PyTorch's current stream is ignored; "
+    "this only hurts in some programs.",
+    why="A kernel believes what it is given: one TORCH_CHECK line a tensor turns a corrupted context into a sentence. A launch that fails says nothing "
+    "unless it is asked, and the output is then whatever was in memory. On another stream than PyTorch's the order of operations is not given.",
+    bad=_BAD,
+    good=_BAD.replace(
+        "__global__",
+        "#include <ATen/cuda/CUDAContext.h>\n"
+        '#define CHECK_CUDA(t) TORCH_CHECK(t.is_cuda(), "must be on the GPU")\n'
+        '#define CHECK_INPUT(t) CHECK_CUDA(t); TORCH_CHECK(t.is_contiguous(), "must be contiguous")\n'
+        "__global__",
+    )
+    .replace("    k", "    CHECK_INPUT(x);\n    k")
+    .replace(
+        ">>>(x.data_ptr<float>()",
+        ", 0, at::cuda::getCurrentCUDAStream()>>>(x.data_ptr<float>());\n"
+        "    C10_CUDA_KERNEL_LAUNCH_CHECK(",
+    ),
+    languages=("cuda",),
+    guards="Nearly every submission has it: folded. data_ptr<float>() throws on another type by itself. Checks in macros and helpers count, and so does "
+    "contiguous() in forward.",
+    check=check,
+    predicts="nothing",
+)
