@@ -112,7 +112,7 @@ def _cause(verdict: Verdict, findings: Sequence[Finding], settled: Collection[st
             return found if found is not None else min(mine)
     found = _shown(verdict, errors)
     if found is None and verdict.status == "incorrect":
-        return next(iter(errors), None)
+        return next((at for at, one in errors.items() if not one.last_resort), None)
     return found
 
 

@@ -11,6 +11,7 @@ from grader.records import Evidence, Mismatch, Slice
 from grader.repair.candidates.candidate import Touches
 from grader.source import Function, Unit
 from grader.source.cuda_code import descendants, text
+from grader.source.variables import variables
 
 SUSPECT = 0.5
 """What the cost of a change is multiplied with on a line that evidence or a finding names, and where evidence makes it likelier."""
@@ -152,6 +153,6 @@ def origins(units: tuple[Unit, ...], lines: Collection[int]) -> frozenset[int]:
 def _declared(unit: Unit, function: Function, lines: Collection[int]) -> Iterator[int]:
     names = descendants(function.node, "identifier") if lines else ()
     used = {text(node) for node in names if unit.place(node).line in lines}
-    for made in descendants(function.node, "init_declarator") if used else ():
-        if text(made.child_by_field_name("declarator")).lstrip("*& ") in used:
-            yield unit.place(made).line
+    for made in variables(function.node) if used else ():
+        if made.name in used:
+            yield unit.place(made.node).line

@@ -19,7 +19,7 @@ from grader.source.flow import Region
 from grader.source.flow.scalar_types import SIZES
 from grader.source.flow.tree import Loop, walk
 from grader.source.rewriting.shared_arrays import unstage
-from grader.source.rewriting.small_arrays import enlarged
+from grader.source.rewriting.shared_sizes import enlarged
 
 VERBS = {"load": "reads", "store": "writes", "atomic": "writes"}
 
