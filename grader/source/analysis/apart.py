@@ -132,7 +132,7 @@ def _parted(other: Walk, mine: Sequence[Meeting], others: Sequence[Meeting]) -> 
     """Yield the meetings of a thread to which another thread does not come."""
     count = 0
     for one in mine:
-        if count < len(others) and others[count].node.id == one.node.id:
+        if count < len(others) and others[count].place == one.place:
             count += 1
         elif one.sure:
             left = other.left is not None and count == len(others)

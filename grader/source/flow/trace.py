@@ -69,6 +69,11 @@ class Meeting:
     steps: int = 0
     """How many exchanges the value has come through; one alone moves it."""
 
+    @property
+    def place(self) -> tuple[int, int]:
+        """What another thread's meeting has in common that is at the same place."""
+        return self.node.id, self.call.id if self.call is not None else 0
+
 
 @dataclass(slots=True)
 class Launch:
