@@ -60,7 +60,8 @@ def judged(grading: GradingContext, program: rule_use.Program) -> Row:
     evaluation = assess(own, program.sample).evaluation
     exact, seconds = evaluation.exact, evaluation.seconds
     said = exact.algebraic if exact else "not asked"
-    extent = f"{exact.unequal}/{exact.elements} {exact.reason[:160]}" if exact else ""
+    told = exact and ((exact.without and f"without {exact.without}") or exact.reason[:160])
+    extent = f"{exact.unequal}/{exact.elements} {told}" if exact else ""
     spent = seconds.get("exact", 0.0), seconds.get("run", 0.0)
     return Row(program.name, evaluation.verdict.status, said, extent, *spent)
 

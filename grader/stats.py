@@ -22,7 +22,10 @@ THRESHOLDS = (0.0, 0.5, 0.8, 1.0, 1.5, 2.0, 4.0)
 
 
 class Interval(Record):
-    """An estimate with its 95% bootstrap interval (percentile method, resampling tasks)."""
+    """An estimate with its 95% bootstrap interval (percentile method, resampling tasks).
+
+    Where all tasks are alike no resample differs: there the bound is the exact one for as many independent draws.
+    """
 
     value: float
     low: float
@@ -130,9 +133,11 @@ def share(outcomes: Sequence[T], holds: Callable[[T], bool]) -> Interval | None:
     hits = np.array([sum(values) for values in by_task.values()], dtype=float)
     sizes = np.array([len(values) for values in by_task.values()], dtype=float)
     low, high = np.quantile(_drawn(hits, sizes), (0.025, 0.975))
-    return Interval(
-        value=float(hits.sum() / sizes.sum()), low=float(low), high=float(high), n=len(outcomes)
+    value, seldom = float(hits.sum() / sizes.sum()), 0.025 ** (1 / len(hits))
+    low, high = (
+        (low, 1 - seldom) if value == 0.0 else (seldom, high) if value == 1.0 else (low, high)
     )
+    return Interval(value=value, low=float(low), high=float(high), n=len(outcomes))
 
 
 def _drawn(hits: NDArray[np.float64], sizes: NDArray[np.float64]) -> NDArray[np.float64]:

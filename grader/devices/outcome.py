@@ -20,6 +20,10 @@ _DRIVER = re.compile(
     r"|Cannot access accelerator device when none"
 )
 """What CUDA's own libraries say where there is no GPU; the simulator says none of it."""
+_LAYOUT = re.compile(
+    r"Could not run '(aten::\w+)[^']*' with arguments from the '(\w+)CUDA' backend"
+)
+"""What torch says of a kind of tensor that it has beside the plain ones: sparse, quantised, nested."""
 _OF_HANDLES = tuple(f"cublas{verb}" for verb in ("Create", "Destroy", "Set", "Get"))
 _VALUES = re.compile(r"tensor\([^()]*\)")
 
@@ -106,7 +110,8 @@ def _lacks(reason: str) -> str:
         return f"{symbol[1]}, of a library of NVIDIA's"
     if _DRIVER.search(reason):
         return "a call that reached CUDA's own libraries, which look for a driver"
-    return ""
+    layout = _LAYOUT.search(reason)
+    return f"{layout[1]} of {layout[2].lower()} tensors" if layout else ""
 
 
 def brief(reason: str) -> str:

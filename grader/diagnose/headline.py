@@ -64,7 +64,7 @@ def headline(
         return _read(verdict, findings)
     if verdict.status == "correct":
         return _not_general(verdict, findings, elsewhere)
-    deciding = [one for one in findings if not _only(elsewhere, one)]
+    deciding = [one for one in findings if one.rule in settled or not _only(elsewhere, one)]
     cause = _cause(verdict, deciding, settled)
     if cause is None:
         return verdict
@@ -112,7 +112,7 @@ def _cause(verdict: Verdict, findings: Sequence[Finding], settled: Collection[st
             return found if found is not None else min(mine)
     found = _shown(verdict, errors)
     if found is None and verdict.status == "incorrect":
-        return next(iter(errors), None)
+        return next((at for at, one in errors.items() if not one.last_resort), None)
     return found
 
 

@@ -18,13 +18,18 @@ DIGITS = 4
 """Of 16 bits, in a residue."""
 MOST = 1 << 24
 """Elements of one result beyond which nothing is followed."""
+SMALL = 2.0**-9
+"""Numbers of a formula below which they are taken for an epsilon."""
+EPSILON = "epsilon"
 
 
 class Algebra:
     """The elements that the simulator keeps, as arrays, and what is computed with them."""
 
-    def __init__(self, runtime: Any, key: int) -> None:
+    def __init__(self, runtime: Any, key: int, *, epsilon: bool = True) -> None:
         self._runtime = runtime
+        self._least = 0.0 if epsilon else SMALL
+        """Numbers up to which are left out of formulas."""
         self._of_host: dict[int, tuple[Any, torch.Tensor]] = {}
         """Elements of the CPU's tensors, by where their memory begins, which stays while they are kept."""
         runtime.kgsim_exact_cells.restype = ctypes.c_uint64
@@ -84,7 +89,8 @@ class Algebra:
     def whole(self, value: Any) -> torch.Tensor:
         """Return elements of all: what has none is a constant."""
         if not isinstance(value, torch.Tensor):
-            return self.constants(torch.tensor(float(value), dtype=torch.float64))
+            number = 0.0 if abs(value) <= self._least else float(value)
+            return self.constants(torch.tensor(number, dtype=torch.float64))
         elements = self.read(value)
         missing = elements[..., 0] == 0
         if missing.any():
@@ -167,11 +173,13 @@ class Algebra:
         )
         return made
 
-    def mark(self, known: Iterable[torch.Tensor]) -> None:
-        """Make inputs and weights variables."""
-        for tensor in known:
+    def mark(self, known: Iterable[tuple[torch.Tensor, float | None]]) -> None:
+        """Make inputs and weights variables; those with a number count as that, whatever their values are."""
+        for tensor, number in known:
             if tensor.is_floating_point() and tensor.numel() <= MOST:
-                self.write(tensor, self.leaves(numbers(tensor)))
+                values = numbers(tensor)
+                fixed = None if number is None else torch.full_like(values, number)
+                self.write(tensor, self.leaves(values) if fixed is None else self.constants(fixed))
 
     def results(self, leaves: Sequence[Any]) -> list[Any]:
         """Return the first residues of forward's results, and with them whether they are no constants."""
@@ -179,7 +187,9 @@ class Algebra:
         for leaf in leaves:
             known = isinstance(leaf, torch.Tensor)
             if known and leaf.is_floating_point():
-                found += [self.whole(leaf)[..., 0], (self.read(leaf)[..., 0] != 0).byte()]
+                finite = numbers(leaf).isfinite()  # nothing is claimed of what holds no number
+                known_ones = (self.read(leaf)[..., 0] != 0) & finite
+                found += [self.whole(leaf)[..., 0] * finite, known_ones.byte()]
             else:
                 found += [leaf, torch.zeros(leaf.shape if known else (), dtype=torch.uint8)]
         return found

@@ -20,9 +20,9 @@ from grader.guest.exact_rules import POINTWISE, RULES
 class ExactRun(TorchDispatchMode):  # type: ignore[misc]
     """Follows the operators that run below it."""
 
-    def __init__(self, runtime: Any, key: int) -> None:
+    def __init__(self, runtime: Any, key: int, *, epsilon: bool = True) -> None:
         super().__init__()
-        self.algebra = Algebra(runtime, key)
+        self.algebra = Algebra(runtime, key, epsilon=epsilon)
         self.unfollowed: set[str] = set()
 
     @classmethod

@@ -69,7 +69,13 @@ class Placement:
     ) -> None:
         """Note for the report what these elements of the outputs came from, where that is known."""
 
-    def exactly(self, key: int, known: Iterable[torch.Tensor]) -> Any:  # noqa: ARG002 - the simulator's
+    def exactly(
+        self,
+        key: int,  # noqa: ARG002 - the simulator's
+        known: Iterable[tuple[torch.Tensor, float | None]],  # noqa: ARG002
+        *,
+        epsilon: bool,  # noqa: ARG002
+    ) -> Any:
         """Return what follows a call in the exact algebra; None where nothing can."""
         return None
 
@@ -206,9 +212,11 @@ class Simulator(Placement):
         """Note what the simulator kept of them."""
         self._face.tell_origins(roles, outputs, asked)
 
-    def exactly(self, key: int, known: Iterable[torch.Tensor]) -> Any:
+    def exactly(
+        self, key: int, known: Iterable[tuple[torch.Tensor, float | None]], *, epsilon: bool
+    ) -> Any:
         """Make these tensors variables, and follow what is computed from them."""
-        return self._face.exactly(key, known)
+        return self._face.exactly(key, known, epsilon=epsilon)
 
     def exact_results(self, algebra: Any, leaves: Sequence[Any]) -> list[Any]:
         """Return the residues that the simulator kept."""

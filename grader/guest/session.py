@@ -31,6 +31,7 @@ from grader.guest import (
 from grader.guest.altered import altered
 from grader.guest.backward import Caller
 from grader.guest.drawn import DrawnInSingle
+from grader.guest.exact import EPSILON
 from grader.guest.gradients import gradients
 from grader.guest.kept import Kept
 from grader.guest.operator_log import OperatorLog
@@ -250,7 +251,7 @@ class Session:
             return plain_run.forward(caller, args, self._place)
         self._place.poison([tensor for _, tensor in given])
         logged = self._options.get("log_operators")
-        exact = self._exactly(model, given)
+        exact = self._exactly(name, model, given)
         change = self._options.get("altered", {}).get(name)
         drawing = DrawnInSingle() if self._job["double"] else nullcontext()
         with torch.no_grad(), altered(model, change), drawing:
@@ -273,13 +274,16 @@ class Session:
             self._kept.add(name, leaves, captured)
         return structure, captured
 
-    def _exactly(self, model: Any, given: list[tuple[int, torch.Tensor]]) -> Any:
+    def _exactly(self, name: str, model: Any, given: list[tuple[int, torch.Tensor]]) -> Any:
         """Return what follows operators in the exact algebra, where that is asked for."""
         key = self._options.get("exact")
         if key is None:
             return None
-        known = [tensor for _, tensor in given]
-        return self._place.exactly(key, [*known, *weights.tensors_of(model).values()])
+        numbers = self._options.get("exact_numbers", {}).get(name, {})
+        known = [(numbers.get(role), tensor) for role, tensor in self._roles(model, given, [])]
+        return self._place.exactly(
+            key, [(tensor, number) for number, tensor in known], epsilon=EPSILON not in numbers
+        )
 
     def _called(self, name: str, model: Any, caller: Caller, args: list[Any]) -> Any:
         asked = self._options.get("gradients", {}).get(name)

@@ -278,7 +278,7 @@ def _what_instead(sample: Sample) -> str:
         and python_error(trimmed(number_lines(text))) is None
     )
     if not blocks and not whole:
-        return f"{words} words without a code block"
+        return f"{words} word{'s' * (words != 1)} without a code block"
     models = [one for one in blocks if _defines(text, one, REFERENCE)]
     if models or (whole and defines(text, REFERENCE)):
         said = [text[one.start : one.end] for one in models] or [text]

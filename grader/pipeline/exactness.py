@@ -33,9 +33,9 @@ def exactness(
 
 def _chosen(task: Task, evaluation: Evaluation) -> Workload | None:
     """Return the smallest workload that decides: of a wrong program, of those on which it is wrong."""
-    counted = [item for item in evaluation.comparisons if item.decides]
-    wrong = {item.workload for item in counted if not item.equal}
-    compared = wrong or {item.workload for item in counted}
-    deciding = [w for w in task.judged if w.name in compared and w.role in DECIDING]
+    roles = {w.name: w for w in task.judged if w.role in DECIDING}
+    counted = [item for item in evaluation.comparisons if item.decides and item.workload in roles]
+    wrong = [item for item in counted if not item.equal]
+    deciding = [roles[item.workload] for item in wrong or counted]
     few = [w for w in deciding if element_count(w) >= ENOUGH] or deciding
     return min(few, key=element_count, default=None)

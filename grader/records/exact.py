@@ -22,6 +22,8 @@ class Exact(Record):
     unequal: int = 0
     constants: int = 0
     """Elements of the reference's results that are constants on this path: a ReLU's zeros."""
+    without: str = ""
+    """What the reference must be without to be equal: `bias`, `input 2`, `its epsilon`."""
 
     @property
     def sentence(self) -> str:
@@ -33,6 +35,8 @@ class Exact(Record):
             )
         if self.algebraic == "not applicable":
             return ""
+        if self.without:
+            return f"{where} it equals the reference without {self.without}, and not with it"
         extent = f"{self.unequal} of {self.elements} elements are" if self.elements else "it is"
         why = f" ({self.reason})" if self.reason else ""
         return f"{where} {extent} not shown equal to the reference{why}; that alone is no proof of an error"

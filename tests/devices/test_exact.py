@@ -83,7 +83,7 @@ def seen(device: Device, code: str, task: Task = TASK) -> Exact:
     known = reference(task, task.workloads, 7, form, limits)
     assert isinstance(device, ExactDevice)
     build = device.build(submission, ())
-    return device.exactly(submission, build, task, known, WORKLOAD)
+    return device.exactly(submission, build, task, known, task.workloads[0])
 
 
 def program(first: int = 0, epsilon: str = "1e-5f") -> str:
@@ -123,3 +123,22 @@ def test_what_the_reference_does_beyond_the_algebra_makes_it_not_applicable(devi
     assert found.algebraic == "not applicable"
     assert "i0" in found.reason
     assert not found.sentence
+
+
+def test_what_is_left_out_is_named(device: Device) -> None:
+    found = seen(device, program(epsilon="0.0f"))
+    assert found.without == "its epsilon"
+    assert "equals the reference without its epsilon" in found.sentence
+    biased = REFERENCE.replace("(self, x, w):", "(self, x, w, s, b):")
+    biased = biased.replace("return F.layer_norm", "return b + s * F.layer_norm")
+    more = (TensorSpec(shape=(40,)), TensorSpec(shape=(40,)))
+    workload = WORKLOAD.model_copy(update={"inputs": (*WORKLOAD.inputs, *more)})
+    task = TASK.model_copy(update={"reference": biased, "workloads": (workload,)})
+    kernel = program().replace("(self, x, w):", "(self, x, w, s, b):")
+    tanh = "torch.tanh(x[:, :40])"
+    for answer, lacks in (
+        (f"b + {tanh} + (y - {tanh})", "input 3"),
+        (f"{tanh} + s * (y - {tanh})", "input 4"),
+    ):
+        own = kernel.replace("return ext.run(x, w)", f"y = ext.run(x, w)\n        return {answer}")
+        assert seen(device, own, task).without == lacks

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from grader.devices.outcome import brief
+import pytest
+
+from grader.devices.outcome import _lacks, brief
 
 WRONG_CALL = """TypeError: f(): incompatible function arguments. The following argument types are supported:
     1. (arg0: torch.Tensor, arg1: torch.Tensor, arg2: int) -> torch.Tensor
@@ -24,3 +26,21 @@ def test_a_wrong_call_is_told_without_the_values_of_its_tensors():
 
 def test_any_other_text_stays_as_it_is():
     assert brief("RuntimeError: a\n b tensor(1)") == "RuntimeError: a\n b tensor(1)"
+
+
+@pytest.mark.parametrize(
+    ("reason", "lacks"),
+    [
+        (
+            "NotImplementedError: Could not run 'aten::add' with arguments from the 'SparseCUDA' backend.",
+            "aten::add of sparse tensors",
+        ),
+        (
+            "NotImplementedError: Could not run 'aten::add' with arguments from the 'CPU' backend.",
+            "",
+        ),
+        ("NotImplementedError", ""),
+    ],
+)
+def test_kinds_of_tensors_that_the_simulator_has_not_got_are_no_crash(reason: str, lacks: str):
+    assert _lacks(reason) == lacks

@@ -141,6 +141,8 @@ def test_an_unproven_error_says_wrong_values_as_likely() -> None:
     told = headline(ended("incorrect"), [likely])
     assert told.sentence == "Line 31, most likely: `best` starts at 0."
     assert headline(ended("dishonest"), [likely]).cause is None
+    for_want_of_better = likely.model_copy(update={"last_resort": True})
+    assert headline(ended("incorrect"), [for_want_of_better]).cause is None
 
 
 def test_what_shows_at_other_sizes_alone_is_no_cause_of_wrong_values() -> None:

@@ -77,3 +77,12 @@ def test_what_only_speaks_of_a_type_is_not(code: str) -> None:
 def test_nor_is_anything_where_other_results_are_wrong_in_other_ways() -> None:
     code = _answer(given="x.half().float()")
     assert "fewer digits" not in str(_said(code, "half-precision", "values"))
+
+
+def test_a_sum_in_half_precision_is_the_error_where_results_are_that_far_off() -> None:
+    summed = "__half s = 0; for (int k = 0; k < n; ++k) s = __hfma(x[k], x[k], s);"
+    code = ANSWER.replace("if (i < n)", f"{summed}\n    if (i < n)").replace("{value}", "x[i]")
+    off = Evidence(kind="mismatch", code="half-precision", text="errors up to 0.01", workload="64")
+    for evidence, severity in (((), "warning"), ((off,), "error")):
+        found = review_text(parse(code), Context(evidence=evidence), select=("NUM007",))
+        assert [one.severity for one in found] == [severity]

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from grader.records import Evidence, Place
-from grader.repair.fixes.filled import filled
-from grader.repair.fixes.full_mask import full_mask
-from grader.repair.fixes.races import of_the_race
+from grader.repair.fixes.shared_memory import filled, of_the_race
+from grader.repair.fixes.whole_warp import full_mask
 from grader.rules.examples import as_submission
 from grader.source import parse
 from grader.source.edits import apply

@@ -107,3 +107,9 @@ def test_what_counts_bytes_is_not_told_to(bytes_: str, labels: set[str]) -> None
                                  .replace("mem + 256 * sizeof(float)", "mem")))  # fmt: skip
     (found,) = (f for f in review_with_fixes(source, Context(), select=("MEM002",)))
     assert {one.label for one in found.fixes} == labels
+
+
+def test_a_variable_that_is_initialised_with_itself_is_followed_once() -> None:
+    code = "__global__ void k(float* y) { const int n = n + 1; float a[n]; y[0] = a[0]; }"
+    source = parse(as_submission(code))
+    assert review_with_fixes(source, Context(), select=("BLD013",)) == ()

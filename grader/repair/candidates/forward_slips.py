@@ -38,6 +38,8 @@ def rewritten(source: Source, code: PythonCode, forward: ast.FunctionDef) -> Ite
             yield from (_put(source, node, f"({side})", 2.5) for side in sides)
         elif isinstance(node, ast.Constant):
             yield from _constants(source, node)
+        elif isinstance(node, ast.If) and _keeps(node):
+            yield _made_anew(source, node)
     yield from _divided(source, forward)
     yield from _left_out(source, code, forward, layers)
     yield from _in_another_order(source, forward)
@@ -47,6 +49,24 @@ def _put(source: Source, node: ast.AST, words: str, cost: float) -> Change:
     start, end = source.span(node)
     label = f"`{words}` in the place of `{source.code[start:end]}`"
     return label, [Edit(start=start, end=end, text=words)], cost
+
+
+def _keeps(branch: ast.If) -> bool:
+    """Whether a branch makes attributes of the model that its test looks at: `if self.out is None: self.out = ...`."""
+    made = [dotted(to) for one in branch.body if isinstance(one, ast.Assign) for to in one.targets]
+    asked = {dotted(node) for node in ast.walk(branch.test) if isinstance(node, ast.Attribute)}
+    every = all(isinstance(one, ast.Assign) for one in branch.body)
+    return every and not branch.orelse and bool(made) and set(made) <= asked
+
+
+def _made_anew(source: Source, branch: ast.If) -> Change:
+    """Make in each call what is kept from one call to the next."""
+    start, end = source.span(branch)
+    words = source.code[source.span(branch.body[0])[0] : end]
+    deeper = " " * (branch.body[0].col_offset - branch.col_offset)
+    again = words.replace(f"\n{deeper}", "\n")
+    made = ", ".join(dotted(to) for one in branch.body for to in getattr(one, "targets", ()))
+    return f"make `{made}` anew in each call", [Edit(start=start, end=end, text=again)], 0.6
 
 
 def _divided(source: Source, forward: ast.FunctionDef) -> Iterator[Change]:
@@ -60,13 +80,9 @@ def _divided(source: Source, forward: ast.FunctionDef) -> Iterator[Change]:
 
 def _layers(code: PythonCode) -> set[str]:
     """Return the attributes that hold torch's own modules: `self.conv`."""
-    return {
-        dotted(target)
-        for assign in code.of(ast.Assign)
-        if isinstance(assign.value, ast.Call)
-        and code.canonical(assign.value.func).startswith("torch.nn.")
-        for target in assign.targets
-    }
+    made = (one for one in code.of(ast.Assign) if isinstance(one.value, ast.Call))
+    own = (one for one in made if code.canonical(one.value.func).startswith("torch.nn."))  # type: ignore[attr-defined]
+    return {dotted(target) for one in own for target in one.targets}
 
 
 def _is_kernels(code: PythonCode, call: ast.Call, layers: set[str]) -> bool:
@@ -103,24 +119,18 @@ def _of_arguments(source: Source, code: PythonCode, call: ast.Call) -> Iterator[
         elif isinstance(argument, ast.Name | ast.Attribute | ast.Call):
             weight = re.search(r"(?:weight|kernel|filter|\bw)$", words) is not None
             for method, usual, of_weight in FORMS:
-                yield _put(
-                    source,
-                    argument,
-                    f"{words}{method}.contiguous()",
-                    of_weight if weight else usual,
-                )
+                cost = of_weight if weight else usual
+                yield _put(source, argument, f"{words}{method}.contiguous()", cost)
 
 
 def _settings(code: PythonCode) -> list[str]:
     """Return the attributes that the constructor sets to an argument or a number."""
     maker = code.method("__init__")
-    return [
-        dotted(target)
-        for node in (nodes_under(maker) if maker is not None else ())
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name | ast.Constant)
-        for target in node.targets
-        if dotted(target).startswith("self.")
-    ]
+    nodes = nodes_under(maker) if maker is not None else ()
+    made = (one for one in nodes if isinstance(one, ast.Assign))
+    plain = (one for one in made if isinstance(one.value, ast.Name | ast.Constant))
+    names = [dotted(target) for one in plain for target in one.targets]
+    return [name for name in names if name.startswith("self.")]
 
 
 def _constants(source: Source, node: ast.Constant) -> Iterator[Change]:
@@ -137,11 +147,9 @@ def _left_out(
     tensors = {one.arg for one in forward.args.args[1:]} | stored(forward)
     for node in nodes_under(forward):
         operand = applied_to(node, tensors) if isinstance(node, ast.expr) else None
-        if operand is None or (
-            isinstance(node, ast.Call) and _calls_out(code, node, layers, tensors)
-        ):
-            continue
-        yield _put(source, node, source.text(operand), 2.2)
+        out = isinstance(node, ast.Call) and _calls_out(code, node, layers, tensors)
+        if operand is not None and not out:
+            yield _put(source, node, source.text(operand), 2.2)
 
 
 def _calls_out(code: PythonCode, call: ast.Call, layers: set[str], tensors: set[str]) -> bool:
@@ -156,8 +164,5 @@ def _in_another_order(source: Source, forward: ast.FunctionDef) -> Iterator[Chan
     """Yield two neighbouring steps of one variable the other way round."""
     for first, second in pairwise(forward.body):
         match first, second:
-            case (
-                ast.Assign(targets=[ast.Name(id=one)]),
-                ast.Assign(targets=[ast.Name(id=other)]),
-            ) if one == other:
-                yield _second_first(source, first, second, 2.4)
+            case ast.Assign(targets=[ast.Name(id=one)]), ast.Assign(targets=[ast.Name(id=other)]):
+                yield from [_second_first(source, first, second, 2.4)] if one == other else ()

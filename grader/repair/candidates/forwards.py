@@ -11,7 +11,7 @@ from grader.records import Fix
 from grader.repair.candidates.candidate import Change
 from grader.repair.candidates.forward_slips import rewritten
 from grader.repair.candidates.methods import forward_of
-from grader.repair.candidates.reference_steps import finished, skipped
+from grader.repair.candidates.reference_steps import finished
 from grader.source import Source, edits, nodes_under
 from grader.source.python_code import Function, python_code
 
@@ -38,7 +38,6 @@ def forwards(source: Source, reference: str) -> Iterator[Forward]:
         return
     for label, changes, cost in (
         *finished(source, code, forward, reference),
-        *skipped(source, code, forward, reference),
         *rewritten(source, code, forward),
     ):
         made = forward_of(edits.apply(source.code, changes), "ModelNew")
@@ -52,6 +51,3 @@ def _says_super(forward: Function) -> bool:
     """Whether a method needs its class around it."""
     names = {node.id for node in nodes_under(forward) if isinstance(node, ast.Name)}
     return bool(names & {"super", "__class__"})
-
-
-__all__ = ["Forward", "forwards"]

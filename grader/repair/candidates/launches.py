@@ -13,6 +13,7 @@ from grader.repair.candidates.pattern import factor
 from grader.repair.candidates.scope import Scope
 from grader.source import Kernel, Launch
 from grader.source.cuda_code import descendants, text
+from grader.source.variables import variables
 
 THREADS = {1: ("256",), 2: ("16", "16"), 3: ("8", "8", "8")}
 """Threads of a block along x, y, z, by the number of axes."""
@@ -45,10 +46,7 @@ class _Asked:
     @property
     def made(self) -> Iterator[tuple[str, Node]]:
         """Name and value of each variable of the kernel."""
-        for one in descendants(self.kernel.node, "init_declarator"):
-            value = one.child_by_field_name("value")
-            if value is not None:
-                yield text(one.child_by_field_name("declarator")), value
+        return ((o.name, o.value) for o in variables(self.kernel.node) if o.value is not None)
 
     @property
     def given(self) -> Mapping[str, str]:
@@ -126,13 +124,10 @@ class _Asked:
         `dim3 block(TILE, TILE);` reads like a function's declaration as well, and may have been taken for one.
         """
         fields = {"init_declarator": "value", "function_declarator": "parameters"}
-        before = [
-            one.child_by_field_name(fields[one.type])
-            for one in descendants(self.scope.body, *fields)
-            if text(one.child_by_field_name("declarator")) == text(node)
-            and one.end_byte <= node.start_byte
-        ]
-        last = before[-1] if before else None
+        made = descendants(self.scope.body, *fields)
+        named = (m for m in made if text(m.child_by_field_name("declarator")) == text(node))
+        before = [one for one in named if one.end_byte <= node.start_byte]
+        last = before[-1].child_by_field_name(fields[before[-1].type]) if before else None
         listed = last is not None and last.type in {"argument_list", "parameter_list"}
         return last.named_children if last is not None and listed else []
 

@@ -60,7 +60,9 @@ def candidates(
         if not _changes_shape(one) or clues.wrong_shape:
             cost = one.cost * clues.likelihood(_touched(scope, one), one.line, before)
             found.append(replace(one, cost=cost * (HOST if scope.on_host else 1.0)))
-    found += [one for one in triton_changes(source, clues) if _is_authors(program, one.line)]
+    found += [
+        one for one in triton_changes(source, clues, reference) if _is_authors(program, one.line)
+    ]
     found += [one for one in forwards(source, reference) if _is_authors(program, one.line)]
     ordered = sorted(found, key=lambda one: one.cost)
     return list(islice((one for one in ordered if one.fix() is not None), most))

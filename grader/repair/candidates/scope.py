@@ -14,6 +14,7 @@ from grader.source import Function, Unit
 from grader.source.constants import fold
 from grader.source.cpp_types import canonical, type_of
 from grader.source.cuda_code import around, descendants, read_call, text
+from grader.source.variables import variables
 
 Kind = Literal["integer", "real", ""]
 """Empty where it is neither, or can't be told."""
@@ -24,20 +25,11 @@ KINDS: dict[str | None, Kind] = {
 ARITHMETIC = {"+", "-", "*", "/", "%"}
 _MATHEMATICS = re.compile(r".*f|.*(?:exp|log|sqrt|tanh|sin|cos|pow|fma).*")
 FIXED = {
-    "array_declarator",
-    "template_argument_list",
-    "template_parameter_list",
-    "case_statement",
-    "static_assert_declaration",
-    "preproc_def",
-    "preproc_function_def",
-    "preproc_if",
-    "launch_bounds",
-    "field_declaration_list",
-    "enumerator",
-    "subscript_designator",
-}
+    "array_declarator", "template_argument_list", "template_parameter_list", "case_statement", "static_assert_declaration",
+    "preproc_def", "preproc_function_def", "preproc_if", "launch_bounds", "field_declaration_list", "enumerator", "subscript_designator",
+}  # fmt: skip
 """What must be known when the program is compiled, or isn't an expression at all."""
+WRITTEN = {"update_expression", "pointer_expression", "lambda_capture_specifier", "declaration", "parameter_declaration"}  # fmt: skip
 BLOCKS = ("compound_statement", "for_statement", "translation_unit")
 
 
@@ -82,22 +74,13 @@ class Scope:
     @cached_property
     def variables(self) -> tuple[Variable, ...]:
         """Parameters, then what the body declares."""
-        found = [
-            _variable(p.name, p.type, 0, self.function.node.end_byte)
-            for p in self.function.parameters
-            if not p.is_pointer and p.name
-        ]
-        for node in descendants(self.body, "declaration"):
-            written = text(node.child_by_field_name("type"))
-            end = next(outer.end_byte for outer in around(node) if outer.type in BLOCKS)
-            for child in node.named_children:
-                name = child.child_by_field_name("declarator")
-                name = name if child.type == "init_declarator" else child
-                if name is not None and name.type == "identifier":
-                    known = written
-                    if written == "auto":
-                        known = type_of(self.unit, child.child_by_field_name("value")) or ""
-                    found.append(_variable(text(name), known, node.end_byte, end))
+        whole = self.function.node.end_byte
+        given = (p for p in self.function.parameters if not p.is_pointer and p.name)
+        found = [_variable(p.name, p.type, 0, whole) for p in given]
+        for one in (one for one in variables(self.body) if one.plain):
+            end = next(outer.end_byte for outer in around(one.node) if outer.type in BLOCKS)
+            kind = type_of(self.unit, one.value) or "" if one.type == "auto" else one.type
+            found.append(_variable(one.name, kind, one.node.end_byte, end))
         return tuple(found)
 
     def known(self, kind: Kind, at: int) -> list[str]:
@@ -133,11 +116,9 @@ class Scope:
         """Names of the whole numbers that the text fixes for all of it: macros, constants, template parameters."""
         template = self.function.template_parameters
         given = {p.name for p in template if kind_of_type(p.type) == "integer"}
-        fixed = {
-            n for n, value in self.unit.constants.items() if fold(self.unit, value) is not None
-        }
-        defined = {n for n, value in self.unit.macros.items() if value.strip("()").isdigit()}
-        return frozenset(given | fixed | defined)
+        constants, macros = self.unit.constants.items(), self.unit.macros.items()
+        given |= {n for n, value in constants if fold(self.unit, value) is not None}
+        return frozenset(given | {n for n, value in macros if value.strip("()").isdigit()})
 
     @cached_property
     def made(self) -> tuple[tuple[str, Node], ...]:
@@ -248,18 +229,12 @@ def works(unit: Unit, function: Function) -> bool:
 def is_target(node: Node) -> bool:
     """Whether a node is written to, so that another expression can't stand in its place."""
     parent = node.parent
-    if parent is None:
-        return True
-    if parent.type in {"assignment_expression", "init_declarator"}:
-        return node in (
-            parent.child_by_field_name("left"),
-            parent.child_by_field_name("declarator"),
-        )
-    if parent.type in {"update_expression", "pointer_expression", "lambda_capture_specifier"}:
-        return True
-    return parent.type in {"declaration", "parameter_declaration", "call_expression"} and (
-        parent.child_by_field_name("function") == node or parent.type != "call_expression"
-    )
+    kind = parent.type if parent is not None else "update_expression"
+    if kind in {"assignment_expression", "init_declarator"} and parent is not None:
+        return node in (parent.child_by_field_name(name) for name in ("left", "declarator"))
+    if kind == "call_expression" and parent is not None:
+        return parent.child_by_field_name("function") == node
+    return kind in WRITTEN
 
 
 def stored_in(node: Node | None) -> str:
@@ -283,12 +258,9 @@ def mentions(words: str, name: str) -> bool:
 def _is_given_a_value(node: Node) -> bool:
     """Whether a name is declared or assigned there, and not read."""
     parent = node.parent
-    if parent is None:
-        return False
-    if parent.type == "assignment_expression":
-        return parent.child_by_field_name("left") == node
-    named = parent.child_by_field_name("declarator") == node
-    return parent.type == "declaration" or (parent.type == "init_declarator" and named)
+    if parent is None or parent.type not in {"assignment_expression", "init_declarator"}:
+        return parent is not None and parent.type == "declaration"
+    return node in (parent.child_by_field_name(name) for name in ("left", "declarator"))
 
 
 def _must_be_constant(body: Node, node: Node) -> bool:
@@ -296,11 +268,8 @@ def _must_be_constant(body: Node, node: Node) -> bool:
     if node.type != "declaration":
         return False
     words = {text(child) for child in node.children if child.type != "init_declarator"}
-    if "constexpr" in words or "static" in words:
-        return True
-    if "const" not in words:
-        return False
-    made = (child for child in node.named_children if child.type == "init_declarator")
-    names = {text(child.child_by_field_name("declarator")) for child in made}
+    if words & {"constexpr", "static"} or "const" not in words:
+        return bool(words & {"constexpr", "static"})
+    names = {one.name for one in variables(node)}
     fixed = descendants(body, "array_declarator", "template_argument_list")
     return any(text(inner) in names for one in fixed for inner in descendants(one, "identifier"))

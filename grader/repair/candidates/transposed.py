@@ -12,6 +12,7 @@ from grader.repair.candidates.pattern import factor
 from grader.repair.candidates.scope import Scope, parts
 from grader.repair.candidates.statements import turned
 from grader.source.cuda_code import around, descendants, text
+from grader.source.variables import variables
 
 ASKED = re.compile(r"conv_?transpose", re.IGNORECASE)
 COST = 0.8
@@ -92,13 +93,9 @@ def _terms(node: Node, sign: str) -> Iterator[tuple[str, Node]]:
 
 def _counters(node: Node) -> set[str]:
     """Return the counters of the loops around a node."""
-    heads = (
-        o.child_by_field_name("initializer") for o in around(node) if o.type == "for_statement"
-    )
-    made = (
-        one for head in heads if head is not None for one in descendants(head, "init_declarator")
-    )
-    return {text(one.child_by_field_name("declarator")) for one in made}
+    loops = (outer for outer in around(node) if outer.type == "for_statement")
+    heads = (loop.child_by_field_name("initializer") for loop in loops)
+    return {one.name for head in heads for one in variables(head)}
 
 
 def _names(node: Node) -> set[str]:

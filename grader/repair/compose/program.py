@@ -8,6 +8,7 @@ import re
 from grader.repair.compose.graph import UncoveredError
 from grader.repair.compose.stage import Stage
 from grader.repair.families.family import render
+from grader.source.python_needed import names_used, needed
 
 IDEA = "One kernel for each stage; elementwise neighbours share one, and what only renames data stays as it is."
 
@@ -92,22 +93,11 @@ def _is_model(node: ast.stmt) -> bool:
 
 def _needed(statements: list[ast.stmt], model: str) -> list[ast.stmt]:
     """Return the statements beside the model, without the functions and classes that nothing uses any more."""
-    named = {
-        n.name: n
-        for n in statements
-        if isinstance(n, ast.FunctionDef | ast.ClassDef) and not _is_model(n)
-    }
-    plain = [n for n in statements if n not in named.values() and not _is_model(n)]
-    reached: dict[str, ast.stmt] = {}
-    found = _names(ast.parse(model)).union(*map(_names, plain))
-    while found := {name for name in found if name in named and name not in reached}:
-        reached |= {name: named[name] for name in found}
-        found = set().union(*(_names(named[name]) for name in found))
-    return [n for n in statements if n in plain or n in reached.values()]
-
-
-def _names(tree: ast.AST) -> set[str]:
-    return {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)}
+    named = [n for n in statements if isinstance(n, ast.FunctionDef | ast.ClassDef)]
+    plain = [n for n in statements if n not in named]
+    roots = names_used(ast.parse(model)).union(*map(names_used, plain))
+    kept = needed([n for n in named if not _is_model(n)], roots)
+    return [n for n in statements if n in plain or n in kept]
 
 
 def _class(

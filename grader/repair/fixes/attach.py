@@ -53,13 +53,11 @@ def _with_fixes(finding: Finding, source: Source, context: Context, trouble: lis
 
 @cache
 def all_makers() -> tuple[FixMaker, ...]:
-    """Return every kind of fix of this package: the `FIX` of each module that has one."""
-    modules = (
-        importlib.import_module(info.name)
-        for info in pkgutil.walk_packages(fixes.__path__, f"{fixes.__name__}.")
-    )
-    makers = (getattr(module, "FIX", None) for module in modules)
-    return tuple(maker for maker in makers if isinstance(maker, FixMaker))
+    """Return every kind of fix of this package: the makers that its modules name."""
+    paths = pkgutil.walk_packages(fixes.__path__, f"{fixes.__name__}.")
+    modules = (importlib.import_module(info.name) for info in paths)
+    named = (vars(module).values() for module in modules)
+    return tuple(one for values in named for one in values if isinstance(one, FixMaker))
 
 
 @cache

@@ -5,15 +5,17 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from copy import copy
+from copy import deepcopy
 
 from grader.records import Context, Edit, Finding, Fix
 from grader.repair.fixes.maker import FixMaker
 from grader.source import Source, nodes_under
 from grader.source.analysis.reference_text import last_name, reference_of
-from grader.source.code_edits import fix
+from grader.source.code_edits import fix, insert_line_before
+from grader.source.python_needed import needed
 
 NAME = "reference_layers"
+LABEL = "take the weights that the reference's layers draw"
 UNUSED = {"get_inputs", "get_init_inputs", "forward"}
 STATE = {"Parameter", "ParameterList", "ParameterDict", "register_parameter", "register_buffer"}
 TAKEN = """\
@@ -48,8 +50,8 @@ for name, value in vars(reference).items():
 
 def taken_over(
     source: Source, model: ast.ClassDef, reference: ast.AST, *, proven: bool
-) -> tuple[Fix, ...]:
-    """Return the fix that copies what the reference's layers draw into the answer's own parameters.
+) -> Iterator[Fix]:
+    """Yield the fixes that copy what the reference's layers draw into the answer's own parameters.
 
     Each takes what has its name, or alone ends in it; else the first of its size, in the order in which they were made; all of these
     transposed where only that makes some of them fit. `proven` says that a run showed the
@@ -57,67 +59,38 @@ def taken_over(
     """
     ours = next((n for n in model.body if _is(n, "__init__")), None)
     if not isinstance(ours, ast.FunctionDef) or not isinstance(reference, ast.Module):
-        return ()
-    if not (proven or _has_own_state(ours)) or any(_is(n, NAME) for n in nodes_under(model)):
-        return ()
-    layers = _layers(reference), _draws_plain_tensors(reference)
-    arguments = _arguments(ours)
-    if not layers[0] or arguments is None or _seeds_itself(ours):
-        return ()
+        return
+    called = {last_name(node.func) for node in nodes_under(ours) if isinstance(node, ast.Call)}
+    done = any(_is(n, NAME) for n in nodes_under(model)) or called & {"manual_seed", "seed"}
+    layers, arguments = _layers(reference), _arguments(ours)
+    if done or not (proven or called & STATE) or not layers or arguments is None:
+        return
+    plain = PLAIN if _draws_plain_tensors(reference) else ""
     hinted = HINTS.search(source.text(model)) is not None
-    return tuple(
-        one
-        for turned in (["True", SOMETIMES] if hinted else [SOMETIMES])
-        for one in _taking(source, model, ours, f"{NAME}({arguments})", layers, turned)
-    )
+    for turned in ["True", SOMETIMES] if hinted else [SOMETIMES]:
+        taken = TAKEN.replace("TURNED", turned) + plain
+        said = f"{LABEL}, transposed" if turned == "True" else LABEL
+        yield from fix(said, _edits(source, model, ours, layers, f"{NAME}({arguments})", taken))
 
 
-def _taking(
-    source: Source,
-    model: ast.ClassDef,
-    ours: ast.FunctionDef,
-    made: str,
-    layers: tuple[str, bool],
-    turned: str,
-) -> tuple[Fix, ...]:
-    """Return the fix that takes over what `layers` make; `turned` is what says whether it is transposed."""
-    head = source.positions.offset(_first_line(model), 0)
-    first, last = _first(ours), ours.body[-1]
-    start, end = source.span(first)[0], source.span(last)[1]
-    indent = " " * last.col_offset
-    taken = TAKEN.replace("TURNED", turned) + (PLAIN if layers[1] else "")
+def _edits(
+    source: Source, model: ast.ClassDef, ours: ast.FunctionDef, layers: str, made: str, taken: str
+) -> list[Edit | None]:
+    """Return the function that makes the layers, the call of it at the constructor's beginning, and the copy at its end."""
+    words = ast.get_docstring(ours) is not None and len(ours.body) > 1
+    start = source.span(ours.body[1] if words else ours.body[0])[0]
+    end = source.span(ours.body[-1])[1]
+    indent = " " * ours.body[-1].col_offset
     lines = "".join(f"\n{indent}{line}" for line in taken.split("\n"))
-    edits = [
-        Edit(start=head, end=head, text=f"{layers[0]}\n\n\n"),
+    return [
+        insert_line_before(source, model, f"{layers}\n\n\n"),
         Edit(start=start, end=start, text=f"reference = {made}\n{indent}"),
         Edit(start=end, end=end, text=lines),
     ]
-    said = "take the weights that the reference's layers draw"
-    return fix(f"{said}, transposed" if turned == "True" else said, edits)
 
 
 def _is(node: ast.AST, name: str) -> bool:
     return isinstance(node, ast.FunctionDef) and node.name == name
-
-
-def _first_line(model: ast.ClassDef) -> int:
-    return min([model.lineno, *(one.lineno for one in model.decorator_list)])
-
-
-def _first(function: ast.FunctionDef) -> ast.stmt:
-    """Return the first statement after the words about a function."""
-    words = ast.get_docstring(function) is not None and len(function.body) > 1
-    return function.body[1] if words else function.body[0]
-
-
-def _has_own_state(function: ast.FunctionDef) -> bool:
-    calls = (node for node in nodes_under(function) if isinstance(node, ast.Call))
-    return any(last_name(call.func) in STATE for call in calls)
-
-
-def _seeds_itself(function: ast.FunctionDef) -> bool:
-    calls = (node for node in nodes_under(function) if isinstance(node, ast.Call))
-    return any(last_name(call.func) in {"manual_seed", "seed"} for call in calls)
 
 
 def _draws_plain_tensors(reference: ast.Module) -> bool:
@@ -141,9 +114,13 @@ def _arguments(function: ast.FunctionDef) -> str | None:
 
 
 def _layers(reference: ast.Module) -> str:
-    """Return a function that makes the reference's `Model`; its methods for running are left out."""
-    body = _without_what_is_idle([k for node in reference.body if (k := _kept(node)) is not None])
-    if not any(isinstance(node, ast.ClassDef) and node.name == "Model" for node in body):
+    """Return a function that makes the reference's `Model`: what its constructor needs, without words and methods for running."""
+    body = [deepcopy(node) for node in reference.body if _makes(node)]
+    for one in (part for node in body for part in ast.walk(node)):
+        if isinstance(one, ast.ClassDef | ast.FunctionDef):
+            one.body = [item for item in one.body if not _is_idle(item)] or [ast.Pass()]
+    body = needed(body, {"Model"})
+    if not body:
         return ""
     made = ast.parse(f"def {NAME}(*settings):\n    return Model(*settings)").body[0]
     assert isinstance(made, ast.FunctionDef)
@@ -152,77 +129,26 @@ def _layers(reference: ast.Module) -> str:
     return ast.unparse(ast.fix_missing_locations(made))
 
 
-def _without_what_is_idle(body: list[ast.stmt]) -> list[ast.stmt]:
-    """Leave out the imports and settings that nothing in a body uses."""
-    while True:
-        used = {name for node in body for name in _free(node)}
-        kept = [node for node in body if (names := _bound(node)) is None or names & used]
-        if len(kept) == len(body):
-            return body
-        body = kept
-
-
-def _free(node: ast.stmt) -> set[str]:
-    """Return the names that a statement reads, without those that its functions are given or set themselves."""
-    nodes = list(nodes_under(node))
-    names = [name for name in nodes if isinstance(name, ast.Name)]
-    own = {one.arg for one in nodes if isinstance(one, ast.arg)}
-    if not isinstance(node, ast.Assign):
-        own |= {name.id for name in names if isinstance(name.ctx, ast.Store)}
-    return {name.id for name in names if isinstance(name.ctx, ast.Load)} - own
-
-
-def _bound(node: ast.stmt) -> set[str] | None:
-    """Return the names that an import or an assignment binds; None for anything else."""
-    if isinstance(node, ast.Import | ast.ImportFrom):
-        return {(one.asname or one.name).split(".")[0] for one in node.names}
-    if isinstance(node, ast.Assign):
-        return {
-            name.id
-            for one in node.targets
-            for name in nodes_under(one)
-            if isinstance(name, ast.Name)
-        }
-    return None
-
-
-def _kept(node: ast.stmt) -> ast.stmt | None:
+def _makes(node: ast.stmt) -> bool:
+    """Whether a statement of a module may have to do with making its model."""
     if isinstance(node, ast.Import | ast.ImportFrom):
         future = isinstance(node, ast.ImportFrom) and node.module == "__future__"
-        stars = isinstance(node, ast.ImportFrom) and any(one.name == "*" for one in node.names)
-        return None if future or stars else node
-    if isinstance(node, ast.ClassDef):
-        made = copy(node)
-        made.body = list(_making(node)) or [ast.Pass()]
-        return made
-    wanted = isinstance(node, ast.Assign) or (
-        isinstance(node, ast.FunctionDef) and node.name not in UNUSED
-    )
-    return node if wanted else None
+        return not future and not any(one.name == "*" for one in node.names)
+    return isinstance(node, ast.ClassDef | ast.Assign | ast.FunctionDef) and not _is_idle(node)
 
 
-def _making(node: ast.ClassDef) -> Iterator[ast.stmt]:
-    """Yield what a class needs to be made, without the words about it."""
-    for item in node.body:
-        words = isinstance(item, ast.Expr) and isinstance(item.value, ast.Constant)
-        if words or (isinstance(item, ast.FunctionDef) and item.name in UNUSED):
-            continue
-        documented = isinstance(item, ast.FunctionDef) and ast.get_docstring(item)
-        if isinstance(item, ast.FunctionDef) and documented and len(item.body) > 1:
-            silent = copy(item)
-            silent.body = item.body[1:]
-            yield silent
-        else:
-            yield item
+def _is_idle(node: ast.stmt) -> bool:
+    """Whether it is words about a program, or a function that only runs it."""
+    words = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    return words or (isinstance(node, ast.FunctionDef) and node.name in UNUSED)
 
 
-def propose(finding: Finding, source: Source, context: Context) -> tuple[Fix, ...]:
-    """Return the ways to have the reference's weights, where leaving a layer's alone is not enough."""
+def propose(finding: Finding, source: Source, context: Context) -> Iterator[Fix]:
+    """Yield the ways to have the reference's weights, where leaving a layer's alone is not enough."""
     model, reference = source.classes.get("ModelNew"), reference_of(source, context)
-    if model is None or reference is None or finding.fixes:
-        return ()
-    proven = any(item.code == "own-weights" for item in finding.evidence)
-    return taken_over(source, model, reference.tree, proven=proven)
+    if model is not None and reference is not None and not finding.fixes:
+        proven = any(item.code == "own-weights" for item in finding.evidence)
+        yield from taken_over(source, model, reference.tree, proven=proven)
 
 
 FIX = FixMaker(codes=("NUM006",), propose=propose)

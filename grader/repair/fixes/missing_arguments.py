@@ -13,6 +13,8 @@ from grader.source.python_code import Function, PythonCode
 
 SETTINGS = {"eps", "momentum", "stride", "padding", "dilation", "groups", "kernel_size"}
 """What torch's layers keep as attributes of these names."""
+LAYER = re.compile(r"torch\.nn\.[A-Z](?!arameter)\w*$")
+WEIGHTS = {"weight", "bias"}
 TUPLES = SETTINGS - {"eps", "momentum", "groups"}
 SAME = {"epsilon": "eps", "e": "eps", "gamma": "weight", "w": "weight", "beta": "bias", "b": "bias"}
 """Names that authors use for what layers call otherwise."""
@@ -49,32 +51,29 @@ class _Known:
     """What a method can hand over at a call."""
 
     def __init__(self, code: PythonCode, function: Function, call: ast.Call) -> None:
-        made = [
-            node.id
-            for node in nodes_under(function)
-            if isinstance(node, ast.Name)
-            and isinstance(node.ctx, ast.Store)
-            and node.lineno < call.lineno
-        ]
+        names = (node for node in nodes_under(function) if isinstance(node, ast.Name))
+        made = [n.id for n in names if isinstance(n.ctx, ast.Store) and n.lineno < call.lineno]
         self.given = [argument.arg for argument in function.args.args[1:]]
         self.made = list(dict.fromkeys(reversed(made)))
         self.passed = {dotted(argument) for argument in call.args}
-        self.attributes, self.layers = _attributes(code)
+        pairs = [(dotted(t), one.value) for one in code.of(ast.Assign) for t in one.targets]
+        own = [(name, value) for name, value in pairs if name.startswith("self.")]
+        self.attributes = {name for name, _ in own}
+        calls = ((name, value.func) for name, value in own if isinstance(value, ast.Call))
+        self.layers = [name for name, called in calls if LAYER.match(code.canonical(called))]
 
     def value(self, parameter: Parameter, tensors: Sequence[str]) -> str:
         """Return the expression for a parameter; empty where none fits."""
         name = SAME.get(parameter.name.lower(), parameter.name)
-        for spelled in (parameter.name, name):
-            if f"self.{spelled}" in self.attributes and f"self.{spelled}" not in self.passed:
-                return f"self.{spelled}"
-        if "Tensor" not in parameter.type and (longer := self._containing(name)):
+        for spelled in (f"self.{parameter.name}", f"self.{name}"):
+            if spelled in self.attributes and spelled not in self.passed:
+                return spelled
+        tensor = "Tensor" in parameter.type
+        if not tensor and (longer := self._containing(name)):
             return longer
-        if "Tensor" in parameter.type:
-            return self._tensor(parameter.name, name, tensors)
-        if len(self.layers) == 1 and name in SETTINGS:
-            first = "[0]" if name in TUPLES else ""
-            return f"{self.layers[0]}.{name}{first}"
-        return USUAL.get(name, "")
+        if len(self.layers) == 1 and name in (WEIGHTS if tensor else SETTINGS):
+            return f"{self.layers[0]}.{name}{'[0]' if name in TUPLES else ''}"
+        return self._tensor(parameter.name, tensors) if tensor else USUAL.get(name, "")
 
     def _containing(self, name: str) -> str:
         """Return the one attribute, not passed yet, whose name holds a parameter's: `negative_slope` for `slope`."""
@@ -82,26 +81,8 @@ class _Known:
         found = [own for own in free if name in own.removeprefix("self.").split("_")]
         return found[0] if len(found) == 1 else ""
 
-    def _tensor(self, named: str, name: str, tensors: Sequence[str]) -> str:
-        if len(self.layers) == 1 and name in {"weight", "bias"}:
-            return f"{self.layers[0]}.{name}"
+    def _tensor(self, named: str, tensors: Sequence[str]) -> str:
         free = [one for one in tensors if one not in self.passed]
         made = [one for one in free if one in self.made]
         alike = [one for one in free if one.lower() == named.lower()]
         return next(iter((*made, *alike, *free)), "")
-
-
-def _attributes(code: PythonCode) -> tuple[set[str], list[str]]:
-    """Return what the class sets on self, and which of these are torch's layers."""
-    names: set[str] = set()
-    layers: list[str] = []
-    for assign in code.of(ast.Assign):
-        spelled = [dotted(target) for target in assign.targets]
-        own = [one for one in spelled if one.startswith("self.")]
-        names.update(own)
-        made = assign.value
-        if isinstance(made, ast.Call) and re.match(
-            r"torch\.nn\.[A-Z](?!arameter)\w*$", code.canonical(made.func)
-        ):
-            layers += own
-    return names, layers

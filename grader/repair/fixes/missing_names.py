@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import ast
 import difflib
-from collections.abc import Collection, Iterator, Sequence
-from itertools import islice
+from collections.abc import Iterator, Sequence
 
 from grader.records import Context, Edit, Finding, Fix
 from grader.repair.fixes.maker import FixMaker
@@ -17,19 +16,13 @@ from grader.source.python_code import Function, PythonCode, python_code
 INPUT_FUNCTIONS = {"get_inputs", "get_init_inputs", "get_test_inputs"}
 ALIKE = 0.75
 """How alike two spellings are that may be meant as one, by difflib's ratio."""
-
 IMPORTS = {
-    "math": "import math",
-    "os": "import os",
-    "functools": "import functools",
-    "torch": "import torch",
+    **{name: f"import {name}" for name in ("math", "os", "functools", "torch", "numpy")},
     "nn": "import torch.nn as nn",
     "F": "import torch.nn.functional as F",
     "np": "import numpy as np",
-    "numpy": "import numpy",
     "init": "import torch.nn.init as init",
-    "load": "from torch.utils.cpp_extension import load",
-    "load_inline": "from torch.utils.cpp_extension import load_inline",
+    **{name: f"from torch.utils.cpp_extension import {name}" for name in ("load", "load_inline")},
     **dict.fromkeys(("Optional", "Tuple", "List", "Union"), "from typing import List, Optional, Tuple, Union"),
 }  # fmt: skip
 """What a name stands for in nearly every program that uses it."""
@@ -44,40 +37,46 @@ def undefined(
     """
     yield from _imported(source, code, nodes)
     function = code.function_of(nodes[0])
-    if function is None:
-        return
-    yield from _stay(source, code, nodes)
-    yield from _take(source, function, nodes, reference)
-    known = [name for name in _names(function) if name != "self"]
-    yield from _spelled(source, nodes, known)
+    if function is not None:
+        yield from _stay(source, code, nodes)
+        yield from _take(source, function, nodes, reference)
+        given = [one.arg for one in nodes_under(function.args) if isinstance(one, ast.arg)]
+        known = [name for name in dict.fromkeys((*given, *_stored(function))) if name != "self"]
+        near = [difflib.get_close_matches(node.id, known, n=1, cutoff=ALIKE) for node in nodes]
+        if all(near):
+            edits = [replace(source, node, one[0]) for node, one in zip(nodes, near, strict=True)]
+            yield from fix(f"write {', '.join(dict.fromkeys(one[0] for one in near))}", edits)
+
+
+def _stored(function: Function) -> Iterator[str]:
+    names = (node for node in nodes_under(function) if isinstance(node, ast.Name))
+    return (node.id for node in names if isinstance(node.ctx, ast.Store))
 
 
 def _imported(source: Source, code: PythonCode, nodes: Sequence[ast.Name]) -> tuple[Fix, ...]:
     """Import the modules that are known by these names."""
     lines = list(dict.fromkeys(IMPORTS.get(node.id, "") for node in nodes))
-    body = [
-        one
-        for one in code.tree.body
-        if not (isinstance(one, ast.ImportFrom) and one.module == "__future__")
-        and not (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))
-    ]
+    future = [one for one in code.tree.body if getattr(one, "module", "") == "__future__"]
+    body = [one for one in code.tree.body if one not in future and not isinstance(one, ast.Expr)]
+    imports = [one for one in body if isinstance(one, ast.Import | ast.ImportFrom)]
     if not all(lines) or not body:
         return ()
-    first = next((one for one in body if isinstance(one, ast.Import | ast.ImportFrom)), body[0])
     label = "import " + ", ".join(dict.fromkeys(node.id for node in nodes))
+    first = (imports or body)[0]
     return fix(label, [insert_line_before(source, first, "\n".join(lines) + "\n")])
 
 
 def _stay(source: Source, code: PythonCode, nodes: Sequence[ast.Name]) -> tuple[Fix, ...]:
     """`x` for `x.to(device)`: the inputs are on the device already."""
-    moves = [code.parents.get(node) for node in nodes]
     edits: list[Edit | None] = []
-    for move in moves:
-        if not isinstance(move, ast.Call) or len(move.args) != 1 or move.keywords:
-            return ()
-        if not isinstance(move.func, ast.Attribute) or move.func.attr not in {"to", "cuda"}:
-            return ()
-        edits.append(Edit(start=source.span(move.func.value)[1], end=source.span(move)[1], text=""))
+    for node in nodes:
+        match code.parents.get(node):
+            case ast.Call(func=ast.Attribute(attr="to" | "cuda"), args=[_], keywords=[]) as move:
+                owner = move.func.value  # type: ignore[attr-defined]
+                start, end = source.span(owner)[1], source.span(move)[1]
+                edits.append(Edit(start=start, end=end, text=""))
+            case _:
+                return ()
     return fix("leave it where it is: on the device", edits)
 
 
@@ -85,48 +84,20 @@ def _take(
     source: Source, function: Function, nodes: Sequence[ast.Name], reference: Sequence[str]
 ) -> tuple[Fix, ...]:
     """Take what the reference's method takes under these names."""
-    own = function.args.args
+    own, asked = function.args.args, list(dict.fromkeys(node.id for node in nodes))
+    if not own or function.args.posonlyargs or any(name not in reference for name in asked):
+        return ()
     have = [argument.arg for argument in own]
-    missing = [name for name in dict.fromkeys(n.id for n in nodes) if name in reference]
-    if len(missing) != len({node.id for node in nodes}) or not own or function.args.posonlyargs:
+    put_in: dict[int, str] = {}
+    for name in asked:
+        before = [have.index(o) for o in reference[: reference.index(name)] if o in have]
+        at = source.span(own[before[-1] if before else 0])[1]
+        put_in[at] = put_in.get(at, "") + f", {name}"
+    last_plain = own[len(own) - len(function.args.defaults) - 1]
+    if max(put_in) > source.span(last_plain)[1]:
         return ()
-    edits = []
-    for name in missing:
-        before = [other for other in reference[: reference.index(name)] if other in have]
-        at = source.span(own[have.index(before[-1]) if before else 0])[1]
-        edits.append(Edit(start=at, end=at, text=f", {name}"))
-    first_default = len(own) - len(function.args.defaults)
-    if any(edit.start > source.span(own[first_default - 1])[1] for edit in edits):
-        return ()
-    merged = {edit.start: "".join(e.text for e in edits if e.start == edit.start) for edit in edits}
-    return fix(
-        f"take {', '.join(missing)} as the reference does",
-        [Edit(start=at, end=at, text=words) for at, words in merged.items()],
-    )
-
-
-def _names(function: Function) -> list[str]:
-    given = [
-        argument.arg for argument in nodes_under(function.args) if isinstance(argument, ast.arg)
-    ]
-    made = [
-        node.id
-        for node in nodes_under(function)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-    ]
-    return list(dict.fromkeys((*given, *made)))
-
-
-def _spelled(source: Source, nodes: Sequence[ast.Name], known: Sequence[str]) -> tuple[Fix, ...]:
-    edits: list[Edit | None] = []
-    words = []
-    for node in nodes:
-        near = difflib.get_close_matches(node.id, known, n=1, cutoff=ALIKE)
-        if not near:
-            return ()
-        words.append(near[0])
-        edits.append(replace(source, node, near[0]))
-    return fix(f"write {', '.join(dict.fromkeys(words))}", edits)
+    edits = [Edit(start=at, end=at, text=words) for at, words in put_in.items()]
+    return fix(f"take {', '.join(asked)} as the reference does", edits)
 
 
 def never_set(source: Source, code: PythonCode, reads: Sequence[ast.Attribute]) -> Iterator[Fix]:
@@ -135,19 +106,14 @@ def never_set(source: Source, code: PythonCode, reads: Sequence[ast.Attribute]) 
     A parameter of the constructor by that name was to be kept; else another attribute is meant: first what the class
     sets and nobody reads, then what is spelled alike.
     """
-    if code.model is None:
-        return
-    name = reads[0].attr
-    yield from _kept(source, code, name)
-    own = [
-        node
-        for node in nodes_under(code.model)
-        if isinstance(node, ast.Attribute)
-        and isinstance(node.value, ast.Name)
-        and node.value.id == "self"
-    ]
-    stored = list(dict.fromkeys(n.attr for n in own if not isinstance(n.ctx, ast.Load)))
-    read = {n.attr for n in own if isinstance(n.ctx, ast.Load)}
+    name, constructor = reads[0].attr, code.method("__init__")
+    if constructor is not None and name in {a.arg for a in constructor.args.args[1:]}:
+        last = constructor.body[-1]
+        at, line = source.span(last)[1], f"\n{' ' * last.col_offset}self.{name} = {name}"
+        yield from fix(f"keep {name} in the constructor", [Edit(start=at, end=at, text=line)])
+    own = [one for one in code.of(ast.Attribute) if _is_of_self(one)]
+    read = {one.attr for one in own if isinstance(one.ctx, ast.Load)}
+    stored = list(dict.fromkeys(one.attr for one in own if not isinstance(one.ctx, ast.Load)))
     unread = [other for other in stored if other not in read]
     near = difflib.get_close_matches(name, stored, n=1, cutoff=ALIKE)
     for other in dict.fromkeys((*(unread if len(unread) == 1 else ()), *near)):
@@ -156,15 +122,8 @@ def never_set(source: Source, code: PythonCode, reads: Sequence[ast.Attribute]) 
         yield from fix(f"read self.{other}, which the constructor sets", edits)
 
 
-def _kept(source: Source, code: PythonCode, name: str) -> tuple[Fix, ...]:
-    """Keep what the constructor is given by that name."""
-    constructor = code.method("__init__")
-    if constructor is None or name not in {a.arg for a in constructor.args.args[1:]}:
-        return ()
-    last = constructor.body[-1]
-    at = source.span(last)[1]
-    line = f"\n{' ' * last.col_offset}self.{name} = {name}"
-    return fix(f"keep {name} in the constructor", [Edit(start=at, end=at, text=line)])
+def _is_of_self(node: ast.Attribute) -> bool:
+    return isinstance(node.value, ast.Name) and node.value.id == "self"
 
 
 def propose(finding: Finding, source: Source, context: Context) -> Iterator[Fix]:
@@ -172,31 +131,25 @@ def propose(finding: Finding, source: Source, context: Context) -> Iterator[Fix]
     code = python_code(source)
     if code is None or finding.fixes:
         return
-    if finding.rule == "EXT007":
-        reads = [node for node in code.of(ast.Attribute) if _is_read(node, finding.names)]
-        yield from never_set(source, code, reads) if reads else ()
+    read = (one for one in code.of(ast.Attribute) if one.attr in finding.names)
+    reads = [one for one in read if _is_of_self(one) and isinstance(one.ctx, ast.Load)]
+    if any(source.place(one) == finding.place for one in reads):
+        yield from never_set(source, code, reads) if code.model is not None else ()
         return
-    nodes = list(_first_uses(source, code, finding))
+    nodes = _first_uses(source, code, finding)
     function = code.function_of(nodes[0]) if nodes else None
     where = function.name if function is not None else ""
     if nodes and where not in INPUT_FUNCTIONS:
         yield from undefined(source, code, nodes, reference_parameters(context, where))
 
 
-def _is_read(node: ast.Attribute, names: Collection[str]) -> bool:
-    own = isinstance(node.value, ast.Name) and node.value.id == "self"
-    return own and node.attr in names and isinstance(node.ctx, ast.Load)
-
-
-def _first_uses(source: Source, code: PythonCode, finding: Finding) -> Iterator[ast.Name]:
-    """Yield the first use of each name of a finding, in the function that the finding is about."""
+def _first_uses(source: Source, code: PythonCode, finding: Finding) -> list[ast.Name]:
+    """Return the first use of each name of a finding, in the function that the finding is about."""
     every = [node for node in code.of(ast.Name) if node.id in finding.names]
-    first = next((node for node in every if source.place(node) == finding.place), None)
-    if first is None:
-        return
-    same = [node for node in every if code.function_of(node) is code.function_of(first)]
-    for name in finding.names:
-        yield from islice((node for node in same if node.id == name), 1)
+    about = [code.function_of(node) for node in every if source.place(node) == finding.place]
+    same = [node for node in reversed(every) if about and code.function_of(node) is about[0]]
+    first = {node.id: node for node in same}
+    return [first[name] for name in finding.names if name in first]
 
 
-FIX = FixMaker(codes=("EXT003", "EXT007"), propose=propose)
+FIX = FixMaker(codes=("EXT003",), propose=propose)

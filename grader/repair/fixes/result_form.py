@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import combinations
 
 import numpy as np
 
-from grader.records import (
+from grader.records import (  # fmt: skip
     Context,
     CountMismatch,
     Details,
@@ -28,18 +29,7 @@ from grader.source.rewriting.forward import after_results, at_the_start
 Shape = tuple[int, ...]
 Change = Callable[[np.ndarray], np.ndarray]
 MOST_DIMS = 8
-DTYPES = {
-    "float32",
-    "float64",
-    "float16",
-    "bfloat16",
-    "int64",
-    "int32",
-    "int16",
-    "int8",
-    "uint8",
-    "bool",
-}
+DTYPES = re.compile(r"b?float(?:16|32|64)|u?int(?:8|16|32|64)|bool")
 
 
 def propose(finding: Finding, source: Source, _context: Context) -> Iterator[Fix]:
@@ -65,7 +55,7 @@ def result_in_form(
             yield from _transposed(source, code)
     elif seen and all(isinstance(one, CountMismatch) and not one.got for one in seen):
         yield from _last_returned(source, code)
-    elif len(dtypes) == 1 and min(dtypes) in DTYPES:
+    elif len(dtypes) == 1 and DTYPES.fullmatch(min(dtypes)):
         yield from _with_suffix(source, code, f".to(torch.{min(dtypes)})")
 
 
@@ -134,7 +124,7 @@ def _with_suffix(source: Source, code: PythonCode, suffix: str) -> tuple[Fix, ..
 
 
 def _transposed(source: Source, code: PythonCode) -> Iterator[Fix]:
-    """WorkerProcess the kernel matrices the other way round: both, the first, the second."""
+    """Hand the kernel matrices the other way round: both, the first, the second."""
     forward = code.method("forward")
     names = [one.arg for one in forward.args.args[1:]] if forward is not None else []
     for chosen in (names, *([name] for name in names)) if len(names) == 2 else ():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations_with_replacement
+from itertools import combinations_with_replacement, islice
 from math import prod
 
 from tree_sitter import Node
@@ -18,10 +18,17 @@ from grader.source.analysis.walks import cases
 from grader.source.code_edits import fix
 from grader.source.cuda_code import around, descendants, read_call, text
 from grader.source.indices import Coordinate, Reader, bare, comparisons, declared
+from grader.source.rewriting.launch_arguments import element_type
 from grader.source.statements import simple_statement
 
 _NAME = re.compile(r"\w+")
 ZERO = {"float": "0.0f", "double": "0.0", "int": "0", "int64_t": "0", "long": "0"}
+
+
+EXTREMES = {
+    frozenset({"fmaxf", "fmax", "max"}): "-INFINITY",
+    frozenset({"fminf", "fmin", "min"}): "INFINITY",
+}
 
 
 @dataclass(frozen=True)
@@ -51,10 +58,8 @@ class Access:
         parent = self.node.parent
         if parent is None or parent.type in {"pointer_expression", "update_expression"}:
             return False
-        return (
-            parent.child_by_field_name("left") != self.node
-            or parent.type != "assignment_expression"
-        )
+        target = parent.child_by_field_name("left") == self.node
+        return not target or parent.type != "assignment_expression"
 
     @property
     def conditions(self) -> tuple[str, ...]:
@@ -88,10 +93,10 @@ class Access:
         """Whether so many steps of the coordinate's stride are the tensor, in each launch whose sizes are known."""
         known = [launch for launch in self.launches if self.pointer in launch.elements]
         factors = (*one.strides, *words.split(" * "))
-        return all(
-            all(name in launch.numbers for name in factors)
-            and prod(launch.numbers[name] for name in factors) == launch.elements[self.pointer]
-            for launch in known
+        named = all(name in launch.numbers for launch in known for name in factors)
+        return named and all(
+            prod(one.numbers[name] for name in factors) == one.elements[self.pointer]
+            for one in known
         )
 
     @property
@@ -110,15 +115,13 @@ class Access:
     def neutral(self) -> str:
         """What stands for a value outside of the tensor; empty where there is none."""
         parameter = next(one for one in self.kernel.parameters if one.name == self.pointer)
-        words = parameter.type.replace("*", " ").split()
-        kind = " ".join(one for one in words if one not in {"const", "__restrict__", "volatile"})
+        kind = element_type(parameter)
         if kind[-1:].isdigit():  # a vector
             return ""
         calls = {read_call(one).last for one in around(self.node) if one.type == "call_expression"}
-        if calls & {"fmaxf", "fmax", "max"}:
-            return "-INFINITY" if kind in {"float", "double"} else ""
-        if calls & {"fminf", "fmin", "min"}:
-            return "INFINITY" if kind in {"float", "double"} else ""
+        for names, value in EXTREMES.items():
+            if calls & names:
+                return value if kind in {"float", "double"} else ""
         return ZERO.get(kind, f"{kind}(0)")
 
 
@@ -128,13 +131,9 @@ def zero_outside(source: Source, context: Context, lines: Collection[int]) -> tu
     The sizes are what the index itself multiplies with; the outermost coordinate's, what of the kernel's integers makes
     up the tensor at each size that is known. A store of which neither is known goes by what its lines ask of others.
     """
-    found = [
-        access
-        for unit in source.cuda
-        for kernel in unit.kernels
-        for access in accesses(source, context, unit, kernel, lines)
-        if not access.swapped
-    ]
+    kernels = ((unit, kernel) for unit in source.cuda for kernel in unit.kernels)
+    every = (one for pair in kernels for one in accesses(source, context, *pair, lines))
+    found = [one for one in every if not one.swapped]
     edits = list(_guards(found))
     asked = dict.fromkeys(" && ".join(one.conditions) for one in found if one.conditions)
     if not edits:
@@ -166,18 +165,12 @@ def _of_others(one: Access, found: Sequence[Access]) -> tuple[str, ...]:
     if one.reads or any(coordinate.size for coordinate in one.coordinates):
         return ()
     here = {outer.id for outer in around(one.node)}
-    hidden = {
-        declared(node)
-        for node in descendants(one.kernel.node, "init_declarator")
-        if next(_blocks(node)).id not in here
-    }
+    made = descendants(one.kernel.node, "init_declarator")
+    hidden = {declared(node) for node in made if next(_blocks(node)).id not in here}
     asked = [words for other in found if other.kernel is one.kernel for words in other.conditions]
+    free = (words for words in dict.fromkeys(asked) if not hidden & set(_NAME.findall(words)))
     known = _held(one.node)
-    return tuple(
-        words
-        for words in dict.fromkeys(asked)
-        if words not in known and not hidden & set(_NAME.findall(words))
-    )
+    return tuple(words for words in free if words not in known)
 
 
 def _blocks(node: Node) -> Iterator[Node]:
@@ -206,23 +199,14 @@ def _address(reader: Reader, node: Node) -> tuple[list[str], list[Node]]:
     """Return the names that an access may start from, and the expressions whose sum is its place."""
     if node.type == "call_expression":
         call = read_call(node)
-        return (
-            _pointed(reader, call.arguments[0])
-            if call.last == "__ldg" and call.arguments
-            else ([], [])
-        )
-    if node.parent is not None and node.parent.parent is not None:
-        outer = node.parent.parent.parent  # `__ldg(&x[i])` is one access
-        if (
-            outer is not None
-            and outer.type == "call_expression"
-            and read_call(outer).last == "__ldg"
-        ):
-            return [], []
+        loads = call.last == "__ldg" and call.arguments
+        return _pointed(reader, call.arguments[0]) if loads else ([], [])
+    outer = next(islice(around(node), 2, None), None)  # `__ldg(&x[i])` is one access
+    if outer is not None and outer.type == "call_expression" and read_call(outer).last == "__ldg":
+        return [], []
     base, inner = node.child_by_field_name("argument"), node.child_by_field_name("indices")
-    indices = inner.named_children if inner is not None else []
     names, offsets = _pointed(reader, base) if base is not None else ([], [])
-    return names, [*offsets, *indices]
+    return names, [*offsets, *(inner.named_children if inner is not None else ())]
 
 
 def _pointed(reader: Reader, node: Node) -> tuple[list[str], list[Node]]:
@@ -234,26 +218,18 @@ def _pointed(reader: Reader, node: Node) -> tuple[list[str], list[Node]]:
     if node.type == "pointer_expression":
         inner = node.child_by_field_name("argument")
         return _address(reader, inner) if inner is not None else ([], [])
-    here = node
-    while here.type == "binary_expression":
-        left = here.child_by_field_name("left")
-        if left is None:
-            break
-        here = bare(left)
+    here: Node | None = node
+    while here is not None and here.type == "binary_expression":
+        here = bare(left) if (left := here.child_by_field_name("left")) is not None else None
     return ([text(here)], [node]) if here is not node else ([], [])
 
 
 def _held(node: Node) -> set[str]:
     """Return the comparisons that the branches, loops and choices around a place have made."""
-    found: set[str] = set()
-    for outer in around(node):
-        condition = outer.child_by_field_name("condition")
-        inside = condition is not None and not (
-            condition.start_byte <= node.start_byte < condition.end_byte
-        )
-        if condition is not None and inside:
-            found |= {f"{a} < {b}" for a, b in comparisons(condition)}
-    return found
+    conditions = (outer.child_by_field_name("condition") for outer in around(node))
+    known = (one for one in conditions if one is not None)
+    outside = (o for o in known if not o.start_byte <= node.start_byte < o.end_byte)
+    return {f"{a} < {b}" for one in outside for a, b in comparisons(one)}
 
 
 def _launches(source: Source, context: Context, kernel: Kernel) -> tuple[Launched, ...]:

@@ -36,20 +36,23 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                 )
 
 
-def _variable(unit: Unit, extent: Node) -> str:
-    """Return the name that makes an extent variable; empty where it is or may be constant."""
+def _variable(unit: Unit, extent: Node, known: frozenset[str] = frozenset()) -> str:
+    """Return the name that makes an extent variable; empty where it is or may be constant.
+
+    `known` are names on the way to it: a variable that is initialised with itself is followed once.
+    """
     if fold(unit, extent) is not None:
         return ""
     for node in descendants(extent, "identifier"):
         if text(node) in BUILT_IN:
             return f"{text(node)}.x"
-        declared = declaration_of(unit, node)
-        if declared is not None and _is_variable(unit, declared):
+        declared = declaration_of(unit, node) if text(node) not in known else None
+        if declared is not None and _is_variable(unit, declared, known | {text(node)}):
             return text(node)
     return ""
 
 
-def _is_variable(unit: Unit, declared: Node) -> bool:
+def _is_variable(unit: Unit, declared: Node, known: frozenset[str]) -> bool:
     """Whether a name is a function's parameter, or a local that no constant initialises."""
     for outer in (declared, *around(declared)):
         if outer.type in PARAMETER:
@@ -59,7 +62,7 @@ def _is_variable(unit: Unit, declared: Node) -> bool:
             made = outer.child_by_field_name("declarator")
             value = made.child_by_field_name("value") if made is not None else None
             inside = any(one.type == "function_definition" for one in around(outer))
-            changes = not words or (value is not None and bool(_variable(unit, value)))
+            changes = not words or (value is not None and bool(_variable(unit, value, known)))
             return inside and "constexpr" not in words and changes
     return False
 

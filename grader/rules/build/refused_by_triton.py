@@ -26,6 +26,7 @@ CAUSES: Mapping[str, str] = {
 """By the codes of `grader.languages.triton.refused`."""
 
 
+LEAST_OF_DOT = 16
 CARRIED = re.compile(r"[Ll]oop-carried variable (?P<name>\w+)")
 
 
@@ -64,6 +65,8 @@ def _fixes(source: Source, item: Evidence) -> Iterator[Fix]:
         yield from _constexpr(source, kernel, item)
     elif item.code == "power-of-two":
         yield from _rounded_up(source, kernel, item)
+    elif item.code == "dot-shapes":
+        yield from _at_least_sixteen(source, kernel)
     elif item.code == "loop-carried-type":
         yield from _as_float32(source, kernel)
 
@@ -100,6 +103,16 @@ def _rounded_up(source: Source, kernel: Kernel, item: Evidence) -> Iterator[Fix]
             ]
             if edits:
                 yield from fix("round the block's length up to a power of two", edits)
+
+
+def _at_least_sixteen(source: Source, kernel: Kernel) -> Iterator[Fix]:
+    """Give blocks that `tl.dot` can't multiply the least length that it takes."""
+    for launch in launches(source):
+        given = [launch.arguments[n] for n in kernel.constants if n in launch.arguments]
+        short = [v for v in given if isinstance(v, ast.Constant) and type(v.value) is int and v.value < LEAST_OF_DOT]  # fmt: skip
+        if launch.kernel is kernel and short:
+            edits = [replace(source, value, str(LEAST_OF_DOT)) for value in short]
+            yield from fix("give tl.dot at least 16 along each dim", edits)
 
 
 def _as_float32(source: Source, kernel: Kernel) -> Iterator[Fix]:

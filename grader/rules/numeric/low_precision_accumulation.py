@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Collection, Iterator
 
-from grader.records import Context, Finding
+from grader.records import Context, Evidence, Finding
 from grader.records.observed import wrong_results
 from grader.rules.rule import Rule, triton_module
 from grader.source import Source, Unit
@@ -24,13 +24,14 @@ OF_TRITON = frozenset({"triton.language.float16", "triton.language.bfloat16"})
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look at the types of accumulators, and of what a Triton kernel sums or multiplies."""
+    wrong = wrong_results(context)
+    rounded = tuple(item for item in wrong if item.code == "half-precision")
     for unit in source.cuda:
         program = flow(unit).program
         halves = HALF | _dispatched_halves(unit, program)
         for function in program.functions:
             if function.kind != "host":
-                yield from _accumulators(unit, function, halves)
-    wrong = wrong_results(context)
+                yield from _accumulators(unit, function, halves, rounded)
     for kernel in triton.kernels(source):
         for node, said in (*_blocks(source, kernel), *_cast(source, kernel)):
             yield RULE.finding(
@@ -52,7 +53,10 @@ def _dispatched_halves(unit: Unit, program: Program) -> set[str]:
     return {p.name for f in program.kernels for p in f.template if p.is_type}
 
 
-def _accumulators(unit: Unit, function: Function, halves: Collection[str]) -> Iterator[Finding]:
+def _accumulators(
+    unit: Unit, function: Function, halves: Collection[str], rounded: tuple[Evidence, ...]
+) -> Iterator[Finding]:
+    """Yield sums in half precision: errors where results are off as it leaves them."""
     parts = list(walk(function.body))
     declared = {
         p.name: p
@@ -69,6 +73,8 @@ def _accumulators(unit: Unit, function: Function, halves: Collection[str]) -> It
                 yield RULE.finding(
                     unit.place(start.node),
                     f"`{start.name}` sums in half precision: beyond 2048 equal terms a half sum stops growing",
+                    severity="error" if rounded else None,
+                    evidence=rounded,
                     fixes=fix("sum in float", [replace_node(unit, kind, "float")] if plus else []),
                 )
 

@@ -12,6 +12,7 @@ from grader.records import Edit, Fix
 from grader.source.analysis.walks import Case
 from grader.source.code_edits import delete_lines_of, fix
 from grader.source.cuda_code import around, descendants, read_call, text
+from grader.source.divergence import varying
 from grader.source.statements import indent_of, simple_statement
 
 
@@ -68,7 +69,7 @@ def _holds(outer: Node, inner: Node) -> bool:
 
 def _returns(body: Node) -> list[_Return]:
     """Return the early returns directly in a body that not all threads of a block take together."""
-    apart = _of_the_thread(body)
+    apart = {"threadIdx", *varying(body)}
     found: list[_Return] = []
     for branch in body.named_children:
         made = _return(branch, f"in_range_{len(found) + 1}" if found else "in_range")
@@ -91,16 +92,6 @@ def _return(branch: Node, flag: str) -> _Return | None:
         return None
     words = text(condition).removeprefix("(").removesuffix(")")
     return _Return(branch, words, leaves[0], tuple(steps[:-1]), flag)
-
-
-def _of_the_thread(body: Node) -> set[str]:
-    """Return the names of what differs between the threads of a block."""
-    known = {"threadIdx"}
-    for declared in descendants(body, "init_declarator"):
-        value = text(declared.child_by_field_name("value"))
-        if set(re.findall(r"\w+", value)) & known:
-            known.add(text(declared.child_by_field_name("declarator")))
-    return known
 
 
 def _edits(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from itertools import combinations
 
 from tree_sitter import Node
 
@@ -10,11 +12,19 @@ from grader.records import Fix
 from grader.source import Kernel, Launch, Parameter, Unit
 from grader.source.code_edits import fix
 from grader.source.cpp_types import canonical
-from grader.source.cuda_code import descendants, text
+from grader.source.cuda_code import text
+from grader.source.variables import known_at
 
 SPELLED = {"long": "int64_t", "half": "at::Half"}
 """What `data_ptr` is asked for where C++ calls the type otherwise."""
+MOST = 3
+"""Arguments that are put in at most."""
 _POINTER = re.compile(r"(.*\.(?:mutable_|const_)?data_ptr<)\s*[\w:]+\s*(>\(\))", re.DOTALL)
+
+
+def element_type(parameter: Parameter) -> str:
+    """Return the type of what a pointer points to, or of the number itself."""
+    return (canonical(parameter.type) or "").removeprefix("const ").rstrip("*")
 
 
 def as_parameter(
@@ -24,50 +34,63 @@ def as_parameter(
 
     `known_as` is what that type is called at the launch, where it is a template's.
     """
-    base = known_as or (canonical(parameter.type) or "").removeprefix("const ").rstrip("*")
+    base = known_as or element_type(parameter)
     found = _POINTER.fullmatch(text(argument))
     if not found or not base:
         return ()
     kind = SPELLED.get(base, base)
-    new = f"{found[1]}{kind}{found[2]}"
-    edit = unit.edit(argument.start_byte, argument.end_byte, new)
+    edit = unit.edit(argument.start_byte, argument.end_byte, f"{found[1]}{kind}{found[2]}")
     return fix(f"take the pointer as {kind}", [edit])
 
 
 def pass_the_rest(unit: Unit, launch: Launch, kernel: Kernel) -> tuple[Fix, ...]:
-    """Return the fix that passes what the last parameters are called, where the host knows these names."""
-    given = list(launch.arguments)
-    missing = kernel.parameters[len(given) :]
-    known = _known(launch)
-    if not given or not missing or not all(p.name in known for p in missing):
+    """Return the fix that passes what a launch leaves out, where the host knows the parameters' names."""
+    return with_all_arguments(unit, launch.node, launch.arguments, kernel.parameters)
+
+
+def with_all_arguments(
+    unit: Unit, at: Node, given: Sequence[Node], parameters: Sequence[Parameter]
+) -> tuple[Fix, ...]:
+    """Return the fix that passes what a call leaves out: the variables of the parameters' names.
+
+    They go where most of the other arguments then stand at their own names.
+    """
+    known, lacking = known_at(unit, at), len(parameters) - len(given)
+    if not given or not 0 < lacking <= MOST:
         return ()
-    words = [
-        data_of(p) if p.is_pointer and known[p.name].endswith("Tensor") else p.name for p in missing
-    ]
-    at = given[-1].end_byte
-    edit = unit.edit(at, at, "".join(f", {word}" for word in words))
-    return fix(f"pass {', '.join(words)}", [edit])
+    passed = {text(node) for node in given}
+    named = [k for k, parameter in enumerate(parameters) if parameter.name in known]
+    free = [k for k in named if _word(parameters[k], known) not in passed]
+    ways = combinations(free, lacking)
+    best = max(ways, key=lambda way: (_at_their_names(given, parameters, way), way), default=())
+    words = [_word(parameters[k], known) for k in best]
+    edits: dict[int, str] = {}
+    for turn, (k, word) in enumerate(zip(best, words, strict=True)):
+        after = given[k - turn] if k - turn < len(given) else None
+        start = after.start_byte if after is not None else given[-1].end_byte
+        more = f"{word}, " if after is not None else f", {word}"
+        edits[start] = edits.get(start, "") + more
+    made = [unit.edit(start, start, more) for start, more in edits.items()]
+    return fix(f"pass {', '.join(words)}", made)
+
+
+def _at_their_names(
+    given: Sequence[Node], parameters: Sequence[Parameter], way: Sequence[int]
+) -> int:
+    """Return how many arguments name their parameter, where others are put in at these places."""
+    names = [parameter.name for k, parameter in enumerate(parameters) if k not in way]
+    return sum(
+        re.search(rf"\b{re.escape(name)}\b", text(node)) is not None
+        for name, node in zip(names, given, strict=True)
+    )
+
+
+def _word(parameter: Parameter, known: dict[str, str]) -> str:
+    tensor = parameter.is_pointer and known[parameter.name].endswith("Tensor")
+    return data_of(parameter) if tensor else parameter.name
 
 
 def data_of(parameter: Parameter, tensor: str = "") -> str:
     """Return the data pointer of a tensor, in the type of a kernel's parameter; of the one of its name by default."""
-    base = (canonical(parameter.type) or "").removeprefix("const ").rstrip("*")
+    base = element_type(parameter)
     return f"{tensor or parameter.name}.data_ptr<{SPELLED.get(base, base)}>()"
-
-
-def _known(launch: Launch) -> dict[str, str]:
-    """Return what the host function knows before a launch: each variable's name, and its type."""
-    function = launch.host_function
-    if function is None or function.body is None:
-        return {}
-    found = {p.name: p.type for p in function.parameters}
-    for declared in descendants(function.body, "declaration"):
-        if declared.end_byte > launch.node.start_byte:
-            continue
-        kind = text(declared.child_by_field_name("type"))
-        for child in declared.named_children:
-            name = child.child_by_field_name("declarator") or child
-            made = re.match(r"(?:torch|at)::", text(child.child_by_field_name("value")))
-            if name.type == "identifier":
-                found[text(name)] = "Tensor" if kind == "auto" and made else kind
-    return found

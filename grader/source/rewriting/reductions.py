@@ -8,19 +8,17 @@ from dataclasses import dataclass
 from tree_sitter import Node
 
 from grader.records import Fix
-from grader.source import Unit
+from grader.source.analysis.reduced_result import Loss
 from grader.source.analysis.walks import Case
-from grader.source.code_edits import fix
-from grader.source.cuda_code import descendants, text
-from grader.source.flow.reduction import Loss
+from grader.source.code_edits import fix, replace_node
+from grader.source.cuda_code import text
 from grader.source.statements import (
-    child_of,
-    common_block,
     enclosing_loops,
     insert_after,
     simple_statement,
     statement,
 )
+from grader.source.variables import variables
 
 FULL = "0xffffffff"
 
@@ -84,12 +82,9 @@ def _reduced_value(exchange: Node, call: Node | None) -> str | None:
 
 def declared_type(function: Node, name: str) -> str:
     """Return the type that a local variable is declared with; `float` where it can't be told."""
-    for item in descendants(function, "declaration"):
-        for inner in descendants(item, "identifier"):
-            if text(inner) == name and item.child_by_field_name("type") is not None:
-                kind = text(item.child_by_field_name("type"))
-                return "float" if kind == "auto" else kind
-    return "float"
+    kinds = (one.type for one in variables(function) if one.name == name)
+    kind = next(kinds, "float")
+    return "float" if kind == "auto" else kind
 
 
 def block_reduction(step: Step, *, warps_done: bool) -> str:
@@ -111,64 +106,31 @@ def block_reduction(step: Step, *, warps_done: bool) -> str:
 
 def join_warps(case: Case, loss: Loss) -> Iterator[Fix]:
     """Yield the ways to add the warps' parts together."""
-    last = step_of(case, loss.exchange, loss.exchange_call)
-    first = step_of(case, loss.first_exchange, loss.first_call)
-    if first is not None:
-        yield from replace_all(case.unit, first, last)
-    if last is not None:
-        yield from fix(
-            "add the parts of all warps together through shared memory",
-            [insert_after(case.unit, last.statement, block_reduction(last, warps_done=True))],
-        )
-
-
-def replace_all(unit: Unit, first: Step, last: Step | None) -> Iterator[Fix]:
-    """Yield the fix that puts one sound reduction in the place of all its steps."""
-    end = first.statement
-    if last is not None:
-        block = common_block(first.statement, last.statement)
-        if block is None or first.statement.parent is None or block.id != first.statement.parent.id:
-            return
-        end = child_of(block, last.statement)
-    if end.end_byte < first.statement.start_byte:
+    step = step_of(case, loss.exchange.node, loss.exchange.call)
+    if step is None:
         return
+    whole, words = step.statement, block_reduction(step, warps_done=False)
+    edits = [case.unit.edit(whole.start_byte, whole.end_byte, words)]
     yield from fix(
-        "reduce over the whole block, warps first, and give every thread the total",
-        [
-            unit.edit(
-                first.statement.start_byte, end.end_byte, block_reduction(first, warps_done=False)
-            )
-        ],
+        "reduce over the whole block, warps first, and give every thread the total", edits
     )
+    edits = [insert_after(case.unit, whole, block_reduction(step, warps_done=True))]
+    yield from fix("add the parts of all warps together through shared memory", edits)
 
 
 def broadcast(case: Case, loss: Loss) -> Iterator[Fix]:
     """Yield the ways to give every thread the result that one thread holds."""
-    step = step_of(case, loss.exchange, loss.exchange_call) if loss.exchange is not None else None
-    if loss.exchange is not None:
-        yield from _butterfly(case.unit, loss.exchange)
+    function = loss.exchange.node.child_by_field_name("function")
+    if function is not None and "shfl_down" in text(function):
+        words = text(function).replace("shfl_down", "shfl_xor")
+        edits = [replace_node(case.unit, function, words)]
+        yield from fix("exchange crosswise, so that every lane gets the warp's total", edits)
+    step = step_of(case, loss.exchange.node, loss.exchange.call)
     if step is not None:
         lines = (
-            f"__shared__ {step.type} reduce_total;\nif (threadIdx.x == 0) reduce_total = "
-            f"{step.value};\n"
+            f"__shared__ {step.type} reduce_total;\n"
+            f"if (threadIdx.x == 0) reduce_total = {step.value};\n"
             f"__syncthreads();\n{step.value} = reduce_total;"
         )
-        outer = statement(step.statement)
-        yield from fix(
-            "let thread 0 hand the total to the block through shared memory",
-            [insert_after(case.unit, outer, lines)],
-        )
-
-
-def _butterfly(unit: Unit, exchange: Node) -> Iterator[Fix]:
-    function = exchange.child_by_field_name("function")
-    name = text(function)
-    if function is not None and "shfl_down" in name:
-        yield from fix(
-            "exchange crosswise, so that every lane gets the warp's total",
-            [
-                unit.edit(
-                    function.start_byte, function.end_byte, name.replace("shfl_down", "shfl_xor")
-                )
-            ],
-        )
+        edits = [insert_after(case.unit, statement(step.statement), lines)]
+        yield from fix("let thread 0 hand the total to the block through shared memory", edits)

@@ -11,32 +11,23 @@ from grader.records import Edit, Fix
 from grader.source import Kernel, Launch, SharedArray, Unit
 from grader.source.code_edits import delete_lines_of, fix, replace_node
 from grader.source.cuda_code import around, cuda_code, descendants, text
+from grader.source.statements import LOOPS, enclosing_loops, insert_before
+from grader.source.variables import variables
 
+ALONE = {"call_expression", "subscript_expression", "parenthesized_expression"}
 OPT_IN = 232_448
 """Bytes of shared memory that a block may opt in to on the largest GPUs (sm_90)."""
 
 
-def uses(unit: Unit, kernel: Kernel, name: str) -> list[Node]:
+def uses(unit: Unit, kernel: Kernel, array: SharedArray) -> list[Node]:
     """Return the places where a kernel names an array, without its declaration."""
-    body = kernel.body
-    if body is None:
-        return []
-    return [
-        node
-        for node in cuda_code(unit).variable(name)
-        if body.start_byte <= node.start_byte < body.end_byte and not _in_declarator(node)
-    ]
+    body, own = kernel.body, array.node
+    inside = [node for node in cuda_code(unit).variable(array.name) if body and _holds(body, node)]
+    return [node for node in inside if not _holds(own, node)]
 
 
-def _in_declarator(node: Node) -> bool:
-    parent = node.parent
-    while parent is not None and parent.type == "array_declarator":
-        parent = parent.parent
-    return (
-        parent is not None
-        and parent.type in {"declaration", "init_declarator"}
-        and (node.parent is not None and node.parent.type == "array_declarator")
-    )
+def _holds(outer: Node, inner: Node) -> bool:
+    return outer.start_byte <= inner.start_byte and inner.end_byte <= outer.end_byte
 
 
 # reading global memory instead
@@ -48,12 +39,11 @@ def unstage(unit: Unit, kernel: Kernel, array: SharedArray) -> tuple[Fix, ...]:
     Where it was read, what was last stored in it is computed instead: `x[base + i]`, or after
     `s[i] = expf(s[i] - top)` that expression of it, as long as nothing in it changes later.
     """
-    subscripts = [subscript_of(node) for node in uses(unit, kernel, array.name)]
+    subscripts = [subscript_of(node) for node in uses(unit, kernel, array)]
     known = [node for node in subscripts if node is not None]
     if not known or len(known) < len(subscripts) or len(array.dims) != 1:
         return ()
     held: tuple[str, str] | None = None
-    edits: list[Edit | None] = [delete_lines_of(unit, array.node)]
     texts: dict[int, str] = {}
     for node in sorted(known, key=_evaluated):
         index = index_of(node)
@@ -61,15 +51,15 @@ def unstage(unit: Unit, kernel: Kernel, array: SharedArray) -> tuple[Fix, ...]:
             return ()
         if _is_store(node):
             held = _stored(node, held, text(index), kernel, texts)
-            edits.append(_drop_store(unit, node))
         elif held is not None:
             texts[node.id] = _at(held, text(index))
         if held is None:
             return ()
-    dropped = [_statement(node) for node in known if _is_store(node)]
-    for node in known:
-        if node.id in texts and not any(_inside(node, one) for one in dropped):
-            edits.append(replace_node(unit, node, texts[node.id]))
+    stores = [node for node in known if _is_store(node)]
+    dropped = [_statement(node) for node in stores]
+    read = [node for node in known if not any(_holds(one, node) for one in dropped)]
+    edits = [delete_lines_of(unit, array.node), *(_drop_store(unit, node) for node in stores)]
+    edits += [replace_node(unit, node, texts[node.id]) for node in read]
     label = f"read {held[1] if held else ''} where {array.name} was read, and drop the copy"
     return fix(" ".join(label.split()), edits)
 
@@ -89,65 +79,50 @@ def _stored(
     store: Node, held: tuple[str, str] | None, index: str, kernel: Kernel, texts: dict[int, str]
 ) -> tuple[str, str] | None:
     """Return the index and the expression of what a store leaves in its element, if it can be told later."""
+    right = store.parent.child_by_field_name("right") if store.parent is not None else None
+    operator = text(store.parent.child_by_field_name("operator")) if store.parent else ""
+    if right is None or index.isdigit():
+        return None
     if held is None:
-        origin = _origin(store, kernel)
-        return (index, text(origin)) if origin is not None and not index.isdigit() else None
-    assignment = store.parent
-    right = assignment.child_by_field_name("right") if assignment is not None else None
-    operator = text(assignment.child_by_field_name("operator")) if assignment is not None else ""
-    if right is None or index.isdigit() or not _lasting(right, index, store, kernel):
+        inputs = {one.name for one in kernel.parameters if one.is_pointer and one.is_const}
+        copied = operator == "=" and right.type == "subscript_expression"
+        copied = copied and text(right.child_by_field_name("argument")) in inputs
+        return (index, text(right)) if copied else None
+    if not _lasting(right, index, store, kernel):
         return None
     value = _with(right, texts)
     if operator == "=":
-        plain = right.type in {
-            "call_expression",
-            "subscript_expression",
-            "parenthesized_expression",
-        }
-        return index, value if plain else f"({value})"
+        return index, value if right.type in ALONE else f"({value})"
     return index, f"({_at(held, index)} {operator.rstrip('=')} ({value}))"
 
 
 def _with(node: Node, texts: dict[int, str]) -> str:
     """Return an expression's text with its reads of the array replaced."""
-    data, at, parts = node.text or b"", node.start_byte, []
-    for inner in sorted(_subscripts(node), key=lambda n: n.start_byte):
-        if inner.id in texts:
-            parts += [
-                data[at - node.start_byte : inner.start_byte - node.start_byte].decode(),
-                texts[inner.id],
-            ]
-            at = inner.end_byte
-    return "".join((*parts, data[at - node.start_byte :].decode()))
-
-
-def _subscripts(node: Node) -> list[Node]:
-    return list(descendants(node, "subscript_expression"))
+    words, start = node.text or b"", node.start_byte
+    inner = (one for one in descendants(node, "subscript_expression") if one.id in texts)
+    for one in sorted(inner, key=lambda one: -one.start_byte):
+        new = texts[one.id].encode()
+        words = words[: one.start_byte - start] + new + words[one.end_byte - start :]
+    return words.decode()
 
 
 def _lasting(right: Node, index: str, store: Node, kernel: Kernel) -> bool:
     """Whether an expression gives the same value at the end of the kernel as where it stands."""
     names = {text(n) for n in descendants(right, "identifier")} - {index}
-    body = kernel.body
-    loops = [outer for outer in around(store) if outer.type in {"for_statement", "while_statement"}]
-    if body is None or not loops:
+    loops = list(enclosing_loops(store))
+    if kernel.body is None or not loops:
         return False
-    for node in descendants(body, "assignment_expression", "update_expression"):
-        target = node.child_by_field_name("left") or node.child_by_field_name("argument")
-        if text(target) in names and node.start_byte > loops[-1].start_byte:
-            return False
-    return not any(
-        text(n.child_by_field_name("declarator")) in names
-        for n in descendants(loops[-1], "init_declarator")
+    changed = descendants(kernel.body, "assignment_expression", "update_expression")
+    targets = (
+        text(node.child_by_field_name("left") or node.child_by_field_name("argument"))
+        for node in changed
+        if node.start_byte > loops[-1].start_byte
     )
+    return not names.intersection({*targets, *(one.name for one in variables(loops[-1]))})
 
 
 def _statement(node: Node) -> Node:
     return next((o for o in around(node) if o.type == "expression_statement"), node)
-
-
-def _inside(node: Node, outer: Node) -> bool:
-    return outer.start_byte <= node.start_byte and node.end_byte <= outer.end_byte
 
 
 def subscript_of(node: Node) -> Node | None:
@@ -167,24 +142,9 @@ def index_of(subscript: Node) -> Node | None:
 
 def _is_store(subscript: Node) -> bool:
     parent = subscript.parent
-    return (
-        parent is not None
-        and parent.type in {"assignment_expression", "update_expression"}
-        and (parent.type == "update_expression" or parent.child_by_field_name("left") == subscript)
-    )
-
-
-def _origin(store: Node, kernel: Kernel) -> Node | None:
-    """Return `x[base + i]`, where it is a const input that a plain assignment copies from."""
-    assignment = store.parent
-    if assignment is None or text(assignment.child_by_field_name("operator")) != "=":
-        return None
-    right = assignment.child_by_field_name("right")
-    if right is None or right.type != "subscript_expression":
-        return None
-    owner = text(right.child_by_field_name("argument"))
-    inputs = {one.name for one in kernel.parameters if one.is_pointer and one.is_const}
-    return right if owner in inputs else None
+    target = parent is not None and parent.child_by_field_name("left") == subscript
+    kind = parent.type if parent is not None else ""
+    return kind == "update_expression" or (kind == "assignment_expression" and target)
 
 
 def _drop_store(unit: Unit, store: Node) -> Edit | None:
@@ -195,7 +155,7 @@ def _drop_store(unit: Unit, store: Node) -> Edit | None:
         if len([child for child in parent.named_children if child.type != "comment"]) > 1:
             return delete_lines_of(unit, statement)
         statement, parent = parent, parent.parent
-    if parent is not None and parent.type in {"for_statement", "while_statement"}:
+    if parent is not None and parent.type in LOOPS:
         return delete_lines_of(unit, parent)
     return replace_node(unit, statement, ";")
 
@@ -241,25 +201,15 @@ def _reserve(
     if launch.shared is not None or launch.block is None:
         yield None
         return
-    kind = array.element_type
-    for parameter, argument in zip(
-        kernel.template_parameters, launch.template_arguments, strict=False
-    ):
-        if parameter.name == kind:
-            kind = text(argument)
+    names = [parameter.name for parameter in kernel.template_parameters]
+    given = dict(zip(names, map(text, launch.template_arguments), strict=False))
+    kind = given.get(array.element_type, array.element_type)
     amount = f"{count} * sizeof({kind})"
     end = launch.block.end_byte
     yield unit.edit(end, end, f", {amount}")
-    statement = next(
-        (outer for outer in around(launch.node) if outer.type == "expression_statement"), None
+    arguments = ", ".join(map(text, launch.template_arguments))
+    name = f"{kernel.name}<{arguments}>" if arguments else kernel.name
+    most = "cudaFuncAttributeMaxDynamicSharedMemorySize"
+    yield insert_before(
+        unit, _statement(launch.node), f"cudaFuncSetAttribute({name}, {most}, {amount});"
     )
-    name = kernel.name
-    if launch.template_arguments:
-        name += f"<{', '.join(text(one) for one in launch.template_arguments)}>"
-    opt_in = (
-        f"cudaFuncSetAttribute({name}, cudaFuncAttributeMaxDynamicSharedMemorySize, {amount});\n"
-    )
-    if statement is None:
-        yield None
-    else:
-        yield unit.edit(statement.start_byte, statement.start_byte, opt_in)

@@ -1,8 +1,9 @@
-"""Smaller fixed shared arrays: as many elements as there are threads to use them."""
+"""Fixed shared arrays with as many elements as there are threads to use them: smaller ones, larger ones."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
 
 from tree_sitter import Node
 
@@ -12,7 +13,11 @@ from grader.source.code_edits import fix, replace_node
 from grader.source.constants import fold
 from grader.source.cuda_code import cuda_code, text
 from grader.source.rewriting.shared_arrays import index_of, subscript_of, uses
+from grader.source.variables import variables
 
+LESS = re.compile(r"(.+?)\s*(?:/|-)\s*\d+", re.DOTALL)
+COUNTS = (32, 256, 1024)
+"""Warps or lanes, the usual block, and the largest block: an array holds one element for each of them."""
 MOST_THREADS = 1024
 """Threads that a block may have."""
 
@@ -25,7 +30,7 @@ def shrink(
     if len(blocks) != 1 or None in blocks or len(array.dims) != 1:
         return ()
     size = next(block for block in blocks if block is not None)
-    for node in uses(unit, kernel, array.name):
+    for node in uses(unit, kernel, array):
         subscript = subscript_of(node)
         index = index_of(subscript) if subscript is not None else None
         if index is None or not _below(unit, index, kernel, size):
@@ -53,16 +58,24 @@ def _below(unit: Unit, index: Node, kernel: Kernel, size: int) -> bool:
 
 def thread_ids(unit: Unit, kernel: Kernel) -> set[str]:
     """Return the names that are initialised with `threadIdx.x` and never assigned again."""
-    code = cuda_code(unit)
-    found = {
-        text(node.child_by_field_name("declarator"))
-        for node in code.of("init_declarator")
-        if text(node.child_by_field_name("value")) == "threadIdx.x"
-        and kernel.node.start_byte <= node.start_byte < kernel.node.end_byte
-    }
-    changed = {
-        text(node.child_by_field_name("left"))
-        for node in code.of("assignment_expression")
-        if kernel.node.start_byte <= node.start_byte < kernel.node.end_byte
-    }
-    return found - changed
+    made = {one.name for one in variables(kernel.node) if text(one.value) == "threadIdx.x"}
+    assigned = cuda_code(unit).under(kernel.node, "assignment_expression")
+    return made - {text(node.child_by_field_name("left")) for node in assigned}
+
+
+def enlarged(unit: Unit, array: SharedArray, threads: int = 0) -> Iterator[Fix]:
+    """Yield fixes that give an array more room: `[N]` for `[N / 2]`, or one element a thread or warp."""
+    if array.dynamic:
+        return
+    whole = [(dim, found[1]) for dim in array.dims if (found := LESS.fullmatch(text(dim)))]
+    if whole:
+        sizes = "".join(f"[{words}]" for _, words in whole)
+        edits = [unit.edit(dim.start_byte, dim.end_byte, words) for dim, words in whole]
+        yield from fix(f"give `{array.name}` {sizes} elements", edits)
+        return
+    has = fold(unit, array.dims[0]) if len(array.dims) == 1 else None
+    for count in sorted({*COUNTS, threads}) if has is not None else ():
+        if has is not None and has < count <= max(threads, COUNTS[0]):
+            dim = array.dims[0]
+            edit = unit.edit(dim.start_byte, dim.end_byte, str(count))
+            yield from fix(f"give `{array.name}` {count} elements", [edit])

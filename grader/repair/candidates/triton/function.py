@@ -117,6 +117,12 @@ def names_in(node: ast.AST) -> set[str]:
     return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
 
 
+def target_of(node: ast.AST) -> str:
+    """Return the only name that a statement assigns to; empty where there is none."""
+    target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
+    return target.id if isinstance(target, ast.Name) else ""
+
+
 def called(node: ast.Call) -> str:
     """Return the last word of what is called."""
     return ast.unparse(node.func).rpartition(".")[2]

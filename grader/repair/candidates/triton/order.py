@@ -13,6 +13,7 @@ from grader.repair.candidates.candidate import Candidate, Change, Touches
 from grader.repair.candidates.evidence import Clues
 from grader.repair.candidates.triton.behind import lines_behind
 from grader.repair.candidates.triton.completed import completed
+from grader.repair.candidates.triton.lacking import brings_in, lacking
 from grader.repair.candidates.triton.meaning import meaning
 from grader.repair.candidates.triton.pattern import options
 from grader.repair.candidates.triton.rewrites import REWRITES
@@ -34,6 +35,8 @@ APART = 0.5
 """What each argument between them adds."""
 NEXT_OF_A_PLACE, NEXT_OF_A_LINE = 0.06, 0.01
 """What each next change of an expression, and of a line, adds to the cost, as a share of it."""
+LACKED = 0.4
+"""What the cost of a change is multiplied with that brings in an operation which the task takes and the program lacks."""
 APART_FROM_IT = 1.6
 """What the cost of a change is multiplied with where nothing that evidence names is made of it."""
 TOGETHER = 0.4
@@ -42,14 +45,14 @@ HOST = 1.2
 """What the cost of a change of host code is multiplied with, where slips are rarer."""
 
 
-def triton_changes(source: Source, clues: Clues) -> Iterator[Candidate]:
+def triton_changes(source: Source, clues: Clues, reference: str = "") -> Iterator[Candidate]:
     """Yield the changes of a Triton program's kernels and of what launches them, each text once.
 
     Where much may be changed, each change is the less likely: each next one of a place costs more, and of a line.
     """
     places: Counter[int] = Counter()
     lines: Counter[int] = Counter()
-    for one in sorted(_weighed(source, clues), key=lambda one: one.cost):
+    for one in sorted(_weighed(source, clues, reference), key=lambda one: one.cost):
         more = (
             1
             + NEXT_OF_A_PLACE * places[one.change.edits[0].start]
@@ -60,7 +63,8 @@ def triton_changes(source: Source, clues: Clues) -> Iterator[Candidate]:
         yield replace(one, cost=one.cost * more)
 
 
-def _weighed(source: Source, clues: Clues) -> Iterator[Change]:
+def _weighed(source: Source, clues: Clues, reference: str) -> Iterator[Change]:
+    lacks = lacking(reference, source.code)
     behind = lines_behind(source, clues.lines | clues.on_the_way)
     before = _origins(source, clues)
     for scope in scopes(source):
@@ -79,6 +83,7 @@ def _weighed(source: Source, clues: Clues) -> Iterator[Change]:
                 else 0.0
             )
             likely *= APART_FROM_IT if behind and first.node.lineno not in behind else 1.0
+            likely *= LACKED if brings_in(source.text(first.node), first.words, lacks) else 1.0
             yield _change(source, several, likely * (HOST if what == "host" else 1.0), what)
 
 

@@ -9,7 +9,8 @@ from functools import cache
 from itertools import product
 
 from grader.repair.candidates.holes import CONSTANTS
-from grader.repair.candidates.triton.function import names_in
+from grader.repair.candidates.triton.function import names_in, target_of
+from grader.repair.candidates.triton.letters import of_one_axis
 from grader.repair.candidates.triton.rewrites import Rewrite
 from grader.repair.candidates.triton.scope import Scope
 
@@ -66,6 +67,8 @@ def _ordered(scope: Scope, node: ast.expr, hole: str) -> list[tuple[int, str]]:
         known = list(_near(getattr(node, "value", 0.0)))
     else:
         known = [name for name in scope.known.get(hole, ()) if hole != "REAL" or name not in inside]
+        along = of_one_axis(scope, target_of(scope.statement_of(node)))
+        known.sort(key=lambda name: name not in along)
     return list(enumerate(known))
 
 

@@ -52,6 +52,8 @@ REWRITES = (
     Rewrite("a", ("{a} / {REAL}", "{a} / {SIZE}", "tl.sqrt({a})", "{a} * {REAL}"), 1.8, "factor", "stored"),
     Rewrite("a", ("{a} * {REAL}",), 1.9, "factor", "term", "number"),
     Rewrite("a", ("2 * {a}",), 2.4, "factor", "term"),
+    Rewrite("a", ("tl.maximum({a}, 0.0)", "tl.abs({a})", "tl.log({a})", "tl.exp({a})"), 2.4, "value", "assigned", "real"),
+    Rewrite("a", ("tl.maximum({a}, 0.0)", "tl.abs({a})", "tl.log({a})", "tl.exp({a})"), 2.6, "value", "stored"),
     # a sum
     Rewrite("a", ("{TARGET} + {a}",), 0.7, "value"),
     Rewrite("tl.dot(a, b)", ("tl.dot({a}, {b}, {TARGET})",), 0.7, "value"),
@@ -134,6 +136,11 @@ REWRITES = (
     Rewrite("min(a, b)", ("{a}", "{b}", "max({a}, {b})"), 1.3, "bound"),
     Rewrite("max(a, b)", ("{a}", "{b}", "min({a}, {b})"), 1.5, "bound"),
     # the host
+    Rewrite("a.sum()", ("{a}.mean()", "{a}.sum() / {SIZE}"), 1.0, "factor", "", "host"),
+    Rewrite("a.mean()", ("{a}.sum()",), 1.4, "factor", "", "host"),
+    Rewrite("a.numel()", ("{a}.shape[0]", "{a}.shape[-1]"), 1.4, "factor", "", "host"),
+    Rewrite("a.shape[0]", ("{a}.numel()",), 1.6, "factor", "", "host"),
+    Rewrite("a", ("{a} / {SIZE}",), 1.8, "factor", "returned"),
     Rewrite("a // b", ("triton.cdiv({a}, {b})",), 0.9, "launch", "", "host"),
     Rewrite("a", ("torch.empty_like({a})",), 0.8, "host", "assigned", "POINTER"),
     Rewrite("a", ("{a} * {SIZE}",), 1.8, "launch", "grid"),

@@ -10,7 +10,7 @@ from grader.repair.candidates.triton.function import Function, called
 from grader.source.analysis.triton import launches
 
 Role = Literal[
-    "pointer", "stored", "mask", "other", "assigned", "start", "grid", "argument", "term", "operand", "block", ""
+    "pointer", "stored", "mask", "other", "assigned", "start", "grid", "argument", "term", "operand", "block", "returned", ""
 ]  # fmt: skip
 """`term`: of a sum of real numbers, or all of a value; `operand`: of `tl.dot`; `block`: the size of a block, on the host."""
 
@@ -29,6 +29,9 @@ def _roles(function: Function) -> Iterator[tuple[object, Role]]:
         if isinstance(one, ast.Assign | ast.AugAssign):
             yield one.value, "start" if _is_number(one.value) else "assigned"
             yield one.value, "term"
+    for one in function.statements if function.kernel is None else ():
+        if isinstance(one, ast.Return):
+            yield one.value, "returned"
     for node in function.expressions:
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
             yield from ((part, "term") for part in (node.left, node.right))

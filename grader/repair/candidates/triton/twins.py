@@ -11,10 +11,10 @@ import operator
 import re
 from collections.abc import Iterator, Mapping
 from difflib import SequenceMatcher
-from functools import lru_cache
 from itertools import pairwise, permutations
 
-from grader.repair.candidates.triton.function import names_in
+from grader.repair.candidates.triton.function import names_in, target_of
+from grader.repair.candidates.triton.letters import Letters, axes, difference, twin_of
 from grader.repair.candidates.triton.pattern import ATOMS, is_loose
 from grader.repair.candidates.triton.scope import Scope
 from grader.repair.candidates.triton.slip import Slip
@@ -25,13 +25,12 @@ AS_TWIN, MISSING, CONDITION, MIRRORED, AS_NEIGHBOUR = 0.7, 0.9, 0.8, 1.0, 0.9
 """Costs: a value made as its twin's, a statement that only the twin has, a condition on the other axis, two axes in each
 other's place, a step that a statement of the same form has."""
 _WORD = re.compile(r"(?<![.\w])[A-Za-z_]\w*")
-Letters = tuple[str, str]
 Simple = ast.Assign | ast.AugAssign
 
 
 def twins(scope: Scope) -> Iterator[Slip]:
     """Yield what a function's statements would be if they were as their neighbours."""
-    own = [node for node in scope.statements if isinstance(node, Simple) and _target(node)]
+    own = [node for node in scope.statements if isinstance(node, Simple) and target_of(node)]
     for one, other in permutations(own, 2):
         yield from _as_twin(scope, one, other)
         yield from _as_neighbour(scope, one, other)
@@ -39,14 +38,9 @@ def twins(scope: Scope) -> Iterator[Slip]:
     yield from _on_other_axes(scope)
 
 
-def _target(node: ast.stmt) -> str:
-    target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
-    return target.id if isinstance(target, ast.Name) else ""
-
-
 def _as_twin(scope: Scope, one: Simple, other: Simple) -> Iterator[Slip]:
     """Yield the value of a statement as that of its twin, by the names that go with its own."""
-    letters = difference(_target(one), _target(other))
+    letters = difference(target_of(one), target_of(other))
     if letters is None or type(one) is not type(other):
         return
     new, old = (
@@ -60,9 +54,9 @@ def _as_twin(scope: Scope, one: Simple, other: Simple) -> Iterator[Slip]:
 
 def _missing(scope: Scope, own: list[Simple]) -> Iterator[Slip]:
     """Yield updates that only one of two twins has: a pointer that is moved on, a sum that is rescaled."""
-    done = {(_target(one), scope.block_of(one)) for one in own}
+    done = {(target_of(one), scope.block_of(one)) for one in own}
     for one in own:
-        name = _target(one)
+        name = target_of(one)
         if name not in names_in(one.value) and not isinstance(one, ast.AugAssign):
             continue
         for twin in scope.names:
@@ -91,7 +85,7 @@ def _on_other_axes(scope: Scope) -> Iterator[Slip]:
 
 def unflattened(scope: Scope) -> Iterator[tuple[Slip, ...]]:
     """Yield neighbouring statements with two axes in each other's place: an index that is taken apart in another order."""
-    own = [node for node in scope.statements if isinstance(node, Simple) and _target(node)]
+    own = [node for node in scope.statements if isinstance(node, Simple) and target_of(node)]
     for one, other in pairwise(own):
         for letters in axes(scope):
             words = [scope.source.text(node) for node in (one, other)]
@@ -127,7 +121,7 @@ def _as_neighbour(scope: Scope, one: Simple, other: Simple) -> Iterator[Slip]:
     """Yield a statement with the step that one of the same form has, or without the step that that one lacks."""
     if type(one.value) is not type(other.value) or isinstance(one.value, ATOMS[:2]):
         return
-    meant = {_target(one): _target(other)}
+    meant = {target_of(one): target_of(other)}
     apart = list(_differences(one.value, other.value, meant))
     if len(apart) > 2 or any(there is one.value for there, _ in apart):
         return
@@ -206,46 +200,3 @@ def _parts(node: ast.expr) -> list[ast.expr]:
 def renamed(scope: Scope, words: str, letters: Letters) -> str:
     """Return a text with every name that has a twin by these letters replaced by it."""
     return _WORD.sub(lambda word: twin_of(scope, word[0], letters), words)
-
-
-def twin_of(scope: Scope, name: str, letters: Letters) -> str:
-    """Return the known name that differs from one by these letters; the name itself where there is none."""
-    old, new = letters
-    places = [m.start() for m in re.finditer(re.escape(old), name, re.IGNORECASE)]
-    made = [
-        name[:at] + _cased(name[at : at + len(old)], new) + name[at + len(old) :] for at in places
-    ]
-    if len(places) > 1:
-        made.append(
-            re.sub(re.escape(old), lambda was: _cased(was[0], new), name, flags=re.IGNORECASE)
-        )
-    return next((one for one in made if one != name and one in scope.names), name)
-
-
-def _cased(old: str, new: str) -> str:
-    return new.upper() if old.isupper() else new
-
-
-@lru_cache(maxsize=4096)
-def difference(one: str, other: str) -> Letters | None:
-    """Return by which letters two names differ: one word of several, or one letter."""
-    first, second = one.split("_"), other.split("_")
-    if one == other or len(first) != len(second):
-        return None
-    words = [(a, b) for a, b in zip(first, second, strict=True) if a != b]
-    if len(words) != 1:
-        return None
-    a, b = words[0]
-    apart = [(x, y) for x, y in zip(a, b, strict=False) if x != y]
-    if len(a) == len(b) and len(apart) == 1:
-        x, y = apart[0]
-        return (x.lower(), y.lower()) if x.isalpha() == y.isalpha() else None
-    return (a, b) if len(first) > 1 and a and b else None
-
-
-@lru_cache(maxsize=64)
-def axes(scope: Scope) -> tuple[Letters, ...]:
-    """Return the letters by which at least two pairs of names differ: `h` and `w` of `ih`, `iw`, `H`, `W`."""
-    pairs = [difference(*pair) for pair in permutations(sorted(scope.names), 2)]
-    known = [pair for pair in pairs if pair is not None]
-    return tuple(dict.fromkeys(pair for pair in known if known.count(pair) > 1))

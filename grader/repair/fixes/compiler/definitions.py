@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from tree_sitter import Node
-
 from grader.records import Fix
 from grader.repair.fixes.compiler.diagnostic import Diagnostic, at_file_scope
-from grader.source import Function, Unit
+from grader.source import Function
 from grader.source.code_edits import fix, prototype
 from grader.source.cuda_code import cuda_code, descendants, read_call, text
 from grader.source.statements import child_of, enclosing_loops, insert_before
+from grader.source.variables import known_at, variables
 
 QUOTIENT = """\
 template <typename A, typename B>
@@ -43,6 +42,7 @@ HELPERS = (
 CHECKS = re.compile(r"\w*(?:CHECK|ASSERT|CUDA_CALL|CUDA_SAFE|ERRCHK|ERROR)\w*", re.IGNORECASE)
 CONSTANTS = (("WARP", "32"), ("TILE", "16"), ("EPS", "1e-5f"), ("BLOCK", "256"), ("THREAD", "256"))
 """What a constant that is defined nowhere is most likely meant to be, by a part of its name."""
+
 COUNT = re.compile(r"n|num|count|(?:total_|num_|n_)?(?:size|numel|elements|total)", re.IGNORECASE)
 """What authors call the number of a tensor's elements."""
 THREADS = re.compile(r"threads\w*|block_?size|block_?dim|num_?threads", re.IGNORECASE)
@@ -111,40 +111,31 @@ def _template_head(function: Function) -> str:
 def _constant_for_kernels(found: Diagnostic, name: str) -> Iterator[Fix]:
     """Make a number that the host alone has one that kernels can use: `constexpr`, at file scope."""
     for unit in found.source.cuda:
-        for node in cuda_code(unit).of("declaration"):
-            made = next(iter(descendants(node, "init_declarator")), None)
-            kind = node.child_by_field_name("type")
-            if made is None or kind is None or text(made.child_by_field_name("declarator")) != name:
+        for one in variables(unit.tree):
+            kind, value = one.node.child_by_field_name("type"), one.value
+            if one.name != name or kind is None or value is None:
                 continue
-            value = made.child_by_field_name("value")
-            if value is not None and not any(descendants(value, "identifier", "call_expression")):
-                yield from _as_constant(found, unit, node, name, text(value))
-                return
-
-
-def _as_constant(
-    found: Diagnostic, unit: Unit, node: Node, name: str, value: str
-) -> tuple[Fix, ...]:
-    kind = node.child_by_field_name("type")
-    if kind is None:
-        return ()
-    if node.parent is not None and node.parent.type == "translation_unit":
-        edit = unit.edit(kind.start_byte, kind.start_byte, "constexpr ")
-        return fix(f"make {name} a constant of the compiler's", [edit])
-    spelled = "int" if text(kind) == "auto" else text(kind)
-    line = f"constexpr {spelled} {name} = {value};\n"
-    edits = [insert_before(each, first, line) for each, first in found.users(name) if each is unit]
-    return fix(f"define {name} for kernels too", edits)
+            if any(descendants(value, "identifier", "call_expression")):
+                continue
+            if one.node.parent is not None and one.node.parent.type == "translation_unit":
+                edit = unit.edit(kind.start_byte, kind.start_byte, "constexpr ")
+                yield from fix(f"make {name} a constant of the compiler's", [edit])
+            else:
+                spelled = "int" if one.type == "auto" else one.type
+                line = f"constexpr {spelled} {name} = {text(value)};\n"
+                users = (first for each, first in found.users(name) if each is unit)
+                edits = [insert_before(unit, first, line) for first in users]
+                yield from fix(f"define {name} for kernels too", edits)
+            return
 
 
 def _running_sum(found: Diagnostic, name: str) -> Iterator[Fix]:
     """Declare a sum before the outermost loop that adds to it, and let it begin at zero."""
     for unit, node in found.uses(name):
         outer = node.parent
-        adds = outer is not None and outer.type == "assignment_expression"
-        if adds and outer is not None and text(outer.child_by_field_name("operator")) == "+=":
-            loops = list(enclosing_loops(outer))
-            if loops and outer.child_by_field_name("left") == node:
+        loops = list(enclosing_loops(outer)) if outer is not None else []
+        if outer is not None and loops and outer.child_by_field_name("left") == node:
+            if text(outer.child_by_field_name("operator")) == "+=":
                 edit = insert_before(unit, loops[-1], f"float {name} = 0.0f;")
                 yield from fix(f"declare `{name}`", [edit])
                 return
@@ -154,14 +145,12 @@ def _host_variable(found: Diagnostic, name: str) -> Iterator[Fix]:
     """Declare what a host function uses and never declares: a number of elements, threads of a block."""
     for unit, node in found.uses(name):
         function = cuda_code(unit).function(node)
-        if function is None or function.runs != "host" or function.body is None:
-            continue
-        tensors = [p.name for p in function.parameters if "Tensor" in p.type]
+        known = known_at(unit, node).items()
+        tensors = [f"{one}.numel()" for one, kind in known if kind.endswith("Tensor")]
         value = "256" if THREADS.fullmatch(name) else ""
-        if not value and tensors and COUNT.fullmatch(name):
-            value = f"{tensors[0]}.numel()"
-        if value:
-            line = f"const int {name} = {value};"
-            edit = insert_before(unit, child_of(function.body, node), line)
+        value = value or (tensors[0] if tensors and COUNT.fullmatch(name) else "")
+        if value and function is not None and function.runs == "host" and function.body is not None:
+            where = child_of(function.body, node)
+            edit = insert_before(unit, where, f"const int {name} = {value};")
             yield from fix(f"declare {name}", [edit])
             return

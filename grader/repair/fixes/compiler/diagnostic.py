@@ -79,8 +79,8 @@ class Diagnostic:
                     yield unit, call
 
     def nodes(self, *kinds: str) -> Iterator[tuple[Unit, Node]]:
-        """Yield the parts of the CUDA texts of these kinds that begin on the line of the message."""
-        for unit in self.source.cuda:
+        """Yield the parts of the texts of these kinds that begin on the line of the message."""
+        for unit in units(self.source):
             for node in cuda_code(unit).of(*kinds):
                 if self.is_at(unit, node):
                     yield unit, node

@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from grader.records import Context, Evidence, Finding, Fix
-from grader.repair.fixes.compiler.build_call import with_name, without_header, without_standard
-from grader.repair.fixes.compiler.calls import left_out, listed
-from grader.repair.fixes.compiler.constness import kept_const, takes_const, writable
 from grader.repair.fixes.compiler.definitions import defined
 from grader.repair.fixes.compiler.device_code import (
     atomic_extremum,
@@ -15,25 +12,22 @@ from grader.repair.fixes.compiler.device_code import (
     device_maths,
 )
 from grader.repair.fixes.compiler.diagnostic import Diagnostic
+from grader.repair.fixes.compiler.nodes import changed_nodes, left_out
 from grader.repair.fixes.compiler.punctuation import balanced, braced, ended
 from grader.repair.fixes.compiler.rewrites import rewritten
 from grader.repair.fixes.compiler.spelling import respelled
 from grader.repair.fixes.compiler.types import (
-    assigned,
-    bare_shared,
-    narrowed,
     plain_pointers,
     reinterpreted,
     returned_type,
+    without_standard,
 )
 from grader.repair.fixes.maker import FixMaker
 from grader.source import Source
 
 KINDS: tuple[Callable[[Diagnostic], Iterable[Fix]], ...] = (
-    ended, balanced, respelled, defined, rewritten, device_function, device_maths,
-    atomic_extremum, left_out, listed, narrowed, plain_pointers, writable,
-    kept_const, takes_const, reinterpreted, returned_type, assigned, bare_shared, without_header,
-    without_standard, with_name, braced,
+    ended, balanced, respelled, defined, rewritten, device_function, device_maths, atomic_extremum,
+    left_out, plain_pointers, changed_nodes, reinterpreted, returned_type, without_standard, braced,
 )  # fmt: skip
 """In the order in which they are proposed."""
 

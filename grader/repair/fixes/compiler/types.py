@@ -1,4 +1,4 @@
-"""Declarations and values of another type than the compiler takes: results, pointers, braces, second declarations."""
+"""Types that don't fit: of what a function returns, and of the pointers that are taken of tensors."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from grader.records import Fix
+from grader.records import Edit, Fix
 from grader.repair.fixes.compiler.diagnostic import Diagnostic
 from grader.source import Function
 from grader.source.code_edits import fix, replace_node
-from grader.source.cpp_types import canonical
 from grader.source.cuda_code import cuda_code, descendants, read_call, text, units
+from grader.source.rewriting.launch_arguments import element_type
+from grader.source.variables import variables
 
 OWN = {
     "half": "at::Half", "__half": "at::Half", "__nv_bfloat16": "at::BFloat16", "nv_bfloat16": "at::BFloat16",
@@ -20,6 +21,8 @@ OWN = {
     "unsigned long long": "int64_t", "size_t": "int64_t", "uint64_t": "int64_t", "char": "int8_t",
 }  # fmt: skip
 """torch's types of the same bits, by CUDA's and C's."""
+STANDARD = re.compile(r"(,\s*)?([\"'])--?std=[^\"']*\2(?(1)|\s*,?\s*)")
+"""A flag among others, with the comma that belongs to it."""
 GENERIC = re.compile(r"data_ptr<\s*scalar_t\s*>")
 
 
@@ -29,11 +32,10 @@ def returned_type(found: Diagnostic) -> Iterator[Fix]:
         return
     for unit in found.source.cuda:
         for function in unit.functions:
-            first = unit.place(function.node).line
-            if not first <= found.line <= first + function.text.count("\n"):
-                continue
+            place = unit.place(function.node)
             new = "void" if function.runs == "kernel" else _returned(function)
-            if function.body is None or not new or new == function.return_type:
+            here = place.line <= found.line <= place.end_line and function.body is not None
+            if not here or not new or new == function.return_type:
                 continue
             edits = [
                 replace_node(owner, kind, new)
@@ -62,40 +64,20 @@ def _returned(function: Function) -> str:
 
 def _is_tensor(function: Function, value: Node) -> bool:
     """Whether a variable was made by one of torch's functions, or is a tensor parameter."""
-    name = text(value)
-    if any(p.name == name and "Tensor" in p.type for p in function.parameters):
-        return True
-    return any(
-        text(made.child_by_field_name("declarator")) == name
-        and text(made.child_by_field_name("value")).startswith(("torch::", "at::"))
-        for made in descendants(function.node, "init_declarator")
-    )
-
-
-def narrowed(found: Diagnostic) -> tuple[Fix, ...]:
-    """Convert what stands in braces to the type that is asked for."""
-    kind = next((name for name in found.names if name), "") if found.kind == "narrowing" else ""
-    edits = []
-    for unit, node in found.nodes("initializer_list") if kind else ():
-        for one in node.named_children:
-            if one.type not in {"number_literal", "initializer_list", "comment"}:
-                start, end = one.start_byte, one.end_byte
-                edits.append(unit.edit(start, start, f"static_cast<{kind}>("))
-                edits.append(unit.edit(end, end, ")"))
-    return fix(f"convert it to {kind}", edits)
+    given = {one.name for one in function.parameters if "Tensor" in one.type}
+    made = (one for one in variables(function.node) if text(one.value).startswith(("torch::", "at::")))  # fmt: skip
+    return text(value) in given.union(one.name for one in made)
 
 
 def plain_pointers(found: Diagnostic) -> tuple[Fix, ...]:
     """Take pointers in the kernel's own type, where a dispatch takes them in each type in turn."""
     edits = []
     for unit in found.source.cuda if found.kind in {"argument-type", "no-overload"} else ():
-        kernels = {kernel.name: kernel for kernel in unit.kernels}
-        for launch in unit.launches:
-            kernel = kernels.get(launch.kernel)
-            if kernel is None or kernel.template_parameters:
-                continue
-            for parameter, argument in zip(kernel.parameters, launch.arguments, strict=False):
-                base = (canonical(parameter.type) or "").removeprefix("const ").rstrip("*")
+        plain = {one.name: one for one in unit.kernels if not one.template_parameters}
+        for launch in (one for one in unit.launches if one.kernel in plain):
+            parameters = plain[launch.kernel].parameters
+            for parameter, argument in zip(parameters, launch.arguments, strict=False):
+                base = element_type(parameter)
                 if base in {"float", "double", "int"} and GENERIC.search(text(argument)):
                     new = GENERIC.sub(f"data_ptr<{base}>", text(argument))
                     edits.append(replace_node(unit, argument, new))
@@ -115,22 +97,8 @@ def reinterpreted(found: Diagnostic) -> tuple[Fix, ...]:
     return fix("take the pointer in torch's own type", edits)
 
 
-def assigned(found: Diagnostic) -> tuple[Fix, ...]:
-    """Assign to a variable that is there already, in the place of declaring it once more."""
-    for unit, node in found.nodes("declaration") if found.kind == "redefinition" else ():
-        made = list(descendants(node, "init_declarator"))
-        if len(made) == 1 and cuda_code(unit).function(node) is not None:
-            edit = unit.edit(node.start_byte, made[0].start_byte, "")
-            return fix("assign to the variable that is there", [edit])
-    return ()
-
-
-def bare_shared(found: Diagnostic) -> tuple[Fix, ...]:
-    """Drop the first values of shared memory, which it can't have."""
-    edits = []
-    for unit, node in found.nodes("declaration") if found.kind == "shared-initialiser" else ():
-        for made in descendants(node, "init_declarator") if "__shared__" in text(node) else ():
-            declarator = made.child_by_field_name("declarator")
-            if declarator is not None:
-                edits.append(unit.edit(declarator.end_byte, made.end_byte, ""))
-    return fix("leave the shared array without first values", edits)
+def without_standard(found: Diagnostic) -> tuple[Fix, ...]:
+    """Leave the language standard to torch, which asks for the one that its headers need."""
+    code = found.source.code if found.kind == "standard" else ""
+    edits = [Edit(start=one.start(), end=one.end(), text="") for one in STANDARD.finditer(code)]
+    return fix("leave the language standard to torch", edits)

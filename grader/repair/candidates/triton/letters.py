@@ -1,0 +1,61 @@
+"""Names that differ by letters which mean an axis: `ih` and `iw`, `H` and `W`, `stride_am` and `stride_an`."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from itertools import permutations
+
+from grader.repair.candidates.triton.scope import Scope
+
+Letters = tuple[str, str]
+
+
+def twin_of(scope: Scope, name: str, letters: Letters) -> str:
+    """Return the known name that differs from one by these letters; the name itself where there is none."""
+    old, new = letters
+    places = [m.start() for m in re.finditer(re.escape(old), name, re.IGNORECASE)]
+    made = [
+        name[:at] + _cased(name[at : at + len(old)], new) + name[at + len(old) :] for at in places
+    ]
+    if len(places) > 1:
+        made.append(
+            re.sub(re.escape(old), lambda was: _cased(was[0], new), name, flags=re.IGNORECASE)
+        )
+    return next((one for one in made if one != name and one in scope.names), name)
+
+
+@lru_cache(maxsize=4096)
+def of_one_axis(scope: Scope, name: str) -> frozenset[str]:
+    """Return the names that go along the axis of one: `KH` and `oh` of `ih`, where `KW`, `ow` and `iw` are known as well."""
+    letters = [pair for pair in axes(scope) if name and twin_of(scope, name, pair) != name]
+    return frozenset(o for o in scope.names for pair in letters if twin_of(scope, o, pair) != o)
+
+
+def _cased(old: str, new: str) -> str:
+    return new.upper() if old.isupper() else new
+
+
+@lru_cache(maxsize=4096)
+def difference(one: str, other: str) -> Letters | None:
+    """Return by which letters two names differ: one word of several, or one letter."""
+    first, second = one.split("_"), other.split("_")
+    if one == other or len(first) != len(second):
+        return None
+    words = [(a, b) for a, b in zip(first, second, strict=True) if a != b]
+    if len(words) != 1:
+        return None
+    a, b = words[0]
+    apart = [(x, y) for x, y in zip(a, b, strict=False) if x != y]
+    if len(a) == len(b) and len(apart) == 1:
+        x, y = apart[0]
+        return (x.lower(), y.lower()) if x.isalpha() == y.isalpha() else None
+    return (a, b) if len(first) > 1 and a and b else None
+
+
+@lru_cache(maxsize=64)
+def axes(scope: Scope) -> tuple[Letters, ...]:
+    """Return the letters by which at least two pairs of names differ: `h` and `w` of `ih`, `iw`, `H`, `W`."""
+    pairs = [difference(*pair) for pair in permutations(sorted(scope.names), 2)]
+    known = [pair for pair in pairs if pair is not None]
+    return tuple(dict.fromkeys(pair for pair in known if known.count(pair) > 1))

@@ -1,0 +1,98 @@
+"""Fixes of shared memory, by what runs showed: room for all threads, zeros before the first read, a barrier, one thread."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tree_sitter import Node
+
+from grader.records import Context, Evidence, Finding, Fix
+from grader.repair.fixes.maker import FixMaker, of_proofs
+from grader.source import SharedArray, Source, Unit
+from grader.source.analysis.races import of_one_warp, shared_use
+from grader.source.code_edits import fix
+from grader.source.cuda_code import cuda_code, descendants, text
+from grader.source.divergence import all_arrive
+from grader.source.rewriting.barriers import separate
+from grader.source.rewriting.shared_sizes import COUNTS, enlarged
+from grader.source.statements import (
+    enclosing_loops,
+    insert_after,
+    insert_before,
+    simple_statement,
+    statement,
+)
+
+ONE = "threadIdx.x == 0 && threadIdx.y == 0 && threadIdx.z == 0"
+
+
+def _used_at(source: Source, item: Evidence) -> Iterator[tuple[Unit, SharedArray]]:
+    """Yield the shared arrays that are named on the line of a proof."""
+    line = item.place.line if item.place is not None else 0
+    for unit in source.cuda if line else ():
+        for function in unit.functions:
+            names = cuda_code(unit).under(function.node, "identifier")
+            here = {text(node) for node in names if unit.place(node).line == line}
+            yield from ((unit, array) for array in function.shared if array.name in here)
+
+
+def larger(finding: Finding, source: Source, _context: Context) -> Iterator[Fix]:
+    """Yield room for the threads that use an array past its end, at the first access that runs showed."""
+    for item in (one for one in finding.evidence[:1] if "shared" in one.code):
+        for unit, array in _used_at(source, item):
+            yield from enlarged(unit, array, COUNTS[-1])
+
+
+def filled(source: Source, item: Evidence) -> Iterator[Fix]:
+    """Yield the fixes that store zero in the arrays of which a run saw unwritten cells read."""
+    for unit, array in _used_at(source, item):
+        if not array.dynamic and all_arrive(array.node):
+            yield from _zeroed(unit, array)
+
+
+def _zeroed(unit: Unit, array: SharedArray) -> Iterator[Fix]:
+    """Store zero after the array's declaration, and wait: all threads take a share of its cells."""
+    first = "".join("[0]" for _ in array.dims)
+    cells = f"(int)(sizeof({array.name}) / sizeof({array.name}{first}))"
+    target = f"(&{array.name}{first})[cell]" if len(array.dims) > 1 else f"{array.name}[cell]"
+    loop = f"for (int cell = threadIdx.x; cell < {cells}; cell += blockDim.x) {target} = 0;"
+    scalar = f"if (threadIdx.x == 0) {array.name} = 0;"
+    own = statement(next(descendants(array.node, "identifier"), array.node))
+    new = f"{loop if array.dims else scalar}\n__syncthreads();"
+    yield from fix(
+        f"store zero in `{array.name}` before it is read", [insert_after(unit, own, new)]
+    )
+
+
+def of_the_race(source: Source, item: Evidence) -> Iterator[Fix]:
+    """Yield the fixes of a race that a run showed, from its two lines alone, the likeliest first."""
+    for unit in source.cuda if item.place is not None and item.related else ():
+        first = shared_use(unit, item.related[0].line)
+        second = shared_use(unit, item.place.line if item.place is not None else 0)
+        if first is None or second is None:
+            continue
+        if of_one_warp(source, [item]):
+            meet = insert_before(unit, statement(second), "__syncwarp();")
+            yield from fix("let the warp meet before the access", [meet])
+            continue
+        if simple_statement(first) == simple_statement(second):
+            yield from _by_one_thread(unit, second)
+        if not set(enclosing_loops(first)) & set(enclosing_loops(second)):
+            first, second = sorted((first, second), key=lambda use: use.start_byte)
+        yield from separate(unit, first, second)
+
+
+def _by_one_thread(unit: Unit, node: Node) -> Iterator[Fix]:
+    """Let one thread store what all store: only where the target is a single shared value."""
+    own = simple_statement(node)
+    inner = own.named_children[0] if own.named_children else None
+    target = inner.child_by_field_name("left") if inner is not None else None
+    shared = {array.name for function in unit.functions for array in function.shared}
+    if own.type == "expression_statement" and target is not None and text(target) in shared:
+        edit = unit.edit(own.start_byte, own.start_byte, f"if ({ONE}) ")
+        yield from fix(f"let one thread store `{text(target)}`", [edit])
+
+
+LARGER = FixMaker(codes=("MEM011",), propose=larger)
+FILLED = FixMaker(codes=("SYN001",), propose=of_proofs(filled))
+APART = FixMaker(codes=("SYN002",), propose=of_proofs(of_the_race))
