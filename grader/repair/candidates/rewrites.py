@@ -239,6 +239,8 @@ INDICES = (
         ("v", "{v} - {SIZE}", 3.0),
         ("v", "{v} + {SIZE}", 3.5),
         ("v", "{v:f} * {SIZE}", 3.5),
+        ("v", "{v} + 1", 2.4),
+        ("v", "{v} - 1", 2.4),
         where=(is_made, device),
     ),
     *_rows("literal", ("a", "{NUMBER}", lambda site, name: these.numbers(site)[name]), where=(node_is("number_literal"),)),
