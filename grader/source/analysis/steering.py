@@ -1,7 +1,5 @@
 """What decides whether an access happens: the loops and conditions around a line, by the names in its index."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator, Sequence
