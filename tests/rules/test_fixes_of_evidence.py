@@ -96,7 +96,9 @@ def test_a_second_call_meets_before_it_stores_what_the_first_returned() -> None:
         related=(Place(line=read, end_line=read),),
     )
     first = next(iter(of_the_race(parse(SUMMED_TWICE), item)))
-    assert "    __syncthreads();\n    cells[threadIdx.x / 32] = v;" in apply(SUMMED_TWICE, first.edits)
+    assert "    __syncthreads();\n    cells[threadIdx.x / 32] = v;" in apply(
+        SUMMED_TWICE, first.edits
+    )
 
 
 def test_one_thread_stores_what_all_store() -> None:
