@@ -203,6 +203,8 @@ def _real_numbers(words: str) -> Mapping[str, float]:
     if abs(value) > 1e9:
         return {f"0.0{suffix}": 2.5, "-INFINITY": 2.0, "INFINITY": 2.5}
     near = {f"{value * k!r}{suffix}": 3.5 for k in (0.5, 2.0)}
+    tenfold = (value * 10, value / 10) if abs(value) < 1 else ()  # a slope of 0.01 for 0.1
+    near |= {f"{float(f'{k:.6g}')!r}{suffix}": 3.0 for k in tenfold}
     near |= {f"0.0{suffix}": 2.5} if value == 1 else {}
     for other in CONSTANTS:
         off = abs(other / value - 1)
