@@ -46,13 +46,26 @@ HOLES["STEP"] = lambda site: _unused(
 )
 HOLES["DIM"] = lambda site: [k for k in "0123" if k != site.text("d")]
 HOLES["AXIS"] = lambda site: [n for n in _whole(site) if n in {"dim", "axis"}]
-HOLES["LAUNCHED"] = lambda site: _unused(site, [*_whole(site), *sorted(site.scope.constants)])
+HOLES["LAUNCHED"] = lambda site: _unused(site, _launched(site))
 HOLES["NUMBER"] = lambda site: list(numbers(site))
+HOLES["LENGTH"] = lambda site: [f"{t}.size({d})" for t in [*site.scope.tensors][:1] for d in "01"]
 HOLES["TENSOR"] = lambda site: [n for n in site.scope.tensors if n not in site.scope.read]
 
 
 def _whole(site: Site) -> list[str]:
     return site.scope.known("integer", site.node.start_byte)
+
+
+def _launched(site: Site) -> list[str]:
+    """Return what may be launched in the place of a size; no fixed number for what follows the tensors' sizes.
+
+    Enough blocks at the sizes that are tried are no more than luck.
+    """
+    made = dict(site.scope.made)
+    fixed = {name for name, value in made.items() if value.type == "number_literal"}
+    if site.words in fixed or site.words not in made:
+        return [*_whole(site), *sorted(site.scope.constants)]
+    return [name for name in _whole(site) if name not in fixed]
 
 
 def reals(site: Site) -> list[str]:
