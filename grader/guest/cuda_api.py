@@ -194,6 +194,11 @@ def compiled() -> dict[str, Any]:
     return {"_cuda_getCurrentRawStream": lambda device: _current[-1].cuda_stream}
 
 
+def empty_strided(size: Any, stride: Any, dtype: torch.dtype) -> torch.Tensor:
+    """Return new memory of the GPU, as code that torch's compiler wrote asks for it."""
+    return torch.empty_strided(size, stride, dtype=dtype, device="cuda")
+
+
 def refusals(missing: Callable[[str], None]) -> dict[str, Any]:
     """Return `torch.cuda`'s names that only a real GPU can serve; `missing` is told which."""
 

@@ -355,6 +355,7 @@ def _install_names(gpu: Mapping[str, Any], cuda_version: str) -> None:
         setattr(torch.cuda.graphs, name, names[name])
     for name, value in cuda_api.compiled().items():
         setattr(torch._C, name, value)
+    torch._C._dynamo.guards._empty_strided_cuda = cuda_api.empty_strided
     cuda_api.Event.clock = staticmethod(lambda: float(_state["runtime"].kgsim_device_time()))
     torch.cuda._initialized = True
     for name in ("range_push", "range_pop", "mark"):

@@ -14,7 +14,7 @@ import pytest
 from tests.whole import TEXT_ONLY, command, environment, grade, outcome, write_samples
 
 SAMPLES = 24
-KILLS = 5
+KILLS = 3
 
 
 def _rows(folder: Path) -> int:

@@ -238,6 +238,8 @@ INDICES = (
         ("v", "{v} - {SIZE}", 3.0),
         ("v", "{v} + {SIZE}", 3.5),
         ("v", "{v:f} * {SIZE}", 3.5),
+        ("v", "{v} + 1", 2.4),
+        ("v", "{v} - 1", 2.4),
         where=(is_made, device),
     ),
     *_rows("literal", ("a", "{NUMBER}", lambda site, name: these.numbers(site)[name]), where=(node_is("number_literal"),)),
@@ -294,6 +296,7 @@ HOST = (
         where=(host,),
     ),
     *_rows("host", ("v", "{v:f} * {INTEGER}", 3.0), ("v", "{v} + 1", 3.0), ("v", "{v} - 1", 3.5), where=(is_made, host)),
+    *_rows("factor", ("a / b", "{a} / {LENGTH}", 2.0), where=(host, not_(integer))),
     *_rows("host", ("v", "{v}.contiguous()", 1.2), where=(calls(MOVED), _not_a_method_of_more, host)),
     *_rows("shape", ("f(a)", "{f}({SHAPE})", 3.0), ("f(a, o)", "{f}({SHAPE}, {o})", 3.0), where=(host,)),
 )  # fmt: skip

@@ -79,3 +79,22 @@ def test_a_plain_function_is_graded_as_the_program_around_it(graded: Graded) -> 
     found = graded(f"{KERNEL}\ndef relu(x):\n{function}")
     assert found.verdict.status == "correct"
     assert any("the function `relu`" in note for note in found.notes)
+
+
+def test_views_of_inputs_in_inference_mode_are_what_they_are_elsewhere(graded: Graded) -> None:
+    views = "y = torch.empty_like(x.view(-1).unsqueeze(0)).squeeze(dim=0).view(x.shape)"
+    forward = CLASS.replace("y = torch.empty_like(x)", views)
+    code = KERNEL + forward.replace(
+        "    def forward", "    @torch.inference_mode()\n    def forward"
+    )
+    assert graded(code).verdict.status == "correct"
+
+
+def test_what_torchs_compiler_calls_is_there(graded: Graded) -> None:
+    guards = "torch._C._dynamo.guards"
+    memory = f"{guards}._empty_strided_cuda(tuple(x.shape), tuple(x.stride()), x.dtype)"
+    forward = CLASS.replace("torch.empty_like(x)", memory)
+    forward = forward.replace(
+        "return y", f"return {guards}._reinterpret_tensor(y, tuple(x.shape), tuple(x.stride()), 0)"
+    )
+    assert graded(KERNEL + forward).verdict.status == "correct"

@@ -104,7 +104,11 @@ class Call {
     for (auto& [original, alias] : pairs_)
       if (alias.is_same(tensor)) return original;
     if (to_cpu_) return tensor;
-    return over(storages_.device(tensor.storage(), writes(op_)), c10::DispatchKey::CUDA, tensor);
+    const auto result = over(storages_.device(tensor.storage(), writes(op_)), c10::DispatchKey::CUDA, tensor);
+    for (auto& [original, alias] : pairs_)
+      if (result.storage().is_alias_of(original.storage()) && original.is_inference() != result.is_inference())
+        return view_of(original, result);
+    return result;
   }
 
   c10::IValue outward(const c10::IValue& value) {

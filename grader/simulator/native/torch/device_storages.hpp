@@ -28,6 +28,14 @@ inline at::Tensor over(c10::Storage storage, c10::DispatchKey key, const at::Ten
   return result;
 }
 
+// A view as torch makes one: whether it is an inference tensor is what its base is, whatever the mode.
+inline at::Tensor view_of(const at::Tensor& base, const at::Tensor& like) {
+  auto result = at::detail::make_tensor<c10::TensorImpl>(
+      c10::TensorImpl::VIEW, c10::Storage(like.storage()), base.key_set(), like.dtype());
+  copy_geometry(like, result);
+  return result;
+}
+
 // The device's storages of one call, each with a CPU storage over the same memory. (CPU tensors over
 // the device's own storage won't do: torch takes the device of every view from the storage.)
 class Storages {
