@@ -54,7 +54,7 @@ class Formulas(TorchFunctionMode):  # type: ignore[misc]
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if func is torch.cosine_similarity:
-            _products(*args[:2], (kwargs or {}).get("dim", args[2] if len(args) > 2 else 1))
+            _products(args[0], args[1], (kwargs or {}).get("dim", args[2] if len(args) > 2 else 1))
         return func(*args, **(kwargs or {}))
 
 
