@@ -32,7 +32,7 @@ TOPICS = (
     _topic("moving data", r"\b(?:to|on) (?:the )?cpu\b|\.cpu\(|\bcop(?:y|ies|ied)\b|\bclone", "EXT005", "API001", "PRF011", "API001", "MEM003"),
     _topic("layout", r"contiguous|strided? (?:input|tensor)|row-major", "MEM004", "PRF011"),
     _topic("shared memory", r"shared[ _](?:mem\w*|data|array|alloc\w*)", "MEM002", "IDX006", "BLD009", "BLD010", "SYN001", "SYN002"),
-    _topic("what the grid covers", r"\b(?:grid|blocks?|launch)\b.{0,80}\b(?:map|cover|all elements)", "IDX004", "IDX005", "IDX008", "MEM001", "MEM011"),
+    _topic("what the grid covers", r"\b(?:grid|blocks?|launch)\b.{0,80}\b(?:map|cover|all elements)", "IDX005", "IDX008", "MEM001", "MEM011"),
     _topic("size of the launch", r"\b(?:grid|block)[ -]?(?:size|dim\w*)|threads per block|number of (?:blocks|threads)", "IDX006", "RED004", "PRF005", "PRF006"),
     _topic("bounds", r"out[- ]of[- ](?:bound|range)|\bbounds?\b|past the end", "MEM001", "MEM002", "MEM011", "IDX008"),
     _topic("types", r"\b(?:scalar_t|dtypes?|data types?|half|double|bfloat16)\b", "API004", "API005", "BLD010", "BLD014", "NUM007", "PRF014"),

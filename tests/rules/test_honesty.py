@@ -108,7 +108,7 @@ CHEATS = {
     "thread": ("CHT009", with_forward(
         "import threading\ny = torch.empty_like(x)\n"
         "threading.Thread(target=ext.scale_into, args=(x, y)).start()\nreturn y")),
-    "lazy tensor": ("CHT010", with_forward(
+    "lazy tensor": ("CHT009", with_forward(
         "return Lazy(ext.scale(x))",
         "class Lazy(\n    torch.Tensor\n):\n    @classmethod\n"
         "    def __torch_function__(cls, f, types, args=(), kwargs=None):\n"

@@ -1,7 +1,5 @@
 """What decides whether an access happens: the loops and conditions around a line, by the names in its index."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator, Sequence
@@ -13,6 +11,7 @@ from tree_sitter import Node
 
 from grader.records import Place, Walk
 from grader.source import Source, Unit
+from grader.source.analysis.triton import kernels
 from grader.source.cuda_code import around as enclosing
 from grader.source.cuda_code import descendants, text
 
@@ -158,6 +157,24 @@ def python_loop(source: Source, place: Place, *, outermost: bool) -> Place | Non
         if isinstance(node, ast.For) and node.lineno < place.line <= (node.end_lineno or 0)
     ]
     return source.place(loops[0 if outermost else -1].iter) if loops else None
+
+
+def overwritten(source: Source, place: Place) -> Place | None:
+    """Return where a loop of a Triton kernel around a line sets anew what was begun before it and is used after it."""
+    for kernel in kernels(source):
+        for loop in (one for one in ast.walk(kernel.node) if isinstance(one, ast.For)):
+            end = loop.end_lineno or 0
+            if not loop.lineno <= place.line <= end:
+                continue
+            after = {n.id for n in ast.walk(kernel.node) if isinstance(n, ast.Name) and n.lineno > end}  # fmt: skip
+            for node in ast.walk(loop):
+                match node:
+                    case ast.Assign(targets=[ast.Name(id=name)], value=value) if name in after:
+                        begun = any(one.lineno < loop.lineno for one in kernel.assigned[name])
+                        used = {n.id for n in ast.walk(value) if isinstance(n, ast.Name)}
+                        if begun and name not in used:
+                            return source.place(node)
+    return None
 
 
 def bound_made(one: Steering) -> Place | None:
