@@ -173,7 +173,9 @@ def test_what_torch_makes_of_all_stores_has_one_way() -> None:
         Step(at(21), 0.5, 1, frozenset(), floats=True, op="sub.f32"),
         Step(at(22), 0.0, 2, frozenset({1}), floats=False, op="st.global.f32", operands=(0.5,)),
     )
-    origin = Origin(reads, steps, total=0.5 * ROWS * COLUMNS)  # of which the mean is the reference's
+    origin = Origin(
+        reads, steps, total=0.5 * ROWS * COLUMNS
+    )  # of which the mean is the reference's
     told = Told("", (INPUT,), (access,), (origin,), of_results=False, lost=())
     every = np.arange(ROWS * COLUMNS)
     loss = Asked(0, (), wrong=True, needs={"input 1": every}, way=Way(np.array([0.5])))
