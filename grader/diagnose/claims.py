@@ -92,7 +92,7 @@ def _kinds(sentence: str) -> Iterator[Kind]:
     made = [kind for kind in KINDS if _makes(sentence, kind)]
     hazards = [kind for kind in made if kind.hazard]
     yield from hazards
-    others = [kind for kind in made if not kind.hazard and (not hazards or kind.check is any_size)]
+    others = [kind for kind in made if not kind.hazard and (not hazards or kind.check in _WHOLE)]
     yield from others[:1]
 
 
@@ -228,5 +228,7 @@ KINDS = (
         _right,
     ),
 )
+_WHOLE = (any_size, _right)
+"""What is claimed of the program as a whole, also beside the absence of a hazard."""
 DENIED = frozenset({"warp shuffles", "vector types", "shared memory"})
 """Kinds that a "no" or "without" before the words turns around."""

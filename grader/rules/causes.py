@@ -20,6 +20,8 @@ def cause_of(item: Evidence) -> str:
     said = ""
     if isinstance(item.details, Race):
         said = _race(item, item.details)
+    elif item.code == "local-out-of-bounds":
+        said = f"a {_who(item)} accesses an array of its own outside of its bounds"
     elif isinstance(item.details, MemoryAccess):
         act = _misaligned if item.code == "misaligned" else _outside
         said = act(item, item.details)

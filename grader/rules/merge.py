@@ -41,14 +41,16 @@ def _first_resorts(findings: Sequence[Finding]) -> Iterator[Finding]:
             if (_explains(other) and not _claims_elsewhere(other, finding))
             or _as_much(other, finding)
         )
-        if not (_last(finding) and any(_seen_where(other, finding) for other in better)):
+        if not (finding.last_resort and any(_seen_where(other, finding) for other in better)):
             yield finding
 
 
 def _claims_elsewhere(better: Finding, last: Finding) -> bool:
     """Whether a text claims another line than the one at which a run saw elements go missing or come in."""
     seen = any(
-        isinstance(item.details, Dependence) and item.code != "skipped" for item in last.evidence
+        isinstance(item.details, Dependence)
+        and (item.code in {"missing", "other-elements"} or item.details.threads)
+        for item in last.evidence
     )
     if not seen or better.confidence == "proven" or better.place is None or last.place is None:
         return False
@@ -57,7 +59,7 @@ def _claims_elsewhere(better: Finding, last: Finding) -> bool:
 
 def _as_much(better: Finding, last: Finding) -> bool:
     """Whether a proven remark explains another one: results that are wrong at other sizes only."""
-    both = better.severity == last.severity == "warning" and not _last(better)
+    both = better.severity == last.severity == "warning" and not better.last_resort
     return both and better.confidence == "proven" and family_of(better.rule).explains_results
 
 
@@ -78,12 +80,8 @@ def explained(findings: Iterable[Finding]) -> bool:
 
 
 def _explains(finding: Finding) -> bool:
-    error = finding.severity == "error" and not _last(finding)
+    error = finding.severity == "error" and not finding.last_resort
     return error and family_of(finding.rule).explains_results
-
-
-def _last(finding: Finding) -> bool:
-    return finding.last_resort
 
 
 def _precedence(finding: Finding) -> tuple[bool, int, int, str, int]:
@@ -107,13 +105,11 @@ def _one_defect(first: Finding, second: Finding) -> bool:
 
 
 def _explained_by(code: str) -> tuple[str, ...]:
-    rule = all_rules().get(code)
-    return rule.explained_by if rule else ()
+    return all_rules()[code].explained_by if code in all_rules() else ()
 
 
 def _catch_all(code: str) -> bool:
-    rule = all_rules().get(code)
-    return rule is not None and rule.catch_all
+    return code in all_rules() and all_rules()[code].catch_all
 
 
 def _build_evidence(finding: Finding) -> set[tuple[str, str, int]]:

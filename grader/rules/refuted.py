@@ -19,16 +19,7 @@ Answer = Literal["upheld", "refuted", "unseen", "uncovered"]
 `unseen`: runs went well around it, and whether they came by it is not known. `uncovered`: nothing
 got that far."""
 Coverage = Literal["line", "kernel", "none"]
-BRANCHES = (
-    ast.If,
-    ast.IfExp,
-    ast.Try,
-    ast.While,
-    ast.For,
-    ast.BoolOp,
-    ast.Lambda,
-    ast.comprehension,
-)
+BRANCHES = (ast.If, ast.IfExp, ast.Try, ast.While, ast.For, ast.BoolOp, ast.Lambda, ast.comprehension)  # fmt: skip
 SURE_TO_RUN = ("__init__", "forward")
 """Methods of the model that every run comes by."""
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, TypedDict, Unpack
 
 from grader.records import (
     AccessShape,
@@ -67,6 +67,21 @@ Examples = str | Example | tuple[str | Example, ...]
 Check = Callable[["Source", Context], Iterable[Finding]]
 
 
+class More(TypedDict, total=False):
+    """Fields of a finding that are handed on as they are."""
+
+    access: AccessShape | None
+    cause: str
+    root_cause: bool
+    last_resort: bool
+    other_form: bool
+    rejects: bool
+    delegates: bool
+    reads_no_input: bool
+    folded: bool
+    workload: str
+
+
 @dataclass(frozen=True, kw_only=True)
 class Rule:
     """One kind of defect; the pages under docs/rules/ are made from these fields."""
@@ -121,18 +136,9 @@ class Rule:
         fixes: Iterable[Fix] = (),
         kernels: Iterable[str] = (),
         names: Iterable[str] = (),
-        access: AccessShape | None = None,
-        cause: str = "",
-        root_cause: bool = False,
-        last_resort: bool = False,
-        other_form: bool = False,
-        rejects: bool = False,
-        delegates: bool = False,
-        reads_no_input: bool = False,
-        folded: bool = False,
         predicts: Prediction | None = None,
         conditions: str | None = None,
-        workload: str = "",
+        **more: Unpack[More],
     ) -> Finding:
         """Return a finding of this rule.
 
@@ -154,16 +160,7 @@ class Rule:
             fixes=tuple(fixes),
             predicts=predicts or usually,
             conditions=self.conditions if conditions is None else conditions,
-            workload=workload,
             kernels=tuple(name for name in kernels if name),
             names=tuple(names),
-            access=access,
-            cause=cause,
-            root_cause=root_cause,
-            last_resort=last_resort,
-            other_form=other_form,
-            rejects=rejects,
-            delegates=delegates,
-            reads_no_input=reads_no_input,
-            folded=folded,
+            **more,
         )

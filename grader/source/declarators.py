@@ -1,7 +1,5 @@
 """Parameters and shared arrays: what C++ declarators declare."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

@@ -53,7 +53,7 @@ def test_a_parameter_that_forward_reads_from_self_is_kept() -> None:
     code = CODE.replace("        self.bias = bias\n", "").replace(
         "* self.weight", "* self.weight * self.n"
     )
-    (finding,) = detected_with_fixes("EXT007", parse(code), Context())
+    (finding,) = detected_with_fixes("EXT003", parse(code), Context())
     with pytest.raises(AttributeError):
         made(code)(torch.ones(4))
     assert made(apply(code, finding.fixes[0].edits))(torch.ones(4)).tolist() == [4.0] * 4

@@ -108,7 +108,7 @@ CHEATS = {
     "thread": ("CHT009", with_forward(
         "import threading\ny = torch.empty_like(x)\n"
         "threading.Thread(target=ext.scale_into, args=(x, y)).start()\nreturn y")),
-    "lazy tensor": ("CHT010", with_forward(
+    "lazy tensor": ("CHT009", with_forward(
         "return Lazy(ext.scale(x))",
         "class Lazy(\n    torch.Tensor\n):\n    @classmethod\n"
         "    def __torch_function__(cls, f, types, args=(), kwargs=None):\n"
@@ -117,8 +117,8 @@ CHEATS = {
         "self.calls += 1\nif self.calls > 3:\n    return torch.empty_like(x)\n"
         "return ext.scale(x)")),
     "constant": ("CHT007", with_forward("ext.scale(x)\nreturn torch.zeros_like(x)")),
-    "inherits": ("CHT008", f"{HEAD}{BUILD}class ModelNew(Model):\n    pass\n"),
-    "calls the reference": ("CHT008",
+    "inherits": ("CHT003", f"{HEAD}{BUILD}class ModelNew(Model):\n    pass\n"),
+    "calls the reference": ("CHT003",
         (f"{HEAD}{BUILD}class Model(nn.Module):\n    def forward(self, x):\n        return x * 2\n"
         "class ModelNew(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
         "        self.reference = Model()\n    def forward(self, x):\n"

@@ -57,4 +57,4 @@ def test_the_tensor_that_is_passed_counts(
 ) -> None:
     source = parse(ANSWER.format(before=before))
     found = review_with_fixes(source, Context(task=TASK, evidence=evidence), select=("IDX",))
-    assert [(f.severity, f.confidence) for f in found if f.rule == "IDX004"] == [said]
+    assert [(f.severity, f.confidence) for f in found if f.rule == "IDX005"] == [said]

@@ -185,18 +185,15 @@ torch::Tensor run(torch::Tensor a, torch::Tensor b) {
 
 
 @pytest.mark.parametrize(
-    ("evidence", "line"),
+    "evidence",
     [
-        (wrong("mismatch", "sign-flip"), "part[blockIdx.x] = s - x[blockIdx.x * n];"),
-        (
-            wrong("probe", "probe-shift", ProbedInput(input=0)),
-            "part[blockIdx.x] = s - x[blockIdx.x * n];",
-        ),
-        (wrong("mismatch", "constant-factor"), "y[0] = s / n;"),
+        wrong("mismatch", "sign-flip"),
+        wrong("probe", "probe-shift", ProbedInput(input=0)),
+        wrong("mismatch", "constant-factor"),
     ],
 )
-def test_a_wrong_formula_is_looked_for_where_its_kind_arises(evidence: Evidence, line: str) -> None:
-    assert said(TWO, evidence) == [("NUM001", line)]
+def test_a_wrong_formula_that_no_run_followed_is_at_the_last_store(evidence: Evidence) -> None:
+    assert said(TWO, evidence) == [("NUM001", "y[0] = s / n;")]
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,8 @@ from grader.source.variables import variables
 
 SUSPECT = 0.5
 """What the cost of a change is multiplied with on a line that evidence or a finding names, and where evidence makes it likelier."""
+TRACED = 0.3
+"""The same on the line to which a run followed the wrong elements' values."""
 ORIGIN = 0.65
 """The same on a line that declares what such a line uses."""
 CONSEQUENCE = 0.75
@@ -69,6 +71,13 @@ class Clues:
         errors = (item for item in self.program.findings if item.severity == "error")
         places = [item.place for item in errors if item.rule not in VAGUE]
         places += [item.place for item in self._seen]
+        return frozenset(place.line for place in places if place is not None)
+
+    @cached_property
+    def traced(self) -> frozenset[int]:
+        """Lines to which a run followed the values of wrong elements."""
+        found = (f for f in self.program.findings if f.confidence == "proven")
+        places = (f.place for f in found if any(i.kind == "provenance" for i in f.evidence))
         return frozenset(place.line for place in places if place is not None)
 
     @cached_property
@@ -131,7 +140,7 @@ class Clues:
         if self._would_show(touches):
             factor *= RARE * RARE
         if line in self.lines:
-            return factor * SUSPECT
+            return factor * (TRACED if line in self.traced else SUSPECT)
         if line in origins or line in self.on_the_way:
             return factor * ORIGIN
         return factor * (CONSEQUENCE if line in self.consequences else 1.0)

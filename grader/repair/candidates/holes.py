@@ -46,13 +46,26 @@ HOLES["STEP"] = lambda site: _unused(
 )
 HOLES["DIM"] = lambda site: [k for k in "0123" if k != site.text("d")]
 HOLES["AXIS"] = lambda site: [n for n in _whole(site) if n in {"dim", "axis"}]
-HOLES["LAUNCHED"] = lambda site: _unused(site, [*_whole(site), *sorted(site.scope.constants)])
+HOLES["LAUNCHED"] = lambda site: _unused(site, _launched(site))
 HOLES["NUMBER"] = lambda site: list(numbers(site))
+HOLES["LENGTH"] = lambda site: [f"{t}.size({d})" for t in [*site.scope.tensors][:1] for d in "01"]
 HOLES["TENSOR"] = lambda site: [n for n in site.scope.tensors if n not in site.scope.read]
 
 
 def _whole(site: Site) -> list[str]:
     return site.scope.known("integer", site.node.start_byte)
+
+
+def _launched(site: Site) -> list[str]:
+    """Return what may be launched in the place of a size; no fixed number for what follows the tensors' sizes.
+
+    Enough blocks at the sizes that are tried are no more than luck.
+    """
+    made = dict(site.scope.made)
+    fixed = {name for name, value in made.items() if value.type == "number_literal"}
+    if site.words in fixed or site.words not in made:
+        return [*_whole(site), *sorted(site.scope.constants)]
+    return [name for name in _whole(site) if name not in fixed]
 
 
 def reals(site: Site) -> list[str]:
@@ -190,6 +203,8 @@ def _real_numbers(words: str) -> Mapping[str, float]:
     if abs(value) > 1e9:
         return {f"0.0{suffix}": 2.5, "-INFINITY": 2.0, "INFINITY": 2.5}
     near = {f"{value * k!r}{suffix}": 3.5 for k in (0.5, 2.0)}
+    tenfold = (value * 10, value / 10) if abs(value) < 1 else ()  # a slope of 0.01 for 0.1
+    near |= {f"{float(f'{k:.6g}')!r}{suffix}": 3.0 for k in tenfold}
     near |= {f"0.0{suffix}": 2.5} if value == 1 else {}
     for other in CONSTANTS:
         off = abs(other / value - 1)

@@ -131,10 +131,10 @@ def propose(finding: Finding, source: Source, context: Context) -> Iterator[Fix]
     code = python_code(source)
     if code is None or finding.fixes:
         return
-    if finding.rule == "EXT007":
-        read = (one for one in code.of(ast.Attribute) if one.attr in finding.names)
-        reads = [one for one in read if _is_of_self(one) and isinstance(one.ctx, ast.Load)]
-        yield from never_set(source, code, reads) if reads and code.model is not None else ()
+    read = (one for one in code.of(ast.Attribute) if one.attr in finding.names)
+    reads = [one for one in read if _is_of_self(one) and isinstance(one.ctx, ast.Load)]
+    if any(source.place(one) == finding.place for one in reads):
+        yield from never_set(source, code, reads) if code.model is not None else ()
         return
     nodes = _first_uses(source, code, finding)
     function = code.function_of(nodes[0]) if nodes else None
@@ -152,4 +152,4 @@ def _first_uses(source: Source, code: PythonCode, finding: Finding) -> list[ast.
     return [first[name] for name in finding.names if name in first]
 
 
-FIX = FixMaker(codes=("EXT003", "EXT007"), propose=propose)
+FIX = FixMaker(codes=("EXT003",), propose=propose)

@@ -158,7 +158,7 @@ RULE = Rule(
         "y = x * 2", "n = x.sum().cpu().item()\n        y = x.to(torch.float32)"
     ).replace("RESULT", "y * n"),
     detects=("text", "evidence"),
-    guards="Only what is returned counts; values that go to the CPU on the way do not (PRF010). Shapes and types are reported from runs.",
+    guards="Only what is returned counts; values that go to the CPU on the way do not (API001). Shapes and types are reported from runs.",
     fix="Leaves the result on the GPU, or gives it the shape or dtype that was expected where its values can be meant to be those.",
     check=check,
     predicts="wrong-values",

@@ -1,4 +1,4 @@
-"""EXT003: a Python name that nothing defines."""
+"""EXT003: a Python name that nothing defines, or an attribute of self that nothing sets."""
 
 import ast
 import builtins
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from grader.records import Context, Finding, Fix
 from grader.rules.rule import Rule
-from grader.source import Source
+from grader.source import Source, nodes_under
 from grader.source.analysis.diagnostics import confirming
 from grader.source.analysis.unbound_names import (
     MODULE_NAMES,
@@ -17,16 +17,34 @@ from grader.source.analysis.unbound_names import (
     unbound,
 )
 from grader.source.code_edits import fix, insert_line_before
-from grader.source.python_code import PythonCode, python_code
+from grader.source.python_code import Function, PythonCode, python_code
 
 INPUT_FUNCTIONS = {"get_inputs", "get_init_inputs", "get_test_inputs"}
+MODULE = {
+    "training", "forward", "register_buffer", "register_parameter", "register_module", "add_module",
+    "parameters", "named_parameters", "buffers", "named_buffers", "children", "named_children",
+    "modules", "named_modules", "train", "eval", "requires_grad_", "zero_grad", "apply", "cuda",
+    "cpu", "to", "to_empty", "half", "float", "double", "bfloat16", "type", "state_dict",
+    "load_state_dict", "get_parameter", "get_buffer", "get_submodule", "set_submodule",
+    "share_memory", "extra_repr", "compile", "register_forward_hook", "register_forward_pre_hook",
+    "register_full_backward_hook", "get_extra_state", "set_extra_state", "dump_patches",
+    "call_super_init", "xpu", "ipu", "mtia",
+}  # fmt: skip
+SETTERS = {"register_buffer", "register_parameter", "add_module", "register_module"}
+UNSEEN = {"setattr", "vars", "exec", "__getattr__", "__getattribute__", "__dict__"}
+"""What sets or finds attributes whose names no text shows."""
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
-    """Look up every global name that the program reads among those that it binds."""
+    """Look up every global name that the program reads among those that it binds, and ModelNew's attributes."""
     code = python_code(source)
-    if code is None or binds_unseen(code):
-        return
+    if code is not None and code.model is not None and not code.model.decorator_list:
+        yield from _never_set(source, code, code.model, context)
+    if code is not None and not binds_unseen(code):
+        yield from _undefined(source, code, context)
+
+
+def _undefined(source: Source, code: PythonCode, context: Context) -> Iterator[Finding]:
     yield from _taken_from_problem(source, code, context)
     constants, said = _reference_constants(context), set()
     for nodes in _missing(code, unbound(source, {*dir(builtins), *MODULE_NAMES})).values():
@@ -58,7 +76,9 @@ def _taken_from_problem(source: Source, code: PythonCode, context: Context) -> I
 
 def undefined_where_it_counts(source: Source, context: Context) -> tuple[str, ...]:
     """Return the names without which the class can't be used, each once, in the order of their use."""
-    findings = [one for one in check(source, context) if one.severity == "error"]
+    code = python_code(source)
+    found = _undefined(source, code, context) if code is not None and not binds_unseen(code) else ()
+    findings = [one for one in found if one.severity == "error"]
     return tuple(dict.fromkeys(name for one in findings for name in one.names))
 
 
@@ -140,24 +160,96 @@ def _copy(
     return fix(label, [insert_line_before(source, [nodes[0], *outer][-1], f"{lines}\n\n")])
 
 
+# attributes of self
+
+
+def _never_set(
+    source: Source, code: PythonCode, model: ast.ClassDef, context: Context
+) -> Iterator[Finding]:
+    """Compare the attributes that ModelNew reads with those that it or nn.Module sets."""
+    known = _set(code, model)
+    if known is None or [code.canonical(base) for base in model.bases] != ["torch.nn.Module"]:
+        return
+    seen = {*known, *MODULE}
+    for function in code.reached:
+        for node in _reads(function):
+            tried = any(isinstance(outer, ast.Try) for outer in code.ancestors(node))
+            if node.attr not in seen and not node.attr.startswith("_") and not tried:
+                seen.add(node.attr)
+                yield RULE.finding(
+                    source.place(node),
+                    f"self.{node.attr} is read here, and nothing sets it: AttributeError when forward runs",
+                    evidence=confirming(context, ("python-attribute",), (node.attr,), run=True),
+                    names=(node.attr,),
+                )
+
+
+def _set(code: PythonCode, model: ast.ClassDef) -> set[str] | None:
+    """Return the attributes that the class sets or asks for; None where it may set others."""
+    names: set[str] = set()
+    for node in nodes_under(model):
+        match node:
+            case (
+                ast.FunctionDef(name=name)
+                | ast.AsyncFunctionDef(name=name)
+                | ast.ClassDef(name=name)
+            ):
+                names.add(name)
+            case (
+                ast.Attribute(attr=name, ctx=ast.Store() | ast.Del())
+                | ast.Name(id=name, ctx=ast.Store())
+            ):
+                names.add(name)
+            case ast.Attribute(attr="__dict__"):
+                names.add("__dict__")
+            case ast.Call(func=func, args=[first, *_]):
+                called = code.canonical(func)
+                names |= {called} & UNSEEN
+                if called.rsplit(".", 1)[-1] in SETTERS:
+                    names.add(str(first.value) if isinstance(first, ast.Constant) else "setattr")
+    for assign in code.of(ast.Assign):
+        attributes = (target for target in assign.targets if isinstance(target, ast.Attribute))
+        names |= {one.attr for one in attributes if code.canonical(one.value) == "ModelNew"}
+    for name, call in code.calls:
+        if name in {"hasattr", "getattr"} and len(call.args) > 1:
+            names |= {str(one.value) for one in call.args[1:2] if isinstance(one, ast.Constant)}
+    return None if names & UNSEEN else names
+
+
+def _reads(function: ast.AST) -> Iterator[ast.Attribute]:
+    """Yield what a method reads of its self."""
+    first = function.args.args[:1] if isinstance(function, Function) else []
+    for node in nodes_under(function) if first and first[0].arg == "self" else ():
+        match node:
+            case ast.Attribute(value=ast.Name(id="self"), ctx=ast.Load()):
+                yield node
+
+
 HEAD = "import torch\n"
+MODEL = (
+    "class ModelNew(torch.nn.Module):\n    def __init__(self, eps):\n        super().__init__()\n"
+)
+_READS = f"{HEAD}{MODEL}        self.epsilon = eps\n    def forward(self, x):\n        return x / self.eps\n"
 RULE = Rule(
     code="EXT003",
     name="undefined-python-name",
-    summary="A Python name is used that nothing defines, so the call stops with NameError.",
-    why="A submission is a file of its own: names of the reference file are not in it. The sizes that get_inputs uses are the usual case.",
-    bad=HEAD + "def get_inputs():\n    return [torch.rand(batch_size, dim)]\n",
+    summary="A Python name is used that nothing defines, or an attribute of self that nothing sets, so the call stops with NameError or AttributeError.",
+    why="A submission is a file of its own: names of the reference file are not in it. The sizes that get_inputs uses are the usual case; others are an "
+    "attribute that the constructor forgot, and a name spelled in two ways.",
+    bad=(HEAD + "def get_inputs():\n    return [torch.rand(batch_size, dim)]\n", _READS),
     good=(
-        HEAD + "batch_size, dim = 128, 4096\ndef get_inputs():\n"
-        "    return [torch.rand(batch_size, dim)]\n"
+        HEAD
+        + "batch_size, dim = 128, 4096\ndef get_inputs():\n    return [torch.rand(batch_size, dim)]\n",
+        _READS.replace("self.epsilon", "self.eps"),
     ),
     detects=("text", "build"),
     guards="Star imports, exec and globals() make it silent, and so does a try that expects the "
     "error. In get_inputs it is a warning where the task makes the inputs, and so is a constant or an "
-    "import of the problem's file, which is put before the code as KernelBench's harness does.",
+    "import of the problem's file, which is put before the code as KernelBench's harness does. Attributes only count in classes that derive from "
+    "nn.Module alone; __getattr__, setattr, __dict__, and asking for the attribute first make it silent.",
     fix="Copies the constant from the reference, imports what the name stands for everywhere, takes the parameter that the reference's method takes, "
     "leaves a tensor where it is instead of moving it to an unknown device, corrects the spelling, or drops "
-    "the unused function.",
+    "the unused function; keeps the constructor's parameter of that name, or reads the attribute that is meant.",
     check=check,
     certain_from_text=True,
 )

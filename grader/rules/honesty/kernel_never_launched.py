@@ -1,4 +1,4 @@
-"""CHT003: a kernel that never runs, or whose result goes nowhere."""
+"""CHT003: a kernel that never runs or whose result goes nowhere, or the reference in its place."""
 
 import ast
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from tree_sitter import Node
 from grader.records import Context, Finding
 from grader.records.observed import KERNELS_MATTER, seen_wrong
 from grader.rules.rule import Rule
-from grader.source import Kernel, Source, Unit, nodes_under
+from grader.source import Kernel, Source, Unit, dotted, nodes_under
 from grader.source.analysis.data_flow import assignments, depends, parameters, returns, tainted
 from grader.source.analysis.extension_use import (
     computes_with_torch,
@@ -25,11 +25,15 @@ from grader.source.cuda_code import units
 from grader.source.library_calls import library_calls
 from grader.source.python_code import Function, PythonCode, python_code
 
+REFERENCE = {"Model", "RefModel", "ReferenceModel", "OriginalModel"}
+
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Follow the way from forward to the launch of each kernel, and back to what is returned."""
     yield from _kernels(source)
     code = python_code(source)
+    if code is not None and code.model is not None:
+        yield from _by_the_reference(source, code, code.model)
     forward = code.method("forward") if code is not None else None
     if code is None or forward is None or not (source.extensions or triton_kernels(source)):
         return
@@ -177,25 +181,89 @@ def _all_void(source: Source, calls: list[ast.Call]) -> bool:
     return void and not triton_launches(source)
 
 
+# the reference under another name
+
+
+def _by_the_reference(source: Source, code: PythonCode, model: ast.ClassDef) -> Iterator[Finding]:
+    """Report a forward that is inherited from the reference, or calls it."""
+    names, forward = holders(source, code), code.method("forward")
+    bases = (code.canonical(base).rsplit(".", 1)[-1] for base in model.bases)
+    base = next((name for name in bases if name in REFERENCE), "")
+    if (
+        base in names
+    ):  # a class of the file's own that works with its kernels, called like the reference
+        return
+    place, said = None, ""
+    if forward is None:
+        place = source.line_place(model.lineno) if base and not _redone(code, model) else None
+        said = f"ModelNew inherits the reference's forward from {base}: it is the reference itself"
+    elif not mentions(forward, names):
+        found = next(_reference_results(code, forward, base), None)
+        place = source.place(found) if found is not None else None
+        said = "forward hands its input to the reference model and returns what that computes"
+    if place is not None:
+        yield RULE.finding(place, said, severity="error", predicts="nothing", rejects=True)
+
+
+def _redone(code: PythonCode, model: ast.ClassDef) -> bool:
+    """Whether something that forward uses is replaced: a method, an attribute, or forward itself later."""
+    methods = {node.name for node in model.body if isinstance(node, Function)}
+    constructor = code.method("__init__")
+    inside = list(nodes_under(constructor)) if constructor is not None else []
+    sets = any(isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store) for n in inside)
+    targets = [target for node in code.of(ast.Assign) for target in node.targets]
+    named = {t.attr if isinstance(t, ast.Attribute) else dotted(t) for t in targets}
+    return bool(methods - {"__init__", "extra_repr"}) or sets or "forward" in named
+
+
+def _reference_results(code: PythonCode, forward: Function, base: str) -> Iterator[ast.Return]:
+    """Yield the returns of what an instance of the reference, or the base's forward, gives."""
+    models = {
+        dotted(target)
+        for node in code.of(ast.Assign)
+        if isinstance(node.value, ast.Call)
+        and code.canonical(node.value.func).rsplit(".", 1)[-1] in REFERENCE
+        for target in node.targets
+    } - {""}
+    for node in nodes_under(forward):
+        if isinstance(node, ast.Return) and isinstance(node.value, ast.Call):
+            called = node.value.func
+            if dotted(called) in models or (base and _is_base_forward(called)):
+                yield node
+
+
+def _is_base_forward(node: ast.AST) -> bool:
+    match node:
+        case ast.Attribute(attr="forward", value=ast.Call(func=owner)):
+            return dotted(owner) == "super"
+        case ast.Attribute(attr="forward", value=owner):
+            return dotted(owner) in REFERENCE
+    return False
+
+
 _BAD = """
 __global__ void fast(const float* x, float* y) { y[threadIdx.x] = x[threadIdx.x]; }
 torch::Tensor f(torch::Tensor x) {
     return torch::relu(x);
 }
 """
+_INHERITS = "import torch\nfrom torch import nn\nclass ModelNew(Model):\n    pass\n"
 RULE = Rule(
     code="CHT003",
     name="kernel-never-launched",
     severity="warning",
-    summary="A kernel is written but never started, or forward never reaches it; the work is done by something else.",
+    summary="A kernel is written but never started, or forward never reaches it; the work is done by something else, or ModelNew is the reference under another name.",
     why="The file looks like a CUDA answer and is PyTorch. Either the launch was forgotten, or the kernel is a decoy.",
-    bad=_BAD,
-    good=_BAD.replace(
-        "return torch::relu(x)",
-        "fast<<<1, 32>>>(x.data_ptr<float>(), x.data_ptr<float>());\n    return x",
+    bad=(_BAD, _INHERITS),
+    good=(
+        _BAD.replace(
+            "return torch::relu(x)",
+            "fast<<<1, 32>>>(x.data_ptr<float>(), x.data_ptr<float>());\n    return x",
+        ),
+        _INHERITS.replace("pass", "def forward(self, x):\n        return torch.relu(x) * 1"),
     ),
     guards="Function pointers, cudaLaunchKernel, launching macros, autograd functions, submodules and torch.ops are followed. A kernel "
-    "beside others that do run is only a note.",
+    "beside others that do run is only a note. Deriving from the reference for its constructor and parameters, with a forward of one's own, is fine.",
     fix="Launches the only kernel where a host function has all that it needs ready; deletes one that is not launched beside others.",
     check=check,
     predicts="no-launch",

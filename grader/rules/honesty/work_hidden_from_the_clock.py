@@ -1,4 +1,4 @@
-"""CHT009: work on a stream or thread that nobody waits for."""
+"""CHT009: work on a stream or thread that nobody waits for, or in an object that computes when it is looked at."""
 
 import ast
 from collections.abc import Iterator
@@ -27,6 +27,11 @@ CPP_JOINS = {"cudaStreamSynchronize", "cudaDeviceSynchronize", "cudaStreamWaitEv
              "block", "cudaEventSynchronize", "wait"}  # fmt: skip
 CPP_THREADS = {"std::thread", "std::async", "pthread_create", "std::jthread"}
 HIDDEN = "events on the current stream do not see the work, and its result may not be there yet"
+TENSORS = {"torch.Tensor", "torch.nn.Parameter", "torch.FloatTensor"}
+HOOKS = {"__torch_function__", "__torch_dispatch__", "__array__", "__eq__", "allclose", "__sub__"}
+MAKERS = {"torch.Tensor._make_subclass", "torch.Tensor._make_wrapper_subclass",
+          "torch.Tensor.as_subclass"}  # fmt: skip
+MODES = ("torch.overrides.TorchFunctionMode", "torch.utils._python_dispatch.TorchDispatchMode")
 
 
 def check(source: Source, _context: Context) -> Iterator[Finding]:
@@ -37,6 +42,7 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
     if code is not None:
         yield from _streams(source, code) if not joined else ()
         yield from _threads(source, code, called)
+        yield from _lazy(source, code)
     for unit in units(source):
         yield from _cpp_streams(unit, joined=joined)
         yield from _cpp_threads(unit)
@@ -149,26 +155,72 @@ def _launches_there(unit: Unit, thread: Node) -> bool:
     return any(whole.start_byte <= one.node.start_byte < whole.end_byte for one in unit.launches)
 
 
+def _lazy(source: Source, code: PythonCode) -> Iterator[Finding]:
+    """Report subclasses of Tensor, and modes that intercept torch's functions."""
+    for name, node in code.classes.items():
+        bases = {code.canonical(base) for base in node.bases}
+        methods = {item.name for item in node.body if isinstance(item, ast.FunctionDef)}
+        hooks = ", ".join(sorted(methods & HOOKS))
+        if bases & TENSORS:
+            does = f" and overrides {hooks}" if hooks else ""
+            yield RULE.finding(
+                source.line_place(node.lineno),
+                f"{name} derives from Tensor{does}: its values can be computed when a grader compares them, outside of the measured time",
+                severity="warning",
+            )
+        elif bases & set(MODES):
+            yield RULE.finding(
+                source.line_place(node.lineno),
+                f"{name} intercepts every torch function that runs while it is active, the grader's comparison included",
+                severity="warning",
+            )
+    for name, call in code.calls:
+        if name in MAKERS or (name.endswith(".as_subclass") and code.runs_in_forward(call)):
+            yield RULE.finding(
+                source.place(call),
+                "forward returns a tensor of another class, whose operations the file defines",
+                severity="warning",
+            )
+            return
+
+
 HEAD = "import torch\nfrom torch import nn\n"
 MODEL = f"{HEAD}class ModelNew(nn.Module):\n    def forward(self, x):\n"
+_LAZY = """
+import torch
+class Lazy(torch.Tensor):
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return func(*args)
+class ModelNew(torch.nn.Module):
+    def forward(self, x):
+        return x.as_subclass(Lazy)
+"""
 RULE = Rule(
     code="CHT009",
     name="work-hidden-from-the-clock",
-    summary="Work runs on a stream or thread that nobody waits for, where a timer does not see it.",
+    summary="Work runs where a timer does not see it: on a stream or thread that nobody waits for, or in an output that computes when it is compared.",
     why="A timer records events on the current stream. What runs beside it is not in the time, and a caller may read the result before "
     "it is there.",
     bad=(
-        f"{MODEL}        s = torch.cuda.Stream()\n        with torch.cuda.stream(s):\n"
-        "            y = x * 2\n        return y\n"
+        (
+            f"{MODEL}        s = torch.cuda.Stream()\n        with torch.cuda.stream(s):\n"
+            "            y = x * 2\n        return y\n"
+        ),
+        _LAZY,
     ),
     good=(
-        f"{MODEL}        s = torch.cuda.Stream()\n        "
-        f"s.wait_stream(torch.cuda.current_stream())\n"
-        "        with torch.cuda.stream(s):\n            y = x * 2\n"
-        "        torch.cuda.current_stream().wait_stream(s)\n        return y\n"
+        (
+            f"{MODEL}        s = torch.cuda.Stream()\n        "
+            f"s.wait_stream(torch.cuda.current_stream())\n"
+            "        with torch.cuda.stream(s):\n            y = x * 2\n"
+            "        torch.cuda.current_stream().wait_stream(s)\n        return y\n"
+        ),
+        _LAZY.replace("torch.Tensor", "object").replace("x.as_subclass(Lazy)", "x"),
     ),
     guards="Streams that are joined in some way, in Python or in C++, and the current stream, are fine, and so are "
-    "threads that are waited for; one that does not make the result is a warning.",
+    "threads that are waited for; one that does not make the result is a warning. A subclass of Tensor is a warning and no more: what comes back is read as plain memory, "
+    "so that a result which is yet to be computed is wrong.",
     fix="Lets the streams wait for each other around a `with torch.cuda.stream(...)` block.",
     check=check,
 )

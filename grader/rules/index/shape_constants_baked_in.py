@@ -1,28 +1,32 @@
-"""IDX005: a launch or a kernel only fits the sizes of one example."""
+"""IDX005: a launch or a kernel only fits the sizes of one example, or its number of dimensions."""
 
+import ast
 from collections.abc import Iterator
 
-import numpy as np
-
-from grader.records import Context, Finding, Fix, TensorSpec
+from grader.records import Context, Evidence, Finding, Fix, Place, TensorSpec
+from grader.records.observed import wrong_results
 from grader.rules.proofs import once
 from grader.rules.rule import Rule, hosted
 from grader.source import Source
-from grader.source.analysis.host_code import refuses, resolve
+from grader.source.analysis.host_code import body_start, refuses, resolve
 from grader.source.analysis.walks import Case, cases, full_size_of, task_inputs
 from grader.source.code_edits import fix
 from grader.source.cuda_code import text
 from grader.source.flow import Access, Walk
-from grader.source.flow.tree import Binary, Call, Items
+from grader.source.flow.tree import Binary, Call, Items, Name, Number, walk
+from grader.source.forward_arguments import bindings
+from grader.source.statements import insert_before
 
 LARGE = 1024
 """From here on a size is no tile's."""
+HANDLED = frozenset({"dim", "numel", "ndimension", "view", "reshape", "flatten", "sizes", "ndim"})
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for grids that leave a rest, and for constants that are the task's sizes."""
     yield from once(_short_grids(source, context))
     yield from _constants(source, context)
+    yield from _ranks(source, context)
 
 
 def _short_grids(source: Source, context: Context) -> Iterator[Finding]:
@@ -56,20 +60,19 @@ def _tops(case: Case, block: Walk) -> dict[int, tuple[Access, int]]:
     """Return each result's last store and the element it ends at; nothing where one is not plain."""
     returned = {id(tensor) for run in case.flow.host(case.sizes) for tensor in run.returned}
     tops: dict[int, tuple[Access, int]] = {}
-    last = case.flow.last_block(block) or block
-    for access in (*block.accesses, *last.accesses):
-        tensor, offsets, mask = access.region.tensor, access.offsets, access.mask
+    for access in case.thread(-1, case.last_block).accesses:
+        tensor, offset = access.region.tensor, access.offset
         if access.kind == "load" or tensor is None or id(tensor) not in returned:
             continue
-        if offsets is None or not access.sure or access.kind == "atomic" or access.loops:
+        plain = access.kind == "store" and access.sure and not access.loops
+        first = case.thread(0, case.last_block).twin(access)
+        if offset is None or not plain or first is None or first.offset is None:
             return {}
-        linear = np.arange(block.threads) * access.scale
-        if mask.any():
-            if int(mask.sum()) < 2 or not ((offsets - offsets[0])[mask] == linear[mask]).all():
-                return {}
-            top = int(offsets[mask].max(initial=-1)) + access.scale - 1
-            known = tops.get(id(tensor))
-            tops[id(tensor)] = (access, top) if known is None or top > known[1] else known
+        if offset - first.offset != (block.threads - 1) * access.scale:
+            return {}
+        top = offset + access.scale - 1
+        known = tops.get(id(tensor))
+        tops[id(tensor)] = (access, top) if known is None or top > known[1] else known
     return tops
 
 
@@ -125,6 +128,109 @@ def _constants(source: Source, context: Context) -> Iterator[Finding]:
                 )
 
 
+# the number of dimensions
+
+
+def _ranks(source: Source, context: Context) -> Iterator[Finding]:
+    """Look for inputs of which exactly the first two sizes are asked."""
+    seen: set[str] = set()
+    for case in cases(source, context):
+        function = case.launch.host
+        tensors = [p.name for p in function.parameters if p.type.endswith("Tensor")]
+        for name in tensors[:1] if function.name not in seen else ():
+            place = _in_cpp(case, name) or _in_python(source, case)
+            given = bindings(source, function).get(name)
+            index = given.index if given is not None and given.kind == "tensor" else None
+            if place is not None:
+                yield _of_rank(
+                    case, name, place, _rank(context, index), _wrong_ranks(context, index)
+                )
+        seen.add(function.name)
+
+
+def _of_rank(
+    case: Case, name: str, place: Place, rank: int | None, proof: tuple[Evidence, ...]
+) -> Finding:
+    """Report it: as an error where the task's input has more sizes and results were wrong, as a note where it has two."""
+    wrong = proof if rank is not None and rank > 2 else ()
+    plain = rank in {None, 2} and not proof
+    more = (
+        f"the task's has {rank}"
+        if wrong
+        else "nothing checks that there are no more: of a 3-D or 4-D input"
+    )
+    return RULE.finding(
+        place,
+        f"only the first two sizes of `{name}` are looked at, and {more}{':' if wrong else ''} only the first size(0) * "
+        "size(1) values are worked on, in the wrong groups",
+        severity="error" if wrong else "note" if plain else "warning",
+        evidence=wrong,
+        fixes=_only_matrices(case, name) if not wrong else (),
+        kernels=(case.kernel,),
+    )
+
+
+def _only_matrices(case: Case, name: str) -> tuple[Fix, ...]:
+    first = body_start(case.launch.host)
+    line = f"TORCH_CHECK({name}.dim() == 2);"
+    edits = [insert_before(case.unit, first, line)] if first is not None else []
+    return fix("refuse inputs of another rank", edits)
+
+
+def _in_cpp(case: Case, name: str) -> Place | None:
+    """Return the place where size(0) is asked, if size(0) and size(1) are all that is."""
+    asked: dict[object, Call] = {}
+    for part in walk(case.launch.host.body):
+        if isinstance(part, Call) and part.name in HANDLED:
+            return None
+        sizes = isinstance(part, Call) and part.name == "size" and bool(part.args)
+        if (
+            isinstance(part, Call)
+            and sizes
+            and isinstance(part.base, Name)
+            and part.base.id == name
+        ):
+            index = part.args[0]
+            asked[index.value if isinstance(index, Number) else None] = part
+    return case.place(asked[0].node) if set(asked) == {0, 1} else None
+
+
+def _in_python(source: Source, case: Case) -> Place | None:
+    """Return the place where Python passes exactly the first two sizes."""
+    bound = bindings(source, case.launch.host).values()
+    sizes = {one.dim for one in bound if one.kind == "size" and one.index == 0}
+    if sizes != {0, 1} or any(one.kind == "numel" for one in bound):
+        return None
+    calls = [n for n in source.walk(ast.Call) if isinstance(n.func, ast.Attribute)]
+    shapes = [n for n in source.walk(ast.Attribute) if n.attr == "shape"]
+    asked = [
+        *(n for n in calls if isinstance(n.func, ast.Attribute) and n.func.attr == "size"),
+        *shapes,
+    ]
+    return source.place(asked[0]) if asked else None
+
+
+def _rank(context: Context, index: int | None) -> int | None:
+    """Return the rank of the task's input that the host function is given, where that is known."""
+    inputs = task_inputs(context.task, "nominal")
+    item = inputs[index] if index is not None and index < len(inputs) else None
+    return len(item.shape) if isinstance(item, TensorSpec) else None
+
+
+def _wrong_ranks(context: Context, index: int | None) -> tuple[Evidence, ...]:
+    """Return wrong results on workloads in which that input has another rank than two."""
+    if context.task is None or index is None:
+        return ()
+    inputs = {w.name: w.inputs[index : index + 1] for w in context.task.workloads}
+    other = {
+        name
+        for name, some in inputs.items()
+        if any(isinstance(one, TensorSpec) and len(one.shape) > 2 for one in some)
+    }
+    every = (*wrong_results(context), *wrong_results(context, general=True))
+    return tuple(item for item in every if item.workload in other)
+
+
 _BAD = hosted("""
 __global__ void twice(const float* x, float* y, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -133,19 +239,33 @@ __global__ void twice(const float* x, float* y, int n) {
 int blocks = n / 256;
 twice<<<blocks, 256>>>($x, $y, n);
 """)
+_MATRIX = hosted("""
+__global__ void copy(const float* x, float* y, int cols) {
+    for (int i = threadIdx.x; i < cols; i += blockDim.x)
+        y[blockIdx.x * cols + i] = x[blockIdx.x * cols + i];
+}
+int rows = x.size(0), cols = x.size(1);
+copy<<<rows, 256>>>($x, $y, cols);
+""")
 RULE = Rule(
     code="IDX005",
     name="shape-constants-baked-in",
     severity="warning",
-    summary="Sizes of one example are built in: any other shape gives wrong results, leaves elements out, or writes out of bounds.",
+    summary="Sizes of one example are built in: any other shape gives wrong results, leaves elements out, or writes out of bounds; or the host looks at two sizes only, whatever the input's rank.",
     why="`n / 256` blocks leave the rest of the division undone, and a limit on the grid without a loop over it what is beyond; a `#define` of a size fits one input. Round up, `(n + 255) / 256`, "
-    "guard the index, and pass sizes as parameters.",
-    bad=_BAD,
-    good=_BAD.replace("= n", "= (n + 255)"),
+    "guard the index, and pass sizes as parameters. `size(0)` rows of `size(1)` values are the whole of a matrix, and a part of anything larger: check the rank, or "
+    "fold the leading dimensions, `x.view({-1, x.size(-1)})`.",
+    bad=(_BAD, _MATRIX),
+    good=(
+        _BAD.replace("= n", "= (n + 255)"),
+        _MATRIX.replace("    auto", "    TORCH_CHECK(x.dim() == 2);\n    auto"),
+    ),
+    detects=("text", "evidence"),
     languages=("cuda",),
     guards="Grids that a check of divisibility protects, grid-stride loops, and buffers that several launches fill are fine; so are tile "
-    "sizes. An error where the task's own size leaves a rest.",
-    fix="Rounds the number of blocks up.",
+    "sizes. An error where the task's own size leaves a rest. Two sizes are a note as long as the task's input is a "
+    "matrix (or not known), and a warning where it has another rank, or where a run with one came out wrong.",
+    fix="Rounds the number of blocks up; refuses inputs of another rank, or makes two dimensions of all where that is the task's.",
     check=check,
     explained_by=("MEM002",),
     predicts="elsewhere",

@@ -2,66 +2,48 @@
 
 from collections.abc import Iterator
 
-from grader.records import Context, Finding, Fix
+from grader.records import Context, Finding
 from grader.rules.rule import Rule, hosted
-from grader.source import Source, Unit
-from grader.source.code_edits import fix
+from grader.source import Source
+from grader.source.code_edits import fix, replace_node
 from grader.source.cuda_code import text
 from grader.source.flow import flow
 from grader.source.flow.tree import Call, Cast, Declare, Expr, walk
 from grader.source.statements import insert_before, statement
 
-COPIES = frozenset(
-    {"to", "t", "clone", "transpose", "permute", "float", "half", "reshape", "cuda", "view"}
-)
-VIEWS = frozenset({"t", "transpose", "permute", "view"})
+MAKERS = frozenset({"contiguous", "to", "clone", "float", "half", "reshape", "cuda"})
+"""Methods that may give a tensor with memory of its own."""
 
 
 def check(source: Source, _context: Context) -> Iterator[Finding]:
     """Look for pointers kept in variables that were taken of a call's result."""
     for unit in source.cuda:
-        for function in flow(unit).program.functions:
-            if function.kind != "host":
-                continue
-            for part in walk(function.body):
-                if isinstance(part, Declare) and part.init is not None:
-                    yield from _declared(unit, part)
+        hosts = (host for host in flow(unit).program.functions if host.kind == "host")
+        for part in (part for host in hosts for part in walk(host.body)):
+            maker = _maker(part.init) if isinstance(part, Declare) else None
+            if isinstance(part, Declare) and maker is not None:
+                name, made = f"{part.name}_tensor", text(maker.node)
+                kept = insert_before(unit, statement(part.node), f"auto {name} = {made};")
+                yield RULE.finding(
+                    unit.place(part.node),
+                    f"`{part.name}` points into the temporary that `{made}` makes, which is gone at the end of this statement: when the "
+                    "kernel runs, the memory may already be in use for something else",
+                    severity="error" if maker.name == "clone" else "warning",
+                    fixes=fix(
+                        "keep the tensor in a variable",
+                        [kept, replace_node(unit, maker.node, name)],
+                    ),
+                )
 
 
-def _declared(unit: Unit, part: Declare) -> Iterator[Finding]:
-    taken = _taken(part.init)
-    if taken is None or not isinstance(taken.base, Call) or taken.base.base is None:
-        return
-    maker = taken.base
-    if maker.name not in {"contiguous", *(COPIES - VIEWS)}:
-        return
-    certain = maker.name == "clone"
-    yield RULE.finding(
-        unit.place(part.node),
-        f"`{part.name}` points into the temporary that `{text(maker.node)}` makes, which is gone at the end of this statement: when the "
-        "kernel runs, the memory may already be in use for something else",
-        severity="error" if certain else "warning",
-        fixes=_fixes(unit, part, maker),
-    )
-
-
-def _taken(expr: Expr | None) -> Call | None:
+def _maker(expr: Expr | None) -> Call | None:
+    """Return the call that makes the tensor whose pointer an expression takes."""
     while isinstance(expr, Cast):
         expr = expr.operand
-    if isinstance(expr, Call) and expr.name in {"data_ptr", "data"} and expr.base is not None:
-        return expr
+    match expr:
+        case Call(name="data_ptr" | "data", base=Call(name=name) as maker) if name in MAKERS:
+            return maker if maker.base is not None else None
     return None
-
-
-def _fixes(unit: Unit, part: Declare, maker: Call) -> Iterator[Fix]:
-    name = f"{part.name}_tensor"
-    yield from fix(
-        "keep the tensor in a variable",
-        [
-            insert_before(unit, statement(part.node), f"auto {name} = {text(maker.node)};"),
-            unit.edit(maker.node.start_byte, maker.node.end_byte, name),
-        ],
-    )
 
 
 _BAD = hosted("""

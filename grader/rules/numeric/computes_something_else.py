@@ -4,18 +4,16 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from grader.records import Context, Evidence, Finding, Place, Severity, WrongValues
-from grader.records.observed import dependence_differs, probed_input, values_of, wrong_results
+from grader.records.observed import dependence_differs, values_of, wrong_results
 from grader.rules.rule import Rule, hosted, shown
 from grader.source import Source
 from grader.source.analysis import triton
-from grader.source.analysis.host_code import origin
 from grader.source.analysis.kept_weights import kept_weights
 from grader.source.analysis.narrowed import narrowed
 from grader.source.analysis.on_the_way import on_the_way
 from grader.source.analysis.own_draws import own_draw
 from grader.source.analysis.unused_input import unused_input
-from grader.source.analysis.walks import Case, cases
-from grader.source.flow.tree import Assign, Binary, Declare, Name, Unary, walk
+from grader.source.analysis.walks import cases
 
 STATE = {
     "probe-kept": "the reference keeps values from one call of forward to the next, and this ModelNew does not",
@@ -60,49 +58,42 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     every = deciding or wrong_results(context, general=True)
     found = [item for item in every if item.code not in FORMS]
     wrong = [item for item in found if item.code != ROUNDED] or found
-    if not wrong:
-        return
-    left = _left_out(source, context, deciding)
+    left = _left_out(source, context, deciding) if wrong else None
     if left is not None:
         yield left
-        if not any(item.code in KNOWN for item in wrong):
-            return
+    if not wrong or (left is not None and not any(item.code in KNOWN for item in wrong)):
+        return
+    known = [item for table in (STATE, PROBES, MEANING) for item in wrong if item.code in table]
+    seen = known or wrong
+    severity: Severity = "error" if deciding else "warning"
     stale = None if deciding else _stale(source, context, wrong)
-    if stale is not None:
-        yield stale
-        return
-    seen = [
-        item for table in (STATE, PROBES, MEANING) for item in wrong if item.code in table
-    ] or wrong
+    other = stale or _few_digits(source, seen, severity) or _as_seen(source, context, wrong, seen, severity)  # fmt: skip
+    yield from (other,) if other is not None else ()
+
+
+def _as_seen(
+    source: Source,
+    context: Context,
+    wrong: Sequence[Evidence],
+    seen: Sequence[Evidence],
+    severity: Severity,
+) -> Finding | None:
+    """Say what the first pattern means, where the run or the text shows it; None where DEP005 says where."""
     first = seen[0]
-    digits = _few_digits(source, seen, "error" if deciding else "warning")
-    if digits is not None:
-        yield digits
-        return
+    cause = own_draw(source) if first.code == "probe-unsteady" else unused_input(source, first)
+    made = None if cause or first.code in STATE else on_the_way(source, context, first)
+    if made is not None and made.certain:
+        return None
+    place = made.place if made else cause.place if cause else None
+    place = place or (
+        _forward(source) if first.code in STATE else _last_store(source, context, first)
+    )
     probes = tuple(item for item in wrong if item.kind == "probe")
     same = tuple(item for item in seen if item.code == first.code and item not in probes)
-    every_case = cases(source, context)
-    unsteady = first.code == "probe-unsteady"
-    cause = own_draw(source) if unsteady else unused_input(source, first)
-    place = (
-        cause.place
-        if cause
-        else _forward(source)
-        if first.code in STATE
-        else _place(
-            _readers(every_case, wrong) or every_case,
-            first.code,
-            any(one.code == "sign-flip" for one in wrong),
-        )
-        or _triton_place(source, first)
-    )
-    made = None if cause or first.code in STATE else on_the_way(source, context, first)
-    if made is not None and made.certain:  # DEP005 says where
-        return
-    yield RULE.finding(
-        made.place if made else place,
+    return RULE.finding(
+        place,
         f"{_say(first)}{cause.words if cause else ''}: {first.text}{f'; {made.words}' if made else ''}",
-        severity="error" if deciding else "warning",
+        severity=severity,
         confidence="proven" if first.code in KNOWN else "likely",
         evidence=(*probes, *same),
         last_resort=True,
@@ -121,7 +112,7 @@ def _left_out(source: Source, context: Context, deciding: Sequence[Evidence]) ->
         return None
     seen = [item for item in elsewhere if item.workload == zeros.workload]
     return RULE.finding(
-        _place(cases(source, context), zeros.code, flipped=False) or _triton_place(source, zeros),
+        _last_store(source, context, zeros),
         f"with the reference's weights given to it, {_say(zeros)} ({'; '.join(item.text for item in seen)})",
         evidence=seen,
         last_resort=True,
@@ -191,82 +182,18 @@ def _forward(source: Source) -> Place | None:
     return source.place(found) if found is not None else None
 
 
-def _place(every: tuple[Case, ...], code: str, flipped: bool) -> Place | None:
-    """Return the last store of the last kernel, or what makes the scale or the sign that is wrong."""
-    if flipped:
-        flipping = (_difference(case) for case in reversed(every))
-        place = next((place for place in flipping if place is not None), None)
-        if place is not None:
-            return place
-    for case in reversed(every):
-        for access in reversed(case.walk.accesses):
-            if access.kind in {"store", "atomic"}:
-                scale = _scale(case, access.node) if code in SCALES else None
-                return scale or case.place(access.node)
-        return case.place(case.walk.kernel.node)
-    return None
-
-
-def _triton_place(source: Source, first: Evidence) -> Place | None:
-    """Return the last store of the Triton kernel that is launched last, or the step after it that sets the scale."""
+def _last_store(source: Source, context: Context, first: Evidence) -> Place | None:
+    """Return the last store of the kernel that is launched last, or the step after a Triton one that sets the scale."""
+    for case in reversed(cases(source, context)):
+        stores = (one for one in reversed(case.walk.accesses) if one.kind in {"store", "atomic"})
+        last = next(stores, None)
+        return case.place(last.node if last is not None else case.walk.kernel.node)
     store = triton.last_store(source)
-    finish = triton.finish(source) if first.code in {*SCALES, "constant-factor"} else None
+    finish = triton.finish(source) if first.code in SCALES else None
     return source.place(finish) if finish else source.place(store.call) if store else None
 
 
-def _readers(every: tuple[Case, ...], wrong: Sequence[Evidence]) -> tuple[Case, ...]:
-    """Return the launches that load the input which a constant was added to, where that is told.
-
-    What is to cancel it (a mean, a maximum) is taken off where the input is read.
-    """
-    changed = {probed_input(item) for item in wrong if item.code in SHIFTS}
-    return tuple(case for case in every if changed & set(_inputs(case)))
-
-
-SHIFTS = frozenset({"probe-shift", "probe-no-shift"})
-
-
-def _inputs(case: Case) -> Iterator[int]:
-    """Yield the numbers of the host function's tensors that a launch loads from."""
-    tensors = [p.name for p in case.launch.host.parameters if "Tensor" in p.type]
-    for region in case.walk.regions:
-        first = origin(region.tensor)
-        if region.loads and first is not None and first.name in tensors:
-            yield tensors.index(first.name)
-
-
-SCALES = frozenset({"row-factor", "probe-degree"})
-
-
-def _difference(case: Case) -> Place | None:
-    """Return the last store of a difference, or of something negated: where a sign comes from."""
-    stores = {a.node.id for a in case.walk.accesses if a.kind == "store"}
-    for part in reversed(walk(case.walk.kernel.body)):
-        if isinstance(part, Assign) and part.node.id in stores:
-            value = part.value
-            if isinstance(value, (Binary, Unary)) and value.op == "-":
-                return case.place(part.target.node)
-    return None
-
-
-def _scale(case: Case, store: object) -> Place | None:
-    """Return the only number that is computed from others and multiplied into what is stored."""
-    names: set[str] = set()
-    declared: dict[str, Declare] = {}
-    for part in walk(case.walk.kernel.body):
-        if isinstance(part, Declare) and part.type in {"float", "double"} and _computed(part):
-            declared[part.name] = part
-        elif isinstance(part, Assign) and isinstance(part.target, Name):
-            declared.pop(part.target.id, None)  # an accumulator
-        elif isinstance(part, Assign) and part.node == store:
-            names = {p.id for p in walk(part.value) if isinstance(p, Name)}
-    found = [declared[name] for name in names & declared.keys()]
-    return case.place(found[0].node) if len(found) == 1 else None
-
-
-def _computed(start: Declare) -> bool:
-    """Whether a variable starts with something that is computed from other variables."""
-    return start.init is not None and any(isinstance(part, Name) for part in walk(start.init))
+SCALES = frozenset({"row-factor", "probe-degree", "constant-factor"})
 
 
 _CODE = hosted("""

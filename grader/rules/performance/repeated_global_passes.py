@@ -34,12 +34,12 @@ def _pair(case: Case) -> tuple[Access, Access] | None:
             access.kind != "load"
             or not access.loops
             or access.loops[-1][1] != 0
-            or access.offsets is None
+            or access.offset is None
         ):
             continue
         for other in first.setdefault(access.region.name, []):
-            same = other.offsets is not None and bool((other.offsets == access.offsets).all())
-            if same and other.loops[-1][0] != access.loops[-1][0] and not access.uniform:
+            same = other.offset == access.offset and case.stride(other) == case.stride(access) != 0
+            if same and other.loops[-1][0] != access.loops[-1][0]:
                 return other, access
         first[access.region.name].append(access)
     return None

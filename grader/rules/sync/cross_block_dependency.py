@@ -2,8 +2,6 @@
 
 from collections.abc import Iterator
 
-import numpy as np
-
 from grader.records import Context, Evidence, Finding
 from grader.records.observed import observed
 from grader.rules.proofs import once, settle
@@ -44,26 +42,22 @@ def _is_possible(case: Case) -> bool:
 def _dependence(case: Case) -> tuple[Access, Access] | None:
     """Return a read of block 0 and the access of another block that writes there, if any."""
     x, y, _ = (n or 2 for n in case.launch.grid)
-    other = case.flow.block(case.walk, (1, 0, 0) if x > 1 else (0, 1, 0) if y > 1 else (0, 0, 1))
-    theirs: dict[str, set[int]] = {}
-    for access in other.accesses:
-        if access.kind != "load":
-            theirs.setdefault(access.region.name, set()).update(_cells(access))
-    mine: dict[str, Access] = {}
-    for access in case.walk.accesses:
-        name = access.region.name
-        if access.kind != "load":
-            mine.setdefault(name, access)
-        elif name in mine and mine[name].order <= access.order:
-            if theirs.get(name, set()) & _cells(access):
+    block = (1, 0, 0) if x > 1 else (0, 1, 0) if y > 1 else (0, 0, 1)
+    theirs = {
+        (access.region.name, access.offset)
+        for thread in (0, -1)
+        for access in case.thread(thread, block).accesses
+        if access.kind != "load" and access.sure and access.offset is not None
+    }
+    for thread in (0, -1):
+        mine: dict[str, Access] = {}
+        for access in case.thread(thread).accesses:
+            name = access.region.name
+            if access.kind != "load":
+                mine.setdefault(name, access)
+            elif name in mine and access.sure and (name, access.offset) in theirs:
                 return access, mine[name]
     return None
-
-
-def _cells(access: Access) -> set[int]:
-    if access.offsets is None or not access.sure:
-        return set()
-    return {int(n) for n in np.unique(access.offsets[access.mask])}
 
 
 def _finding(case: Case, read: Access, write: Access) -> Finding:

@@ -1,7 +1,5 @@
 """Races that runs showed: which belong together, and whether one warp alone makes them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 

@@ -1,7 +1,5 @@
 """Steps of reductions that are odd enough to explain a wrong result, though not to accuse a right one."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

@@ -1,12 +1,8 @@
 """Runs the host code of a submission for one set of sizes: which kernels it launches, and how."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from functools import lru_cache
-
-import numpy as np
 
 from grader.source.cuda_code import text
 from grader.source.flow.memory import Region, Tensor
@@ -66,7 +62,7 @@ class HostMachine(TorchCalls):
         """Run the host function; never raises."""
         scope = {p.name: Box(self.argument(p)) for p in self.function.parameters}
         inputs = tuple(self.tensors)
-        self.frames.append(Frame(self.function, self.mask, scope))
+        self.frames.append(Frame(self.function, scope))
         self.bind_template(self.frames[-1], self.function, ())
         stopped = ""
         try:
@@ -99,20 +95,21 @@ class HostMachine(TorchCalls):
         letter = type_letter(parameter.type)
         if parameter.pointer:
             region = Region(parameter.name, "global", parameter.type, node=parameter.node)
-            return Value(None, varies=False, pointer=Pointer(region, type=parameter.type))
+            return Value(pointer=Pointer(region, type=parameter.type))
         if letter in "iul":
             usual = self.sizes.number if _is_extent(parameter.name) else 3
             number = self.sizes.numbers.get(parameter.name, usual)
-            return Value(number, letter, False)
-        return Value(None, letter, varies=False)
+            return Value(number, letter)
+        return Value(None, letter)
 
-    def _opaque(self, stmt: Opaque) -> None:
+    def _opaque(self, stmt: Opaque) -> str:
         """Take a `throw` for what it is: a check of the function's own, which holds where it can't be told."""
         if stmt.node.type != "throw_statement":
-            super()._opaque(stmt)
-        elif not self.doubt:
+            return super()._opaque(stmt)
+        if not self.doubt:
             self.refused = True
             raise StopWalkError("the function throws")
+        return ""
 
     def launch(self, _expr: LaunchCall) -> Value:
         """Note a kernel launch."""
@@ -133,7 +130,7 @@ class HostMachine(TorchCalls):
                 shared,
                 arguments,
                 template,
-                self.doubt == 0,
+                not self.doubt,
             )
         )
         return Value()
@@ -243,5 +240,4 @@ def roots(program: Program) -> tuple[Function, ...]:
 
 def run_host(program: Program, function: Function, sizes: Sizes) -> HostRun:
     """Run one host function for one set of sizes."""
-    with np.errstate(all="ignore"):
-        return HostMachine(program, function, sizes).go()
+    return HostMachine(program, function, sizes).go()

@@ -1,7 +1,5 @@
 """A CUDA or C++ text as its functions, macros, constants and launches."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 

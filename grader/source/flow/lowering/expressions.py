@@ -1,7 +1,5 @@
 """From the concrete nodes of expressions to those of `flow.tree`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import fields, replace
 from typing import Any

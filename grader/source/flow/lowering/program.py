@@ -1,7 +1,5 @@
 """From a whole text's concrete tree to a `flow.tree.Program`."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Iterator
 

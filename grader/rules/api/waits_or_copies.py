@@ -1,15 +1,16 @@
-"""API001: the host waits for the GPU in every call."""
+"""API001: in every call the host waits for the GPU, or data moves between the two."""
 
 import ast
 from collections.abc import Iterator
 
-from grader.records import Context, Finding, Fix
+from grader.records import Context, Edit, Finding, Fix
 from grader.rules.rule import Rule
-from grader.source import Source, Unit
+from grader.source import Source, Unit, nodes_under
 from grader.source.clocks import measures_time
 from grader.source.code_edits import delete_lines_of, delete_statement, fix, replace_node
 from grader.source.cpp_types import type_of
 from grader.source.cuda_code import Call, cuda_code, units
+from grader.source.flow import flow, tree
 from grader.source.python_code import python_code
 
 WAITS = {"cudaDeviceSynchronize", "cudaThreadSynchronize", "cudaStreamSynchronize", "cudaEventSynchronize"}  # fmt: skip
@@ -19,7 +20,7 @@ TAKES_AN_ERROR = {"argument_list", "init_declarator", "assignment_expression"}
 
 
 def check(source: Source, _context: Context) -> Iterator[Finding]:
-    """Look for waiting in host functions and in what forward runs."""
+    """Look for waiting and copying in host functions and in what forward runs."""
     for unit in units(source):
         code = cuda_code(unit)
         own = any(call.last in OWN_STREAMS for call in code.calls)
@@ -31,6 +32,7 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
                 said = "item() copies a number from the GPU and waits for it on every call"
                 yield RULE.finding(unit.place(call.node), said)
     yield from _python(source)
+    yield from _copies(source)
 
 
 def _waiting(unit: Unit, call: Call, *, own: bool) -> Finding:
@@ -76,6 +78,55 @@ def _python(source: Source) -> Iterator[Finding]:
             yield RULE.finding(source.place(call), said)
 
 
+def _copies(source: Source) -> Iterator[Finding]:
+    code = python_code(source)
+    for function in code.reached if code is not None else ():
+        for node in nodes_under(function):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                yield from _moved(source, node, node.func)
+    for unit in source.cuda:
+        for host in flow(unit).program.functions:
+            for part in tree.walk(host.body) if host.kind == "host" else ():
+                if isinstance(part, tree.Call) and part.name in {"cudaMemcpy", "cudaMemcpyAsync"}:
+                    words = {a.id for a in part.args if isinstance(a, tree.Name)}
+                    if words & {"cudaMemcpyHostToDevice", "cudaMemcpyDeviceToHost"}:
+                        yield RULE.finding(
+                            unit.place(part.node),
+                            "the host function copies between CPU and GPU memory on every call",
+                        )
+
+
+def _moved(source: Source, node: ast.Call, called: ast.Attribute) -> Iterator[Finding]:
+    away = called.attr == "cpu" or (called.attr == "to" and _to(node) == "cpu")
+    there = called.attr == "cuda" or (called.attr == "to" and _to(node) == "cuda")
+    if not away and not there:
+        return
+    start = source.span(called.value)[1]
+    end = source.span(node)[1]
+    edits = [Edit(start=start, end=end, text="")]
+    if away:
+        yield RULE.finding(
+            source.place((start, end)),
+            "the result is copied to CPU memory on every call: the host waits, and the data crosses the bus",
+            fixes=fix("leave the data on the GPU", edits),
+        )
+    else:
+        yield RULE.finding(
+            source.place((start, end)),
+            "the data is moved to the GPU on every call: free when it is there already, a slow copy when not",
+            severity="note",
+            fixes=fix("leave the data where it is", edits),
+        )
+
+
+def _to(node: ast.Call) -> str:
+    values = [*node.args, *(k.value for k in node.keywords if k.arg == "device")]
+    for value in values[:1]:
+        if isinstance(value, ast.Constant) and isinstance(value.value, str):
+            return value.value.split(":")[0]
+    return ""
+
+
 _BAD = """
 __global__ void k(float* y) { y[threadIdx.x] = 1.0f; }
 torch::Tensor f(torch::Tensor x) {
@@ -84,16 +135,28 @@ torch::Tensor f(torch::Tensor x) {
     return x;
 }
 """
+_COPIES = """
+import torch
+import torch.nn as nn
+class ModelNew(nn.Module):
+    def forward(self, x):
+        return ext.run(x.cuda()).cpu()
+"""
 RULE = Rule(
     code="API001",
-    name="synchronises-or-copies-scalar-in-forward",
+    name="waits-or-copies-in-forward",
     severity="warning",
-    summary="The CPU waits for the GPU on every call, which adds idle time and hides the real cost of the kernel.",
-    why="Kernels of one stream run in order by themselves. Waiting after each launch only stops the host from preparing the next one.",
-    bad=_BAD,
-    good=_BAD.replace("    cudaDeviceSynchronize();\n", ""),
-    guards="Only what forward and the host functions run; waiting at import, or in a function that measures time, is fine.",
-    fix="Leaves the call out, or asks for the launch's error instead; nothing where the file makes streams "
+    summary="In every call the CPU waits for the GPU, or data is moved between them, which adds idle time and hides the real cost of the kernel.",
+    why="Kernels of one stream run in order by themselves: waiting after each launch only stops the host from preparing the next one. The bus between "
+    "CPU and GPU moves a hundredth of what the GPU's own memory does, and `.cpu()` waits for everything before it: results belong where the inputs are.",
+    bad=(_BAD, _COPIES),
+    good=(
+        _BAD.replace("    cudaDeviceSynchronize();\n", ""),
+        _COPIES.replace("cuda()).cpu(", "contiguous().to(torch.float32)"),
+    ),
+    guards="Only what forward and the host functions run; waiting at import, or in a function that measures time, is fine. `.cuda()` costs nothing for "
+    "a tensor that is already there: a note. A change of dtype is no copy between devices.",
+    fix="Leaves the call out, or asks for the launch's error instead of waiting; nothing where the file makes streams "
     "of its own, which somebody has to wait for.",
     check=check,
     predicts="nothing",
