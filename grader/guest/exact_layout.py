@@ -50,3 +50,8 @@ def _pad(m: Algebra, func: Any, a: Any, sizes: Any, *_: Any, **_named: Any) -> A
 )  # fmt: skip
 def _linear(m: Algebra, func: Any, a: Any, *rest: Any, **named: Any) -> Any:
     return m.linear(lambda digits: func(digits, *rest, **named), m.whole(a))
+
+
+@rule("full_like", "zeros_like", "ones_like", "new_full", "new_zeros", "new_ones")
+def _filled(_m: Algebra, _: Any, *_args: Any, **_named: Any) -> Any:
+    return torch.zeros(2, dtype=torch.int64)
