@@ -357,6 +357,11 @@ def _prod(
     return rows[-1].unsqueeze(dim % (elements.dim() - 1)) if keepdim else rows[-1]
 
 
+@rule("full_like", "zeros_like", "ones_like", "new_full", "new_zeros", "new_ones")
+def _filled(_m: Algebra, _: Any, *_args: Any, **_named: Any) -> Any:
+    return torch.zeros(2, dtype=torch.int64)
+
+
 @rule("mm", "bmm", "dot", "mv")
 def _product(m: Algebra, func: Any, a: Any, b: Any, **_named: Any) -> Any:
     return m.product(func, m.whole(a), m.whole(b))

@@ -48,6 +48,7 @@ HOLES["DIM"] = lambda site: [k for k in "0123" if k != site.text("d")]
 HOLES["AXIS"] = lambda site: [n for n in _whole(site) if n in {"dim", "axis"}]
 HOLES["LAUNCHED"] = lambda site: _unused(site, _launched(site))
 HOLES["NUMBER"] = lambda site: list(numbers(site))
+HOLES["LENGTH"] = lambda site: [f"{t}.size({d})" for t in [*site.scope.tensors][:1] for d in "01"]
 HOLES["TENSOR"] = lambda site: [n for n in site.scope.tensors if n not in site.scope.read]
 
 
@@ -202,6 +203,8 @@ def _real_numbers(words: str) -> Mapping[str, float]:
     if abs(value) > 1e9:
         return {f"0.0{suffix}": 2.5, "-INFINITY": 2.0, "INFINITY": 2.5}
     near = {f"{value * k!r}{suffix}": 3.5 for k in (0.5, 2.0)}
+    tenfold = (value * 10, value / 10) if abs(value) < 1 else ()  # a slope of 0.01 for 0.1
+    near |= {f"{float(f'{k:.6g}')!r}{suffix}": 3.0 for k in tenfold}
     near |= {f"0.0{suffix}": 2.5} if value == 1 else {}
     for other in CONSTANTS:
         off = abs(other / value - 1)

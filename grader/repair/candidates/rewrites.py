@@ -303,6 +303,7 @@ HOST = (
         where=(host,),
     ),
     *_rows("host", ("v", "{v:f} * {INTEGER}", 3.0), ("v", "{v} + 1", 3.0), ("v", "{v} - 1", 3.5), where=(is_made, host)),
+    *_rows("factor", ("a / b", "{a} / {LENGTH}", 2.0), where=(host, not_(integer))),
     *_rows("host", ("v", "{OWNER}", 2.5), where=(node_is("call_expression"), host)),
     *_rows("host", ("v", "{v}.contiguous()", 1.2), where=(calls(MOVED), _not_a_method_of_more, host)),
     *_rows("host", ("a", "{a}.t()", 2.5), where=(*IS_NAME, argument_of(PRODUCTS), host)),

@@ -16,6 +16,7 @@ from grader.source.divergence import all_arrive
 from grader.source.rewriting.barriers import separate
 from grader.source.rewriting.shared_sizes import COUNTS, enlarged
 from grader.source.statements import (
+    child_of,
     enclosing_loops,
     insert_after,
     insert_before,
@@ -78,8 +79,21 @@ def of_the_race(source: Source, item: Evidence) -> Iterator[Fix]:
         if simple_statement(first) == simple_statement(second):
             yield from _by_one_thread(unit, second)
         if not set(enclosing_loops(first)) & set(enclosing_loops(second)):
+            yield from _between_calls(unit, first, second)
             first, second = sorted((first, second), key=lambda use: use.start_byte)
         yield from separate(unit, first, second)
+
+
+def _between_calls(unit: Unit, first: Node, second: Node) -> Iterator[Fix]:
+    """Meet before an access that only another call of the same function can bring after one that stands below it."""
+    function = cuda_code(unit).function(second)
+    again = function is not None and function == cuda_code(unit).function(first)
+    if not again or function is None or function.runs != "device" or function.body is None:
+        return
+    if second.start_byte < first.start_byte and all_arrive(function.body):
+        own = child_of(function.body, second)
+        label = f"meet at a barrier before the next call of `{function.name}` stores"
+        yield from fix(label, [insert_before(unit, own, "__syncthreads();")])
 
 
 def _by_one_thread(unit: Unit, node: Node) -> Iterator[Fix]:
