@@ -25,7 +25,7 @@ from grader.ingest.decode import clean
 from grader.pipeline import GradingContext, open_context
 from grader.records import Finding, Repair, Review, Sample, Status
 from grader.report.escape import one_line
-from grader.report.findings import ranked
+from grader.report.findings import cause, ranked
 from grader.store import Store
 
 MOST = 5
@@ -79,11 +79,11 @@ class Graded:
     def _lines(self) -> list[str]:
         task = self.review.task.name or "unknown task"
         told = [finding for finding in self.findings if finding.severity != "note"]
-        device = self.review.evaluation.device
+        device, stated = self.review.evaluation.device, cause(self.review)
         lines = [
             f"{self.status} · {task} · {_DEVICES.get(device, device)}",
             self.sentence,
-            *map(_line, told[:MOST]),
+            *(_line(one, said=one is stated) for one in told[:MOST]),
         ]
         if len(told) > MOST:
             lines.append(f"... and {len(told) - MOST} more in .findings")
@@ -175,7 +175,8 @@ def _only(found: list[Sample], path: Path) -> Sample:
     return found[0]
 
 
-def _line(finding: Finding) -> str:
+def _line(finding: Finding, *, said: bool) -> str:
+    """Return a finding in a line; by its name alone where the verdict's sentence has `said` it."""
     where = f"line {finding.place.line}: " if finding.place else ""
     after = " (seen after a fix)" if finding.after_fix else ""
-    return f"{finding.severity} {finding.rule} {where}{finding.message}{after}"
+    return f"{finding.severity} {finding.rule} {where}{finding.name if said else finding.message}{after}"

@@ -8,6 +8,7 @@ property.
 
 import os
 import signal
+import sys
 import tempfile
 
 from hypothesis import HealthCheck, settings
@@ -22,6 +23,8 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 os.environ.setdefault(
     "PYTHONPYCACHEPREFIX", f"{tempfile.gettempdir()}/kernel-grader-bytecode-{os.geteuid()}"
 )
+# And so are the tests themselves, a third of whose collection is pytest's rewriting of asserts.
+sys.dont_write_bytecode, sys.pycache_prefix = False, os.environ["PYTHONPYCACHEPREFIX"]
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # So a shell starts what it runs in the background; programs that the tests interrupt would inherit it.

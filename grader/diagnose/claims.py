@@ -92,7 +92,7 @@ def _kinds(sentence: str) -> Iterator[Kind]:
     made = [kind for kind in KINDS if _makes(sentence, kind)]
     hazards = [kind for kind in made if kind.hazard]
     yield from hazards
-    others = [kind for kind in made if not kind.hazard and (not hazards or kind.check is any_size)]
+    others = [kind for kind in made if not kind.hazard and (not hazards or kind.check in _WHOLE)]
     yield from others[:1]
 
 
@@ -190,7 +190,7 @@ KINDS = (
         "other sizes",
         _words(
             r"\b(any|arbitrary|all|different|various|irregular|odd|ragged|uneven|non[- ]\w+|every) "
-            r"(\w+ ){0,2}(dim|size|shape|length)|not (?:a )?(?:evenly )?(?:multiples?|divisible)|(all|every) (\w+ )?elements? (is|are) "
+            r"(\w+ ){0,2}(dim|size|shape|length)|\b(any|every) number of|not (?:a )?(?:evenly )?(?:multiples?|divisible)|(all|every) (\w+ )?elements? (is|are) "
             r"(cover|process|handl)|(cover|process|handl)\w+ (all|every) (\w+ )?elements?|\btails?\b.{0,30}(cover|handl|process)"
         ),
         any_size,
@@ -228,5 +228,7 @@ KINDS = (
         _right,
     ),
 )
+_WHOLE = (any_size, _right)
+"""What is claimed of the program as a whole, also beside the absence of a hazard."""
 DENIED = frozenset({"warp shuffles", "vector types", "shared memory"})
 """Kinds that a "no" or "without" before the words turns around."""

@@ -64,7 +64,7 @@ def headline(
         return _read(verdict, findings)
     if verdict.status == "correct":
         return _not_general(verdict, findings, elsewhere)
-    deciding = [one for one in findings if not _only(elsewhere, one)]
+    deciding = [one for one in findings if one.rule in settled or not _only(elsewhere, one)]
     cause = _cause(verdict, deciding, settled)
     if cause is None:
         return verdict

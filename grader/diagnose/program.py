@@ -32,8 +32,13 @@ class Program:
 
         So are fewer lines whose undefined behaviour runs proved.
         """
-        stage, wrong = _stage(self.evaluation), wrong_share(self.evaluation)
-        return stage, -wrong, -len(self._proven), -len(self._undefined)
+        wrong = wrong_share(self.evaluation)
+        return self.stage, -wrong, -len(self._proven), -len(self._undefined)
+
+    @property
+    def stage(self) -> int:
+        """How far it got, whatever is wrong there."""
+        return _stage(self.evaluation)
 
     @property
     def _undefined(self) -> tuple[Evidence, ...]:

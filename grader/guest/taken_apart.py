@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 from torch._decomp import decomposition_table
+from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 MOST = 64
@@ -46,6 +47,22 @@ class Steps(TorchDispatchMode):  # type: ignore[misc]
         if len(self.values) < MOST and value.numel() and key not in self._known:
             self._known.add(key)
             self.values.append(value.detach())
+
+
+class Formulas(TorchFunctionMode):  # type: ignore[misc]
+    """Adds to what steps keep what the textbook's formula of a function comes by, where torch takes another way."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func is torch.cosine_similarity:
+            _products(args[0], args[1], (kwargs or {}).get("dim", args[2] if len(args) > 2 else 1))
+        return func(*args, **(kwargs or {}))
+
+
+def _products(one: torch.Tensor, other: torch.Tensor, dim: int) -> None:
+    """Come by the products of two tensors and of each with itself, and by their sums."""
+    sums = [(left * right).sum(dim) for left, right in ((one, other), (one, one), (other, other))]
+    norms = (sums[1] * sums[2]).sqrt()
+    sums[0].div(norms)
 
 
 def _of_variance(

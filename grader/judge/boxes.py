@@ -57,6 +57,14 @@ def _indices(extent: Extent) -> str:
     return f"{extent.first} to {extent.last}{every}"
 
 
+def covers(ranges: Sequence[tuple[int, int, int, int]], index: Sequence[int]) -> bool:
+    """Whether an element lies in a box that a run told."""
+    return all(
+        first <= at <= last and (step == 0 or (at - first) % step == 0)
+        for (first, last, step, _), at in zip(ranges, index, strict=False)
+    )
+
+
 def told_extents(ranges: Sequence[tuple[int, int, int, int]], tensor: Tensor) -> tuple[Extent, ...]:
     """Return the box that a run told of a tensor."""
     return tuple(

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+import numpy as np
+
 from grader.judge.asked import Asked
-from grader.judge.boxes import extents, in_words, told_extents
+from grader.judge.boxes import covers, extents, in_words, told_extents
 from grader.judge.difference import (
     Difference,
     combined,
@@ -35,7 +37,7 @@ def evidence_of(told: Told, asked: Sequence[Asked], workload: str) -> tuple[Evid
     touched = tuple(touched_by_line(told, workload))
     if told.unfollowed:
         return touched
-    found = tuple(_dependences(told, asked, workload))
+    found = tuple(_dependences(told, asked, workload)) or tuple(_unstored(told, asked, workload))
     skipped = () if found else tuple(_skipped(told, asked, workload))
     whole = not found and not skipped and any(len(n) for one in asked for n in one.needs.values())
     return (*touched, *found, *skipped, *way_of(told, asked, workload, whole=whole))
@@ -61,6 +63,7 @@ def _dependences(told: Told, asked: Sequence[Asked], workload: str) -> Iterator[
                 choice=choice,
                 stored=stored_elsewhere(wrong),
                 others=taken_for_others(told, worst, found),
+                exchanged=any(np.array_equal(one.needs, worst.got) for one in found),
             )
         elif (short := _short(told, found)) is not None:
             yield _missing_through(*short, workload)
@@ -72,6 +75,37 @@ def _dependences(told: Told, asked: Sequence[Asked], workload: str) -> Iterator[
             more = [one for one in found if one.asked.wrong and len(one.extra)]
             if more and not choice and right:
                 yield _extra(max(more, key=lambda one: len(one.extra)), workload)
+
+
+def _unstored(told: Told, asked: Sequence[Asked], workload: str) -> Iterator[Evidence]:
+    """Yield a wrong element that no thread stores, where threads store others of its result."""
+    for at, tensor in enumerate(told.tensors):
+        stores = [a for a in told.accesses if a.what != "load" and a.boxes.get(at, (0,))[0]]
+        wrong = [one for one in asked if one.wrong and tensor.role == f"output {one.output + 1}"]
+        left = [one for one in wrong if not any(covers(a.boxes[at][1], one.index) for a in stores)]
+        if not stores or not left:
+            continue
+        most = max(stores, key=lambda access: access.boxes[at][0])
+        count, ranges = most.boxes[at]
+        line = most.place.line if most.place else 0
+        yield Evidence(
+            kind="provenance",
+            code="missing",
+            text=f"no thread stores element {list(left[0].index)} of the result: line {line} stores {count} of its "
+            f"{tensor.size} elements",
+            place=most.place,
+            workload=workload,
+            details=Dependence(
+                element=left[0].index,
+                output=left[0].output,
+                tensor=tensor.role,
+                extents=told_extents(ranges, tensor),
+                count=tensor.size - count,
+                expected=tensor.size,
+                stored=False,
+            ),
+        )
+        return
 
 
 def _most(right: Sequence[Difference], part: Callable[[Difference], Flat]) -> bool:
@@ -96,8 +130,12 @@ def _missing(
     choice: bool,
     stored: Place | None,
     others: Place | None,
+    exchanged: bool,
 ) -> Evidence:
-    """Say what a wrong element misses, where it was read last or where it would have to be."""
+    """Say what a wrong element misses, where it was read last or where it would have to be.
+
+    `exchanged`: it has what another element should have, so what says which one it is lies outside of the loops.
+    """
     tensor, missing = found.tensor, found.missing
     end = lost(told, tensor, missing)
     by = reader(told, found)
@@ -118,12 +156,13 @@ def _missing(
     place = over.place if over else without or (stored if swapped else None) or by
     part = component(found, end) if end is not None else None
     if end is not None and end.place is not None:
-        place = part or end.goes_on or end.place
+        goes_on = end.goes_on if end.goes_on and end.goes_on.line >= end.place.line else None
+        place = part or goes_on or end.place
         text += f"; they are read, and their values end at line {end.place.line}"
         if part is not None:
             text += f": line {part.line} takes others of the same vector in their place"
-        elif end.goes_on is not None and end.goes_on.line != end.place.line:
-            text += f": line {end.goes_on.line} goes on with others, and not with these"
+        elif goes_on is not None and goes_on.line != end.place.line:
+            text += f": line {goes_on.line} goes on with others, and not with these"
     elif swapped:
         had = in_words(extents(found.extra, tensor.shape)) or "others"
         text += f"; in their place it has {had}"
@@ -146,7 +185,11 @@ def _missing(
         threads=end.threads if end is not None else (),
         whole=whole,
         stored=found.origin is not None or not told.of_results,
-        walk="stored" if swapped and stored is not None and over is None else "",
+        walk="stored"
+        if swapped and stored is not None and over is None
+        else "fixed"
+        if exchanged
+        else "",
     )
 
 

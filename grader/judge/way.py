@@ -22,8 +22,8 @@ PASS_ON = ("st.", "ld.", "shfl", "mov", "cvt")
 """Instructions that give on what they take."""
 STORES = ("st.global", "atom", "red")
 """Instructions that leave a value in global memory; an atomic one computes it as well."""
-TRIVIAL = frozenset({0.0, 1.0})
-"""Values that come about in many ways."""
+TRIVIAL = frozenset(float(number) for number in range(-256, 257))
+"""Values that come about in many ways: counts, what was rounded."""
 
 
 @dataclass(frozen=True)
@@ -102,11 +102,19 @@ def _values_of(step: Step, by_number: Mapping[int, Step], within: Place | None =
     return found
 
 
-def unfinished(steps: Sequence[Step], way: Way) -> Step | None:
-    """Return the store of a value that the reference comes by and goes on from, or has at another element."""
+def unfinished(origin: Origin, way: Way, sizes: Sequence[int]) -> Step | None:
+    """Return the store of a value that the reference comes by and goes on from, or has at another element.
+
+    Where torch makes the result of many (`sizes`: of how many), their sum or mean is to be the reference's.
+    """
+    steps = origin.steps
     ends = [step for step in steps if step.op.startswith(STORES)]
     made = [step for step in steps if _computes(step)]
-    return ends[-1] if ends and made and meets(made[-1], way) else None
+    if not ends or not made:
+        return None
+    means = (origin.total / size for size in sizes)
+    met = any(_stands(way, mean) for mean in means) if sizes else meets(made[-1], way)
+    return ends[-1] if met else None
 
 
 def handed_over(
@@ -191,10 +199,13 @@ def way_of(told: Told, asked: Sequence[Asked], workload: str, *, whole: bool) ->
         computed = tuple(sorted({step.place.line for step in origin.computed}))
         lines = ", ".join(map(str, computed))
         stored = origin.stored[-1] if origin.stored else 0
-        end = unfinished(origin.steps, one.way)
-        common = _mostly([(_right(o, a.way, by_torch=by_torch), o) for a, o in wrong])
-        leaves = end or leaving_step(origin.steps, common, one.way) or _choice(origin)
         counts = [len(needs) for needs in one.needs.values()]
+        dims = {size for tensor in told.tensors for size in tensor.shape}
+        sizes = [size for size in (1, *counts, *dims) if size] if by_torch else []
+        end = unfinished(origin, one.way, sizes)
+        common = _mostly([(_right(o, a.way, by_torch=by_torch), o) for a, o in wrong])
+        leaves = end or leaving_step(origin.steps, common, one.way)
+        leaves = leaves or _choice(origin) or _seldom_met(origin, one.way)
         leaves = (leaves and handed_over(leaves, origin.steps, one.way, counts, common)) or leaves
         yield Evidence(
             kind="provenance",
@@ -230,6 +241,20 @@ def _right(origin: Origin, way: Way, *, by_torch: bool) -> set[int]:
 def _choice(origin: Origin) -> Step | None:
     """Return the first comparison on a way that has no arithmetic: an index, a count."""
     return next((step for step in origin.steps if step.op.startswith("setp")), None)
+
+
+def _seldom_met(origin: Origin, way: Way) -> Step | None:
+    """Return the last step that the fewest blocks come by a value of the reference's at, where not all do."""
+    shares = [
+        (
+            sum(_is_met(v, way) for v in (step.value, *step.in_blocks)) / (1 + len(step.in_blocks)),
+            at,
+        )
+        for at, step in enumerate(origin.steps)
+        if step.floats and meets(step, way)
+    ]
+    share, at = min(((share, -at) for share, at in shares), default=(1.0, 0))
+    return origin.steps[-at] if share < 1 else None
 
 
 def _mostly(found: Sequence[tuple[set[int], Origin]]) -> set[int]:

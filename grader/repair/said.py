@@ -24,7 +24,7 @@ def how_far(first: Program, best: Program, used: int, small: int) -> str:
 
 def _nearer(first: Program, best: Program) -> bool:
     more = len(_right(best.evaluation)) > len(_right(first.evaluation))
-    return more or best.status != first.status
+    return more or best.stage > first.stage
 
 
 def faulty(first: Program, changed: Program) -> bool:

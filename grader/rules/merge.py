@@ -48,7 +48,9 @@ def _first_resorts(findings: Sequence[Finding]) -> Iterator[Finding]:
 def _claims_elsewhere(better: Finding, last: Finding) -> bool:
     """Whether a text claims another line than the one at which a run saw elements go missing or come in."""
     seen = any(
-        isinstance(item.details, Dependence) and item.code != "skipped" for item in last.evidence
+        isinstance(item.details, Dependence)
+        and (item.code in {"missing", "other-elements"} or item.details.threads)
+        for item in last.evidence
     )
     if not seen or better.confidence == "proven" or better.place is None or last.place is None:
         return False

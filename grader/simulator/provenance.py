@@ -123,6 +123,8 @@ class Origin:
     """Lines that store to global memory on the way."""
     block: int = 0
     """One that read for it."""
+    total: float = 0.0
+    """Sum of the values that were stored last."""
     constants: tuple[tuple[int, int, float, bool], ...] = ()
     """Numbers that take part, each with the line that has it, the one that uses it, and whether that chooses among values."""
 
@@ -345,6 +347,7 @@ def _origin(
         stored=tuple(step.place.line for what, step in steps if what in {"store_global", "atomic"}),
         constants=tuple(sorted(constants)),
         block=fields.whole(value.get("block")),
+        total=_number(value.get("total")),
     )
 
 

@@ -1,7 +1,5 @@
 """Lines of device code that run whenever a given line does."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from tree_sitter import Node

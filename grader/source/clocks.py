@@ -1,7 +1,5 @@
 """Code that measures time."""
 
-from __future__ import annotations
-
 import ast
 
 from grader.source import nodes_under

@@ -1,7 +1,5 @@
 """Edits that many fixes are made of."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable, Collection, Iterable, Sequence
 

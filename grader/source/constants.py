@@ -3,11 +3,8 @@
 Literals, macros, constants of the file and of the function around, `sizeof`, and what is known of template parameters.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
-import numpy as np
 from tree_sitter import Node
 
 from grader.source.flow.analysis import flow
@@ -46,8 +43,7 @@ def fold(
         return None
     machine = _OneThread(unit, node, known or {}, types or {})
     try:
-        with np.errstate(all="ignore"):
-            return machine.eval(Lowering().expr(node)).scalar
+        return machine.eval(Lowering().expr(node)).scalar
     except (StopWalkError, RecursionError):
         return None
 
@@ -62,17 +58,17 @@ class _OneThread(Machine):
         program = flow(unit).program
         around = [f for f in program.functions if _holds(f, node)]
         function = around[-1] if around else None
-        super().__init__(program, _nowhere(function, node), 1)
-        self.frames.append(Frame(function, self.mask, {}, dict(types)))
+        super().__init__(program, _nowhere(function, node))
+        self.frames.append(Frame(function, {}, dict(types)))
         for declared in walk(function.body) if function is not None else ():
             if isinstance(declared, Declare) and _is_before(declared, node):
                 self.define(declared.name, self.eval(declared.init))  # type: ignore[arg-type]
         for name, value in known.items():
-            self.frames[-1].names[name] = Box(Value(value, "i", varies=False))
+            self.frames[-1].names[name] = Box(Value(value, "i"))
 
     def builtin(self, _base: str, _axis: str) -> Value:
         """Return a coordinate, which no compiler knows."""
-        return Value(None)
+        return Value()
 
     def size_of(self, text: str) -> int:
         """Return a type's bytes; what isn't known is no constant."""
@@ -97,4 +93,4 @@ def _nowhere(function: Function | None, node: Node) -> Walk:
     call = LaunchCall(node, "", (), (), ())
     one = (1, 1, 1)
     launch = Launch(call, function, "", one, one, None, (), (), sure=False)  # type: ignore[arg-type]
-    return Walk(function, launch, (0, 0, 0))  # type: ignore[arg-type]
+    return Walk(function, launch)  # type: ignore[arg-type]

@@ -4,8 +4,6 @@ Knows the types that decide whether a call compiles: integers of each width, flo
 tensors, pointers. Everything else, and everything ambiguous, is None.
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_right
 

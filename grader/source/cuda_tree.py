@@ -3,8 +3,6 @@
 The grammar tolerates errors: what it can't read becomes an `ERROR` node, the rest stays usable.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator, Mapping
 from functools import cache

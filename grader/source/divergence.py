@@ -1,7 +1,5 @@
 """Where all threads of a block arrive: by the conditions around a place, and what they are made of."""
 
-from __future__ import annotations
-
 from tree_sitter import Node
 
 from grader.source.cuda_code import around, descendants, text
@@ -23,6 +21,12 @@ def all_arrive(block: Node) -> bool:
     own = varying(function) if function is not None else frozenset()
     inside = (one for one in (block, *around(block)) if one.type in CONTROLS)
     return not any(_depends(part, own) for one in inside for part in _heads(one))
+
+
+def depends_on_thread(condition: Node) -> bool:
+    """Whether a condition differs between the threads of a block, by the thread's own number."""
+    function = next((one for one in around(condition) if one.type in FUNCTIONS), None)
+    return _depends(condition, varying(function) if function is not None else frozenset())
 
 
 def _heads(control: Node) -> list[Node]:

@@ -1,7 +1,5 @@
 """Applying edits to a submission, with the way back from each new line to its old one."""
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Iterable, Sequence
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Each `load_inline()` or `load()` call of a program, with what can be read of its arguments."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

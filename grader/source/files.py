@@ -1,7 +1,5 @@
 """Files that a program writes and reads: `Path("k.cu").write_text(src)`, `open("k.cu").read()`."""
 
-from __future__ import annotations
-
 import ast
 from pathlib import PurePosixPath
 

@@ -1,7 +1,5 @@
 """What forward passes to the extension: which input, which of its sizes, which number."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Mapping
 from dataclasses import dataclass

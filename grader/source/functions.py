@@ -1,7 +1,5 @@
 """Functions and kernels of a CUDA or C++ text."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property

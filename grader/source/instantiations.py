@@ -1,7 +1,5 @@
 """For which types and values the kernels of a submission are instantiated."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field

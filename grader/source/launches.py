@@ -1,7 +1,5 @@
 """Launches of kernels, and what a text exports to Python itself."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 

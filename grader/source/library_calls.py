@@ -1,7 +1,5 @@
 """Calls of ready-made libraries in CUDA and C++ code."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -4,8 +4,6 @@ The `ast` module gives values without positions inside them (and wrong ones in f
 Python 3.12), so the literals are scanned once more here.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 import unicodedata

@@ -1,7 +1,5 @@
 """From text to `Source`."""
 
-from __future__ import annotations
-
 import ast
 import re
 import threading

@@ -1,7 +1,5 @@
 """Places of a submission: from offsets to lines, columns and an excerpt."""
 
-from __future__ import annotations
-
 from grader.records import Place, PlaceLanguage, Submission
 from grader.source.positions import Positions
 

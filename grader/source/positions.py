@@ -1,7 +1,5 @@
 """Offsets, lines and columns of a text, in characters."""
 
-from __future__ import annotations
-
 import ast
 from bisect import bisect_right
 from itertools import accumulate

@@ -1,7 +1,5 @@
 """A submission's Python tree, indexed once: nodes by kind, parents, and what names stand for."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A submission's text, parsed once: Python tree, CUDA units, extensions, positions."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

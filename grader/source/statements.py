@@ -1,7 +1,5 @@
 """Edits of device code by whole statements."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from tree_sitter import Node

@@ -1,7 +1,5 @@
 """What Python's string methods make of a text, with every character's origin kept."""
 
-from __future__ import annotations
-
 import re
 import textwrap
 from collections.abc import Callable

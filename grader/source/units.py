@@ -1,7 +1,5 @@
 """One C++ or CUDA string of a submission."""
 
-from __future__ import annotations
-
 import itertools
 from bisect import bisect_right
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """What an expression of a program can be found to stand for."""
 
-from __future__ import annotations
-
 import ast
 
 from grader.source.text import Text

@@ -48,6 +48,7 @@ def test_a_source_that_few_headers_suffice_for(text: str) -> None:
         "AT_DISPATCH_FLOATING_TYPES_AND_HALF(x.scalar_type(), name, f)",
         "x.packed_accessor32<float, 2>()",
         "std::unordered_map<int, int> seen;",
+        "y[i] = std::cyl_bessel_j(0.0f, x[i]);",
     ],
 )
 def test_a_source_that_needs_more(text: str) -> None:

@@ -209,6 +209,7 @@ def test_stability_is_held_against_the_inputs_that_strain_it(kind: Any, outcome:
     ("words", "about"),
     [
         ("All image sizes are supported.", "other sizes"),
+        ("Any number of rows is supported because the grid is rounded up.", "other sizes"),
         ("All tail elements are covered by the grid.", "other sizes"),
         ("The loss is averaged exactly as in PyTorch.", "results"),
         ("GELU matches torch to within rounding.", "results"),
@@ -234,3 +235,11 @@ def test_what_one_sentence_claims_twice_and_one_run_refutes_is_said_once() -> No
     )
     (claim,) = check_claims(extraction, parse(CODE), evaluation, ())
     assert claim.because == "bounds and other sizes: A thread reads past the end."
+
+
+def test_what_is_claimed_of_the_result_is_checked_beside_an_absent_hazard() -> None:
+    said = check("No thread reads out of bounds, and the result matches PyTorch.", correct=False)
+    assert [(one.outcome, one.because.split(":")[0]) for one in said] == [
+        ("true", "bounds"),
+        ("false", "results"),
+    ]

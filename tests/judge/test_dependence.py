@@ -128,14 +128,14 @@ def test_a_line_that_leaves_out_what_another_line_reads_is_named() -> None:
 
 def test_the_first_value_that_the_reference_does_not_come_by_is_where_it_leaves() -> None:
     steps = (
-        Step(at(10), 3.0, 1, frozenset(), floats=True),  # the reference comes by it
+        Step(at(10), 3.25, 1, frozenset(), floats=True),  # the reference comes by it
         Step(
-            at(11), 7.0, 2, frozenset({1}), floats=True
+            at(11), 7.25, 2, frozenset({1}), floats=True
         ),  # not by this one, but by what is made of it
         Step(at(12), 0.5, 3, frozenset({2}), floats=True),
-        Step(at(13), 9.0, 4, frozenset({3}), floats=True),
+        Step(at(13), 9.25, 4, frozenset({3}), floats=True),
     )
-    way = Way(np.array([3.0, np.nan]), np.array([0.5]))
+    way = Way(np.array([3.25, np.nan]), np.array([0.5]))
     item = one(shown(COLUMNS, steps=steps, way=way), "slice")
     assert item.place is not None
     assert item.place.line == 13
@@ -149,7 +149,7 @@ def test_a_line_counts_by_what_goes_on_from_it_and_not_by_what_it_computes_withi
         Step(at(20), 0.25, 1, frozenset(), floats=True, op="mul.f32"),
         Step(at(20), 0.5, 2, frozenset({1}), floats=True, op="ex2.approx.f32"),
         Step(at(21), 3.5, 3, frozenset({2}), floats=True, op="fma.rn.f32"),
-        Step(at(22), 7.0, 4, frozenset({3}), floats=True, op="div.rn.f32"),
+        Step(at(22), 7.25, 4, frozenset({3}), floats=True, op="div.rn.f32"),
     )
     item = one(shown(COLUMNS, steps=steps, way=Way(np.array([0.5]))), "slice")
     assert item.place is not None
@@ -158,8 +158,8 @@ def test_a_line_counts_by_what_goes_on_from_it_and_not_by_what_it_computes_withi
 
 def test_a_value_that_is_met_in_one_block_alone_is_met_by_chance() -> None:
     steps = (
-        Step(at(20), 0.5, 1, frozenset(), floats=True, op="sub.f32", in_blocks=(2.0, 5.0, 6.0)),
-        Step(at(21), 9.0, 2, frozenset({1}), floats=True, op="add.f32"),
+        Step(at(20), 0.5, 1, frozenset(), floats=True, op="sub.f32", in_blocks=(2.25, 5.25, 6.25)),
+        Step(at(21), 9.25, 2, frozenset({1}), floats=True, op="add.f32"),
     )
     item = one(shown(COLUMNS, steps=steps, way=Way(np.array([0.5]))), "slice")
     assert item.place is not None
@@ -173,9 +173,12 @@ def test_what_torch_makes_of_all_stores_has_one_way() -> None:
         Step(at(21), 0.5, 1, frozenset(), floats=True, op="sub.f32"),
         Step(at(22), 0.0, 2, frozenset({1}), floats=False, op="st.global.f32", operands=(0.5,)),
     )
-    told = Told("", (INPUT,), (access,), (Origin(reads, steps),), of_results=False, lost=())
+    origin = Origin(
+        reads, steps, total=0.5 * ROWS * COLUMNS
+    )  # of which the mean is the reference's
+    told = Told("", (INPUT,), (access,), (origin,), of_results=False, lost=())
     every = np.arange(ROWS * COLUMNS)
-    loss = Asked(0, (), wrong=True, needs={"input 1": every}, way=Way(np.zeros(0), np.array([0.5])))
+    loss = Asked(0, (), wrong=True, needs={"input 1": every}, way=Way(np.array([0.5])))
     item = one(evidence_of(told, [loss], "w"), "slice")
     assert isinstance(item.details, Slice)
     assert item.details.by_torch

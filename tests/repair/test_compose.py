@@ -219,3 +219,30 @@ def test_what_is_not_covered_says_why(made: dict[str, Any], said: str) -> None:
 def test_a_graph_that_makes_no_sense_is_refused(told: Any) -> None:
     with pytest.raises(UncoveredError):
         read_graph(told)
+
+
+def in_bfloat16(*nodes: dict[str, Any]) -> str:
+    half = [{**one, "dtype": "bfloat16"} for one in (X, *nodes)]
+    last = node("output", "output", "output", ref(nodes[-1]["name"]))
+    text = "import torch\n\nclass Model(torch.nn.Module):\n    def forward(self, x):\n        return x\n"
+    return compose(text, read_graph({"nodes": [*half, last]}), "t", "ops").code
+
+
+def test_formulas_read_and_write_half_precision_themselves() -> None:
+    code = in_bfloat16(
+        node("a", "call_function", "silu", ref("x")),
+        node("b", "call_method", "t", ref("a"), shape=(8, 4)),
+    )
+    assert "static_cast<const at::BFloat16*>" in code
+    assert "at::BFloat16* __restrict__ y" in code
+    assert "constexpr int kPack = 8;" in code
+    assert ".float()" not in code
+    assert ".to(torch.bfloat16)" not in code
+
+
+def test_what_a_reduction_reads_is_widened_before_and_narrowed_after_it() -> None:
+    code = in_bfloat16(
+        node("a", "call_function", "softmax", ref("x"), kwargs={"dim": -1}),
+    )
+    assert "x = x.float()" in code
+    assert ".to(torch.bfloat16)" in code

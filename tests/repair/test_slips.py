@@ -55,3 +55,9 @@ def test_what_was_meant_is_among_the_changes(program: dict[str, Any]) -> None:
         if not any(all(_packed(line) in text for line in lines) for text in made)
     ]
     assert not missing
+
+
+def test_no_fixed_number_of_blocks_is_tried_for_what_follows_the_sizes() -> None:
+    (taps,) = (one["code"] for one in PROGRAMS if one["name"] == "causal taps")
+    assert not any("<<<threads,threads>>>" in text for text in changed(taps))
+    assert any("<<<total,threads>>>" in text for text in changed(taps))

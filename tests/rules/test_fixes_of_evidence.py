@@ -67,6 +67,49 @@ def test_no_barrier_is_put_where_threads_go_their_own_ways() -> None:
     assert found == [["sum += cells[127 - threadIdx.x];", "__syncthreads();"]]
 
 
+SUMMED_TWICE = as_submission("""
+__device__ float block_sum(float v, float* cells) {
+    v += __shfl_xor_sync(0xffffffff, v, 16);
+    cells[threadIdx.x / 32] = v;
+    __syncthreads();
+    return cells[0] + cells[1];
+}
+__global__ void spread(const float* x, float* y) {
+    __shared__ float cells[2];
+    float mean = block_sum(x[threadIdx.x], cells) / 64;
+    y[threadIdx.x] = block_sum((x[threadIdx.x] - mean) * (x[threadIdx.x] - mean), cells);
+}
+""")
+
+
+def test_a_second_call_meets_before_it_stores_what_the_first_returned() -> None:
+    lines = SUMMED_TWICE.splitlines()
+    store, read = (
+        next(n for n, line in enumerate(lines, 1) if words in line)
+        for words in ("cells[threadIdx.x / 32] =", "return cells[0]")
+    )
+    item = Evidence(
+        kind="simulator",
+        code="race",
+        text="a race",
+        place=Place(line=store, end_line=store),
+        related=(Place(line=read, end_line=read),),
+    )
+    first = next(iter(of_the_race(parse(SUMMED_TWICE), item)))
+    assert "    __syncthreads();\n    cells[threadIdx.x / 32] = v;" in apply(
+        SUMMED_TWICE, first.edits
+    )
+
+
+def test_several_threads_add_to_one_cell_with_an_atomic() -> None:
+    code = CODE.replace("first = x[at];", "cells[(int)x[at]] += 2.0f;")
+    line = next(n for n, words in enumerate(code.splitlines(), 1) if "+= 2.0f" in words)
+    place = Place(line=line, end_line=line)
+    item = Evidence(kind="simulator", code="race", text="a race", place=place, related=(place,))
+    first = next(iter(of_the_race(parse(code), item)))
+    assert "        atomicAdd(&cells[(int)x[at]], 2.0f);\n" in apply(code, first.edits)
+
+
 def test_one_thread_stores_what_all_store() -> None:
     (_, first), *_ = fixed(seen("race", "first = x[at]", "first = x[at]"))
     assert first.startswith("if (threadIdx.x == 0")

@@ -98,6 +98,10 @@ _NOT_LEAN = re.compile(
 """Half and BFloat16 of torch's; CUDA's own types of that size come with the header that the source asks for."""
 
 
+_WITHOUT = "-D_GLIBCXX_BITS_SPECFUN_H"
+"""Guard of a header of <cmath>: Bessel's functions and the like, which a lean source can't name."""
+
+
 def is_lean(text: str) -> bool:
     """Whether the source seems to need few of the headers that torch's bring along.
 
@@ -128,6 +132,7 @@ def write(config: Config, text: str, folder: Path, *, lean: bool = False) -> lis
         f"-DKG_ACCESSOR={int('ccessor' in text)}",
         f"-DKG_COMPLEX={int('omplex' in text)}",
     ]
+    flags += [_WITHOUT] if lean else []
     folders = [str(folder), f"{config.stubs}/device", f"{config.stubs}/face", config.path("stub")]
     return [*flags, *(f"-I{path}" for path in folders)]
 

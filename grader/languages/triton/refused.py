@@ -28,7 +28,7 @@ _QUOTED = re.compile(r"""^[A-Z]\w*(?:Error|Failure)?\((["'])(?P<said>.*)\1,?\)$"
 MOST = 4000
 """Characters of a message by which its kind is told: the text is the author's."""
 _CODES = (
-    ("dot-shapes", r"reduction dim|shapes? .*\bdot\b|input shapes should|Both inputs must be"),
+    ("dot-shapes", r"reduction dim|shapes? .*\bdot\b|[Ii]nput shapes should|Both inputs must be"),
     ("loop-carried-type", r"[Ll]oop-carried variable|initial value for .* is of type"),
     ("power-of-two", r"power of (?:2|two)"),
     ("not-constexpr", r"constexpr"),

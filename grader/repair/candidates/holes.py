@@ -15,8 +15,6 @@ from grader.source.cuda_code import around, descendants, read_call, text
 
 NEAR = 4
 """How many of the variables that were declared last may be meant."""
-VIEWS = {"unsqueeze", "squeeze", "t", "transpose", "permute", "contiguous", "flip"}
-"""Methods that give a tensor's elements in another form."""
 CONSTANTS = (
     0.5, 1.0, 2.0, 3.0, 6.0, 20.0, 0.044715, 0.7978845608028654, 0.7071067811865476, 1.4142135623730951, 1.702,
     0.6931471805599453, 1.4426950408889634, 1.0507009873554805, 1.6732632423543772, 0.01, 0.1, 1e-5, 1e-6, 1e-8, 1e-12,
@@ -46,13 +44,25 @@ HOLES["STEP"] = lambda site: _unused(
 )
 HOLES["DIM"] = lambda site: [k for k in "0123" if k != site.text("d")]
 HOLES["AXIS"] = lambda site: [n for n in _whole(site) if n in {"dim", "axis"}]
-HOLES["LAUNCHED"] = lambda site: _unused(site, [*_whole(site), *sorted(site.scope.constants)])
+HOLES["LAUNCHED"] = lambda site: _unused(site, _launched(site))
 HOLES["NUMBER"] = lambda site: list(numbers(site))
-HOLES["TENSOR"] = lambda site: [n for n in site.scope.tensors if n not in site.scope.read]
+HOLES["LENGTH"] = lambda site: [f"{t}.size({d})" for t in [*site.scope.tensors][:1] for d in "01"]
 
 
 def _whole(site: Site) -> list[str]:
     return site.scope.known("integer", site.node.start_byte)
+
+
+def _launched(site: Site) -> list[str]:
+    """Return what may be launched in the place of a size; no fixed number for what follows the tensors' sizes.
+
+    Enough blocks at the sizes that are tried are no more than luck.
+    """
+    made = dict(site.scope.made)
+    fixed = {name for name, value in made.items() if value.type == "number_literal"}
+    if site.words in fixed or site.words not in made:
+        return [*_whole(site), *sorted(site.scope.constants)]
+    return [name for name in _whole(site) if name not in fixed]
 
 
 def reals(site: Site) -> list[str]:
@@ -128,19 +138,6 @@ def _axis(name: str, made: Mapping[str, Node]) -> str:
     return found[1] if found else ""
 
 
-def without_views(site: Site) -> list[str]:
-    """Return what a tensor is without its last changes of form, or without all of them."""
-    found: list[str] = []
-    inner: Node | None = site.node
-    while inner is not None and inner.type == "call_expression":
-        call = read_call(inner)
-        if call.object is None or call.last not in VIEWS:
-            break
-        found.append(text(call.object))
-        inner = call.object
-    return found
-
-
 def shapes(site: Site) -> list[str]:
     """Return other shapes of a new tensor: two dims the other way round, one more, one less, one split in two."""
     if not makes_tensor(site.node):
@@ -190,6 +187,8 @@ def _real_numbers(words: str) -> Mapping[str, float]:
     if abs(value) > 1e9:
         return {f"0.0{suffix}": 2.5, "-INFINITY": 2.0, "INFINITY": 2.5}
     near = {f"{value * k!r}{suffix}": 3.5 for k in (0.5, 2.0)}
+    tenfold = (value * 10, value / 10) if abs(value) < 1 else ()  # a slope of 0.01 for 0.1
+    near |= {f"{float(f'{k:.6g}')!r}{suffix}": 3.0 for k in tenfold}
     near |= {f"0.0{suffix}": 2.5} if value == 1 else {}
     for other in CONSTANTS:
         off = abs(other / value - 1)
@@ -204,7 +203,6 @@ HOLES["MISSING"] = missing_bounds
 HOLES["LIMIT"] = loop_limits
 HOLES["RENAMED"] = renamed
 HOLES["OTHERAXIS"] = by_another_axis
-HOLES["OWNER"] = without_views
 HOLES["SHAPE"] = shapes
 
 

@@ -56,10 +56,12 @@ class _Asked:
 
     def bound(self, index: str) -> str:
         """Return what an index is compared with, in the host's words; empty where that can't be told."""
-        guard = re.search(rf"\b{re.escape(index)}\s*(?:<|>=)\s*(\w+)", self.words)
+        guard = re.search(rf"\b{re.escape(index)}\s*(?:<|>=)\s*(\w+(?:\s*\*\s*\w+)*)", self.words)
         if guard is None:
             return "1" if re.search(rf"\b{re.escape(index)}\s*==\s*0\b", self.words) else ""
-        return self.given.get(guard[1], guard[1] if guard[1].isdigit() else "")
+        factors = re.split(r"\s*\*\s*", guard[1])
+        known = [self.given.get(one, one if one.isdigit() else "") for one in factors]
+        return " * ".join(known) if all(known) else ""
 
     def by_bounds(self) -> Iterator[Candidate]:
         """Launch as many threads along each axis as the index along it is compared with."""

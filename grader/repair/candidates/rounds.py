@@ -63,7 +63,9 @@ def guess(program: Program, screen: Screen, seconds: float = SECONDS) -> Guesses
     """
     wrong = screen.suspects(program.evaluation)
     source = parse(program.submission.code)
-    most = triton.MOST if names_in(source) == {"triton"} else FIRST + MOST
+    in_triton = names_in(source) == {"triton"}
+    most = triton.MOST if in_triton else FIRST + MOST
+    seconds *= triton.LONGER if in_triton else 1.0
     asked = (wrong[0].name if wrong else "", screen.reference, most)
     every = candidates(source, program, *asked) if wrong else []
     allowance = Allowance(time.monotonic() + seconds * crowding())

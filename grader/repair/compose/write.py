@@ -12,6 +12,7 @@ from grader.repair.compose.pointwise import COMPARED, Fused, is_pointwise
 from grader.repair.compose.program import program, sources
 from grader.repair.compose.stage import Call, Stage, Writer
 from grader.repair.compose.stages import STAGES
+from grader.repair.compose.storage import C_TYPES, KINDS, Storage, pack
 from grader.repair.families.losses import CROSS_ENTROPY
 
 LAYOUT = {
@@ -77,13 +78,16 @@ class _Body:
     stages: dict[Stage, str] = field(default_factory=dict)
     """Each stage and the name of its function."""
     to: Writer = field(init=False)
+    storage: Storage = field(init=False)
 
     def __post_init__(self) -> None:
         self.to = Writer(self.graph)
+        self.storage = Storage(self.graph)
 
     def written(self) -> list[str]:
-        given = [n.path for n in self.graph.nodes if n.op == "placeholder" and n.half]
-        lines = [f"{name} = {name}.float()  # every sum in float32" for name in given]
+        given = [n for n in self.graph.nodes if n.op == "placeholder" and n.half]
+        widened = [n.path for n in given if self.storage.dtype(n) != n.half]
+        lines = [f"{name} = {name}.float()  # every sum in float32" for name in widened]
         if given and any(node.path for node in self.graph.nodes if node.op != "placeholder"):
             lines.insert(0, "self.float()  # the weights too: float32 holds them as they are")
         for node in self.graph.nodes:
@@ -124,8 +128,10 @@ class _Body:
         """Return the words that give a result, or several, in the reference's own dtype."""
         if isinstance(value, list | tuple):
             return f"({', '.join(map(self._narrowed, value))},)"
-        half = self.to.node(value).half if isinstance(value, Ref) else ""
-        return f"{self.to.value(value)}.to(torch.{half})" if half else self.to.value(value)
+        node = self.to.node(value) if isinstance(value, Ref) else None
+        if node is None or not node.half or self.storage.dtype(node) == node.half:
+            return self.to.value(value)
+        return f"{self.to.value(value)}.to(torch.{node.half})"
 
     def _called(self, call: Call, does: str) -> str:
         return call.text.replace("KERNEL", self._function(call.stage, does))
@@ -204,8 +210,13 @@ class _Body:
         result = kernel.add(node)
         if not kernel.operands:
             raise UncoveredError("an elementwise operation without a tensor")
+        types = tuple(self._type(ref) for ref in kernel.operands)
+        out_type = C_TYPES[self.storage.dtype(node)]
         values = (
-            ("operands", len(kernel.operands)),
+            ("operands", tuple((one, KINDS[one]) for one in types)),
+            ("out_type", out_type),
+            ("out_kind", KINDS[out_type]),
+            ("pack", pack((*types, out_type))),
             ("lines", tuple(kernel.lines)),
             ("result", result),
         )
@@ -215,15 +226,21 @@ class _Body:
         given = [self._operand(ref, kernel.operands) for ref in kernel.operands]
         return f"{function}({', '.join(given)})"
 
+    def _type(self, ref: Ref) -> str:
+        """Return what a formula's kernel reads an operand as; a type that it doesn't know is converted before."""
+        node = self.to.node(ref)
+        return "float" if node.shape is None else C_TYPES.get(self.storage.dtype(node), "float")
+
     def _operand(self, ref: Ref, others: list[Ref]) -> str:
-        """Return an operand as a float32 tensor; a number that is known at run time becomes one of no dims."""
+        """Return an operand as a tensor; a number that is known at run time becomes one of no dims."""
         value, node = self.to.value(ref), self.to.node(ref)
         if node.shape is not None:
-            return value if node.dtype in {"float32", None} else f"{value}.float()"
+            return value if self.storage.dtype(node) in C_TYPES else f"{value}.float()"
         tensor = next((o for o in others if self.to.node(o).shape is not None), None)
         if tensor is None:
             raise UncoveredError("an elementwise operation without a tensor")
-        return f"{self.to.value(tensor)}.new_full((), {value})"
+        single = self.storage.dtype(self.to.node(tensor)) == "float32"
+        return f"{self.to.value(tensor)}.new_full((), {value}{'' if single else ', dtype=torch.float32'})"
 
     def _function(self, stage: Stage, does: str) -> str:
         """Return how `forward` names a stage's function: by what it does, with a number from the second on."""

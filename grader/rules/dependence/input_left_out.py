@@ -44,7 +44,7 @@ def _cause(source: Source, place: Place, gap: Dependence) -> Steering | None:
     every = steering(source, place)
     found = [one for one in every if one.place.line not in right]
     loops = [one for one in found if one.is_loop]
-    guards = [one for one in around(source, place) if not one.is_loop]
+    guards = [one for one in around(source, place) if not one.is_loop and not one.on_data]
     if guards and not gap.stored:
         return guards[0]
     if loops and len(loops) == gap.along[1]:
@@ -63,6 +63,7 @@ def _said(
     source: Source, context: Context, item: Evidence, gap: Dependence, cause: Steering | None
 ) -> tuple[str, Place | None, tuple[Fix, ...]]:
     line = item.place.line if item.place else 0
+    verb = "stores to" if gap.tensor.startswith("output") else "reads"
     launch = launch_place(source, line)
     if launch is not None and not (cause and cause.is_loop) and _every_thread(context, line):
         said = f"each thread reaches line {line} once, and there are too few threads"
@@ -70,10 +71,10 @@ def _said(
     tail, tensor = any(map(_tail, gap.extents)), gap.tensor
     loop = python_loop(source, item.place, outermost=tail) if item.place and not cause else None
     if loop is not None:
-        said = f"line {line} reads {tensor}, and the loop of line {loop.line} does not let it come by them"
+        said = f"line {line} {verb} {tensor}, and the loop of line {loop.line} does not let it come by them"
         return said, loop, ()
     if cause is None:
-        return f"line {line} reads {tensor}, and does not come by them", item.place, ()
+        return f"line {line} {verb} {tensor}, and does not come by them", item.place, ()
     what = "loop" if cause.is_loop else "condition"
     cut = cause.quotient if cause.is_loop else None
     if cut is not None and not (
@@ -83,14 +84,14 @@ def _said(
         rounded = f"({left} + {right} - 1) / {right}"
         edit = replace_node(cause.unit, node, rounded)
         said = (
-            f"line {line} reads {tensor}, and the loop of line {cause.place.line} runs {left} / {right} "
+            f"line {line} {verb} {tensor}, and the loop of line {cause.place.line} runs {left} / {right} "
             f"times, which cuts the remainder off; it takes `{rounded}`"
         )
         return said, cause.place, fix(f"round the number of turns up: `{rounded}`", [edit])
     made = bound_made(cause)
     bound = f", which line {made.line} computes the bound of," if made else ""
     return (
-        f"line {line} reads {tensor}, and the {what} of line {cause.place.line}{bound} does not let it come by them",
+        f"line {line} {verb} {tensor}, and the {what} of line {cause.place.line}{bound} does not let it come by them",
         made or cause.place,
         (),
     )

@@ -6,12 +6,13 @@ from grader.records import Context, Dependence, Evidence, Extent, Finding, Place
 from grader.records.observed import beside, differences
 from grader.rules.rule import Rule, shown
 from grader.source import Source
-from grader.source.analysis.steering import Steering, around, bound_made, carried_over
+from grader.source.analysis.steering import Steering, around, bound_made, carried_over, overwritten
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Say where the values end, and of which threads they are."""
     for item, gap in differences(context, "lost"):
+        anew = overwritten(source, item.place) if item.place else None
         loop, carried = None, None
         ends = item.related[:1] if gap.threads else ()
         for place in filter(None, (item.place, *ends)):
@@ -19,8 +20,8 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             loop = loop or _bound(source, place)
         made = bound_made(loop) if loop else None
         yield RULE.finding(
-            carried or made or (loop.place if loop else item.place),
-            f"{item.text}{_of_threads(gap)}{_kept(carried) or _by(loop, made)}",
+            anew or carried or made or (loop.place if loop else item.place),
+            f"{item.text}{_of_threads(gap)}{_set_anew(anew) or _kept(carried) or _by(loop, made)}",
             confidence="proven",
             evidence=[item, *beside(context, gap)],
             cause="dependence",
@@ -33,6 +34,11 @@ def _bound(source: Source, place: Place) -> Steering | None:
     return next(
         (one for one in around(source, place) if one.is_loop and not one.over_the_grid), None
     )
+
+
+def _set_anew(place: Place | None) -> str:
+    """Say where a loop forgets what earlier turns have made."""
+    return f": line {place.line} sets anew in each turn what it could add to" if place else ""
 
 
 def _kept(carried: Place | None) -> str:

@@ -35,7 +35,7 @@ def _of_text(source: Source, context: Context) -> Iterator[Finding]:
             for event in islice(_overflows(case), 1):
                 yield RULE.finding(
                     case.place(event.node),
-                    f"`{one_line(event.node, 60)}` reaches {event.data['value']} at the task's size, and a 32-bit int ends at "
+                    f"`{one_line(event.node, 60)}` reaches {event.value} at the task's size, and a 32-bit int ends at "
                     "2147483647: it wraps to a negative number and the wrong memory is read",
                     fixes=_widened(case.unit, event.node),
                     workload=full_size_of(context, name),
@@ -48,9 +48,9 @@ def _overflows(case: Case) -> Iterator[Event]:
     tensors = (t for run in case.flow.host(case.sizes) for t in run.tensors)
     large = any(tensor.numel is None or tensor.numel >= LARGE for tensor in tensors)
     if case.sizes.complete and large:
-        for walk in (case.walk, case.flow.last_block(case.walk)):
-            events = walk.events if walk is not None else ()
-            yield from (event for event in events if event.kind == "int-overflow")
+        last = case.last_block
+        for walk in (case.walk, case.thread(-1), case.thread(0, last), case.thread(-1, last)):
+            yield from (event for event in walk.events if event.kind == "int-overflow")
 
 
 def _of_line(source: Source, finding: Finding) -> Iterator[Fix]:

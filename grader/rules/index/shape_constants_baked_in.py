@@ -3,8 +3,6 @@
 import ast
 from collections.abc import Iterator
 
-import numpy as np
-
 from grader.records import Context, Evidence, Finding, Fix, Place, TensorSpec
 from grader.records.observed import wrong_results
 from grader.rules.proofs import once
@@ -62,20 +60,19 @@ def _tops(case: Case, block: Walk) -> dict[int, tuple[Access, int]]:
     """Return each result's last store and the element it ends at; nothing where one is not plain."""
     returned = {id(tensor) for run in case.flow.host(case.sizes) for tensor in run.returned}
     tops: dict[int, tuple[Access, int]] = {}
-    last = case.flow.last_block(block) or block
-    for access in (*block.accesses, *last.accesses):
-        tensor, offsets, mask = access.region.tensor, access.offsets, access.mask
+    for access in case.thread(-1, case.last_block).accesses:
+        tensor, offset = access.region.tensor, access.offset
         if access.kind == "load" or tensor is None or id(tensor) not in returned:
             continue
-        if offsets is None or not access.sure or access.kind == "atomic" or access.loops:
+        plain = access.kind == "store" and access.sure and not access.loops
+        first = case.thread(0, case.last_block).twin(access)
+        if offset is None or not plain or first is None or first.offset is None:
             return {}
-        linear = np.arange(block.threads) * access.scale
-        if mask.any():
-            if int(mask.sum()) < 2 or not ((offsets - offsets[0])[mask] == linear[mask]).all():
-                return {}
-            top = int(offsets[mask].max(initial=-1)) + access.scale - 1
-            known = tops.get(id(tensor))
-            tops[id(tensor)] = (access, top) if known is None or top > known[1] else known
+        if offset - first.offset != (block.threads - 1) * access.scale:
+            return {}
+        top = offset + access.scale - 1
+        known = tops.get(id(tensor))
+        tops[id(tensor)] = (access, top) if known is None or top > known[1] else known
     return tops
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
 from tree_sitter import Node
 
 from grader.records import Context, Finding
@@ -25,21 +24,19 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 def _of_text(source: Source, context: Context) -> Iterator[Finding]:
     wide = any(case.walk.vectors for case in cases(source, context))
     for case in cases(source, context, "main", "long") if wide else ():
-        long, launch = case.sizes.name.startswith("long"), case.launch
+        long = case.sizes.name.startswith("long")
         if case.walk.vectors and not (long and refuses(source, case, remainder=True)):
-            several = (launch.grid[0] or 2) > 1
-            bad = _misaligned(case.flow.block(case.walk, (1, 0, 0)) if several else case.walk)
+            block = (int((case.launch.grid[0] or 2) > 1), 0, 0)
+            bad = _misaligned(case.thread(0, block)) or _misaligned(case.thread(1, block))
             if bad is not None:
                 yield _finding(case, *bad, long=long)
 
 
 def _misaligned(block: Walk) -> tuple[Node, Any, int, int] | None:
     for node, pointer, width in block.vectors:
-        if pointer.offset is None or isinstance(pointer.offset, float):
-            continue
-        rest = np.asarray(pointer.offset) % width
-        if np.any(rest):
-            return node, pointer, width, int(np.max(rest))
+        rest = pointer.offset % width if pointer.offset is not None else 0
+        if rest:
+            return node, pointer, width, rest
     return None
 
 

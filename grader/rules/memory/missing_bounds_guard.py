@@ -25,11 +25,11 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 
 
 def _finding(one: Overrun) -> Finding:
-    case, last = one.case, one.last
+    case = one.case
     access, index = one.accesses[0]
     tensor, name, many = access.region.tensor, access.region.name, access.scale
     what = "reads" if access.kind == "load" else "writes"
-    blocks = last.launch.grid[0]
+    blocks = case.launch.grid[0]
     how = (
         f"{many} elements of `{name}` at once, and nothing compares the last of them with its size"
         if many > 1
@@ -38,7 +38,7 @@ def _finding(one: Overrun) -> Finding:
     return RULE.finding(
         case.place(access.node),
         f"line {case.line(access.node)} {what} {how}: with {tensor.numel if tensor else 0} elements and {blocks} block{'s' * (blocks != 1)} of "
-        f"{last.threads} threads the last block {what} element {index}",
+        f"{case.walk.threads} threads the last block {what} element {index}",
         fixes=_guard(case, access),
         kernels=(case.kernel,),
         cause=f"oob {case.kernel}",

@@ -187,14 +187,13 @@ def _short_launch(source: Source, context: Context) -> tuple[Place, str] | None:
 def _stored(case: Case, block: list[int], store: Access) -> int:
     """Return the element after the last one inside a result that a block stores; 0 for none."""
     x, y, z = block
-    walked = case.flow.block(case.walk, (x, y, z))
     numel = (store.region.tensor.numel if store.region.tensor else 0) or 0
     ends = [
-        int(access.offsets[inside].max()) + access.scale
-        for access in walked.accesses
-        if access.kind == "store" and access.offsets is not None
-        if access.region.name == store.region.name
-        if (inside := access.mask & (access.offsets < numel)).any()
+        access.offset + access.scale
+        for thread in (0, -1)
+        for access in case.thread(thread, (x, y, z)).accesses
+        if access.kind == "store" and access.region.name == store.region.name
+        if access.offset is not None and access.offset < numel
     ]
     return max(ends, default=0)
 

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator
 
-import numpy as np
 from tree_sitter import Node
 
 from grader.records import Context, Finding, Fix
@@ -11,15 +10,18 @@ from grader.records.observed import observed, ran_clean
 from grader.rules.proofs import confirm, once
 from grader.rules.rule import Rule, hosted
 from grader.source import Source
+from grader.source.analysis.apart import Past, past_the_end, sample
 from grader.source.analysis.host_code import refuses, resolve
 from grader.source.analysis.walks import Case, cases
 from grader.source.code_edits import fix
 from grader.source.cuda_code import text
-from grader.source.flow import Event, Region
+from grader.source.flow import Region
 from grader.source.flow.scalar_types import SIZES
 from grader.source.flow.tree import Loop, walk
 from grader.source.rewriting.shared_arrays import unstage
 from grader.source.rewriting.shared_sizes import enlarged
+
+VERBS = {"load": "reads", "store": "writes", "atomic": "writes"}
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
@@ -44,33 +46,34 @@ def _fixed(source: Source, context: Context) -> Iterator[Finding]:
         long = case.sizes.name.startswith("long")
         # It ran at these sizes, or they are not what the program is given.
         other = (case.kernel in clean and not long) or (long and refuses(source, case))
-        for event in case.events("shared-oob") if case.kernel in fixed and not other else ():
-            region = event.region
-            if region is not None and _is_fixed(region) and (case.kernel, region.name) not in told:
+        for past in past_the_end(case) if case.kernel in fixed and not other else ():
+            region = past.access.region
+            if _is_fixed(region) and (case.kernel, region.name) not in told:
                 told.add((case.kernel, region.name))
                 sure = case.sizes.complete and case.kernel not in clean
-                yield _finding(case, event, region, sure=sure, long=long)
+                yield _finding(case, past, sure=sure, long=long)
 
 
 def _is_fixed(region: Region) -> bool:
     return region.space == "shared" and not region.dynamic
 
 
-def _finding(case: Case, event: Event, region: Region, *, sure: bool, long: bool) -> Finding:
-    name, cells, line = region.name, region.cells or 0, case.line(event.node)
+def _finding(case: Case, past: Past, *, sure: bool, long: bool) -> Finding:
+    region, line, verb = past.access.region, case.line(past.access.node), VERBS[past.access.kind]
+    name, cells = region.name, region.cells or 0
     if long:
         message = (
-            f"`{name}` has room for {cells} elements, and line {line} {_verb(event)} it with an index that follows the size of the input: "
+            f"`{name}` has room for {cells} elements, and line {line} {verb} it with an index that follows the size of the input: "
             f"rows from {cells + 1} elements on go past its end"
         )
     else:
         where = "" if case.sizes.complete else "at sizes that nothing in the text rules out, "
         message = (
-            f"{where}line {line} {_verb(event)} `{name}[{event.cell}]`, but the array has {cells} elements "
-            f"(thread {event.thread} of {case.walk.threads} is the first to do so)"
+            f"{where}line {line} {verb} `{name}[{past.cell}]`, but the array has {cells} elements "
+            f"(thread {past.thread} of {case.walk.threads} does so)"
         )
     return RULE.finding(
-        case.place(event.node),
+        case.place(past.access.node),
         message,
         severity="error" if sure else "warning",
         predicts="elsewhere" if long else None,
@@ -78,10 +81,6 @@ def _finding(case: Case, event: Event, region: Region, *, sure: bool, long: bool
         kernels=(case.kernel,),
         cause=f"shared-oob {case.kernel}",
     )
-
-
-def _verb(event: Event) -> str:
-    return "writes" if event.data.get("access") == "write" else "reads"
 
 
 def _room(case: Case, name: str, *, long: bool) -> Iterator[Fix]:
@@ -97,9 +96,9 @@ def _room(case: Case, name: str, *, long: bool) -> Iterator[Fix]:
 
 def _dynamic(source: Source, context: Context) -> Iterator[Finding]:
     for case in cases(source, context, "main", "odd"):
-        events = [(e, e.region) for e in case.events("shared-oob") if e.region and e.region.dynamic]
-        if events:
-            yield _too_small(case, *max(events, key=lambda pair: pair[0].cell))
+        found = [one for one in past_the_end(case) if one.access.region.dynamic]
+        if found:
+            yield _too_small(case, max(found, key=lambda one: one.cell))
 
 
 def _bytes(case: Case) -> Node:
@@ -111,19 +110,20 @@ def _bytes(case: Case) -> Node:
     return node
 
 
-def _too_small(case: Case, event: Event, region: Region) -> Finding:
+def _too_small(case: Case, past: Past) -> Finding:
+    region = past.access.region
     size, given = SIZES.get(region.type, 4), case.launch.shared or 0
     room = f"{given} bytes, room for {given // size} elements of {size} bytes" if given else "none"
     return RULE.finding(
         case.place(_bytes(case)),
-        f"the kernel uses `{region.name}[{event.cell}]` (line {case.line(event.node)}) in a block of {case.walk.threads} threads, but the launch reserves {room}",
-        fixes=_reserve(case, event, region.type, given),
+        f"the kernel uses `{region.name}[{past.cell}]` (line {case.line(past.access.node)}) in a block of {case.walk.threads} threads, but the launch reserves {room}",
+        fixes=_reserve(case, past.cell, region.type, given),
         kernels=(case.kernel,),
         cause=f"shared-oob {case.kernel}",
     )
 
 
-def _reserve(case: Case, event: Event, kind: str, given: int) -> Iterator[Fix]:
+def _reserve(case: Case, cell: int, kind: str, given: int) -> Iterator[Fix]:
     config, unit = case.launch.call.config, case.unit
     if len(config) < 2:
         return
@@ -137,25 +137,23 @@ def _reserve(case: Case, event: Event, kind: str, given: int) -> Iterator[Fix]:
         yield from fix("reserve one element a thread", [edit])
         return
     node, last = _bytes(case), config[2].node
-    if (
-        "sizeof" not in text(node) and event.cell < given
-    ):  # else it counts bytes already, of too few
+    if "sizeof" not in text(node) and cell < given:  # else it counts bytes already, of too few
         size = f"({text(node)}) * sizeof({kind})"
         yield from fix(
             "count bytes, not elements", [unit.edit(node.start_byte, node.end_byte, size)]
         )
-    each = -(-(event.cell + 1) // case.walk.threads)
+    each = -(-(cell + 1) // case.walk.threads)
     edit = unit.edit(last.start_byte, last.end_byte, f"{each} * {threads} * sizeof({kind})")
     yield from fix("reserve what the kernel uses", [edit])
 
 
 def _too_large(case: Case) -> Iterator[Finding]:
     """Report, as a note, what no thread ever touches."""
-    dynamic = [r for r in case.walk.regions if r.dynamic and r.shadow is not None and not r.escaped]
+    dynamic = [r for r in case.walk.regions if r.dynamic and not r.escaped]
     if len(dynamic) != 1 or case.walk.stopped or not case.launch.shared or _goes_by_block(case):
         return
     region = dynamic[0]
-    used, cells = _used(region), region.cells or 0
+    used, cells = _used(case, region), region.cells or 0
     if 0 < used < cells:
         spare = (cells - used) * SIZES.get(region.type, 4)
         yield RULE.finding(
@@ -174,12 +172,11 @@ def _goes_by_block(case: Case) -> bool:
     return any(words.search(text(test.node)) for test in tests if test is not None)
 
 
-def _used(region: Region) -> int:
-    shadow = region.shadow
-    if shadow is None:
-        return 0
-    touched = np.flatnonzero(shadow.accessed)
-    return int(touched.max()) + 1 if len(touched) else 0
+def _used(case: Case, region: Region) -> int:
+    """Return the cell after the last one that a thread comes to; 0 where that is not known of all accesses."""
+    every = [one for walk in sample(case) for one in walk.memory if one.region.name == region.name]
+    ends = [one.offset + one.scale for one in every if one.offset is not None]
+    return max(ends, default=0) if len(ends) == len(every) else 0
 
 
 _FIXED = hosted("""

@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Collection, Iterator
 
-from grader.records import Context, Evidence, Finding
+from grader.records import Context, Edit, Evidence, Finding, Fix
 from grader.records.observed import wrong_results
 from grader.rules.rule import Rule, triton_module
 from grader.source import Source, Unit
@@ -30,7 +30,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         program = flow(unit).program
         halves = HALF | _dispatched_halves(unit, program)
         for function in program.functions:
-            if function.kind != "host":
+            if function.runs != "host":
                 yield from _accumulators(unit, function, halves, rounded)
     for kernel in triton.kernels(source):
         for node, said in (*_blocks(source, kernel), *_cast(source, kernel)):
@@ -38,7 +38,10 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                 source.place(node),
                 said,
                 severity="error" if wrong else "warning",
-                fixes=fix("stay in float32", [replace(source, node, "tl.float32")]),
+                fixes=(
+                    *fix("stay in float32", [replace(source, node, "tl.float32")]),
+                    *_all_in_float32(source, kernel, node),
+                ),
                 kernels=(kernel.name,),
                 predicts="wrong-values",
             )
@@ -112,6 +115,18 @@ def _cast(source: Source, kernel: triton.Kernel) -> Iterator[tuple[ast.expr, str
                     case ast.Call(func=ast.Attribute(attr="to"), args=[given, *_]):
                         if source.full_name(given) in OF_TRITON:
                             yield given, f"values are rounded to half precision before `tl.{name}`: three digits of each are left"  # fmt: skip
+
+
+def _all_in_float32(source: Source, kernel: triton.Kernel, node: ast.expr) -> tuple[Fix, ...]:
+    """Return the `tl.dot` around a cast with both operands in float32, multiplied so."""
+    for call in kernel.calls("dot"):
+        given = [one for operand in call.args[:2] for one in ast.walk(operand) if source.full_name(one) in OF_TRITON]  # fmt: skip
+        if node in given and not any(word.arg == "input_precision" for word in call.keywords):
+            end = source.span(call)[1] - 1
+            exact = Edit(start=end, end=end, text=', input_precision="ieee"')
+            edits = [*(replace(source, one, "tl.float32") for one in given), exact]
+            return fix("multiply in full float32", edits)
+    return ()
 
 
 def _in_tf32(source: Source, context: Context) -> Iterator[Finding]:

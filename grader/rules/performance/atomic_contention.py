@@ -13,15 +13,14 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     seen: set[int] = set()
     for case in cases(source, context):
         for access in case.walk.accesses:
-            if access.kind != "atomic" or not access.uniform or access.node.id in seen:
+            if access.kind != "atomic" or access.node.id in seen or not access.sure:
                 continue
-            active = int(access.mask.sum())
-            if access.sure and active > (case.walk.threads + 31) // 32:
+            if case.walk.threads > 1 and case.stride(access) == 0:
                 seen.add(access.node.id)
                 yield RULE.finding(
                     case.place(access.node),
-                    f"{active} threads of each block add to one and the same element of `{access.region.name}`, one after another; a sum "
-                    "over the block first would leave one atomic",
+                    f"neighbouring threads of each block ({case.walk.threads} threads) add to one and the same element of "
+                    f"`{access.region.name}`, one after another; a sum over the block first would leave one atomic",
                     kernels=(case.kernel,),
                 )
 

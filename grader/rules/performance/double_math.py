@@ -33,7 +33,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         for event in case.events("double-math"):
             if (case.kernel, case.line(event.node)) not in seen:
                 seen.add((case.kernel, case.line(event.node)))
-                where = " for every element" if event.data.get("loops") else ""
+                where = " for every element" if event.value else ""
                 yield RULE.finding(
                     case.place(event.node),
                     f"`{one_line(event.node, 50)}` computes in double precision{where}: a constant without `f` (or a double) meets a float",

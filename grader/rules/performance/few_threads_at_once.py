@@ -45,14 +45,14 @@ def _blocks(source: Source, context: Context) -> Iterator[Finding]:
 
 def _tiny(case: Case) -> str:
     """Say that a block of barriers works on a handful of elements."""
-    loads = [a for a in case.walk.accesses if a.kind == "load" and not a.uniform]
+    loads = [a for a in case.walk.accesses if a.kind == "load" and case.stride(a) != 0]
     turns = max((a.loops[-1][1] for a in loads if a.loops), default=0)
     blocks = prod(size or 1 for size in case.launch.grid)
     if case.sizes.real:
         few = case.walk.threads <= 64 and turns <= 1 and blocks >= MANY
     else:
         few = all(size is None or size > 1 for size in case.launch.grid)
-    barriers = case.walk.barriers if loads and few else 0
+    barriers = len(case.walk.barriers) if loads and few else 0
     if barriers < 2:
         return ""
     count = f"{blocks} blocks" if case.sizes.real else "one block for each position of three axes"

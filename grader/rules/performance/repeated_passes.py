@@ -2,8 +2,6 @@
 
 from collections.abc import Iterator
 
-import numpy as np
-
 from grader.records import Context, Finding
 from grader.rules.rule import Rule, hosted
 from grader.source import Source
@@ -43,12 +41,12 @@ def _pair(case: Case) -> tuple[Access, Access] | None:
             access.kind != "load"
             or not access.loops
             or access.loops[-1][1] != 0
-            or access.offsets is None
+            or access.offset is None
         ):
             continue
         for other in first.setdefault(access.region.name, []):
-            same = other.offsets is not None and bool((other.offsets == access.offsets).all())
-            if same and other.loops[-1][0] != access.loops[-1][0] and not access.uniform:
+            same = other.offset == access.offset and case.stride(other) == case.stride(access) != 0
+            if same and other.loops[-1][0] != access.loops[-1][0]:
                 return other, access
         first[access.region.name].append(access)
     return None
@@ -80,18 +78,12 @@ def _fills(source: Source, context: Context) -> Iterator[Finding]:
 def _complete(case: Case, region: Region) -> bool:
     if region.loads or region.atomics or case.walk.stopped:
         return False
-    for access in case.walk.accesses:
-        if (
-            access.kind == "store"
-            and access.region is region
-            and access.offsets is not None
-            and access.sure
-        ):
-            linear = np.arange(case.walk.threads)
-            return bool((access.offsets[access.mask] == linear[access.mask]).all()) and bool(
-                access.mask.all()
-            )
-    return False
+    stores = (one for one in case.walk.accesses if one.kind == "store" and one.region is region)
+    first = next((one for one in stores if one.offset is not None and one.sure), None)
+    last = case.thread(-1).twin(first) if first is not None else None
+    if first is None or last is None or last.offset is None:
+        return False
+    return first.offset == 0 and last.offset == case.walk.threads - 1 and case.stride(first) == 1
 
 
 _BAD = hosted("""

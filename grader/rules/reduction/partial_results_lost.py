@@ -7,12 +7,16 @@ from grader.records.observed import wrong_results
 from grader.rules.proofs import once
 from grader.rules.rule import Rule, hosted
 from grader.source import Source
-from grader.source.analysis.reduced_result import losses_of, with_result
+from grader.source.analysis.reduced_result import (
+    Loss,
+    one_lane_has_it,
+    unjoined,
+    with_result,
+)
 from grader.source.analysis.reduction_steps import (
     Halving,
     exchanged_value,
     halving_loops,
-    reduces,
     shuffled,
 )
 from grader.source.analysis.reduction_suspects import suspects
@@ -20,7 +24,6 @@ from grader.source.analysis.walks import Case, cases
 from grader.source.code_edits import fix
 from grader.source.flow import flow
 from grader.source.flow.loops import assigned_in
-from grader.source.flow.reduction import Loss
 from grader.source.flow.tree import Assign, Declare, Expr, Name, Number, walk
 from grader.source.rewriting.reductions import broadcast, join_warps
 from grader.source.statements import enclosing_loops
@@ -30,37 +33,33 @@ FORMS = frozenset({"shape", "dtype", "device", "count", "type"})
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look at what stored values hold of the parts, and at the loops of reductions."""
-    losses = [(case, loss) for case in cases(source, context) for loss in losses_of(case)]
-    apart = (
-        _apart(*one)
-        for one in losses
-        if one[1].kind == "warp" and one[1].first_exchange is not None
-    )
-    kept = (_kept(*one) for one in losses if one[1].uneven and reduces(*one))
+    every = cases(source, context)
+    apart = (_apart(case, loss) for case in every if (loss := unjoined(case)))
+    kept = (_kept(case, loss) for case in every if (loss := one_lane_has_it(case)))
     yield from with_result(once((*apart, *kept)), context)
     yield from _steps(source, context)
 
 
 def _apart(case: Case, loss: Loss) -> Finding:
     """Say that nothing joins what the warps of a block have reduced."""
-    where = loss.first_call or next(enclosing_loops(loss.first_exchange), loss.first_exchange)
+    shuffle, threads = loss.exchange.node, case.walk.threads
+    where = loss.exchange.call or next(enclosing_loops(shuffle), shuffle)
     return RULE.finding(
         case.place(where),
-        f"each warp reduces its own 32 values, but nothing joins the {(loss.group + 31) // 32} warps that work on one row: what line "
-        f"{case.line(loss.store.node)} stores holds at most 32 of {loss.group} partial results",
+        f"each warp reduces its own 32 values, but nothing joins the {(threads + 31) // 32} warps that work on one row: what line "
+        f"{case.line(loss.store.node)} stores holds at most 32 of {threads} partial results",
         kernels=(case.kernel,),
         fixes=join_warps(case, loss),
     )
 
 
 def _kept(case: Case, loss: Loss) -> Finding:
-    """Say that one thread holds the reduced value, and others store what they have themselves."""
-    node = loss.exchange_call or loss.exchange or loss.store.node
-    whole = "block" if loss.kind == "broadcast" and loss.group > 32 else "warp"
+    """Say that one lane holds the reduced value, and others store what they have themselves."""
+    node = loss.exchange.call or loss.exchange.node
     return RULE.finding(
         case.place(node),
-        f"after line {case.line(node)} only the first thread of each {whole} holds the reduced value, but line "
-        f"{case.line(loss.store.node)} lets every thread use its own: thread {loss.thread} has {loss.have} of {loss.group} partial results",
+        f"after line {case.line(node)} only the first lane holds the reduced value, but line {case.line(loss.store.node)} lets every "
+        "thread use its own, which lacks the partial results of lanes before it",
         kernels=(case.kernel,),
         fixes=broadcast(case, loss),
     )
@@ -78,10 +77,6 @@ def _steps(source: Source, context: Context) -> Iterator[Finding]:
                 found.setdefault(key, _wrong_exchange(case, halving, part, value))
         for finding in _unused(case) if loops else ():
             found[case.kernel, -1] = finding
-        threads = case.walk.threads
-        some = [one for one in losses_of(case) if one.kind == "some" and reduces(case, one)]
-        if some and not odd and not found and threads & (threads - 1) == 0:
-            found[case.kernel, 0] = _lost(case, some[-1])  # else RED004 explains it
     yield from with_result(found.values(), context) if found else odd
 
 
@@ -150,24 +145,6 @@ def _unused(case: Case) -> Iterator[Finding]:
                 f"`{start.name}` is summed up here and never read: what the threads have computed goes nowhere",
                 kernels=(case.kernel,),
             )
-
-
-def _lost(case: Case, loss: Loss) -> Finding:
-    """Return the finding about parts that don't arrive, where the step isn't plain."""
-    store = loss.store.node
-    trees = [h.loop.node for h in halving_loops(case.flow.program)]
-    before = [n for n in trees if n.start_byte < store.start_byte]
-    node = loss.exchange_call or max(before, key=lambda n: n.start_byte, default=store)
-    if loss.exchange is not None and loss.exchange_call is None:
-        node = next(enclosing_loops(loss.exchange), loss.exchange)
-    missing = ", ".join(str(t) for t in loss.missing)
-    more = ", ..." if loss.group - loss.have > len(loss.missing) else ""
-    return RULE.finding(
-        case.place(node),
-        f"what line {case.line(store)} stores holds the partial results of {loss.have} of {loss.group} threads: those of "
-        f"threads {missing}{more} never reach it",
-        kernels=(case.kernel,),
-    )
 
 
 _BAD = hosted("""

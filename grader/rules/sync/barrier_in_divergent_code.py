@@ -9,11 +9,11 @@ from grader.records.observed import kernel_of, observed
 from grader.rules.proofs import of_the_leavers, settle
 from grader.rules.rule import Rule, hosted
 from grader.source import Source
+from grader.source.analysis.apart import Parted, absent_lanes, parted_barriers
 from grader.source.analysis.starved import starved_reads
 from grader.source.analysis.walks import Case, cases, spans
 from grader.source.code_edits import fix
 from grader.source.cuda_code import around, one_line
-from grader.source.flow import Event
 from grader.source.rewriting.late_return import stay_in_block
 from grader.source.statements import child_of, insert_after, statement
 
@@ -24,15 +24,13 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for barriers that a walk reaches with a part of the block."""
     found: dict[tuple[str, int], Finding] = {}
     for case in cases(source, context, "main", "odd"):
-        starved = [e for e in case.events("uninit-shared-read") if e.data.get("exited")]
-        for event in case.events("barrier-divergence", "barrier-exited"):
-            left = event.kind == "barrier-exited"
-            if not (left and case.sizes.name.startswith("odd") and not starved):
-                cause = event.other if event.other is not None else event.node
-                made = _exited(case, event, starved) if left else _kept_away(case, event)
+        for one in parted_barriers(case):
+            if not (one.left and case.sizes.name.startswith("odd")):
+                made = _exited(case, one) if one.left else _kept_away(case, one)
+                cause = one.cause if one.cause is not None else one.at.node
                 found.setdefault((case.kernel, cause.id), made)
     proof = observed(context, "divergence", "exited")
-    shuffles = any(any(case.events("shuffle-mask")) for case in cases(source, context))
+    shuffles = any(any(absent_lanes(case)) for case in cases(source, context))
     # The surest first: evidence goes to the nearest, and of those as near, to the first.
     ordered = sorted(found.values(), key=lambda one: one.severity == "warning")
     settled = settle(RULE, ordered, () if shuffles and not found else proof, source)
@@ -54,37 +52,31 @@ def _starving(finding: Finding, reads: Sequence[Evidence]) -> Finding:
     return finding.model_copy(update=update)
 
 
-def _under(case: Case, event: Event) -> str:
+def _under(case: Case, one: Parted) -> str:
     """Return the condition that threads part at, with its line."""
-    condition = one_line(event.other, 60) if event.other is not None else "a condition"
-    return f"`{condition}` (line {case.line(event.other)})"
+    condition = one_line(one.cause, 60) if one.cause is not None else "a condition"
+    return f"`{condition}` (line {case.line(one.cause)})"
 
 
-def _exited(case: Case, event: Event, starved: Sequence[Event]) -> Finding:
-    rest = "; CUDA asks for all threads of the block there"
-    if starved:
-        rest = f", and line {case.line(starved[0].node)} then reads shared cells that they never stored"
+def _exited(case: Case, one: Parted) -> Finding:
     return RULE.finding(
-        case.place(event.node),
-        f"{event.count} threads have returned under {_under(case, event)} when the others wait at "
-        f"the `__syncthreads()` on line {case.line(event.node)}{rest}",
-        severity="error" if starved else "warning",
+        case.place(one.at.node),
+        f"threads have returned under {_under(case, one)} (e.g. thread {one.absent}) when the others wait at "
+        f"the `__syncthreads()` on line {case.line(one.at.node)}; CUDA asks for all threads of the block there",
+        severity="warning",
         kernels=(case.kernel,),
-        fixes=stay_in_block(case, event.other),
+        fixes=stay_in_block(case, one.cause),
     )
 
 
-def _kept_away(case: Case, event: Event) -> Finding:
-    barrier, under = f"the `__syncthreads()` on line {case.line(event.node)}", _under(case, event)
+def _kept_away(case: Case, one: Parted) -> Finding:
     return RULE.finding(
-        case.place(event.node),
-        f"only {event.data['here']} threads of {case.walk.threads} reach {barrier}: the others are kept away by {under}, and the block can hang"
-        if event.sure
-        else f"{barrier} stands under {under}, which is not the same for all threads of the block; those that get there wait for ever",
-        confidence="likely" if event.sure else "possible",
-        severity=None if event.sure else "warning",
+        case.place(one.at.node),
+        f"only a part of the block's {case.walk.threads} threads reach the `__syncthreads()` on line {case.line(one.at.node)}: "
+        f"others, such as thread {one.absent}, are kept away by {_under(case, one)}, and the block can hang",
+        confidence="likely",
         kernels=(case.kernel,),
-        fixes=_hoist(case, event.node, event.other),
+        fixes=_hoist(case, one.at.node, one.cause),
     )
 
 
@@ -135,8 +127,8 @@ RULE = Rule(
         "s[t] += s[t + k];\n        }\n        __syncthreads();",
     ),
     detects=("text", "evidence"),
-    guards="Conditions of block indices, parameters and values that all threads share are no divergence; a condition on data is a "
-    "warning at most. Threads that returned before the barrier are a warning as long as nobody needs what they would have stored: "
+    guards="Conditions of block indices, parameters and values that all threads share are no divergence; of a condition on data "
+    "only a run can tell. Threads that returned before the barrier are a warning as long as nobody needs what they would have stored: "
     "hardware lets them count as arrived.",
     fix="Moves the barrier behind the branch, or turns the early returns into flags that guard the stores.",
     check=check,

@@ -7,35 +7,46 @@ from grader.records.observed import observed
 from grader.rules.causes import cause_of
 from grader.rules.rule import Rule, hosted, shown
 from grader.source import Source
-from grader.source.analysis.races import joined, lines_of
+from grader.source.analysis.apart import races, unfilled
+from grader.source.analysis.races import joined, lines_of, shared_on
 from grader.source.analysis.walks import cases
 from grader.source.rewriting.barriers import separate
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for conflicting accesses of one barrier interval, by threads of one warp or several."""
-    races, volatile = observed(context, "race"), observed(context, "race-volatile")
-    for items in joined((*races, *volatile, *_too_early(source, context, races))):
+    seen, volatile = observed(context, "race"), observed(context, "race-volatile")
+    for items in joined((*seen, *volatile, *_too_early(source, context, seen))):
         first = next((one for one in items if _reads_too_early(one)), items[0])
         others = [one for one in items if one is not first]
         weight: Severity = "warning" if all(one in volatile for one in items) else "error"
-        yield RULE.finding(first.place, cause_of(first), severity=weight, evidence=(first, *others))
-    yield from () if races else _foretold(source, context)
+        said = cause_of(first, _raced_for(source, first))
+        yield RULE.finding(first.place, said, severity=weight, evidence=(first, *others))
+    yield from () if seen else _foretold(source, context)
     yield from _of_one_value(context)
 
 
+def _raced_for(source: Source, item: Evidence) -> str:
+    """Return what a race is about: the one shared array that both lines name, if it is one."""
+    places = (item.place, *item.related)
+    lines = {place.line for place in places if place is not None}
+    named = [array for unit in source.cuda for array in shared_on(unit, lines)]
+    if len({array.name for array in named}) != 1:
+        return "what"
+    return f"a cell of `{named[0].name}` that" if named[0].dims else f"`{named[0].name}`, which"
+
+
 def _foretold(source: Source, context: Context) -> Iterator[Finding]:
-    """Yield the races that the walk of a text sees, one an array."""
+    """Yield the races that following a few threads shows, one an array."""
     found: dict[tuple[str, str], Finding] = {}
     for case in cases(source, context):
-        for event in case.events("race"):
-            name = event.region.name if event.region is not None else ""
-            lines = sorted({case.line(event.other), case.line(event.node)})
+        for name, (first, second) in races(case).items():
+            lines = sorted({case.line(first.node), case.line(second.node)})
             finding = RULE.finding(
-                case.place(event.node),
+                case.place(second.node),
                 f"warps use `{name}` on line{'s' * (len(lines) > 1)} {' and '.join(map(str, lines))}, one of them to store, and do not "
                 "meet in between: a `__syncthreads()` is missing",
-                fixes=separate(case.unit, event.other, event.node),
+                fixes=separate(case.unit, first.node, second.node),
                 kernels=(case.kernel,),
             )
             found.setdefault((case.kernel, name), finding)
@@ -58,12 +69,12 @@ def _reads_too_early(item: Evidence) -> bool:
     return isinstance(item.details, Race) and item.details.conflict == "write-read"
 
 
-def _too_early(source: Source, context: Context, races: tuple[Evidence, ...]) -> Iterator[Evidence]:
+def _too_early(source: Source, context: Context, seen: tuple[Evidence, ...]) -> Iterator[Evidence]:
     """Yield reads of what nobody has written yet, on the lines of races: others write it, a barrier later."""
     every = cases(source, context)
-    never = {case.line(e.node) for case in every for e in case.events("uninit-shared-read")}
+    never = {case.line(read.node) for case in every for read in unfilled(case).values()}
     for item in observed(context, "uninit"):
-        if item.place is not None and item.place.line in lines_of(races) - never:
+        if item.place is not None and item.place.line in lines_of(seen) - never:
             yield item
 
 

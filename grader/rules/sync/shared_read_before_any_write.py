@@ -1,20 +1,23 @@
 """SYN001: shared memory is read that nobody has filled."""
 
 from collections.abc import Iterator
+from itertools import chain
 
 from tree_sitter import Node
 
 from grader.records import Context, Evidence, Finding, Fix
-from grader.records.observed import observed
-from grader.rules.proofs import settle
+from grader.records.observed import kernel_of, observed
+from grader.rules.causes import cause_of
+from grader.rules.proofs import confirm
 from grader.rules.rule import Rule, hosted
 from grader.source import Source
+from grader.source.analysis.apart import unfilled
 from grader.source.analysis.races import lines_of
 from grader.source.analysis.starved import starved_reads
-from grader.source.analysis.walks import Case, cases
+from grader.source.analysis.walks import Case, cases, spans
 from grader.source.code_edits import fix
 from grader.source.cuda_code import around, descendants, one_line, text
-from grader.source.flow import Event
+from grader.source.flow import Access
 from grader.source.statements import (
     add_statement,
     enclosing_loops,
@@ -25,28 +28,25 @@ from grader.source.statements import (
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
-    """Look for reads of cells that no thread has stored to, in the walk of a block."""
+    """Look for arrays that a kernel reads and never fills, and for what runs showed of unwritten cells."""
     found: dict[tuple[str, str], Finding] = {}
-    for case in cases(source, context, "main", "odd"):
-        for event in case.events("uninit-shared-read"):
-            if not _is_other(case, event):
-                name = event.region.name if event.region else ""
-                found.setdefault((case.kernel, name), _finding(case, event))
-    yield from settle(RULE, found.values(), _evidence(source, context), source)
-
-
-def _is_other(case: Case, event: Event) -> bool:
-    """Whether another rule explains it: threads that left early, or an odd block size."""
-    never = event.region is not None and event.region.stores == 0
-    odd = case.sizes.name.startswith("odd") and case.walk.threads % 32 != 0
-    return bool(event.data.get("exited")) or (odd and not never)
+    for case in cases(source, context):
+        for name, read in unfilled(case).items():
+            found.setdefault((case.kernel, name), _finding(case, name, read))
+    proof: dict[str, list[Evidence]] = {}
+    for item in _evidence(source, context):
+        proof.setdefault(kernel_of(item, spans(source)), []).append(item)
+    yield from confirm(found.values(), chain(*proof.values()), source)
+    for kernel in proof.keys() - {kernel for kernel, _ in found}:
+        items = proof[kernel]
+        yield RULE.finding(items[0].place, cause_of(items[0]), evidence=items)
 
 
 def _evidence(source: Source, context: Context) -> tuple[Evidence, ...]:
     """Return what runs showed, but for what a race or threads that left early explain."""
     every = cases(source, context)
     races = lines_of(observed(context, "race"))
-    races -= {case.line(e.node) for case in every for e in case.events("uninit-shared-read")}
+    races -= {case.line(read.node) for case in every for read in unfilled(case).values()}
     others = [item for items in starved_reads(source, context).values() for item in items]
     return tuple(
         item
@@ -55,25 +55,17 @@ def _evidence(source: Source, context: Context) -> tuple[Evidence, ...]:
     )
 
 
-def _finding(case: Case, event: Event) -> Finding:
-    region, line, tree = event.region, case.line(event.node), _tree_add(event.node)
-    name = region.name if region is not None else "shared memory"
-    first = region is not None and region.shadow is not None and not event.data.get("written", 1)
-    nobody = first or (region is not None and region.stores == 0)
-    if nobody and tree is not None:
+def _finding(case: Case, name: str, read: Access) -> Finding:
+    line, tree = case.line(read.node), _tree_add(read.node)
+    if tree is not None:
         message = (
             f"no thread stores its own partial result to `{name}` before line {line} reads it, so only thread 0's part reaches the total, "
             "with leftovers of shared memory added to it"
         )
-    elif nobody:
-        message = f"line {line} reads `{name}`, which no thread has stored anything in by then"
     else:
-        message = (
-            f"line {line} reads cells of `{name}` that no thread has stored to ({event.count} threads do so, e.g. thread {event.thread} "
-            f"reads cell {event.cell})"
-        )
+        message = f"line {line} reads `{name}`, which no thread has stored anything in by then"
     return RULE.finding(
-        case.place(event.node),
+        case.place(read.node),
         message,
         fixes=_fixes(case, tree),
         kernels=(case.kernel,),

@@ -9,14 +9,15 @@ from grader.records.observed import observed
 from grader.rules.proofs import of_the_leavers, settle
 from grader.rules.rule import Rule, hosted
 from grader.source import Source
+from grader.source.analysis.apart import Parted, absent_lanes, parted_barriers
 from grader.source.analysis.walks import Case, cases
 from grader.source.code_edits import fix
 from grader.source.cuda_code import around, cuda_code, one_line
-from grader.source.flow import Event
 from grader.source.rewriting.all_lanes import Partial, all_lanes, branch_of
 
 OLD = ("__shfl", "__shfl_down", "__shfl_up", "__shfl_xor", "__ballot", "__any", "__all")
 FUNCTIONS = {"function_definition", "lambda_expression"}
+FULL = 0xFFFFFFFF
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
@@ -24,11 +25,14 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     found: dict[tuple[str, int], Finding] = {}
     apart = False
     for case in cases(source, context):
-        apart = apart or any(case.events("barrier-divergence"))
-        for event in case.events("shuffle-mask", "shuffle-tail"):
-            where = _where(event)
-            made = _of_the_tail if event.kind == "shuffle-tail" else _of_the_mask
-            found.setdefault((case.kernel, case.line(where)), made(case, event, where))
+        apart = apart or any(not one.left for one in parted_barriers(case))
+        for one in absent_lanes(case):
+            where = _where(one)
+            found.setdefault((case.kernel, case.line(where)), _of_the_mask(case, one, where))
+        for meeting in case.thread(-1).exchanges if case.walk.threads % 32 else ():
+            if meeting.mask == FULL:
+                made = _of_the_tail(case, meeting.node)
+                found.setdefault((case.kernel, case.line(meeting.node)), made)
     groups = ("shuffle", "divergence") if found and not apart else ("shuffle",)
     for finding in settle(RULE, found.values(), observed(context, *groups), source):
         yield of_the_leavers(finding, "sync-exited-lanes", source)
@@ -53,14 +57,14 @@ def _without_a_mask(source: Source) -> Iterator[Finding]:
                 )
 
 
-def _where(event: Event) -> Node:
+def _where(one: Parted) -> Node:
     """Return the shuffle, or what stands at the branch where that is in a caller.
 
     That is the call in the kernel, or the branch itself where it is in a helper in between.
     """
-    shuffle: Node = event.node
-    branch: Node | None = event.other
-    call: Node | None = event.call
+    shuffle: Node = one.at.node
+    call: Node | None = one.at.call
+    branch = one.cause
     if call is None or branch is None:
         return shuffle
     helper = _function(shuffle)
@@ -73,7 +77,7 @@ def _function(node: Node) -> Node | None:
     return next((outer for outer in around(node) if outer.type in FUNCTIONS), None)
 
 
-def _of_the_tail(case: Case, event: Event, where: Node) -> Finding:
+def _of_the_tail(case: Case, where: Node) -> Finding:
     """Say that the last warp is not full; the numbers where the task's sizes tell them."""
     names = f"that the mask of line {case.line(where)} names don't exist"
     open_size = case.sizes.real and not case.sizes.complete
@@ -81,40 +85,38 @@ def _of_the_tail(case: Case, event: Event, where: Node) -> Finding:
         case.place(where),
         f"nothing makes the number of threads in a block a multiple of 32: in the last warp lanes {names} where it is none"
         if open_size
-        else f"blocks have {case.walk.threads} threads, no multiple of 32: in the last warp {event.count} lanes {names}",
+        else f"blocks have {case.walk.threads} threads, no multiple of 32: in the last warp {32 - case.walk.threads % 32} lanes {names}",
         severity="warning",
         confidence="possible",
         kernels=(case.kernel,),
     )
 
 
-def _of_the_mask(case: Case, event: Event, where: Node) -> Finding:
+def _of_the_mask(case: Case, one: Parted, where: Node) -> Finding:
     """Say which lanes a warp exchange waits for in vain, and what keeps them away."""
     inner = (
-        f" (the shuffle itself is on line {case.line(event.node)})"
-        if where is not event.node
+        f" (the shuffle itself is on line {case.line(one.at.node)})"
+        if where is not one.at.node
         else ""
     )
     exchange = f"the warp exchange{inner}"
-    condition = f"`{one_line(event.other, 60)}`" if event.other is not None else "`a condition`"
-    exited, line = bool(event.data.get("exited")), case.line(event.other)
-    if not event.sure:
-        message = f"{exchange} names lanes with its mask that may not be there: {condition} is not the same for all lanes"
-    elif exited:
+    condition = f"`{one_line(one.cause, 60)}`" if one.cause is not None else "`a condition`"
+    line = case.line(one.cause)
+    if one.left:
         message = f"{exchange} names all lanes with its mask, but lanes have returned under {condition} (line {line})"
     else:
         message = (
-            f"{exchange} waits for all lanes that its mask names, but only {event.data['active']} of each warp "
-            f"get there: {condition} (line {line}) keeps the others away, so the result is undefined and the kernel may hang"
+            f"{exchange} waits for all lanes that its mask names, but not all of a warp get there: {condition} (line {line}) "
+            f"keeps lanes away (e.g. {one.absent % 32}), so the result is undefined and the kernel may hang"
         )
-    branch = branch_of(where, event.other)
+    branch = branch_of(where, one.cause)
     return RULE.finding(
         case.place(where),
         message,
-        severity="warning" if exited or not event.sure else None,
-        confidence="likely" if event.sure else "possible",
+        severity="warning" if one.left else None,
+        confidence="likely",
         kernels=(case.kernel,),
-        fixes=all_lanes(Partial(case, event.node, where, branch)) if branch else (),
+        fixes=all_lanes(Partial(case, one.at.node, where, branch)) if branch else (),
     )
 
 

@@ -128,8 +128,14 @@ std::string Provenance::origins(const u64* addresses, size_t count, bool togethe
 // What values came from; `seen` has a zero for each node, before and after.
 std::string Provenance::origin(const std::vector<Label>& ends, std::vector<u8>& seen) const {
     std::vector<Label> below;
+    double total = 0;  // of what was stored
     for (const Label end : ends)
-        if (end && !seen[end]) { seen[end] = 1; below.push_back(end); }
+        if (end && !seen[end]) {
+            seen[end] = 1;
+            below.push_back(end);
+            const bool adds = instructions_[nodes_[end].number()].klass == Class::atomic;
+            total += values_[adds ? end : nodes_[end].from[0]];
+        }
     if (below.empty()) return "null";
     for (size_t k = 0; k < below.size(); ++k)
         if (nodes_[below[k]].kind() == NodeKind::step)
@@ -189,7 +195,7 @@ std::string Provenance::origin(const std::vector<Label>& ends, std::vector<u8>& 
                              quoted(class_name(i.klass)) + ",\"count\":" + number(ran.times) + ",\"order\":" + number(u64(ran.last[0])) +
                              ",\"op\":" + quoted(i.opcode) + ",\"other\":" + other_json(ran.last[0]) + ",\"values\":[" + values + "],\"id\":" + number(u64(insn)) + ",\"from\":[" + from + "]}");
     }
-    return "{\"block\":" + number(block) + ",\"reads\":" + list_json(read_items) + ",\"lines\":" + list_json(line_items) + ",\"constants\":" + list_json(constants) + "}";
+    return "{\"total\":" + precise(float(total)) + ",\"block\":" + number(block) + ",\"reads\":" + list_json(read_items) + ",\"lines\":" + list_json(line_items) + ",\"constants\":" + list_json(constants) + "}";
 }
 
 // Reads of which no value at these addresses came, with where the value ends.

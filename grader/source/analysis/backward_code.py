@@ -1,7 +1,5 @@
 """Where a submission computes gradients: the `backward` of its autograd functions, or of the model itself."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 

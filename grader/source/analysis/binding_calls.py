@@ -1,7 +1,5 @@
 """Calls of bound functions beside their C++ prototypes: one comparison of what Python passes with what is taken."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Which names of a Python function hold values that come from where: a taint."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable, Iterable, Iterator
 

@@ -1,7 +1,5 @@
 """What a condition decides: which result forward returns, or something beside it."""
 
-from __future__ import annotations
-
 import ast
 
 from grader.source import nodes_under

@@ -4,8 +4,6 @@ A log line is plain text without a grammar, so it is matched by patterns. `expla
 words that a person who does not read C++ diagnostics understands.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

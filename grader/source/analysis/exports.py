@@ -1,7 +1,5 @@
 """Which host functions of an extension its build call should export."""
 
-from __future__ import annotations
-
 import ast
 
 from grader.source import Extension, Function, Source, Unit

@@ -1,7 +1,5 @@
 """Where a submission's Python touches what it built: the variables that hold an extension."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Ways in which a failure of the custom code ends in a result that PyTorch computed."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What running values take in: maxima, minima and products over a loop."""
 
-from __future__ import annotations
-
 from grader.source.flow.program import Function
 from grader.source.flow.tree import Assign, Binary, Call, Declare, Expr, If, Loop, Name, Stmt, walk
 

@@ -1,7 +1,5 @@
 """Uses that reach memory or pipes which are not the submission's own, told from what a call is given."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

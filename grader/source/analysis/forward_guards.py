@@ -1,7 +1,5 @@
 """Tests of sizes in forward itself: a submission may refuse a shape, or take another way, in Python."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from functools import lru_cache

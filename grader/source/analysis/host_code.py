@@ -1,7 +1,5 @@
 """What the host code of a launch says: checks of sizes, tensors behind pointers, statements."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from tree_sitter import Node

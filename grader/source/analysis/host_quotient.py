@@ -1,7 +1,5 @@
 """Quotients that host code makes of a size, and hands to a kernel as the number of its elements."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

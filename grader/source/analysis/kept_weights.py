@@ -1,7 +1,5 @@
 """What a constructor computes from weights and keeps: weights that come later do not reach it."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass

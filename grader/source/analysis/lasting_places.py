@@ -1,7 +1,5 @@
 """Where a value outlives the call that stored it: attributes, globals, the module's containers."""
 
-from __future__ import annotations
-
 import ast
 
 from grader.source import nodes_under

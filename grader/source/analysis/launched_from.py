@@ -1,7 +1,5 @@
 """Where the kernel around a line is launched."""
 
-from __future__ import annotations
-
 from grader.records import Place
 from grader.source import Source
 

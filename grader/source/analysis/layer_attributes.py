@@ -1,7 +1,5 @@
 """What the attributes of a layer hold by the way in which it was made: None, or a tuple."""
 
-from __future__ import annotations
-
 import ast
 import re
 

@@ -1,7 +1,5 @@
 """Which header declares a name of a library that neither torch's headers nor CUDA's runtime bring in."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping
 

@@ -1,7 +1,5 @@
 """What a grader that shares the process would measure, compare or draw with: functions of libraries."""
 
-from __future__ import annotations
-
 CLOCKS = (
     "time.", "timeit.", "torch.cuda.Event", "torch.cuda.synchronize", "torch.cuda.profiler.",
     "torch.utils.benchmark.", "torch.profiler.", "torch.autograd.profiler.", "triton.testing.",

@@ -1,7 +1,5 @@
 """Where a program turns its values into a type of fewer digits."""
 
-from __future__ import annotations
-
 import re
 
 from grader.source import Source

@@ -68,10 +68,22 @@ def torch_makes(source: Source) -> Place | None:
             if "field_expression" in called:
                 return unit.place(node)
     whole = ast.walk(source.python) if source.python is not None else ()
-    found = [
-        n for n in whole if isinstance(n, ast.Return) and isinstance(n.value, (ast.BinOp, ast.Call))
-    ]
+    found = [n for f in whole if isinstance(f, ast.FunctionDef) for n in _computing_returns(f)]
     return source.place(max(found, key=lambda n: n.lineno)) if found else None
+
+
+def _computing_returns(function: ast.FunctionDef) -> Iterator[ast.Return]:
+    """Yield what hands back a sum, or what a method makes of a variable: `return losses.mean()`."""
+    every = list(ast.walk(function))
+    made = {n.id for n in every if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    for node in every:
+        value = node.value if isinstance(node, ast.Return) else None
+        called = value.func if isinstance(value, ast.Call) else None
+        owner = called.value if isinstance(called, ast.Attribute) else None
+        if isinstance(node, ast.Return) and (
+            isinstance(value, ast.BinOp) or (isinstance(owner, ast.Name) and owner.id in made)
+        ):
+            yield node
 
 
 def _unfinished(line: int, first: Evidence) -> str:

@@ -1,11 +1,7 @@
 """Accesses of a launch's last block that go past the end of a tensor."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
-
-import numpy as np
 
 from grader.records import Context
 from grader.source import Source
@@ -19,7 +15,6 @@ class Overrun:
     """A kernel whose last block runs over, with the accesses that do and the first element past the end of each."""
 
     case: Case
-    last: Walk
     accesses: tuple[tuple[Access, int], ...]
 
     @property
@@ -34,39 +29,32 @@ def overruns(source: Source, context: Context) -> Iterator[Overrun]:
     for case in cases(source, context):
         if case.kernel in told or case.walk.stopped:
             continue
-        if not case.sizes.real and not any(_linear(case.walk, a) for a in case.walk.accesses):
+        last = case.thread(-1, case.last_block)
+        if not case.sizes.real and not any(_linear(last, a) for a in last.accesses):
             continue
-        last = case.flow.last_block(case.walk) or case.walk
         overs = ((access, _overrun(case, last, access)) for access in last.accesses)
         past = tuple((access, over) for access, over in overs if over is not None)
         if past:
             told.add(case.kernel)
-            yield Overrun(case, last, past)
+            yield Overrun(case, past)
 
 
 def _overrun(case: Case, last: Walk, access: Access) -> int | None:
-    """Return the first element past the end that an access touches."""
-    tensor = access.region.tensor
+    """Return the first element past the end that an access of the last thread touches."""
+    tensor, offset = access.region.tensor, access.offset
     numel = tensor.numel if tensor is not None else None
-    if numel is None or access.offsets is None or not access.sure or tensor is None:
+    if tensor is None or numel is None or offset is None or not access.sure:
         return None
-    offsets = access.offsets[access.mask]
-    if not len(offsets):
-        return None
-    top = int(offsets.max()) + access.scale - 1
-    if top < numel and int(offsets.min()) >= 0:
+    top = offset + access.scale - 1
+    if offset >= 0 and top < numel:
         return None
     if case.sizes.complete and not (origin(tensor) or tensor).guessed:
-        return top if top >= numel else int(offsets.min())
-    linear = _linear(last, access)
-    return (
-        top if linear and top >= numel and not checked(case.launch.host, remainder=True) else None
-    )
+        return top if top >= numel else offset
+    plain = _linear(last, access) and not checked(case.launch.host, remainder=True)
+    return top if plain and top >= numel else None
 
 
 def _linear(last: Walk, access: Access) -> bool:
     """Whether an access is at the thread's number in the grid: what every kernel has to guard."""
-    if access.offsets is None or access.scale != 1 or not bool(access.mask.all()) or access.loops:
-        return False
-    expected = last.block_index[0] * last.threads + np.arange(last.threads)
-    return bool((access.offsets == expected).all())
+    number = last.block_index[0] * last.threads + last.thread
+    return access.offset == number and access.scale == 1 and not access.loops

@@ -1,7 +1,5 @@
 """Random numbers that a kernel draws itself: the reference's are torch's, and no seed makes them the same."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """What a module makes its weights of: torch's layers, parameters of its own, and how it draws them."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

@@ -1,13 +1,9 @@
 """The loops of reductions in a kernel's text: halving trees and shuffles."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from grader.source.analysis.walks import Case
 from grader.source.flow.program import Function, Program
-from grader.source.flow.reduction import Loss
 from grader.source.flow.tree import (
     Assign,
     Binary,
@@ -45,7 +41,7 @@ class Halving:
 def halving_loops(program: Program) -> Iterator[Halving]:
     """Yield the loops over powers of two in device code."""
     for function in program.functions:
-        if function.kind == "host":
+        if function.runs == "host":
             continue
         for part in walk(function.body):
             if isinstance(part, Loop):
@@ -81,15 +77,6 @@ def _start(loop: Loop, name: str) -> Expr | None:
         if isinstance(part, Assign) and isinstance(part.target, Name) and part.target.id == name:
             return part.value
     return None
-
-
-def reduces(case: Case, loss: Loss) -> bool:
-    """Whether a kernel reduces at all: with shuffles, a tree, or in one thread; stencils don't."""
-    if loss.first_exchange is not None:
-        return True
-    if any(True for _ in halving_loops(case.flow.program)):
-        return True
-    return int(loss.store.mask.sum()) == 1 and loss.have >= 16
 
 
 def shuffled(expr: Expr) -> Call | None:

@@ -1,7 +1,5 @@
 """What the reference computes, read from its Python text."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The scalar types that pointers ask for, and what torch raises where a tensor has another."""
 
-from __future__ import annotations
-
 import re
 
 RAISED = re.compile(r"expected scalar type (\w+) but found (\w+)", re.IGNORECASE)

@@ -1,7 +1,5 @@
 """C++ signatures as the linker compares them: types without names, spelling differences removed."""
 
-from __future__ import annotations
-
 import re
 
 from grader.source import Function, Parameter

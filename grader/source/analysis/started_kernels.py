@@ -1,7 +1,5 @@
 """Whether a kernel is launched, or handed on to something that may launch it."""
 
-from __future__ import annotations
-
 import re
 
 from grader.source import Source, Unit

@@ -1,33 +1,22 @@
 """Reads of shared cells that threads which left early never stored."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from grader.records import Context, Evidence
 from grader.records.observed import kernel_of, observed
 from grader.source import Source
-from grader.source.analysis.walks import cases, spans
+from grader.source.analysis.walks import spans
 
 
 def starved_reads(source: Source, context: Context) -> Mapping[str, tuple[Evidence, ...]]:
-    """Return by kernel the unwritten reads that runs showed, where threads had left the block.
-
-    A kernel whose text alone shows such a read, with all threads there, has another defect.
-    """
+    """Return by kernel the unwritten reads that runs showed, where threads had left the block."""
     lines = spans(source)
     left = {kernel_of(item, lines) for item in observed(context, "exited")}
     if not left:
         return {}
-    own = {
-        case.kernel
-        for case in cases(source, context, "main", "odd")
-        for event in case.events("uninit-shared-read")
-        if not event.data.get("exited")
-    }
     found: dict[str, tuple[Evidence, ...]] = {}
     for item in observed(context, "uninit"):
         kernel = kernel_of(item, lines)
-        if kernel in left - own:
+        if kernel in left:
             found[kernel] = (*found.get(kernel, ()), item)
     return found

@@ -1,17 +1,17 @@
 """What decides whether an access happens: the loops and conditions around a line, by the names in its index."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeGuard
 
 from tree_sitter import Node
 
 from grader.records import Place, Walk
 from grader.source import Source, Unit
+from grader.source.analysis.triton import kernels
 from grader.source.cuda_code import around as enclosing
 from grader.source.cuda_code import descendants, text
 
@@ -37,6 +37,11 @@ class Steering:
     def condition(self) -> Node | None:
         """Its condition; None for one without."""
         return self.node.child_by_field_name("condition")
+
+    @property
+    def on_data(self) -> bool:
+        """Whether it asks for what memory holds."""
+        return self.condition is not None and any(descendants(self.condition, *INDEXES))
 
     @property
     def place(self) -> Place:
@@ -115,9 +120,12 @@ def python_index_made(source: Source, place: Place, walk: Walk) -> Place | None:
     every = list(ast.walk(inside[-1]))
     loops = [n for n in every if isinstance(n, ast.For) and n.lineno < place.line]
     moved = {_text(n.target) for n in loops if place.line <= (n.end_lineno or 0)}
-    stores = [n for n in every if isinstance(n, ast.Call) and ast.unparse(n.func) == "tl.store"]
-    kept = {n.id for one in stores for n in ast.walk(one.args[0]) if isinstance(n, ast.Name)}
-    names = {n.id for n in every if isinstance(n, ast.Name) and n.lineno == place.line} - kept
+    stores = [n.args[0] for n in every if _calls(n, "tl.store")]
+    kept = {n.id for one in stores for n in ast.walk(one) if isinstance(n, ast.Name)}
+    there = [n for n in every if getattr(n, "lineno", 0) == place.line]
+    loads = [n.args[0] for n in there if _calls(n, "tl.load")]
+    indices = [n for one in loads for n in ast.walk(one)] or there
+    names = {n.id for n in indices if isinstance(n, ast.Name)} - kept
     before = [n for n in every if isinstance(n, ast.Assign) and n.lineno < place.line]
     for node in sorted(before, key=lambda one: -one.lineno):
         parts = list(ast.walk(node.value))
@@ -125,10 +133,16 @@ def python_index_made(source: Source, place: Place, walk: Walk) -> Place | None:
         if _text(node.targets[0]) not in names:
             continue
         names |= used - kept
+        if any(_calls(part, "tl.load") for part in parts):  # what is loaded says no place
+            continue
         computes = any(isinstance(n, (ast.Mult, ast.FloorDiv, ast.Mod, ast.Sub)) for n in parts)
         if computes and (walk == "moved" or not used & moved):
             return source.place(node)
     return None
+
+
+def _calls(node: ast.AST, name: str) -> TypeGuard[ast.Call]:
+    return isinstance(node, ast.Call) and ast.unparse(node.func) == name and bool(node.args)
 
 
 def _text(node: ast.expr) -> str:
@@ -143,6 +157,24 @@ def python_loop(source: Source, place: Place, *, outermost: bool) -> Place | Non
         if isinstance(node, ast.For) and node.lineno < place.line <= (node.end_lineno or 0)
     ]
     return source.place(loops[0 if outermost else -1].iter) if loops else None
+
+
+def overwritten(source: Source, place: Place) -> Place | None:
+    """Return where a loop of a Triton kernel around a line sets anew what was begun before it and is used after it."""
+    for kernel in kernels(source):
+        for loop in (one for one in ast.walk(kernel.node) if isinstance(one, ast.For)):
+            end = loop.end_lineno or 0
+            if not loop.lineno <= place.line <= end:
+                continue
+            after = {n.id for n in ast.walk(kernel.node) if isinstance(n, ast.Name) and n.lineno > end}  # fmt: skip
+            for node in ast.walk(loop):
+                match node:
+                    case ast.Assign(targets=[ast.Name(id=name)], value=value) if name in after:
+                        begun = any(one.lineno < loop.lineno for one in kernel.assigned[name])
+                        used = {n.id for n in ast.walk(value) if isinstance(n, ast.Name)}
+                        if begun and name not in used:
+                            return source.place(node)
+    return None
 
 
 def bound_made(one: Steering) -> Place | None:

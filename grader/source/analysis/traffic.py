@@ -1,11 +1,7 @@
 """How the warps of a walk touch global memory."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-
-import numpy as np
+from dataclasses import dataclass, replace
 
 from grader.records import AccessShape, Confidence, Context, Evidence, Place, SectorCounts
 from grader.source import Source
@@ -15,16 +11,16 @@ from grader.source.flow.scalar_types import SIZES
 
 SECTOR = 32
 """Bytes that memory moves at least."""
+FEW_LANES = 8
 
 
 @dataclass(frozen=True)
 class Reach:
-    """One access as the first active warp makes it."""
+    """One access as a warp makes it, by its first lanes."""
 
     access: Access
-    lanes: int
     stride: int
-    """Elements between neighbouring lanes; 0 where they are not evenly spaced."""
+    """Elements between neighbouring lanes."""
     sectors: int
     ideal: int
     turn: int
@@ -32,39 +28,29 @@ class Reach:
 
 
 def reaches(case: Case) -> Iterator[Reach]:
-    """Yield the accesses of a walk with known addresses, each place once."""
+    """Yield the accesses of a walk whose lanes lie evenly apart, each place once."""
     seen: set[int] = set()
-    second = {
-        (a.node.id, a.loops[-1][0]): a
-        for a in case.walk.accesses
-        if a.loops and a.loops[-1][1] == 1
-    }
-    for access in case.walk.accesses:
-        if access.node.id in seen or access.offsets is None or access.uniform:
-            continue
-        warp = np.flatnonzero(access.mask)
-        warp = warp[(warp >> 5) == (warp[0] >> 5)] if len(warp) else warp
-        if len(warp) < 8:
-            continue
-        seen.add(access.node.id)
-        yield _reach(
-            access, warp, second.get((access.node.id, access.loops[-1][0] if access.loops else 0))
-        )
+    across = case.launch.block[0] or 1
+    lanes = min(across if across > 1 else case.walk.threads, 32)
+    for access in case.walk.accesses if lanes >= FEW_LANES else ():
+        stride = case.stride(access) if access.node.id not in seen else None
+        if stride and access.offset is not None:
+            seen.add(access.node.id)
+            size = SIZES.get(access.region.type, 4)
+            starts = [(access.offset + lane * stride) * size for lane in range(lanes)]
+            ends = [start + size * access.scale - 1 for start in starts]
+            sectors = len({byte // SECTOR for byte in (*starts, *ends)})
+            ideal = max(1, -(-lanes * size * access.scale // SECTOR))
+            yield Reach(access, stride, sectors, ideal, _turn(case, access, access.offset))
 
 
-def _reach(access: Access, warp: np.ndarray, later: Access | None) -> Reach:
-    offsets = access.offsets[warp] if access.offsets is not None else np.zeros(len(warp), np.int64)
-    size = SIZES.get(access.region.type, 4)
-    steps = np.diff(offsets)
-    even = bool(len(steps)) and bool((steps == steps[0]).all())
-    first = offsets * size // SECTOR
-    last = (offsets * size + size * access.scale - 1) // SECTOR
-    sectors = len(np.unique(np.concatenate([first, last])))
-    ideal = max(1, -(-len(warp) * size * access.scale // SECTOR))
-    turn = 0
-    if later is not None and later.offsets is not None and access.offsets is not None:
-        turn = int(later.offsets[warp[0]] - access.offsets[warp[0]])
-    return Reach(access, len(warp), int(steps[0]) if even else 0, sectors, ideal, turn)
+def _turn(case: Case, access: Access, offset: int) -> int:
+    """Return how far the first thread goes on from one turn of the loop around an access to the next."""
+    if not access.loops:
+        return 0
+    second = (*access.loops[:-1], (access.loops[-1][0], access.loops[-1][1] + 1))
+    later = case.walk.twin(replace(access, loops=second))
+    return later.offset - offset if later is not None and later.offset is not None else 0
 
 
 def counted(context: Context, line: int) -> tuple[Evidence, ...]:

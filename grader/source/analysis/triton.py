@@ -1,7 +1,5 @@
 """Triton kernels as they are written: accesses with their masks, what a value is made of, and launches."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Which length each block of indices of a Triton kernel runs along, and along which axis of the grid."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass

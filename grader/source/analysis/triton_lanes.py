@@ -1,7 +1,5 @@
 """What a block of a Triton kernel holds in lanes that a mask leaves out, as far as the text tells it."""
 
-from __future__ import annotations
-
 import ast
 import math
 import operator

@@ -1,7 +1,5 @@
 """Which values of a Triton kernel are never negative, as far as their text shows."""
 
-from __future__ import annotations
-
 import ast
 
 from grader.source.analysis.triton import Kernel

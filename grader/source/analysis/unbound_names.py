@@ -1,7 +1,5 @@
 """Which names a program reads that no scope binds, and where that is no error."""
 
-from __future__ import annotations
-
 import ast
 import symtable
 import warnings

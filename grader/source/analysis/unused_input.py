@@ -1,7 +1,5 @@
 """An input that `forward` is given and never reads: it can't count in the result."""
 
-from __future__ import annotations
-
 from grader.records import Evidence
 from grader.records.observed import probed_input
 from grader.source import Source, nodes_under

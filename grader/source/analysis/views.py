@@ -1,7 +1,5 @@
 """Views that forward passes to the extension: their memory is in another order than their sizes say."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator, Mapping
 

@@ -1,9 +1,8 @@
 """The walks through a submission's kernels, for the task's sizes and for others."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from weakref import WeakKeyDictionary
 
 from tree_sitter import Node
@@ -15,6 +14,7 @@ from grader.source.flow import (
     LONG,
     ODD,
     USUAL,
+    Access,
     Event,
     Flow,
     Launch,
@@ -39,8 +39,29 @@ class Case:
 
     @property
     def walk(self) -> Walk:
-        """The walk of its first block, made when it is first asked for."""
+        """The walk of the first thread of its first block, made when it is first asked for."""
         return self.flow.walk(self.launch)
+
+    def thread(self, number: int, block: tuple[int, int, int] = (0, 0, 0)) -> Walk:
+        """Return the walk of another thread; -1 is the last of its block."""
+        return self.flow.walk(self.launch, block, number % max(self.walk.threads, 1))
+
+    @property
+    def last_block(self) -> tuple[int, int, int]:
+        """The last block's index; the first's where the grid isn't known."""
+        x, y, z = (max(size or 1, 1) for size in self.launch.grid)
+        known = None not in self.launch.grid
+        return (x - 1, y - 1, z - 1) if known else (0, 0, 0)
+
+    def stride(self, access: Access) -> int | None:
+        """Return how far neighbouring threads' elements are apart at an access of the first thread; None: not told."""
+        found = [access.offset]
+        for number in (1, 2)[: self.walk.threads - 1]:
+            twin = self.thread(number).twin(access)
+            found.append(twin.offset if twin is not None else None)
+        known = [offset for offset in found if offset is not None]
+        steps = {after - before for before, after in pairwise(known)}
+        return steps.pop() if len(known) == len(found) and len(steps) == 1 else None
 
     @property
     def tensors(self) -> tuple[Tensor, ...]:
@@ -202,12 +223,9 @@ def spans(source: Source) -> tuple[tuple[str, int, int], ...]:
     """Return each kernel with its first and last line, and those of the helpers."""
     out = []
     for unit in source.cuda:
-        functions = [f for f in flow(unit).program.functions if f.kind != "host"]
-        lines = {id(f): unit.place(f.node) for f in functions}
-        for kernel in functions:
-            if kernel.kind != "global":
-                continue
-            for f in functions:
-                if f is kernel or f.kind == "device":
-                    out.append((kernel.name, lines[id(f)].line, lines[id(f)].end_line))
+        lines = {one.node.id: unit.place(one.node) for one in unit.functions}
+        for kernel in unit.kernels:
+            for one in (kernel, *unit.device_functions):
+                place = lines[one.node.id]
+                out.append((kernel.name, place.line, place.end_line))
     return tuple(out)

@@ -1,7 +1,5 @@
 """How nvcc, clang, gcc, ptxas, ld and Python word what they complain of: the table of patterns."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Whether a function may write through one of its pointers."""
 
-from __future__ import annotations
-
 from grader.source import Function, Unit
 from grader.source.cuda_code import cuda_code
 

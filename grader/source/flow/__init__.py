@@ -1,10 +1,10 @@
-"""A small dataflow over CUDA functions: what a block of threads does, told from the text alone."""
+"""One thread followed through CUDA functions: what it does, told from the text alone."""
 
 from grader.source.flow.analysis import EVEN, LONG, ODD, USUAL, Flow, flow
 from grader.source.flow.host import HostRun
 from grader.source.flow.memory import Region, Tensor
 from grader.source.flow.sizes import Sizes
-from grader.source.flow.trace import Access, Event, Launch, Walk
+from grader.source.flow.trace import Access, Event, Launch, Meeting, Walk
 
 __all__ = [
     "EVEN",
@@ -16,6 +16,7 @@ __all__ = [
     "Flow",
     "HostRun",
     "Launch",
+    "Meeting",
     "Region",
     "Sizes",
     "Tensor",

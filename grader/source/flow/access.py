@@ -1,175 +1,126 @@
-"""Reads and writes of memory by the threads of a block."""
-
-from __future__ import annotations
+"""Addresses, and the loads and stores of a thread."""
 
 from dataclasses import replace
 
-import numpy as np
-
+from grader.source.flow.loops import Loops
 from grader.source.flow.memory import Region
-from grader.source.flow.scalar_types import type_letter
-from grader.source.flow.shared_access import SharedAccesses
+from grader.source.flow.scalar_types import SIZES, VECTORS, type_letter
 from grader.source.flow.tree import Expr, Lambda, Member, Name, Node, Subscript
-from grader.source.flow.values import (
-    Pointer,
-    Value,
-    binary,
-    every,
-    likeness,
-    unknown,
-)
+from grader.source.flow.values import Pointer, Value, binary, unknown
 
 
-class Accesses(SharedAccesses):
+class Accesses(Loops):
     """Addresses, loads and stores."""
 
     def address(self, expr: Subscript) -> Pointer | None:
         """Return where `base[index]` is, or None if the base is no memory that is known."""
-        base = self.eval(expr.base) if not isinstance(expr.base, Subscript) else None
-        pointer = base.pointer if base is not None else self._row(expr.base)
+        row = expr.base if isinstance(expr.base, Subscript) else None
+        pointer = self.address(row) if row is not None else self.eval(expr.base).pointer
         index = self.eval(expr.index)
         if pointer is None:
             return None
-        return self._advance(pointer, index, self._stride(pointer, pointer.depth), deeper=True)
-
-    def _row(self, expr: Expr) -> Pointer | None:
-        return self.address(expr) if isinstance(expr, Subscript) else None
-
-    @staticmethod
-    def _stride(pointer: Pointer, depth: int) -> int:
-        out = 1
-        for size in pointer.region.dims[depth + 1 :]:
-            out *= size
-        return out
-
-    @staticmethod
-    def _advance(pointer: Pointer, index: Value, stride: int, deeper: bool = False) -> Pointer:
-        """Return the pointer moved by `index` steps of `stride` elements."""
-        at = Value(pointer.offset, "l", pointer.varies)
-        step = stride * pointer.scale
-        moved = binary("+", at, index if step == 1 else binary("*", index, Value(step, "i", False)))
-        return Pointer(
-            pointer.region,
-            moved.number,
-            moved.number is None and moved.varies,
-            pointer.scale,
-            pointer.depth + 1 if deeper else pointer.depth,
-            pointer.type,
-        )
+        return replace(_advanced(pointer, index), depth=pointer.depth + 1)
 
     def move(self, left: Value, right: Value, op: str) -> Value:
         """Return pointer arithmetic's result."""
         if left.pointer is not None and right.pointer is not None:
             return unknown(type_="l")
         base, by = (left, right) if left.pointer is not None else (right, left)
-        pointer = base.pointer
-        if pointer is None:
+        if base.pointer is None:
             return unknown(left, right)
-        if op == "-":
-            by = binary("-", Value(0, "i", False), by)
-        stride = self._stride(pointer, pointer.depth)
-        return Value(None, varies=False, pointer=self._advance(pointer, by, stride))
+        by = binary("-", Value(0, "i"), by) if op == "-" else by
+        return Value(pointer=_advanced(base.pointer, by))
 
     def address_of(self, expr: Expr) -> Value:
         """Return the value of `&expr`."""
         if isinstance(expr, Subscript):
             pointer = self.address(expr)
             if pointer is not None:
-                done = replace(pointer, depth=max(pointer.depth, len(pointer.region.dims)))
-                return Value(None, varies=False, pointer=done)
-            return Value(None, varies=False)
-        if isinstance(expr, Name):
-            box = self.find(expr.id)
-            if box is not None and box.type == "cell":
-                return box.value
-        value = self.eval(expr) if not isinstance(expr, Lambda) else Value()
+                pointer = replace(pointer, depth=max(pointer.depth, len(pointer.region.dims)))
+            return Value(pointer=pointer)
+        if isinstance(expr, Member | Lambda):
+            return Value()
+        box = self.find(expr.id) if isinstance(expr, Name) else None
+        if box is not None and box.type == "cell":
+            return box.value
+        value = self.eval(expr)
         if isinstance(expr, Name) and box is not None and value.pointer is None:
-            region = Region(expr.id, "local", summary=value)
-            return Value(None, varies=False, pointer=Pointer(region), thing=box)
-        if isinstance(expr, Member):
-            return Value(None, varies=False)
+            return Value(pointer=Pointer(Region(expr.id, "local")), thing=box)
         return value
 
     def escape(self, value: Value) -> None:
         """Note that memory may be accessed by something that isn't followed."""
         if value.pointer is not None:
             value.pointer.region.escaped = True
+            value.pointer.region.values.clear()
             box = value.thing
             if value.pointer.region.space == "local" and hasattr(box, "value"):
                 box.value = unknown(box.value)
-                box.value.varies = True
-
-    # --- loads -------------------------------------------------------------------------------
 
     def load(self, pointer: Pointer | None, node: Node) -> Value:
-        """Read memory in the active threads."""
+        """Read memory."""
         if pointer is None:
-            return Value(None, loaded=True)
+            return Value()
         region = pointer.region
         if pointer.depth < len(region.dims):
-            return Value(None, varies=False, pointer=pointer)
-        if region.space == "global":
-            return self._load_global(pointer, node)
+            return Value(pointer=pointer)
+        letter = type_letter(pointer.type if region.space == "global" else region.type)
         if region.space == "local":
-            return self._load_local(pointer)
-        return self.load_shared(pointer, node)
-
-    def _load_global(self, pointer: Pointer, node: Node) -> Value:
-        region = pointer.region
+            known = region.values.get(pointer.offset) if pointer.offset is not None else None
+            return known or Value(None, letter)
         region.loads += 1
-        offset = Value(pointer.offset, "l", pointer.varies)
-        self.access("load", region, node, offset, scale=pointer.scale)
-        uniform = offset.uniform
-        parts = None if uniform else self.own
-        like = None if uniform else likeness(offset)
-        return Value(None, type_letter(pointer.type), not uniform, parts, loaded=True, like=like)
+        self.access("load", region, node, pointer.offset, scale=pointer.scale)
+        return Value(None, letter, joined=region.space == "shared")
 
-    @staticmethod
-    def _load_local(pointer: Pointer) -> Value:
-        region: Region = pointer.region
-        index = Value(pointer.offset).scalar
-        if index is not None and index in region.values:
-            return region.values[index]
-        known = [region.summary] if region.summary is not None else []
-        if index is None:
-            known += list(region.values.values())
-        out = unknown(*known)
-        out.varies = out.varies or pointer.varies or isinstance(pointer.offset, np.ndarray)
-        return out
-
-    # --- stores ------------------------------------------------------------------------------
-
-    def put(self, pointer: Pointer | None, value: Value, node: Node, atomic: bool = False) -> None:
-        """Write memory in the active threads."""
+    def put(self, pointer: Pointer | None, value: Value, node: Node, kind: str = "store") -> None:
+        """Write memory; `kind` is `store` or `atomic`."""
         if pointer is None:
             return
         region = pointer.region
-        if region.space == "global":
-            offset = Value(pointer.offset, "l", pointer.varies)
-            region.stores += not atomic
-            region.atomics += atomic
-            kind = "atomic" if atomic else "store"
-            self.access(kind, region, node, offset, scale=pointer.scale, value=value)
-        elif region.space == "local":
-            self._put_local(pointer, value)
+        if region.space != "local":
+            region.stores += kind == "store" or region.space == "shared"
+            region.atomics += kind == "atomic"
+            self.access(kind, region, node, pointer.offset, scale=pointer.scale, value=value)
+        elif pointer.offset is None or self.doubt:
+            region.values.clear()
         else:
-            self.put_shared(pointer, value, node, atomic)
+            region.values[pointer.offset] = value
 
-    def _put_local(self, pointer: Pointer, value: Value) -> None:
-        region = pointer.region
-        index = Value(pointer.offset).scalar
-        if index is not None and every(self.mask) and not self.doubt:
-            region.values[index] = value
-            return
-        old = [region.summary] if region.summary is not None else []
-        region.summary = unknown(*old, *region.values.values(), value)
-        region.summary.varies = True
-        region.values.clear()
+    def cast_pointer(self, value: Value, kind: str, node: Node) -> Value:
+        """Return a pointer as one to another type; vectors are noted, for their alignment."""
+        pointer = value.pointer
+        if pointer is None:
+            return value
+        region, now = pointer.region, SIZES.get(kind, 0)
+        if region.space == "shared" and SIZES.get(pointer.type, 4) != now:
+            pointer = _retyped(pointer, kind, now)
+        was = SIZES.get(pointer.type, 4)
+        wide = max(now // was, 1) if now and now % was == 0 else 1
+        if kind in VECTORS and wide > 1 and region.space == "global":
+            self.walk.vectors.append((node, pointer, wide))
+        depth = max(pointer.depth, len(region.dims))  # a cast gives a pointer to elements
+        same = kind if now else pointer.type
+        return Value(pointer=Pointer(region, pointer.offset, wide * pointer.scale, depth, same))
 
-    def note_vector(self, pointer: Pointer, width: int) -> None:
-        """Note a cast to a vector type, for alignment."""
-        if pointer.region.space == "global":
-            self.walk.vectors.append((self.cast_node, pointer, width))
 
-    cast_node: Node = None
-    """The cast that is being evaluated."""
+def _advanced(pointer: Pointer, index: Value) -> Pointer:
+    """Return the pointer moved by a number of its elements, or of rows."""
+    stride = pointer.scale
+    for size in pointer.region.dims[pointer.depth + 1 :]:
+        stride *= size
+    by = index.scalar
+    known = pointer.offset is not None and by is not None
+    return replace(pointer, offset=pointer.offset + by * stride if known else None)  # type: ignore[operator]
+
+
+def _retyped(pointer: Pointer, kind: str, now: int) -> Pointer:
+    """Return a pointer to elements of a shared array; bytes that are first seen as a type are cells of it."""
+    region, offset = pointer.region, pointer.offset
+    fresh = not region.loads and not region.stores and offset == 0
+    if region.dynamic and SIZES.get(region.type, 0) == 1 and fresh and now and region.cells:
+        region.cells, region.type = region.cells // now, kind
+    bytewise = region.dynamic and SIZES.get(pointer.type, 0) == 1
+    if bytewise and now and SIZES.get(region.type, 0) == now and (offset or 0) % now == 0:
+        return replace(pointer, offset=None if offset is None else offset // now, type=kind)
+    region.escaped = True
+    return pointer

@@ -1,13 +1,10 @@
 """Everything that walking through a CUDA text shows, computed once for each set of sizes."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
 from grader.source.flow.host import HostRun, roots, run_host
-from grader.source.flow.kernels import assume_block, walk_block
+from grader.source.flow.kernels import assume_block, walk_thread
 from grader.source.flow.lowering import lower
 from grader.source.flow.program import Function, Program
 from grader.source.flow.sizes import Sizes
@@ -54,11 +51,9 @@ class Flow:
     """One CUDA text, lowered, with its walks."""
 
     program: Program
-    numbers: Mapping[str, int] = field(default_factory=dict)
     _hosts: dict[str, tuple[HostRun, ...]] = field(default_factory=dict)
     _launched: dict[str, tuple[Launch, ...]] = field(default_factory=dict)
-    _walks: dict[int, tuple[Launch, Walk]] = field(default_factory=dict)
-    _blocks: dict[tuple[int, tuple[int, int, int]], tuple[Walk, Walk]] = field(default_factory=dict)
+    _walks: dict[tuple[int, tuple[int, int, int], int], Walk] = field(default_factory=dict)
 
     @cached_property
     def roots(self) -> tuple[str, ...]:
@@ -93,38 +88,24 @@ class Flow:
             self._launched[sizes.name] = tuple(
                 assume_block(launch)
                 for launch in self.launches(sizes)
-                if (kernel := self.program.named(launch.kernel)) and kernel.kind == "global"
+                if (kernel := self.program.named(launch.kernel)) and kernel.runs == "kernel"
             )
         return self._launched[sizes.name]
 
-    def walk(self, launch: Launch) -> Walk:
-        """Return the walk of the first block of one of `launched`."""
-        if id(launch) not in self._walks:
-            kernel = self.program.named(launch.kernel)
-            if kernel is None:
-                raise KeyError(launch.kernel)
-            # with the launch, which must live as long as its id counts
-            self._walks[id(launch)] = launch, walk_block(self.program, kernel, launch)
-        return self._walks[id(launch)][1]
+    def walk(
+        self, launch: Launch, block: tuple[int, int, int] = (0, 0, 0), thread: int = 0
+    ) -> Walk:
+        """Return the walk of a thread of one of `launched`, the first one's unless another is asked for."""
+        key = (id(launch), block, thread)
+        if (
+            key not in self._walks
+        ):  # a walk keeps its launch, which must live as long as its id counts
+            self._walks[key] = walk_thread(self.program, launch, block, thread)
+        return self._walks[key]
 
     def walks(self, sizes: Sizes) -> tuple[Walk, ...]:
-        """Return a walk of the first block of each launch for these sizes."""
+        """Return the walk of the first thread of each launch for these sizes."""
         return tuple(map(self.walk, self.launched(sizes)))
-
-    def block(self, walk: Walk, index: tuple[int, int, int]) -> Walk:
-        """Return the walk of another block of a launch."""
-        key = (id(walk), index)
-        if key not in self._blocks:
-            other = walk_block(self.program, walk.kernel, walk.launch, index)
-            self._blocks[key] = (walk, other)  # the first must live as long as its id counts
-        return self._blocks[key][1]
-
-    def last_block(self, walk: Walk) -> Walk | None:
-        """Return the walk of the last block of a launch; None where the grid isn't known."""
-        x, y, z = walk.launch.grid
-        if x is None or y is None or z is None or min(x, y, z) < 1 or x * y * z == 1:
-            return None
-        return self.block(walk, (x - 1, y - 1, z - 1))
 
 
 MOST_LAUNCHES = 64
@@ -134,4 +115,4 @@ MOST_LAUNCHES = 64
 @lru_cache(maxsize=8)
 def flow(unit: Unit) -> Flow:
     """Return the flow analysis of a unit, kept while it is being reviewed."""
-    return Flow(lower(unit.tree))
+    return Flow(lower(unit))

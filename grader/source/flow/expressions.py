@@ -1,11 +1,9 @@
-"""Evaluates expressions in all threads of a block at once."""
-
-from __future__ import annotations
+"""Evaluates expressions in one thread."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from grader.source.flow.memory import Region
-from grader.source.flow.operators import Operators
 from grader.source.flow.program import Function
 from grader.source.flow.scalar_types import type_letter
 from grader.source.flow.state import Box, Frame
@@ -33,108 +31,156 @@ from grader.source.flow.tree import (
     Unclear,
     Update,
 )
-from grader.source.flow.values import Pointer, Value, binary, merge, unknown
-from grader.source.flow.variables import CELL
+from grader.source.flow.values import Pointer, Value, binary, merge, truth, unknown
+from grader.source.flow.variables import CELL, Variables
 
 CALL_DEPTH = 8
 
 
-class Machine(Operators):
-    """A block of threads that runs a kernel's text (or, with one thread, the host's)."""
-
-    node_here: Node = None
-    """The name that is being evaluated."""
+class Machine(Variables):
+    """A thread that runs a kernel's text, or the host's."""
 
     def eval(self, expr: Expr) -> Value:
-        """Evaluate an expression in the active threads."""
+        """Evaluate an expression."""
         how = _HOW.get(type(expr))
         return Value() if how is None else getattr(self, how)(expr)
 
     @staticmethod
     def _literal(expr: Number) -> Value:
-        return Value(expr.value, expr.type, False)
-
-    def _name(self, expr: Name) -> Value:
-        self.node_here = expr.node
-        return self.name(expr.id)
+        return Value(expr.value, expr.type)
 
     def _subscript(self, expr: Subscript) -> Value:
-        pointer = self.address(expr)
-        if pointer is None and isinstance(expr.base, Member):
-            return self._element(expr.base, expr.index)
-        return self.load(pointer, expr.node)
-
-    def _element(self, array: Member, index: Expr) -> Value:
-        """Return an element of a struct's array: as alike in all threads as the struct and the index are."""
-        box = self.find(array.base.id) if isinstance(array.base, Name) else None
-        if box is None or box.value.pointer is not None:
-            return Value(None, loaded=True)
-        return unknown(box.value, self.eval(index))
+        return self.load(self.address(expr), expr.node)
 
     def _size_of(self, expr: SizeOf) -> Value:
-        return Value(self.size_of(expr.type), "l", False)
+        return Value(self.size_of(expr.type), "l")
 
     def _items(self, expr: Items) -> Value:
-        parts = [self.eval(item) for item in expr.items]
-        return (parts[-1] if expr.comma else unknown(*parts)) if parts else Value()
+        parts = self.eval_all(expr.items)
+        return parts[-1] if expr.comma and parts else unknown(*parts)
 
     @staticmethod
     def _lambda(expr: Lambda) -> Value:
-        return Value(None, varies=False, thing=expr)
+        return Value(thing=expr)
 
     @staticmethod
     def _text(expr: Text) -> Value:
-        return Value(None, varies=False, thing=expr.value)
+        return Value(thing=expr.value)
 
     def _unclear(self, expr: Unclear) -> Value:
-        parts = [self.eval(part) for part in expr.parts]
+        parts = self.eval_all(expr.parts)
         for part in parts:
             self.escape(part)
-        return unknown(*parts) if parts else Value()
+        return unknown(*parts)
 
     def launch(self, _expr: LaunchCall) -> Value:
         """Note a kernel launch; on the device that would be dynamic parallelism."""
         raise StopWalkError("a launch from the device")
 
-    def name(self, name: str) -> Value:
+    # --- names -------------------------------------------------------------------------------
+
+    def _name(self, expr: Name) -> Value:
         """Return a variable's, constant's or macro's value."""
-        box = self.find(name)
+        box, name = self.find(expr.id), expr.id
         if box is not None:
-            return box.value if box.type != CELL else self.load(box.value.pointer, self.node_here)
+            return box.value if box.type != CELL else self.load(box.value.pointer, expr.node)
         last = name.rsplit("::", maxsplit=1)[-1]
-        if last == "warpSize":
-            return Value(32, "i", False)
-        if last in {"threadIdx", "blockIdx", "blockDim", "gridDim"}:
-            return Value(None, varies=last == "threadIdx", thing=last)
+        if last in {"warpSize", "true", "false"}:
+            return Value(32, "i") if last == "warpSize" else Value(int(last == "true"), "b")
         macro = self.program.macros.get(name)
         if macro is not None and macro.parameters is None and macro.expr is not None:
-            return self.eval(macro.expr) if len(self.calls) < 40 else Value(None, varies=False)
-        for constant in reversed(self.program.constants):
-            if constant.name == name:
-                return self._constant(constant)
-        if last in {"true", "false"}:
-            return Value(int(last == "true"), "b", False)
-        return Value(None, varies=False)
+            return self.eval(macro.expr) if len(self.calls) < 40 else Value()
+        named = (one for one in reversed(self.program.constants) if one.name == name)
+        constant = next(named, None)
+        return Value() if constant is None else self._constant(constant)
 
     def _constant(self, constant: Declare) -> Value:
         if constant.dims or constant.pointer:
             region = Region(constant.name, "global", constant.type, node=constant.node)
-            return Value(None, varies=False, pointer=Pointer(region, type=constant.type))
-        if constant.init is not None and constant.const:
-            value = self.eval(constant.init)
-            return Value(value.number, type_letter(constant.type), value.varies)
-        return Value(None, type_letter(constant.type), varies=False)
+            return Value(pointer=Pointer(region, type=constant.type))
+        known = constant.init is not None and constant.const
+        number = self.eval(constant.init).number if known and constant.init else None
+        return Value(number, type_letter(constant.type))
+
+    # --- operators ---------------------------------------------------------------------------
+
+    def _binary(self, expr: Binary) -> Value:
+        if expr.op in {"&&", "||", "and", "or"}:
+            return self._logical(expr)
+        left, right = self.eval(expr.left), self.eval(expr.right)
+        if left.pointer is not None or right.pointer is not None:
+            plain = expr.op in {"+", "-"}
+            return self.move(left, right, expr.op) if plain else unknown(left, right, type_="b")
+        out = binary(expr.op, left, right)
+        self._check_arithmetic(expr.op, expr.node, (left, right, out))
+        return out
+
+    def _check_arithmetic(self, op: str, node: Node, values: tuple[Value, Value, Value]) -> None:
+        """Note 32-bit results that don't fit, and double operations in float code."""
+        left, right, out = values
+        if out.type in {"i", "u"}:
+            if op in {"+", "*", "<<"}:
+                self.check_fits(out, out.type, node)
+        elif (left.type == "d") != (right.type == "d") and "f" in {left.type, right.type}:
+            self.emit("double-math", node, len(self.loops))
+
+    def _logical(self, expr: Binary) -> Value:
+        both = expr.op in {"&&", "and"}
+        held = truth(self.eval(expr.left))
+        if held is not None and held is not both:
+            return Value(int(held), "b")
+        saved = self.doubt
+        self.doubt = saved or held is None
+        other = truth(self.eval(expr.right))
+        self.doubt = saved
+        known = other is not None and (held is not None or other is not both)
+        return Value(int(other) if known and other is not None else None, "b")
+
+    def _select(self, expr: Select) -> Value:
+        held = truth(self.eval(expr.test))
+        if held is not None:
+            return self.eval(expr.yes if held else expr.no)
+        saved, self.doubt = self.doubt, True
+        yes, no = self.eval(expr.yes), self.eval(expr.no)
+        self.doubt = saved
+        return merge(yes, no)
+
+    def _unary(self, expr: Unary) -> Value:
+        if expr.op == "&":
+            return self.address_of(expr.operand)
+        value = self.eval(expr.operand)
+        number = value.number
+        if expr.op == "*":
+            return unknown(value) if value.pointer is None else self.load(value.pointer, expr.node)
+        if number is None:
+            return unknown(value, type_="b" if expr.op == "!" else None)
+        if expr.op == "!":
+            return Value(int(not number), "b")
+        if expr.op == "~" and isinstance(number, int):
+            return Value(~number, value.type)
+        return Value(-number, value.type) if expr.op == "-" else value
+
+    def _cast(self, expr: Cast) -> Value:
+        value, kind = self.eval(expr.operand), self.type_name(expr.type)
+        if expr.pointer:
+            return self.cast_pointer(value, kind, expr.node)
+        letter, number = type_letter(kind), value.number
+        if letter in "iul" and isinstance(number, float):
+            number = int(number)
+        type_ = letter if letter != "?" else value.type
+        return replace(value, number=number, type=type_, pointer=None)
+
+    # --- assignments -------------------------------------------------------------------------
 
     def _assign(self, expr: Assign) -> Value:
         value = self.eval(expr.value)
         if expr.op != "=":
-            old = self.eval(expr.target)
+            old, op = self.eval(expr.target), expr.op[:-1]
             if old.pointer is not None and isinstance(expr.target, Name):
-                value = self.move(old, value, expr.op[0])
+                value = self.move(old, value, op)
             else:
-                whole = Binary(expr.node, expr.op[:-1], expr.target, expr.value)
-                combined = binary(expr.op[:-1], old, value)
-                self.check_arithmetic(whole, old, value, combined)
+                combined = binary(op, old, value)
+                self._check_arithmetic(op, expr.node, (old, value, combined))
                 value = combined
         self.assign(expr.target, value, expr.node)
         return value
@@ -143,69 +189,58 @@ class Machine(Operators):
         """Store a value where an expression says."""
         match target:
             case Name():
-                box = self.find(target.id)
-                if box is not None and box.type == CELL:
-                    self.put(box.value.pointer, value, node)
-                elif box is not None:
-                    self.store(box, value)
-                    if value.pointer is not None or value.thing is not None:
-                        box.value.pointer, box.value.thing = value.pointer, value.thing
+                self._assign_name(target, value, node)
             case Subscript():
-                pointer = self.address(target)
-                self.put(pointer, value, node)
-                if pointer is None and isinstance(target.base, Member):
-                    self._assign_member(target.base, unknown(value, self.eval(target.index)), node)
+                self.put(self.address(target), value, node)
             case Unary(op="*"):
-                pointer = self.eval(target.operand).pointer
-                if pointer is not None:
-                    self.put(pointer, value, node)
-            case Member():
-                self._assign_member(target, value, node)
+                self.put(self.eval(target.operand).pointer, value, node)
+            case Member(base=Subscript() as element):
+                pointer = self.address(element)
+                if pointer is not None and pointer.region.space == "shared":
+                    pointer.region.escaped = True
+                self.put(pointer, value, node)
+            case Member(base=Name(id=name)):
+                box = self.find(name)
+                if box is not None and box.value.pointer is None:
+                    box.value = merge(box.value, value)
+                    box.value.number = None
             case _:
                 self.escape(self.eval(target))
 
-    def _assign_member(self, target: Member, value: Value, node: Node) -> None:
-        if isinstance(target.base, Name):
-            box = self.find(target.base.id)
-            if box is not None and box.value.pointer is None:
-                box.value = merge(box.value, value, varying=False)
-                box.value.number = None
-        elif isinstance(target.base, Subscript):
-            pointer = self.address(target.base)
-            if pointer is not None and pointer.region.space == "shared":
-                pointer.region.escaped = True
-            self.put(pointer, value, node)
+    def _assign_name(self, target: Name, value: Value, node: Node) -> None:
+        box = self.find(target.id)
+        if box is not None and box.type == CELL:
+            self.put(box.value.pointer, value, node)
+        elif box is not None:
+            self.store(box, value)
+            if value.pointer is not None or value.thing is not None:
+                box.value.pointer, box.value.thing = value.pointer, value.thing
 
     def _update(self, expr: Update) -> Value:
-        old = self.eval(expr.target)
-        if old.pointer is not None:
-            new = self.move(old, Value(1, "i", False), expr.op[0])
-        else:
-            new = binary(expr.op[0], old, Value(1, "i", False))
+        old, one = self.eval(expr.target), Value(1, "i")
+        step = expr.op[0]
+        new = self.move(old, one, step) if old.pointer is not None else binary(step, old, one)
         self.assign(expr.target, new, expr.node)
         return new if expr.prefix else old
 
+    # --- functions ---------------------------------------------------------------------------
+
     def call_function(self, function: Function, args: list[Value], call: Call) -> Value:
-        """Run a helper function in the active threads."""
+        """Run a helper function."""
         if len(self.frames) > CALL_DEPTH:
             for arg in args:
                 self.escape(arg)
             return unknown(*args)
         scope: dict[str, Box] = {}
         for index, parameter in enumerate(function.parameters):
-            value = args[index] if index < len(args) else Value(None, varies=False)
-            box = self._reference(parameter.reference, call, index)
+            given = call.args[index] if index < len(call.args) else None
+            box = self.find(given.id) if isinstance(given, Name) and parameter.reference else None
             letter = "?" if parameter.pointer else type_letter(self.type_name(parameter.type))
+            value = args[index] if index < len(args) else Value()
             scope[parameter.name] = box if box is not None else Box(value, letter)
-        frame = Frame(function, self.mask, scope)
+        frame = Frame(function, scope)
         self.bind_template(frame, function, call.template)
         return self.enter(frame, function.body, call)
-
-    def _reference(self, reference: bool, call: Call, index: int) -> Box | None:
-        if not reference or index >= len(call.args):
-            return None
-        arg = call.args[index]
-        return self.find(arg.id) if isinstance(arg, Name) else None
 
     def bind_template(self, frame: Frame, function: Function, template: tuple[str, ...]) -> None:
         """Bind template parameters to what a call or launch gives, or to their defaults."""
@@ -214,12 +249,12 @@ class Machine(Operators):
             if parameter.is_type:
                 frame.types[parameter.name] = self.type_name(text) if text else "float"
             else:
-                value = self.eval_text(text) if text else Value(None, varies=False)
+                value = self.eval_text(text) if text else Value()
                 frame.names.setdefault(parameter.name, Box(value, value.type))
 
     def enter(self, frame: Frame, body: Stmt, call: Call) -> Value:
         """Run a function's body in a frame, and come back with its result."""
-        entry, doubt, branches = self.mask, self.doubt, len(self.branch)
+        doubt, branches = self.doubt, len(self.branch)
         loops, self.loops = self.loops, []
         self.frames.append(frame)
         self.calls.append(call.node)
@@ -230,9 +265,8 @@ class Machine(Operators):
             self.calls.pop()
             self.loops = loops
         del self.branch[branches:]
-        self.mask = entry
         self.doubt = doubt
-        return frame.result if frame.result is not None else Value(None, varies=False)
+        return frame.result if frame.result is not None else Value()
 
     def call_lambda(self, item: Lambda, args: list[Value], call: Call) -> Value:
         """Run a lambda in the scopes that it stands in."""
@@ -240,8 +274,7 @@ class Machine(Operators):
             return unknown(*args)
         outer = self.frames[-1]
         scope = {p.name: Box(a) for p, a in zip(item.parameters, args, strict=False)}
-        frame = Frame(None, self.mask, {**outer.names, **scope}, dict(outer.types))
-        return self.enter(frame, item.body, call)
+        return self.enter(Frame(None, {**outer.names, **scope}, dict(outer.types)), item.body, call)
 
 
 _HOW: Mapping[type[Expr], str] = {

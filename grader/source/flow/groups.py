@@ -1,13 +1,28 @@
-"""Cooperative groups: which threads meet, and what they exchange."""
-
-from __future__ import annotations
+"""Cooperative groups, and the exchanges of a warp: who holds what afterwards."""
 
 from dataclasses import dataclass
 
-from grader.source.flow.trace import StopWalkError
-from grader.source.flow.tree import Call, Name, Node
-from grader.source.flow.values import Value, joined, unknown
-from grader.source.flow.warps import Warps
+EXCHANGES = {
+    "__shfl_sync": "all",
+    "__shfl_down_sync": "one",
+    "__shfl_up_sync": "",
+    "__shfl_xor_sync": "all",
+    "__shfl": "all",
+    "__shfl_down": "one",
+    "__shfl_up": "",
+    "__shfl_xor": "all",
+    "WARP_SHFL_DOWN": "one",
+    "WARP_SHFL_XOR": "all",
+}
+"""Exchanges by name, and who has the common result afterwards (`trace.Meeting.kind`)."""
+OF_GROUPS = {
+    "shfl": "all",
+    "shfl_down": "one",
+    "shfl_up": "",
+    "shfl_xor": "all",
+    "reduce": "all",
+}
+"""The same of a group's functions and methods."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,64 +33,22 @@ class Group:
     size: int
 
 
-class Groups(Warps):
-    """Calls of groups."""
+def made_group(name: str, threads: int, size: int) -> Group | None:
+    """Return the group that a function makes, if it makes one."""
+    kinds = {"this_thread_block": "block", "this_grid": "grid", "tiled_partition": "tile"}
+    kind = kinds.get(name)
+    return Group(kind, size if kind == "tile" else threads) if kind is not None else None
 
-    def eval_text(self, text: str) -> Value:
-        """Evaluate a piece of text; defined by `intrinsics.Intrinsics`."""
-        raise NotImplementedError
 
-    def group_call(self, expr: Call) -> Value | None:
-        """Evaluate a call that makes a group or is one of its functions; None for any other."""
-        name = expr.name
-        if name == "this_thread_block":
-            return Value(None, varies=False, thing=Group("block", self.threads))
-        if name == "this_grid":
-            return Value(None, varies=False, thing=Group("grid", self.threads))
-        if name == "tiled_partition":
-            size = self.eval_text(expr.template[0]).scalar if expr.template else None
-            if size is None and len(expr.args) > 1:
-                size = self.eval(expr.args[1]).scalar
-            return Value(None, varies=False, thing=Group("tile", size or 32))
-        if name == "coalesced_threads":
-            raise StopWalkError("a group of the threads that happen to be active")
-        if not expr.args:
-            return None
-        first = self.eval(expr.args[0]) if isinstance(expr.args[0], Name) else None
-        group = first.thing if first is not None else None
-        if not isinstance(group, Group):
-            return None
-        if name == "sync":
-            self.group_sync(group, expr.node)
-            return Value()
-        if name in {"reduce", "inclusive_scan", "exclusive_scan"} and len(expr.args) > 1:
-            return joined(self.eval(expr.args[1]))
+def number_of_group(group: Group, name: str, thread: int, threads: int) -> int | None:
+    """Return what a group tells of itself, or of a thread in it."""
+    if group.kind == "grid":
         return None
-
-    def group_sync(self, group: Group, node: Node) -> None:
-        """Let a group's threads meet."""
-        if group.kind != "tile" or group.size > 32:
-            self.barrier(node)
-
-    def group_method(self, group: Group, expr: Call) -> Value:
-        """Evaluate a method of a group."""
-        name = expr.name
-        args = [self.eval(a) for a in expr.args]
-        if name in {"sync", "arrive", "wait"}:
-            self.group_sync(group, expr.node)
-            return Value()
-        if name == "thread_rank":
-            return Value(self.ids % group.size, "u")
-        if name in {"size", "num_threads"}:
-            return Value(group.size if group.kind != "grid" else None, "u", False)
-        if name == "meta_group_rank":
-            return Value(self.ids // group.size, "u")
-        if name == "meta_group_size":
-            return Value((self.threads + group.size - 1) // group.size, "u", False)
-        kinds = {"shfl": "idx", "shfl_down": "down", "shfl_up": "up", "shfl_xor": "xor"}
-        if name in kinds and len(args) > 1:
-            self.check_mask(expr.node, Value(0xFFFFFFFF if group.size >= 32 else None, "u", False))
-            return self.shuffle(kinds[name], args[0], args[1], min(group.size, 32), expr.node)
-        out = unknown(*args)
-        out.varies = True
-        return out
+    if name in {"size", "num_threads"}:
+        return group.size
+    known = {
+        "thread_rank": thread % group.size,
+        "meta_group_rank": thread // group.size,
+        "meta_group_size": -(-threads // group.size),
+    }
+    return known.get(name)

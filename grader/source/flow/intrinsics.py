@@ -1,23 +1,21 @@
-"""CUDA's built-in names: thread indices, barriers, atomics, loads and stores by name, library functions."""
+"""CUDA's built-in names: thread indices, barriers, exchanges, atomics, loads and stores by name, library functions."""
 
-from __future__ import annotations
-
-from functools import cached_property
+from dataclasses import replace
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from grader.source.flow import mathematics
-from grader.source.flow.groups import Group, Groups
+from grader.source.flow.access import Accesses
+from grader.source.flow.groups import EXCHANGES, OF_GROUPS, Group, made_group, number_of_group
 from grader.source.flow.lowering import parse_expression
 from grader.source.flow.program import Function
 from grader.source.flow.state import Box
 from grader.source.flow.trace import StopWalkError
 from grader.source.flow.tree import Call, Declare, Expr, Lambda, Member, Name
-from grader.source.flow.values import Value, joined, unknown
-from grader.source.flow.warps import SHUFFLES, VOTES
+from grader.source.flow.values import Value, unknown
 
+FULL = 0xFFFFFFFF
+WHOLE_WARP = 5
+BARRIERS = {"__syncthreads", "__syncthreads_or", "__syncthreads_and", "__syncthreads_count"}
 ATOMICS = {
     "atomicAdd",
     "atomicMax",
@@ -51,12 +49,22 @@ QUIET = {
 }
 
 
-class Intrinsics(Groups):
+VOTES = {
+    "__ballot_sync",
+    "__any_sync",
+    "__all_sync",
+    "__reduce_add_sync",
+    "__reduce_max_sync",
+    "__reduce_min_sync",
+    "__match_any_sync",
+}
+
+
+class Intrinsics(Accesses):
     """What CUDA gives a kernel."""
 
-    block_shape: tuple[int, int, int]
-    grid_shape: tuple[int | None, int | None, int | None]
-    block_index: tuple[int, int, int]
+    block_shape: tuple[int, int, int] = (1, 1, 1)
+    grid_shape: tuple[int | None, int | None, int | None] = (1, 1, 1)
 
     def call_function(self, function: Function, args: list[Value], call: Call) -> Value:
         """Run a helper function; defined by `expressions.Machine`."""
@@ -66,7 +74,9 @@ class Intrinsics(Groups):
         """Run a lambda; defined by `expressions.Machine`."""
         raise NotImplementedError
 
-    # --- indices -----------------------------------------------------------------------------
+    def construct(self, _kind: str, _stmt: Declare) -> Value | None:
+        """Return the object that a declaration makes, for the types that are known."""
+        return None
 
     def member(self, expr: Member) -> Value:
         """Return `base.name`."""
@@ -74,109 +84,80 @@ class Intrinsics(Groups):
             index = self.builtin(expr.base.id, expr.name)
             if index is not None:
                 return index
-        base = self.eval(expr.base)
-        return unknown(base)
+        return unknown(self.eval(expr.base))
 
     def builtin(self, name: str, axis: str) -> Value | None:
         """Return `threadIdx.x` and its like."""
-        if axis not in "xyz" or name not in {"threadIdx", "blockIdx", "blockDim", "gridDim"}:
-            return None
-        k = "xyz".index(axis)
-        if name == "blockDim":
-            return Value(self.block_shape[k], "u", False)
-        if name == "gridDim":
-            return Value(self.grid_shape[k], "u", False)
-        if name == "blockIdx":
-            return Value(self.block_index[k], "u", False)
-        if self.block_shape[k] == 1:
-            return Value(0, "u", False)
-        return Value(self._thread_index[k], "u", False)
-
-    @cached_property
-    def _thread_index(self) -> tuple[npt.NDArray[np.int64], ...]:
-        """`threadIdx` of each thread, an array an axis."""
         x, y, _ = self.block_shape
-        return self.ids % x, self.ids // x % y, self.ids // (x * y)
+        at = self.walk.thread
+        indices: dict[str, Any] = {
+            "blockDim": self.block_shape,
+            "gridDim": self.grid_shape,
+            "blockIdx": self.walk.block_index,
+            "threadIdx": (at % x, at // x % y, at // (x * y)),
+        }
+        known = name in indices and axis in "xyz"
+        return Value(indices[name]["xyz".index(axis)], "u") if known else None
 
     def eval_text(self, text: str) -> Value:
         """Evaluate a piece of text, such as a template argument."""
         expr = parse_expression(text)
-        return Value(None, varies=False) if expr is None else self.eval(expr)
+        return Value() if expr is None else self.eval(expr)
 
-    def construct(self, kind: str, stmt: Declare) -> Value | None:
-        """Return the object that a declaration makes, for the types that are known."""
-        if "thread_block_tile" in kind or kind.endswith("thread_block"):
-            return None if stmt.init is not None else Value(None, varies=False)
-        return None
+    def eval_all(self, exprs: tuple[Expr, ...]) -> list[Value]:
+        """Evaluate expressions in order."""
+        return [self.eval(one) for one in exprs]
 
     # --- calls -------------------------------------------------------------------------------
 
     def call(self, expr: Call) -> Value:
         """Evaluate a call."""
+        name = expr.name
         if expr.base is not None:
             return self.method(expr)
-        name = expr.name
-        if name in {
-            "__syncthreads",
-            "__syncthreads_or",
-            "__syncthreads_and",
-            "__syncthreads_count",
-        }:
-            args = [self.eval(a) for a in expr.args]
-            self.barrier(expr.node)
-            out = unknown(*args)
-            out.varies = False
+        if name in BARRIERS:
+            out = unknown(*self.eval_all(expr.args))
+            self.walk.barriers.append(self.meet(expr.node))
             return out
-        if name in SHUFFLES:
-            return self.shuffle_call(expr)
-        if name in VOTES:
-            return self.vote(expr)
-        if name in {"__syncwarp", "__activemask"}:
-            return Value(None, varies=True)
+        if name in EXCHANGES or name in VOTES:
+            return self._exchange(expr, self.eval_all(expr.args))
         if name in ATOMICS:
-            return self._atomic(expr)
-        if name in QUIET:
-            for arg in expr.args:
-                self.eval(arg)
-            return Value(None, varies=False)
+            return self._atomic(expr, self.eval_all(expr.args))
+        if name in QUIET or name in {"__syncwarp", "__activemask"}:
+            self.eval_all(expr.args)
+            return Value()
         return self._named_call(expr)
 
     def _named_call(self, expr: Call) -> Value:
-        name = expr.name
-        box = self.find(expr.qualified)
-        if box is not None and isinstance(box.value.thing, Lambda):
-            return self.call_lambda(box.value.thing, [self.eval(a) for a in expr.args], expr)
+        name, box = expr.name, self.find(expr.qualified)
         function = self.program.named(name)
-        if function is not None and function.kind != "global":
-            return self.call_function(function, [self.eval(a) for a in expr.args], expr)
-        macro = self.program.macros.get(name)
-        if macro is not None:
+        if box is not None and isinstance(box.value.thing, Lambda):
+            return self.call_lambda(box.value.thing, self.eval_all(expr.args), expr)
+        if function is not None and function.runs != "kernel":
+            return self.call_function(function, self.eval_all(expr.args), expr)
+        if name in self.program.macros:
             return self._macro(expr)
         if name in LOADS and expr.args:
-            value = self.eval(expr.args[0])
-            return self.load(value.pointer, expr.node)
+            return self.load(self.eval(expr.args[0]).pointer, expr.node)
         if name in STORES and len(expr.args) == 2:
-            target, value = (self.eval(a) for a in expr.args)
+            target, value = self.eval_all(expr.args)
             self.put(target.pointer, value, expr.node)
             return Value()
-        made = self.group_call(expr)
-        return made if made is not None else self._library(expr)
+        args = self.eval_all(expr.args)
+        return self._group_call(expr, args) or self._library(expr, args)
 
     def _macro(self, expr: Call) -> Value:
         macro = self.program.macros[expr.name]
-        if (
-            macro.expr is None
-            or macro.parameters is None
-            or len(macro.parameters) != len(expr.args)
-        ):
+        count = -1 if macro.parameters is None else len(macro.parameters)
+        if macro.expr is None or macro.parameters is None or count != len(expr.args):
             raise StopWalkError("a macro")
         if len(self.calls) > 20:
-            return Value(None)
-        scope = {p: Box(self.eval(a)) for p, a in zip(macro.parameters, expr.args, strict=True)}
+            return Value()
+        given = zip(macro.parameters, self.eval_all(expr.args), strict=True)
         frame = self.frames[-1]
         frame.open()
-        for name, box in scope.items():
-            frame.bind(name, box)
+        for name, value in given:
+            frame.bind(name, Box(value))
         self.calls.append(expr.node)
         try:
             return self.eval(macro.expr)
@@ -184,60 +165,89 @@ class Intrinsics(Groups):
             self.calls.pop()
             frame.close()
 
-    def _library(self, expr: Call) -> Value:
+    def _library(self, expr: Call, args: list[Value]) -> Value:
         """Evaluate a function that the text doesn't define: mathematics, or not known."""
-        args = [self.eval(a) for a in expr.args]
-        if expr.name in mathematics.INTEGER and len(args) == 2 and args[0].known and args[1].known:
-            fold: Any = mathematics.INTEGER[expr.name]
-            number = fold(args[0].number, args[1].number)
-            uniform = np.ndim(number) == 0
-            plain = number.item() if uniform else number
-            return Value(plain, args[0].type, False)
-        if len(args) <= 2 and all(isinstance(a.number, int | float) for a in args) and args:
-            number = mathematics.known(expr.name, [a.number for a in args])
-            if number is not None:
-                return Value(number, "d", False)
+        known = mathematics.known(expr.name, [a.number for a in args])
+        if known is not None:
+            return Value(known, args[0].type if isinstance(known, int) else "d")
         if any(a.pointer is not None for a in args):
             for arg in args:
                 self.escape(arg)
-            out = unknown(*args)
-            out.varies = True
-            return out
-        letter = mathematics.type_of(expr.name, args)
-        return unknown(*args, type_=letter) if args else Value(None, varies=True)
+            return unknown(*args)
+        return unknown(*args, type_=mathematics.type_of(expr.name, args))
 
-    # --- atomics -----------------------------------------------------------------------------
-
-    def _atomic(self, expr: Call) -> Value:
-        args = [self.eval(a) for a in expr.args]
+    def _atomic(self, expr: Call, args: list[Value]) -> Value:
         pointer = args[0].pointer if args else None
-        value = unknown(*args[1:])
         if pointer is not None:
             if expr.name in {"atomicExch", "atomicCAS"} and pointer.region.space == "shared":
                 self.escape(args[0])
-            self.put(pointer, value, expr.node, atomic=True)
-        return Value(None, varies=True, loaded=True)
+            self.put(pointer, unknown(*args[1:]), expr.node, "atomic")
+        return Value()
+
+    # --- exchanges ---------------------------------------------------------------------------
+
+    def _exchange(self, expr: Call, args: list[Value]) -> Value:
+        """Evaluate a shuffle or a vote of the warp."""
+        mask: int | None = 0
+        if expr.name.endswith("_sync") and args:
+            mask, args = args[0].scalar, args[1:]
+        return self.exchange(expr, args, mask or 0)
+
+    def exchange(self, expr: Call, args: list[Value], mask: int) -> Value:
+        """Note an exchange, and return what it gives: a lane's own value is not known any more."""
+        name, out = expr.name, unknown(*args[:1])
+        kind = EXCHANGES.get(name, OF_GROUPS.get(name, "all"))
+        made = self.meet(expr.node, mask & FULL, kind)
+        made.steps = out.exchanged.steps + 1 if out.exchanged else 1
+        if "reduce" in name:
+            made.steps = WHOLE_WARP
+        self.walk.exchanges.append(made)
+        out.exchanged = made if kind else None
+        return out
+
+    def _group_call(self, expr: Call, args: list[Value]) -> Value | None:
+        """Evaluate a call that makes a group or is one of its functions; None for any other."""
+        if expr.name == "coalesced_threads":
+            raise StopWalkError("a group of the threads that happen to be active")
+        size = self.eval_text(expr.template[0]).scalar if expr.template else None
+        size = args[1].scalar if size is None and len(args) > 1 else size
+        made = made_group(expr.name, self.walk.threads, size or 32)
+        if made is not None:
+            return Value(thing=made)
+        if not args or not isinstance(args[0].thing, Group):
+            return None
+        return self.group_method(args[0].thing, expr, args[1:])
+
+    def group_method(self, group: Group, expr: Call, args: list[Value]) -> Value:
+        """Evaluate what a group does: meet, exchange, or tell a number of itself."""
+        if expr.name in {"sync", "arrive", "wait"}:
+            if group.kind != "tile" or group.size > 32:
+                self.walk.barriers.append(self.meet(expr.node))
+            return Value()
+        if expr.name in OF_GROUPS and args:
+            return self.exchange(expr, args, FULL if group.size >= 32 else 0)
+        number = number_of_group(group, expr.name, self.walk.thread, self.walk.threads)
+        out = replace(unknown(*args[:1]), joined=group.kind != "tile")
+        return out if number is None else Value(number, "u")
 
     # --- methods -----------------------------------------------------------------------------
 
     def method(self, expr: Call) -> Value:
         """Evaluate a call of a method."""
-        base = self._method_base(expr.base)
+        base, args = self._method_base(expr.base), self.eval_all(expr.args)
         if isinstance(base.thing, Group):
-            return self.group_method(base.thing, expr)
+            return self.group_method(base.thing, expr, args)
         if isinstance(base.thing, Lambda) and expr.name == "operator()":
-            return self.call_lambda(base.thing, [self.eval(a) for a in expr.args], expr)
-        args = [self.eval(a) for a in expr.args]
+            return self.call_lambda(base.thing, args, expr)
         if expr.name in {"Sum", "Reduce", "Max", "Min"} and args:
-            return joined(args[0])
-        for arg in args:
-            self.escape(arg)
-        self.escape(base)
-        return unknown(*args) if args else Value()
+            return Value(None, args[0].type, joined=True)
+        for value in (*args, base):
+            self.escape(value)
+        return unknown(*args)
 
     def _method_base(self, expr: Expr | None) -> Value:
         if isinstance(expr, Call) and ("Reduce" in expr.name or "Scan" in expr.name):
-            for arg in expr.args:
-                self.escape(self.eval(arg))
-            return Value(None, varies=False)
+            for value in self.eval_all(expr.args):
+                self.escape(value)
+            return Value()
         return self.eval(expr) if expr is not None else Value()

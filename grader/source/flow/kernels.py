@@ -1,97 +1,82 @@
-"""Walks one block of a kernel launch."""
-
-from __future__ import annotations
+"""Follows one thread of a kernel launch."""
 
 from dataclasses import replace
 
-import numpy as np
-
 from grader.source.flow.expressions import Machine
 from grader.source.flow.memory import Region
-from grader.source.flow.program import Function, Program
+from grader.source.flow.program import Program
 from grader.source.flow.scalar_types import SIZES, type_letter
 from grader.source.flow.state import Box, Frame
 from grader.source.flow.trace import Launch, StopWalkError, Walk
+from grader.source.flow.tree import Parameter
 from grader.source.flow.values import Pointer, Value
 
 MOST_THREADS = 1024
 
 
-def walk_block(
-    program: Program,
-    kernel: Function,
-    launch: Launch,
-    block: tuple[int, int, int] = (0, 0, 0),
+class KernelThread(Machine):
+    """A thread of a block, from a kernel's parameters to its end."""
+
+    def __init__(self, program: Program, walk: Walk) -> None:
+        super().__init__(program, walk)
+        x, y, z = (size or 1 for size in walk.launch.block)
+        self.block_shape, self.grid_shape = (x, y, z), walk.launch.grid
+        self.copies: dict[int, Region] = {}
+
+    def follow(self) -> None:
+        """Run the kernel; never raises."""
+        kernel, launch = self.walk.kernel, self.walk.launch
+        frame = Frame(kernel, {})
+        self.frames.append(frame)
+        for index, parameter in enumerate(kernel.parameters):
+            given = launch.arguments[index] if index < len(launch.arguments) else Value()
+            letter = "?" if parameter.pointer else type_letter(parameter.type)
+            value = self._pointer(given, parameter) if parameter.pointer else given
+            plain = Value(value.number, letter, value.pointer if parameter.pointer else None)
+            frame.names[parameter.name] = Box(plain, letter)
+        try:
+            self.bind_template(frame, kernel, launch.template)
+            self.run(kernel.body)
+        except StopWalkError as reason:
+            self.walk.stopped = str(reason) or "not understood"
+        except RecursionError:
+            self.walk.stopped = "nested too deeply"
+
+    def _pointer(self, given: Value, parameter: Parameter) -> Value:
+        """Return a kernel's pointer parameter; two that hold one tensor share its region."""
+        at = given.pointer or Pointer(Region("", "global"))
+        old, kind = at.region, parameter.type
+        region = self.copies.get(id(old))
+        if region is None:
+            known = type_letter(kind) != "?" or kind in SIZES or given.pointer is None
+            type_ = kind if known else old.type
+            region = Region(parameter.name, "global", type_, tensor=old.tensor)
+            self.walk.regions.append(region)
+            if given.pointer is not None:
+                self.copies[id(old)] = region
+        return Value(pointer=Pointer(region, at.offset, at.scale, type=kind))
+
+
+def walk_thread(
+    program: Program, launch: Launch, block: tuple[int, int, int] = (0, 0, 0), thread: int = 0
 ) -> Walk:
-    """Walk one block of a launch through its kernel; never raises.
+    """Follow one thread of a launch through its kernel; never raises.
 
     `launch.block` must be known and have at most 1024 threads; else the walk is stopped at once.
     """
-    result = Walk(kernel, launch, block)
-    threads = launch.threads
+    kernel = program.named(launch.kernel)
+    if kernel is None:
+        raise KeyError(launch.kernel)
+    walk, threads = Walk(kernel, launch, block, thread), launch.threads
     if threads is None or not 0 < threads <= MOST_THREADS:
-        result.stopped = "the number of threads isn't known"
-        return result
-    machine = Machine(program, result, threads)
-    machine.block_shape = tuple(n or 1 for n in launch.block)  # type: ignore[assignment]
-    machine.grid_shape, machine.block_index = launch.grid, block
-
-    machine.frames.append(_frame(machine, kernel, launch))
-    try:
-        with np.errstate(all="ignore"):
-            machine.bind_template(machine.frames[-1], kernel, launch.template)
-            machine.run(kernel.body)
-    except StopWalkError as reason:
-        result.stopped = str(reason) or "not understood"
-    except RecursionError:
-        result.stopped = "nested too deeply"
-    return result
-
-
-def _frame(machine: Machine, kernel: Function, launch: Launch) -> Frame:
-    scope: dict[str, Box] = {}
-    copies: dict[int, Region] = {}
-    for index, parameter in enumerate(kernel.parameters):
-        given = (
-            launch.arguments[index] if index < len(launch.arguments) else Value(None, varies=False)
-        )
-        if parameter.pointer:
-            value = _pointer(given, parameter.name, parameter.type, copies, machine)
-            scope[parameter.name] = Box(value)
-        else:
-            letter = type_letter(parameter.type)
-            number = (
-                given.number
-                if given.scalar is not None or isinstance(given.number, float)
-                else None
-            )
-            scope[parameter.name] = Box(Value(number, letter, varies=False), letter)
-    return Frame(kernel, machine.mask, scope)
-
-
-def _pointer(
-    given: Value, name: str, kind: str, copies: dict[int, Region], machine: Machine
-) -> Value:
-    """Return a kernel's pointer parameter; two that hold one tensor share its region."""
-    old = given.pointer.region if given.pointer is not None else None
-    region = copies.get(id(old)) if old is not None else None
-    if region is None:
-        tensor = old.tensor if old is not None else None
-        known = type_letter(kind) != "?" or kind in SIZES
-        region = Region(name, "global", kind if known or old is None else old.type, tensor=tensor)
-        machine.walk.regions.append(region)
-        if old is not None:
-            copies[id(old)] = region
-    offset = given.pointer.offset if given.pointer is not None else 0
-    scale = given.pointer.scale if given.pointer is not None else 1
-    return Value(None, varies=False, pointer=Pointer(region, offset, scale=scale, type=kind))
+        walk.stopped = "the number of threads isn't known"
+    else:
+        KernelThread(program, walk).follow()
+    return walk
 
 
 def assume_block(launch: Launch, threads: int = 256) -> Launch:
     """Return the launch with a block size put in where it isn't known."""
     x, y, z = launch.block
-    return (
-        launch
-        if launch.threads is not None
-        else replace(launch, block=(x or threads, y or 1, z or 1))
-    )
+    known = launch.threads is not None
+    return launch if known else replace(launch, block=(x or threads, y or 1, z or 1))

@@ -1,14 +1,8 @@
 """Long loops: the first turns and the last one are enough."""
 
-from __future__ import annotations
-
 from functools import lru_cache
-from typing import Any
 
-import numpy as np
-
-from grader.source.flow.machine import Statements, forget
-from grader.source.flow.memory import Region, everything
+from grader.source.flow.machine import Statements
 from grader.source.flow.state import Box, LoopFrame
 from grader.source.flow.trace import StopWalkError
 from grader.source.flow.tree import (
@@ -24,9 +18,8 @@ from grader.source.flow.tree import (
     Update,
     walk,
 )
-from grader.source.flow.values import Bits, Value, every, join, spread, unknown
+from grader.source.flow.values import Value, forgotten
 
-FEW_TURNS = 3
 PURE = (
     "__",
     "shfl",
@@ -43,20 +36,18 @@ PURE = (
     "std::",
 )
 """Beginnings of the names of functions that change none of their arguments."""
-GROWING_TURNS = 160
-"""Turns that a loop may take while it still fills new cells of a shared array."""
-WILD_TURNS = 70
+WILD_TURNS = 230
 """Turns of a loop without a simple counter."""
 
 
 @lru_cache(maxsize=4096)
-def assigned_in(stmt: Stmt) -> frozenset[str]:
-    """Return the names that a statement may change."""
+def assigned_in(stmt: Stmt, *, cells: bool = True) -> frozenset[str]:
+    """Return the names that a statement may change; `cells`: those of arrays and pointers too whose cells it stores to."""
     names: set[str] = set()
     for part in walk(stmt):
         if isinstance(part, (Assign, Update)):
             target: Expr = part.target
-            while isinstance(target, Subscript):
+            while cells and isinstance(target, Subscript):
                 target = target.base
             if isinstance(target, Name):
                 names.add(target.id)
@@ -85,87 +76,38 @@ def counter_of(loop: Loop) -> tuple[str, Expr | int] | None:
 class Loops(Statements):
     """Skipping of turns."""
 
-    def havoc(self, loop: Loop) -> None:
-        """Forget the numbers of all that a loop's body and step assign."""
-        for name in assigned_in(loop):
+    def havoc(self, stmt: Stmt) -> None:
+        """Forget the numbers of all that a statement assigns."""
+        moved = assigned_in(stmt, cells=False)
+        for name in assigned_in(stmt):
             box = self.find(name)
-            if box is not None:
-                box.value = forget(box.value)
+            if box is not None and box.value.pointer is not None:
+                box.value.pointer.region.values.clear()
+            if box is not None and (name in moved or box.value.pointer is None):
+                box.value = forgotten(box.value)
 
-    def skip_ahead(self, loop: Loop, frame: LoopFrame, grew: bool) -> None:  # noqa: C901
+    def skip_ahead(self, loop: Loop, frame: LoopFrame) -> None:
         """Jump to the loop's last turn where its turns are all alike."""
-        plan = self._plan(loop) if frame.iteration >= FEW_TURNS or not grew else None
-        if plan is None:
-            if frame.iteration > WILD_TURNS + GROWING_TURNS:
-                raise StopWalkError("a loop without an end in sight")
-            return
-        box, step, remaining = plan
-        if grew and frame.iteration < GROWING_TURNS and int(remaining.max()) < GROWING_TURNS:
-            return
-        if int(remaining.max()) <= 1:
-            return
-        if grew:
-            for region in self.walk.regions:
-                if region.shadow is not None:
-                    region.shadow.maybe_all()
-        rest = self._skipped_parts()
-        for name in assigned_in(loop.body):
-            other = self.find(name)
-            pointer = other.value.pointer if other is not None else None
-            if pointer is not None:
-                self._forget_array(pointer.region, rest)
-            if pointer is not None and pointer.region.space == "local":
-                continue
-            if other is not None and other is not box:
-                other.value = forget(other.value)
-                if rest is not None and other.value.reduced:
-                    other.value.parts = join(other.value.parts, rest)
-        ahead = np.maximum(remaining - 1, 0) * step
-        number = box.value.number + ahead
-        uniform = not isinstance(box.value.number, np.ndarray) and bool((ahead == ahead[0]).all())
-        box.value = Value(int(number[0]) if uniform else number, box.value.type)
+        plan = self._plan(loop)
+        if plan is not None:
+            box, last = plan
+            self.havoc(loop.body)
+            box.value = Value(last, box.value.type)
+        elif frame.turn > WILD_TURNS:
+            raise StopWalkError("a loop without an end in sight")
 
-    @staticmethod
-    def _forget_array(region: Region, rest: Bits | None) -> None:
-        if region.space != "local":
-            return
-        known = [v for v in (region.summary, *region.values.values()) if v is not None]
-        region.summary = unknown(*known)
-        region.summary.varies = True
-        if rest is not None and region.summary.reduced:
-            region.summary.parts = join(region.summary.parts, rest)
-        region.values.clear()
-
-    def _skipped_parts(self) -> Bits | None:
-        """Return whose data the skipped turns may have read from shared memory."""
-        out: Bits | None = None
-        for region in self.walk.regions:
-            if region.shadow is not None and region.crossed:
-                out = join(out, everything(region.shadow.parts))
-        return out
-
-    def _plan(self, loop: Loop) -> tuple[Box, int, Any] | None:
-        """Return the counter, its step and how many turns are left for each thread."""
-        counter = counter_of(loop)
-        test = loop.test
+    def _plan(self, loop: Loop) -> tuple[Box, int] | None:
+        """Return the counter, and what it is in the last turn; None where no turn can be skipped."""
+        counter, test = counter_of(loop), loop.test
         if counter is None or not isinstance(test, Binary) or test.op not in {"<", "<="}:
             return None
-        name, amount = counter
-        if (
-            not isinstance(test.left, Name)
-            or test.left.id != name
-            or name in assigned_in(loop.body)
-        ):
+        (name, amount), left = counter, test.left
+        if not isinstance(left, Name) or left.id != name or name in assigned_in(loop.body):
             return None
         box = self.find(name)
         step = amount if isinstance(amount, int) else self.eval(amount).scalar
-        bound = self.eval(test.right)
-        if box is None or step is None or step <= 0 or not box.value.known or not bound.known:
+        bound, now = self.eval(test.right).scalar, box.value.scalar if box is not None else None
+        if box is None or step is None or step <= 0 or now is None or bound is None:
             return None
-        if isinstance(bound.number, int) and isinstance(box.value.number, int) and every(self.mask):
-            last = bound.number + (1 if test.op == "<=" else 0)
-            if last - box.value.number <= step:  # as it is with most: nothing is left to skip
-                return None
-        limit = np.asarray(bound.number) + (1 if test.op == "<=" else 0)
-        remaining = -((box.value.number - limit) // step)
-        return box, step, np.where(self.mask, spread(remaining, self.threads), 0)
+        turns = -((now - bound - (test.op == "<=")) // step)
+        return (box, now + (turns - 1) * step) if turns > 1 else None

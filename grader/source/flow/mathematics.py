@@ -1,47 +1,41 @@
 """Mathematical functions of known numbers, and what type they give otherwise."""
 
-from __future__ import annotations
-
 import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
+from grader.source.flow.values import Number, Value
 
-from grader.source.flow.values import Value
-
-INTEGER = {
-    "min": np.minimum,
-    "max": np.maximum,
-    "std::min": np.minimum,
-    "std::max": np.maximum,
-    "umin": np.minimum,
-    "umax": np.maximum,
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "ceil": math.ceil,
+    "floor": math.floor,
+    "sqrt": math.sqrt,
+    "log2": math.log2,
+    "pow": math.pow,
+    "abs": abs,
+    "exp2": lambda v: 2.0**v,
+    "round": round,
+    "min": min,
+    "max": max,
+    "umin": min,
+    "umax": max,
 }
 
 
-def known(name: str, numbers: list[Any]) -> float | int | None:
-    """Return a mathematical function of known numbers."""
-    functions: dict[str, Any] = {
-        "ceil": math.ceil,
-        "ceilf": math.ceil,
-        "floor": math.floor,
-        "floorf": math.floor,
-        "sqrt": math.sqrt,
-        "log2": math.log2,
-        "log2f": math.log2,
-        "pow": math.pow,
-        "abs": abs,
-        "exp2": lambda v: 2.0**v,
-        "round": round,
-        "sqrtf": math.sqrt,
-    }
+def known(name: str, numbers: Sequence[Number]) -> Number:
+    """Return a mathematical function of known numbers; None where it isn't known."""
+    plain = name.removeprefix("std::")
+    function = FUNCTIONS.get(plain) or FUNCTIONS.get(plain.removesuffix("f"))
+    if function is None or None in numbers or not numbers:
+        return None
     try:
-        return functions[name](*numbers) if name in functions else None
+        number: int | float = function(*numbers)
     except (ValueError, TypeError, OverflowError, ZeroDivisionError):
         return None
+    return number
 
 
-def type_of(name: str, args: list[Value]) -> str | None:
+def type_of(name: str, args: Sequence[Value]) -> str | None:
     """Return the letter of the type that a function gives; None: that of its arguments."""
     if name.endswith("f") or name.startswith("__"):
         return "f"

@@ -1,7 +1,5 @@
 """C's arithmetic types, CUDA's vectors and torch's halves: their letter, their bytes, their rank."""
 
-from __future__ import annotations
-
 RANK = {"b": 0, "i": 1, "u": 2, "l": 3, "f": 4, "d": 5, "?": -1}
 SIZES = {
     "bool": 1,

@@ -1,7 +1,5 @@
 """The sizes that host code is run for."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """The tensors that host code makes: their sizes, what they were made from, their pointers."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -84,14 +82,14 @@ class Tensors(Machine):
     """Factories and methods of tensors; sizes are known as far as the text tells."""
 
     def __init__(self, program: Program, walk: Walk) -> None:
-        super().__init__(program, walk, 1)
+        super().__init__(program, walk)
         self.tensors: list[Tensor] = []
         self.regions: dict[int, Region] = {}
 
     def tensor(self, tensor: Tensor) -> Value:
         """Return a value that holds a tensor."""
         self.tensors.append(tensor)
-        return Value(None, varies=False, thing=tensor)
+        return Value(thing=tensor)
 
     @staticmethod
     def touch(thing: object, how: str) -> None:
@@ -135,7 +133,7 @@ class Tensors(Machine):
         """Forget a list of sizes that is changed."""
         box = self.find(name)
         if box is not None:
-            box.value = Value(None, varies=False)
+            box.value = Value()
 
     def _tensor_method(self, tensor: Tensor, expr: Call, args: Sequence[Value]) -> Value:
         name = expr.name
@@ -144,18 +142,18 @@ class Tensors(Machine):
             if name == "size" and tensor.sizes is not None and index is not None:
                 if -len(tensor.sizes) <= index < len(tensor.sizes):
                     return self.number(tensor.sizes[index])
-            return Value(None, "l", varies=False)
+            return Value(None, "l")
         if name in {"numel", "nbytes"}:
             return self.number(tensor.numel if name == "numel" else None)
         if name in {"dim", "ndimension"}:
             return self.number(len(tensor.sizes) if tensor.sizes is not None else None)
         if name == "sizes":
-            return Value(None, varies=False, thing=SizeList(tensor))
+            return Value(thing=SizeList(tensor))
         if name in {"data_ptr", "data", "mutable_data_ptr", "const_data_ptr"}:
             return self._pointer(tensor, expr)
         if name.endswith("_"):  # in place, by torch's convention
             tensor.touched.add(name)
-            return Value(None, varies=False, thing=tensor)
+            return Value(thing=tensor)
         return self._made_of(tensor, expr)
 
     def _made_of(self, tensor: Tensor, expr: Call) -> Value:
@@ -168,7 +166,7 @@ class Tensors(Machine):
             sizes = tensor.sizes if name in KEEP_SIZES else None
             return self.tensor(Tensor(tensor.name, sizes, SAME[name], tensor, expr.node))
         if name in FACTS:
-            return Value(None, varies=False)
+            return Value()
         return self.tensor(Tensor(name, None, "derived", tensor, expr.node))
 
     def _pointer(self, tensor: Tensor, expr: Call) -> Value:
@@ -179,9 +177,9 @@ class Tensors(Machine):
         if region is None:
             region = Region(tensor.name, "global", kind, tensor=tensor, node=expr.node)
             self.regions[id(tensor)] = region
-        return Value(None, varies=False, pointer=Pointer(region, type=kind))
+        return Value(pointer=Pointer(region, type=kind))
 
     @staticmethod
     def number(number: int | None) -> Value:
         """Return a size; None where it isn't known."""
-        return Value(number, "l", varies=False)
+        return Value(number, "l")

@@ -1,7 +1,5 @@
 """What host code calls of torch and CUDA: factories, dispatch macros, checks, `dim3`."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from grader.source.flow.memory import Tensor
@@ -32,7 +30,7 @@ class Dim3:
     parts: tuple[Value, ...]
 
     def __getitem__(self, k: int) -> Value:
-        return self.parts[k] if k < len(self.parts) else Value(1, "i", False)
+        return self.parts[k] if k < len(self.parts) else Value(1, "i")
 
 
 class TorchCalls(Tensors):
@@ -50,17 +48,14 @@ class TorchCalls(Tensors):
             (),
             True,
         )
-        super().__init__(program, Walk(function, nothing, (0, 0, 0)))
-        self.block_shape, self.grid_shape, self.block_index = (1, 1, 1), (1, 1, 1), (0, 0, 0)
+        super().__init__(program, Walk(function, nothing))
         self.function, self.sizes = function, sizes
         self.launches: list[Launch] = []
         self.returned: list[Tensor] = []
-        self.made_calls: list[Call] = []
         self.refused = False
 
     def call(self, expr: Call) -> Value:
         """Evaluate a call, torch's macros and factories included."""
-        self.made_calls.append(expr)
         name = expr.name
         if expr.base is None:
             if name.startswith(("AT_DISPATCH", "DISPATCH")):
@@ -68,7 +63,7 @@ class TorchCalls(Tensors):
             if name in FRESH and ("torch" in expr.qualified or "at::" in expr.qualified):
                 return self.fresh(expr)
             if name == "dim3":
-                return Value(None, varies=False, thing=Dim3(tuple(self.eval(a) for a in expr.args)))
+                return Value(thing=Dim3(tuple(self.eval(a) for a in expr.args)))
             if (
                 name.startswith(("TORCH_CHECK", "AT_ASSERT", "TORCH_INTERNAL", "assert"))
                 and expr.args
@@ -77,9 +72,9 @@ class TorchCalls(Tensors):
             if name.startswith(("CHECK_", "C10_", "AT_", "cuda")):
                 for arg in expr.args:
                     self.escape(self.eval(arg))
-                return Value(None, varies=False)
+                return Value()
             if name.startswith(("TORCH_CHECK", "TORCH_INTERNAL")):
-                return Value(None, varies=False)
+                return Value()
             if name.endswith("_out"):
                 for arg in expr.args:
                     self.touch(self.eval(arg).thing, "library")
@@ -134,15 +129,15 @@ class TorchCalls(Tensors):
             return None
         if isinstance(stmt.init, Items):
             parts = tuple(self.eval(item) for item in stmt.init.items)
-            return Value(None, varies=False, thing=Dim3(parts))
+            return Value(thing=Dim3(parts))
         if stmt.init is None:
-            return Value(None, varies=False, thing=Dim3(()))
+            return Value(thing=Dim3(()))
         value = self.eval(stmt.init)
         if isinstance(value.thing, Dim3):
             return value
-        return Value(None, varies=False, thing=Dim3((value,)))
+        return Value(thing=Dim3((value,)))
 
-    def run_return(self, stmt: Return) -> None:
+    def run_return(self, stmt: Return) -> str:
         """Note which tensors a host function returns."""
         if stmt.value is not None and len(self.frames) == 1:
             items = stmt.value.items if isinstance(stmt.value, Items) else (stmt.value,)
@@ -150,4 +145,4 @@ class TorchCalls(Tensors):
                 thing = self.eval(item).thing
                 if isinstance(thing, Tensor):
                     self.returned.append(thing)
-        super().run_return(stmt)
+        return super().run_return(stmt)

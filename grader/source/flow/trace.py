@@ -1,17 +1,11 @@
-"""What walking a block of threads through a kernel showed."""
-
-from __future__ import annotations
+"""What following one thread of a launch showed."""
 
 from dataclasses import dataclass, field
-from typing import Any
-
-import numpy as np
-import numpy.typing as npt
 
 from grader.source.flow.memory import Region
 from grader.source.flow.program import Function
 from grader.source.flow.tree import LaunchCall, Node
-from grader.source.flow.values import Mask, Value
+from grader.source.flow.values import Pointer, Value
 
 
 class StopWalkError(Exception):
@@ -20,44 +14,65 @@ class StopWalkError(Exception):
 
 @dataclass(slots=True)
 class Event:
-    """Something that must not happen, or a step of a reduction, at a place of the kernel."""
+    """An operation that must not happen, or only at a price: `int-overflow`, `double-math`."""
 
     kind: str
     node: Node
-    call: Node = None
-    """The outermost call in the kernel when `node` is in a helper function."""
-    other: Node = None
-    """The second access of a race, the branch that keeps threads away, the `return`."""
-    region: Region | None = None
-    sure: bool = True
-    """False under a condition on data, which may or may not hold."""
-    cell: int = 0
-    thread: int = 0
-    count: int = 0
-    data: dict[str, Any] = field(default_factory=dict)
+    value: int = 0
+    """The number that its type can't hold; the loops around an operation in double."""
 
 
 @dataclass(slots=True)
 class Access:
-    """One access to global memory by the active threads of the block."""
+    """One access to global or shared memory."""
 
     kind: str
     """`load`, `store`, `atomic`."""
     region: Region
     node: Node
     call: Node
-    offsets: npt.NDArray[np.int64] | None
-    """Element offset in each thread; None when not known."""
-    mask: Mask
+    """The outermost call in the kernel when `node` is in a helper function."""
+    offset: int | None
+    """In elements of the region; None when not known."""
     sure: bool
+    """False under a condition on data, which may or may not hold."""
     loops: tuple[tuple[int, int], ...]
-    """Node id and iteration of the loops around it, outermost first."""
+    """Node id and turn of the loops around it, outermost first."""
+    interval: int
+    """How many barriers the thread has passed."""
     scale: int = 1
-    uniform: bool = False
     value: Value | None = None
-    order: int = 0
-    wide: bool = True
-    """Whether the index was computed in 64 bits."""
+    """What is stored."""
+
+    @property
+    def key(self) -> tuple[int, int, tuple[tuple[int, int], ...]]:
+        """What another thread's access has in common that is made at the same place in the same turn."""
+        return self.node.id, self.call.id if self.call is not None else 0, self.loops
+
+
+@dataclass(slots=True)
+class Meeting:
+    """A barrier or an exchange of a warp that a thread came to."""
+
+    node: Node
+    call: Node
+    """The outermost call in the kernel when `node` is in a helper function."""
+    sure: bool
+    branches: tuple[Node, ...]
+    """The conditions that the thread went by, the outermost first."""
+    accesses: int
+    """How many accesses to memory the thread had made."""
+    mask: int = 0
+    """The lanes that an exchange names; 0 of a barrier."""
+    kind: str = ""
+    """Of an exchange: who has the lanes' common result, `one` of them or `all`; empty: a result of its own each."""
+    steps: int = 0
+    """How many exchanges the value has come through; one alone moves it."""
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """What another thread's meeting has in common that is at the same place."""
+        return self.node.id, self.call.id if self.call is not None else 0
 
 
 @dataclass(slots=True)
@@ -84,24 +99,42 @@ class Launch:
 
 @dataclass(slots=True)
 class Walk:
-    """One block of one launch, walked through."""
+    """One thread of one launch, followed."""
 
     kernel: Function
     launch: Launch
-    block_index: tuple[int, int, int]
+    block_index: tuple[int, int, int] = (0, 0, 0)
+    thread: int = 0
     events: list[Event] = field(default_factory=list)
-    accesses: list[Access] = field(default_factory=list)
+    memory: list[Access] = field(default_factory=list)
+    """All accesses, in order."""
     regions: list[Region] = field(default_factory=list)
-    exchanges: list[tuple[int, Node, Node, str]] = field(default_factory=list)
-    """Shuffles: order, place, the call in the kernel that leads to it, and the kind."""
-    vectors: list[tuple[Node, Any, int]] = field(default_factory=list)
+    barriers: list[Meeting] = field(default_factory=list)
+    exchanges: list[Meeting] = field(default_factory=list)
+    vectors: list[tuple[Node, Pointer, int]] = field(default_factory=list)
     """Casts to vector types: place, pointer, and elements of the pointer's type in one vector."""
+    left: Node = None
+    """The `return` under a condition that ended it."""
     stopped: str = ""
     """Why the walk ended before the kernel did."""
     steps: int = 0
-    barriers: int = 0
 
     @property
     def threads(self) -> int:
         """Threads in the block."""
         return self.launch.threads or 0
+
+    def twin(self, access: Access) -> Access | None:
+        """Return this thread's access at the place and in the turn of another thread's."""
+        return next((one for one in self.memory if one.key == access.key), None)
+
+    @property
+    def accesses(self) -> list[Access]:
+        """The accesses to global memory."""
+        return [one for one in self.memory if one.region.space == "global"]
+
+    @property
+    def shared(self) -> list[Access]:
+        """The accesses to shared memory whose cells are known."""
+        known = (one for one in self.memory if one.region.space == "shared")
+        return [one for one in known if not one.region.escaped and one.offset is not None]

@@ -8,14 +8,11 @@ from dataclasses import dataclass
 from tree_sitter import Node
 
 from grader.records import Fix
-from grader.source import Unit
+from grader.source.analysis.reduced_result import Loss
 from grader.source.analysis.walks import Case
 from grader.source.code_edits import fix, replace_node
 from grader.source.cuda_code import text
-from grader.source.flow.reduction import Loss
 from grader.source.statements import (
-    child_of,
-    common_block,
     enclosing_loops,
     insert_after,
     simple_statement,
@@ -109,41 +106,26 @@ def block_reduction(step: Step, *, warps_done: bool) -> str:
 
 def join_warps(case: Case, loss: Loss) -> Iterator[Fix]:
     """Yield the ways to add the warps' parts together."""
-    last = step_of(case, loss.exchange, loss.exchange_call)
-    first = step_of(case, loss.first_exchange, loss.first_call)
-    if first is not None:
-        yield from replace_all(case.unit, first, last)
-    if last is not None:
-        words = block_reduction(last, warps_done=True)
-        edits = [insert_after(case.unit, last.statement, words)]
-        yield from fix("add the parts of all warps together through shared memory", edits)
-
-
-def replace_all(unit: Unit, first: Step, last: Step | None) -> Iterator[Fix]:
-    """Yield the fix that puts one sound reduction in the place of all its steps."""
-    end = first.statement
-    if last is not None:
-        block = common_block(first.statement, last.statement)
-        if block is None or first.statement.parent is None or block.id != first.statement.parent.id:
-            return
-        end = child_of(block, last.statement)
-    if end.end_byte >= first.statement.start_byte:
-        words = block_reduction(first, warps_done=False)
-        edits = [unit.edit(first.statement.start_byte, end.end_byte, words)]
-        label = "reduce over the whole block, warps first, and give every thread the total"
-        yield from fix(label, edits)
+    step = step_of(case, loss.exchange.node, loss.exchange.call)
+    if step is None:
+        return
+    whole, words = step.statement, block_reduction(step, warps_done=False)
+    edits = [case.unit.edit(whole.start_byte, whole.end_byte, words)]
+    yield from fix(
+        "reduce over the whole block, warps first, and give every thread the total", edits
+    )
+    edits = [insert_after(case.unit, whole, block_reduction(step, warps_done=True))]
+    yield from fix("add the parts of all warps together through shared memory", edits)
 
 
 def broadcast(case: Case, loss: Loss) -> Iterator[Fix]:
     """Yield the ways to give every thread the result that one thread holds."""
-    if loss.exchange is None:
-        return
-    function = loss.exchange.child_by_field_name("function")
+    function = loss.exchange.node.child_by_field_name("function")
     if function is not None and "shfl_down" in text(function):
         words = text(function).replace("shfl_down", "shfl_xor")
         edits = [replace_node(case.unit, function, words)]
         yield from fix("exchange crosswise, so that every lane gets the warp's total", edits)
-    step = step_of(case, loss.exchange, loss.exchange_call)
+    step = step_of(case, loss.exchange.node, loss.exchange.call)
     if step is not None:
         lines = (
             f"__shared__ {step.type} reduce_total;\n"

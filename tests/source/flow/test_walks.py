@@ -1,4 +1,4 @@
-"""What walking a block through a kernel's text shows."""
+"""What following threads through a kernel's text shows."""
 
 from __future__ import annotations
 
@@ -8,12 +8,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grader.source.flow import ODD, USUAL, Flow, Sizes, Walk
-from grader.source.flow.lowering import lower_text
-from grader.source.flow.reduction import losses
+from grader.records import Context
+from grader.rules.examples import as_submission
+from grader.source import parse
+from grader.source.analysis import apart
+from grader.source.analysis.walks import Case, cases
+from grader.source.flow import ODD, USUAL, Flow, Sizes, Walk, flow
+from grader.source.positions import Positions
+from grader.source.text import computed
+from grader.source.units import Unit
 
 KERNELS = sorted((Path(__file__).parents[2] / "rules" / "kernels").glob("*.cu"))
 TEXTS = [path.read_text() for path in KERNELS]
+
+
+def followed(text: str) -> Flow:
+    return flow(Unit("cuda", computed(text, 0, 0), Positions("")))
 
 
 def walked(kernel: str, launch: str, sizes: Sizes = USUAL) -> Walk:
@@ -21,11 +31,13 @@ def walked(kernel: str, launch: str, sizes: Sizes = USUAL) -> Walk:
         "torch::Tensor run(torch::Tensor x) {\n    auto y = torch::empty_like(x);\n"
         f"    {launch}\n    return y;\n}}\n"
     )
-    return Flow(lower_text(kernel + host)).walks(sizes)[0]
+    return followed(kernel + host).walks(sizes)[0]
 
 
-def kinds(walk: Walk) -> set[str]:
-    return {event.kind for event in walk.events}
+def cased(kernel: str, launch: str) -> Case:
+    host = f"torch::Tensor run(torch::Tensor x) {{\n    auto y = torch::empty_like(x);\n{launch}\n    return y;\n}}\n"
+    (case,) = cases(parse(as_submission(kernel + host)), Context())
+    return case
 
 
 STORE = "k<<<x.size(0), 128>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.size(1));"
@@ -43,9 +55,9 @@ void run(torch::Tensor x, int m) {
 }
 """
     sizes = Sizes("test", tensors=((5, 1000),), numbers={"m": 4})
-    (launch,) = Flow(lower_text(text)).launches(sizes)
+    (launch,) = followed(text).launches(sizes)
     assert (launch.grid, launch.block, launch.shared) == ((16, 5, 1), (64, 2, 1), 1024)
-    assert Flow(lower_text(text)).launches(Sizes("few", ((5, 9),), {"m": 3})) == ()
+    assert followed(text).launches(Sizes("few", ((5, 9),), {"m": 3})) == ()
 
 
 def test_a_check_that_throws_is_passed_where_it_cannot_be_told_and_refuses_where_it_can() -> None:
@@ -59,10 +71,10 @@ void run(torch::Tensor x, int m) {
 }
 """
     few, many = (Sizes("test", ((4, 4),), {"m": m}) for m in (2, 4))
-    (launch,) = Flow(lower_text(text)).launches(few)
+    (launch,) = followed(text).launches(few)
     assert launch.grid == (2, 1, 1)
     assert launch.sure
-    (run,) = Flow(lower_text(text)).host(many)
+    (run,) = followed(text).host(many)
     assert run.refused
     assert not run.launches
 
@@ -76,7 +88,7 @@ void run(torch::Tensor x) {
     }));
 }
 """
-    (walk,) = Flow(lower_text(text)).walks(USUAL)
+    (walk,) = followed(text).walks(USUAL)
     assert walk.launch.template == ("float", "32")
     assert [region.cells for region in walk.regions if region.space == "shared"] == [32]
 
@@ -84,9 +96,9 @@ void run(torch::Tensor x) {
 def test_uniform_branches_may_hold_barriers() -> None:
     body = "__global__ void k(const float* x, float* y, int n) {{ if ({}) __syncthreads(); y[0] = 1; }}\n"
     for test in ("blockIdx.x < 3", "n > 5", "threadIdx.x < 128", "warpSize == 32"):
-        assert not kinds(walked(body.format(test), STORE)), test
-    for test in ("threadIdx.x < 3", "threadIdx.x % 2", "x[threadIdx.x] > 0"):
-        assert "barrier-divergence" in kinds(walked(body.format(test), STORE)), test
+        assert not any(apart.parted_barriers(cased(body.format(test), STORE))), test
+    for test in ("threadIdx.x < 3", "threadIdx.x % 2"):
+        assert any(apart.parted_barriers(cased(body.format(test), STORE))), test
 
 
 def test_what_hangs_on_data_is_not_certain() -> None:
@@ -94,10 +106,30 @@ def test_what_hangs_on_data_is_not_certain() -> None:
 __global__ void k(const float* x, float* y, int n) {
     __shared__ float s[128];
     if (x[0] > 0) s[threadIdx.x] = 1;
+    if (x[threadIdx.x] > 0) __syncthreads();
     y[threadIdx.x] = s[127 - threadIdx.x];
 }
 """
-    assert not kinds(walked(text, STORE))
+    case = cased(text, STORE)
+    assert not apart.races(case)
+    assert not apart.unfilled(case)
+    assert not any(apart.parted_barriers(case))
+
+
+def test_warps_that_do_not_meet_race_and_those_that_do_don_t() -> None:
+    text = """
+__global__ void k(const float* x, float* y, int n) {
+    __shared__ float s[128];
+    s[threadIdx.x] = x[threadIdx.x];
+    __syncthreads();
+    y[threadIdx.x] = s[127 - threadIdx.x];
+}
+"""
+    assert not apart.races(cased(text, STORE))
+    stored, read = apart.races(cased(text.replace("__syncthreads();", ""), STORE))["s"]
+    assert (stored.kind, read.kind) == ("store", "load")
+    within = text.replace("__syncthreads();", "").replace("127 - threadIdx.x", "threadIdx.x ^ 1")
+    assert not apart.races(cased(within, STORE)), "threads of one warp"
 
 
 def test_long_loops_are_not_walked_to_their_end() -> None:
@@ -112,31 +144,8 @@ __global__ void k(const float* x, float* y, int n) {
     walk = walked(text, STORE, sizes)
     assert not walk.stopped
     assert walk.steps < 50
-    last = max(
-        int(a.offsets.max()) for a in walk.accesses if a.kind == "load" and a.offsets is not None
-    )
-    assert last == (1 << 30) - 1
-
-
-@pytest.mark.parametrize(
-    ("tree", "have"),
-    [("64", 128), ("32", 64), ("16", 32)],
-)
-def test_partial_results_are_followed_through_shared_memory(tree: str, have: int) -> None:
-    text = f"""
-__global__ void k(const float* x, float* y, int n) {{
-    __shared__ float s[128];
-    int t = threadIdx.x;
-    float v = 0;
-    for (int i = t; i < n; i += blockDim.x) v += x[blockIdx.x * n + i];
-    s[t] = v;
-    __syncthreads();
-    for (int h = {tree}; h > 0; h >>= 1) {{ if (t < h) s[t] += s[t + h]; __syncthreads(); }}
-    if (t == 0) y[blockIdx.x] = s[0];
-}}
-"""
-    lost = losses(walked(text, STORE))
-    assert [loss.have for loss in lost] == ([] if have == 128 else [have])
+    last = max(one.offset or 0 for one in walk.accesses if one.kind == "load")
+    assert last == (1 << 30) - 128
 
 
 def test_odd_sizes_give_odd_blocks() -> None:
@@ -151,9 +160,7 @@ def test_odd_sizes_give_odd_blocks() -> None:
 def test_never_raises(text: str, at: int, cut: int, new: str) -> None:
     at %= len(text)
     broken = text[:at] + new + text[at + cut :]
-    flow = Flow(lower_text(broken))
-    for walk in flow.walks(USUAL):
-        losses(walk)
+    followed(broken).walks(USUAL)
 
 
 @pytest.mark.parametrize("cast", ["reinterpret_cast<scalar_t*>(raw)", "(scalar_t*)raw"])
@@ -168,10 +175,10 @@ template <typename scalar_t> __global__ void k(const scalar_t* x, scalar_t* y, i
 }
 """.replace("CAST", cast)
     launch = STORE.replace("k<<<", "k<float><<<").replace("128>>>", "128, BYTES>>>")
-    enough = walked(kernel, launch.replace("BYTES", "x.size(1) * sizeof(float)"))
-    assert not {event.kind for event in enough.events}
-    short = walked(kernel, launch.replace("BYTES", "x.size(1)"))
-    assert "shared-oob" in {event.kind for event in short.events}
+    assert not apart.past_the_end(
+        cased(kernel, launch.replace("BYTES", "x.size(1) * sizeof(float)"))
+    )
+    assert apart.past_the_end(cased(kernel, launch.replace("BYTES", "x.size(1)")))
 
 
 def test_a_cast_of_a_two_dimensional_array_walks_its_elements() -> None:
@@ -183,5 +190,6 @@ __global__ void k(float* y) {
     y[threadIdx.x] = tile[threadIdx.x / 2][3];
 }
 """
-    walk = walked(kernel, "k<<<x.size(0), 256>>>(y.data_ptr<float>());")
-    assert not kinds(walk) & {"shared-oob", "uninit-shared-read"}
+    case = cased(kernel, "k<<<x.size(0), 256>>>(y.data_ptr<float>());")
+    assert not apart.past_the_end(case)
+    assert not apart.unfilled(case)

@@ -27,6 +27,8 @@ MOST = 150
 """Changes of a Triton program that are tried."""
 ROUND = 15
 """Changes of a Triton program that are run before the best are looked at: each compiles its own kernels."""
+LONGER = 1.5
+"""How many times as long a search may take as where all changes share one build."""
 EXCHANGED = 0.6
 """Cost of two neighbouring arguments of a launch in the other order."""
 IN_A_TUPLE = 1.0

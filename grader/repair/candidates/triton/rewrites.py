@@ -55,8 +55,8 @@ REWRITES = (
     Rewrite("a", ("tl.maximum({a}, 0.0)", "tl.abs({a})", "tl.log({a})", "tl.exp({a})"), 2.4, "value", "assigned", "real"),
     Rewrite("a", ("tl.maximum({a}, 0.0)", "tl.abs({a})", "tl.log({a})", "tl.exp({a})"), 2.6, "value", "stored"),
     # a sum
-    Rewrite("a", ("{TARGET} + {a}",), 0.7, "value"),
-    Rewrite("tl.dot(a, b)", ("tl.dot({a}, {b}, {TARGET})",), 0.7, "value"),
+    Rewrite("a", ("{TARGET} + {a}",), 0.7, "store"),
+    Rewrite("tl.dot(a, b)", ("tl.dot({a}, {b}, {TARGET})",), 0.7, "store"),
     Rewrite("a + b", ("{a} - {b}",), 1.8, "shift", "", "number"),
     Rewrite("a - b", ("{a} + {b}",), 1.6, "shift", "", "number"),
     Rewrite("a - c", ("{a}",), 0.9, ""),
@@ -144,7 +144,8 @@ REWRITES = (
     Rewrite("a // b", ("triton.cdiv({a}, {b})",), 0.9, "launch", "", "host"),
     Rewrite("a", ("torch.empty_like({a})",), 0.8, "host", "assigned", "POINTER"),
     Rewrite("a", ("{a} * {SIZE}",), 1.8, "launch", "grid"),
-    Rewrite("a", ("triton.next_power_of_2({SIZE})", "triton.next_power_of_2({a})"), 1.0, "launch", "block"),
+    Rewrite("a", ("triton.next_power_of_2({SIZE})", "triton.next_power_of_2({a})"), 1.0, "launch", "whole"),
+    Rewrite("a", ("triton.next_power_of_2({SIZE})", "triton.next_power_of_2({a})"), 1.8, "launch", "step"),
     Rewrite("c", ("16", "32", "64", "128"), 1.3, "launch", "block"),
     Rewrite("a", ("{a}.contiguous()",), 1.6, "launch", "argument", "POINTER"),
 )  # fmt: skip

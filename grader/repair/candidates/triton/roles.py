@@ -6,13 +6,14 @@ import ast
 from collections.abc import Iterator, Mapping
 from typing import Literal
 
-from grader.repair.candidates.triton.function import Function, called
-from grader.source.analysis.triton import launches
+from grader.repair.candidates.triton.function import Function, called, names_in
+from grader.source.analysis.triton import Kernel, launches
 
 Role = Literal[
-    "pointer", "stored", "mask", "other", "assigned", "start", "grid", "argument", "term", "operand", "block", "returned", ""
+    "pointer", "stored", "mask", "other", "assigned", "start", "grid", "argument", "term", "operand", "block", "step", "whole", "returned", ""
 ]  # fmt: skip
-"""`term`: of a sum of real numbers, or all of a value; `operand`: of `tl.dot`; `block`: the size of a block, on the host."""
+"""`term`: of a sum of real numbers, or all of a value; `operand`: of `tl.dot`; `block`: the size of a block, on the host;
+`step`: of one that a loop goes on by, `whole`: of another."""
 
 
 def roles_in(function: Function) -> Mapping[ast.expr, frozenset[str]]:
@@ -57,7 +58,14 @@ def _roles_of_launches(function: Function) -> Iterator[tuple[object, Role]]:
                 given = launch.arguments[name]
                 words = function.source.text(given)
                 made = function.host_values.get(words, ()) if isinstance(given, ast.Name) else ()
-                yield from ((one, "block") for one in made or (given,))
+                role: Role = "step" if name in _steps(launch.kernel) else "whole"
+                yield from ((one, part) for one in made or (given,) for part in ("block", role))
+
+
+def _steps(kernel: Kernel) -> set[str]:
+    """Return the names that loops of a kernel go on by: blocks that need not cover a whole row."""
+    ranges = (one for one in ast.walk(kernel.node) if isinstance(one, ast.Call) and called(one) == "range")  # fmt: skip
+    return {name for one in ranges for part in one.args[2:] for name in names_in(part)}
 
 
 def _is_number(node: ast.expr) -> bool:

@@ -1,7 +1,5 @@
 """From the concrete nodes of statements to those of `flow.tree`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 from grader.source.cuda_code import text

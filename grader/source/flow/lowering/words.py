@@ -1,7 +1,5 @@
 """What the nodes of the concrete tree say: texts, numbers, types, names of what is called."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -1,0 +1,62 @@
+"""In which type a composed `forward` keeps each value: half precision stays half where only formulas read it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from grader.repair.compose.graph import Graph, Node
+from grader.repair.compose.pointwise import is_pointwise
+
+C_TYPES = {
+    "float32": "float", "float16": "at::Half", "bfloat16": "at::BFloat16", "bool": "bool",
+    "uint8": "uint8_t", "int8": "int8_t", "int32": "int", "int64": "int64_t",
+}  # fmt: skip
+"""What a kernel reads each dtype as; every formula computes in float."""
+KINDS = {
+    "float": "torch::kFloat32", "at::Half": "torch::kFloat16", "at::BFloat16": "torch::kBFloat16", "bool": "torch::kBool",
+    "uint8_t": "torch::kUInt8", "int8_t": "torch::kInt8", "int": "torch::kInt32", "int64_t": "torch::kInt64",
+}  # fmt: skip
+BYTES = {"float": 4, "at::Half": 2, "at::BFloat16": 2, "bool": 1, "uint8_t": 1, "int8_t": 1, "int": 4, "int64_t": 8}  # fmt: skip
+WIDEST = 16
+"""Bytes that a thread moves at once at most."""
+MOVES = {
+    "view", "reshape", "flatten", "squeeze", "unsqueeze", "permute", "transpose", "t", "expand", "expand_as", "flip", "chunk",
+    "split", "narrow", "select", "movedim", "swapaxes", "unflatten", "contiguous", "unbind", "getitem", "cat", "stack",
+}  # fmt: skip
+"""Operations whose results have the type of what goes in."""
+
+
+@dataclass(frozen=True)
+class Storage:
+    """The types of a graph's values."""
+
+    graph: Graph
+
+    def dtype(self, node: Node) -> str:
+        """Return the dtype in which a node's value lies in memory."""
+        if node.half and self._is_kept_half(node):
+            return node.half
+        return node.dtype or "float32"
+
+    def _is_kept_half(self, node: Node) -> bool:
+        """Whether a value stays in half precision: an input for formulas, a formula's result that is returned."""
+        if node.op == "placeholder":
+            return self._is_only_used(node, by_formulas=True)
+        if node.op in MOVES:
+            sources = [self.graph.node(name) for name in node.inputs]
+            return all(self.dtype(one) == node.half for one in sources if one.shape is not None)
+        return is_pointwise(node) and self._is_only_used(node, by_formulas=False)
+
+    def _is_only_used(self, node: Node, *, by_formulas: bool) -> bool:
+        """Whether a value goes, moved or not, into results alone, or into formulas as well."""
+        return all(
+            user.op == "output"
+            or (by_formulas and is_pointwise(user))
+            or (user.op in MOVES and self._is_only_used(user, by_formulas=by_formulas))
+            for user in self.graph.users(node.name)
+        )
+
+
+def pack(types: tuple[str, ...]) -> int:
+    """Return how many neighbours a thread moves at once: 16 bytes of the widest type, 8 at most."""
+    return min(8, WIDEST // max(BYTES[one] for one in types))

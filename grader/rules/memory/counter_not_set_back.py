@@ -1,0 +1,105 @@
+"""MEM017: blocks are counted in a variable of the GPU that keeps its count from one launch to the next."""
+
+from collections.abc import Iterator
+
+from tree_sitter import Node
+
+from grader.records import Context, Finding, Fix
+from grader.records.observed import wrong_results
+from grader.rules.rule import Rule
+from grader.source import Source, Unit
+from grader.source.code_edits import fix, replace_node
+from grader.source.cuda_code import around, cuda_code, one_line, read_call, text
+
+COUNTS = frozenset({"atomicAdd"})
+UNSIGNED = frozenset({"unsigned", "unsigned int", "uint32_t", "uint"})
+SEEN = frozenset({"unwritten-output", "unwritten", "uninit-global-read", "probe-unsteady"})
+"""What runs show of a last block that comes too early or never."""
+
+
+def check(source: Source, context: Context) -> Iterator[Finding]:
+    """Look for counters at file level that are compared with the number of blocks, and that nothing sets back."""
+    seen = [item for item in context.evidence if item.code in SEEN]
+    for unit in source.cuda:
+        for name, declared in _variables(unit):
+            mentions = [n for n in cuda_code(unit).of("identifier") if text(n) == name]
+            counted = [call for n in mentions if (call := _counted(n)) is not None]
+            if len(counted) != 1 or len(mentions) != 2:  # declared, counted, and nothing else
+                continue
+            yield RULE.finding(
+                unit.place(counted[0]),
+                f"`{name}` keeps its count from one launch to the next, and nothing sets it back: from the second launch on "
+                "another block than the last is taken for it, or none",
+                evidence=seen if wrong_results(context) else (),
+                fixes=_wraps(unit, declared, counted[0]),
+                cause="unwritten" if seen else "",
+                root_cause=True,
+            )
+
+
+def _variables(unit: Unit) -> Iterator[tuple[str, Node]]:
+    """Yield the names and declarations of single numbers that live on the GPU as long as the program."""
+    for node in cuda_code(unit).of("declaration"):
+        outside = not any(one.type == "function_definition" for one in around(node))
+        made = node.child_by_field_name("declarator")
+        if made is not None and made.type == "init_declarator":
+            made = made.child_by_field_name("declarator")
+        if outside and made is not None and made.type == "identifier":
+            if "__device__" in one_line(node).split():
+                yield text(made), node
+
+
+def _counted(mention: Node) -> Node | None:
+    """Return the `atomicAdd(&name, 1) == gridDim.x - 1` that a mention stands in: its call."""
+    call = next((one for one in around(mention) if one.type == "call_expression"), None)
+    if call is None or read_call(call).last not in COUNTS:
+        return None
+    asked = call.parent
+    while asked is not None and asked.type in {"parenthesized_expression", "cast_expression"}:
+        asked = asked.parent
+    compares = asked is not None and asked.type == "binary_expression" and "gridDim" in text(asked)
+    return call if compares else None
+
+
+def _wraps(unit: Unit, declared: Node, call: Node) -> tuple[Fix, ...]:
+    """Count with `atomicInc`, which begins anew after the last block, where the counter and the step allow that."""
+    kind, arguments = text(declared.child_by_field_name("type")), read_call(call).arguments
+    one = len(arguments) == 2 and text(arguments[1]).rstrip("uU") == "1"
+    last = text(call.parent).endswith("== gridDim.x - 1")
+    if kind not in UNSIGNED or not one or not last:
+        return ()
+    words = f"atomicInc({text(arguments[0])}, gridDim.x - 1)"
+    return fix("let the count begin anew after the last block", [replace_node(unit, call, words)])
+
+
+_BAD = """
+__device__ unsigned int finished = 0;
+__global__ void total(const float* x, float* parts, float* y) {
+    __shared__ bool last;
+    if (threadIdx.x == 0) {
+        parts[blockIdx.x] = x[blockIdx.x];
+        __threadfence();
+        last = atomicAdd(&finished, 1u) == gridDim.x - 1;
+    }
+    __syncthreads();
+    if (last && threadIdx.x == 0) {
+        float sum = 0.0f;
+        for (int i = 0; i < gridDim.x; ++i) sum += parts[i];
+        *y = sum;
+    }
+}
+"""
+RULE = Rule(
+    code="MEM017",
+    name="counter-not-set-back",
+    summary="Blocks are counted in a `__device__` variable, and the next launch goes on counting where this one ended.",
+    why="A `__device__` variable is initialised once, when the module is loaded. A block that takes itself for the last one because "
+    "so many were counted is right in the first launch alone, unless the last block sets the count back to zero or "
+    "`atomicInc(&count, gridDim.x - 1)` lets it wrap round.",
+    bad=_BAD,
+    good=_BAD.replace("*y = sum;", "*y = sum;\n        finished = 0;"),
+    guards="Only a variable that is declared, counted once in a comparison with `gridDim`, and named nowhere else.",
+    fix="Counts with `atomicInc`, which begins anew after the last block.",
+    check=check,
+    predicts="wrong-values",
+)
