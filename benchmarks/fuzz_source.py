@@ -115,7 +115,7 @@ def check_source(source: Source) -> None:
                 assert value == source.code[piece.start : piece.end]
             at += piece.length
         assert at == len(unit.text)
-        _ = (unit.declarations, unit.launches, unit.shared, unit.bindings)
+        _ = (unit.declarations, unit.launches, unit.shared, unit.bindings, unit.constants)
         _ = (unit.includes, unit.macros, [function.shared for function in unit.functions])
         for count, node in enumerate(descend(unit.tree)):
             if count % 50 == 0:

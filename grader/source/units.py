@@ -140,6 +140,20 @@ class Unit:
             for node in self.nodes("preproc_def")
         }
 
+    @cached_property
+    def constants(self) -> dict[str, Node]:
+        """Initialisers of `constexpr` and `const` variables at file scope."""
+        found: dict[str, Node] = {}
+        for node in self.tree.named_children:
+            words = {text(c) for c in node.children if c.type == "type_qualifier"}
+            declarator = node.child_by_field_name("declarator")
+            if words & {"constexpr", "const", "__constant__"} and declarator is not None:
+                value = declarator.child_by_field_name("value")
+                name = text(declarator.child_by_field_name("declarator"))
+                if value is not None and name:
+                    found[name] = value
+        return found
+
     # positions
 
     def place(self, node: Node) -> Place:

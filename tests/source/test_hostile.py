@@ -61,7 +61,7 @@ DEEP = {
 def read_everything(source: Source) -> None:
     for unit in source.units:
         _ = (unit.functions, unit.declarations, unit.launches, unit.shared, unit.bindings)
-        _ = (unit.includes, unit.macros)
+        _ = (unit.includes, unit.macros, unit.constants)
         unit.place(unit.tree)
     _ = (source.classes, source.functions)
     source.compiled_place("cuda.cu", 4)

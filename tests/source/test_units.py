@@ -138,6 +138,7 @@ def test_the_schema_of_an_operator_is_no_binding() -> None:
 def test_preprocessor_and_bindings(unit: Unit) -> None:
     assert unit.includes == ("torch/extension.h", "mine.h")
     assert unit.macros == {"BLOCK": "256"}
+    assert text(unit.constants["WARPS"]) == "BLOCK / 32"
     assert [(one.name, one.target) for one in unit.bindings] == [("run", "forward")]
 
 
