@@ -159,6 +159,7 @@ FORMULAS = (
     *_rows("degree", ("v", "{v} * {v}", 2.5), where=(is_added_up, device)),
     *_rows("degree", ("a / b", "{a} / sqrt({b})", 2.5), where=(real, device, kind("b", "real"))),
     *_rows("degree", ("a / b", "{a} / sqrt((float)({b}))", 2.5), where=(real, device, not_(kind("b", "real")))),
+    *_rows("shift", *((f"a {sign} b", f"{{a}} {sign} 0.5f * {{b:f}}", 3.0) for sign in "-+"), where=(real, device)),
     *_rows("degree", ("a - b", "sqrt({a}) - sqrt({b})", 3.0), where=(real, is_a("a", NAME), is_a("b", NAME))),
     *_rows("factor", ("a / b", "{a} / ({b} - 1)", 4.0), where=(not_(integer), is_a("b", NAME))),
     *_rows(
