@@ -190,7 +190,7 @@ KINDS = (
         "other sizes",
         _words(
             r"\b(any|arbitrary|all|different|various|irregular|odd|ragged|uneven|non[- ]\w+|every) "
-            r"(\w+ ){0,2}(dim|size|shape|length)|not (?:a )?(?:evenly )?(?:multiples?|divisible)|(all|every) (\w+ )?elements? (is|are) "
+            r"(\w+ ){0,2}(dim|size|shape|length)|\b(any|every) number of|not (?:a )?(?:evenly )?(?:multiples?|divisible)|(all|every) (\w+ )?elements? (is|are) "
             r"(cover|process|handl)|(cover|process|handl)\w+ (all|every) (\w+ )?elements?|\btails?\b.{0,30}(cover|handl|process)"
         ),
         any_size,

@@ -36,9 +36,9 @@ class ExactRun(TorchDispatchMode):  # type: ignore[misc]
         name = func._schema.name.removeprefix("aten::").removeprefix("prims::")
         name = name if name.startswith("_") else name.removesuffix("_")
         apart = decomposition_table.get(func)
-        if name not in RULES and apart is not None:
-            with self:
-                result = apart(*args, **given)
+        if name not in RULES:
+            with self:  # by torch's own words for it: a decomposition, or what it is composed of
+                result = (apart or func.decompose)(*args, **given)
             if result is not NotImplemented:
                 return result
         elements = self._elements(name, func, args, given)

@@ -15,11 +15,14 @@ _ACTS: Mapping[str, tuple[str, str]] = {
 _USES: Mapping[MemoryUse, str] = {"read": "reads", "write": "writes", "atomic": "updates"}
 
 
-def cause_of(item: Evidence) -> str:
-    """Return the cause that an observation shows; its own sentence where there is nothing plainer to say."""
+def cause_of(item: Evidence, what: str = "what") -> str:
+    """Return the cause that an observation shows; its own sentence where there is nothing plainer to say.
+
+    `what` names what a race is about, as far as "a thread reads ... another thread writes" wants it.
+    """
     said = ""
     if isinstance(item.details, Race):
-        said = _race(item, item.details)
+        said = _race(item, item.details, what)
     elif item.code == "local-out-of-bounds":
         said = f"a {_who(item)} accesses an array of its own outside of its bounds"
     elif isinstance(item.details, MemoryAccess):
@@ -28,14 +31,14 @@ def cause_of(item: Evidence) -> str:
     return said or item.text
 
 
-def _race(item: Evidence, race: Race) -> str:
+def _race(item: Evidence, race: Race, what: str) -> str:
     acts = _ACTS.get(race.conflict)
     if acts is None or item.place is None or not item.related:
         return ""
     line = item.related[0].line
     where = "on the same line" if line == item.place.line else f"on line {line}"
     who = _who(item)
-    return f"a {who} {acts[0]} what another {who} {acts[1]} {where}, and nothing makes one wait for the other"
+    return f"a {who} {acts[0]} {what} another {who} {acts[1]} {where}, and nothing makes one wait for the other"
 
 
 def _outside(item: Evidence, access: MemoryAccess) -> str:

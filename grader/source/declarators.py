@@ -42,6 +42,17 @@ class Parameter:
     is_reference: bool
     node: Node
 
+    @property
+    def is_type(self) -> bool:
+        """Whether it is a template's type."""
+        return self.type == "typename"
+
+    @property
+    def default(self) -> str:
+        """What a template parameter is where nothing is given; empty for none."""
+        field = "default_type" if self.is_type else "default_value"
+        return text(self.node.child_by_field_name(field))
+
 
 @dataclass(frozen=True, eq=False)
 class SharedArray:

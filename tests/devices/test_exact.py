@@ -142,3 +142,39 @@ def test_what_is_left_out_is_named(device: Device) -> None:
     ):
         own = kernel.replace("return ext.run(x, w)", f"y = ext.run(x, w)\n        return {answer}")
         assert seen(device, own, task).without == lacks
+
+
+ARGUMENT = """
+import torch
+import triton
+import triton.language as tl
+@triton.jit
+def rms(x, y, C, HW, eps, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * C * HW + tl.arange(0, BLOCK)
+    mask = tl.arange(0, BLOCK) < HW
+    total = tl.zeros((BLOCK,), dtype=tl.float32)
+    for c in range(C):
+        v = tl.load(x + at + c * HW, mask=mask, other=0.0)
+        total += v * v
+    scale = 1.0 / tl.sqrt(total / C + eps)
+    for c in range(C):
+        v = tl.load(x + at + c * HW, mask=mask, other=0.0)
+        tl.store(y + at + c * HW, v * scale, mask=mask)
+class ModelNew(torch.nn.Module):
+    def forward(self, x):
+        y = torch.empty_like(x)
+        rms[(x.shape[0],)](x, y, x.shape[1], x.shape[2], 1e-5, BLOCK=64)
+        return y
+"""
+
+
+def test_a_kernels_argument_in_a_register_that_held_an_element_is_a_number(device: Device) -> None:
+    reference = """
+import torch
+class Model(torch.nn.Module):
+    def forward(self, x):
+        return x / torch.sqrt(torch.mean(x**2, dim=1, keepdim=True) + 1e-5)
+"""
+    workload = WORKLOAD.model_copy(update={"inputs": (TensorSpec(shape=(2, 9, 40)),)})
+    task = TASK.model_copy(update={"reference": reference, "workloads": (workload,)})
+    assert seen(device, ARGUMENT, task).algebraic == "equal"

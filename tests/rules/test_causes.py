@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from grader.records import Evidence, MemoryAccess, Place, Race
+from grader.records import Context, Evidence, MemoryAccess, Place, Race
+from grader.rules import review_text
 from grader.rules.causes import cause_of
+from grader.rules.examples import as_submission
+from grader.source import parse
 
 
 def _seen(details: MemoryAccess | Race, *lines: int, language: str = "cuda") -> Evidence:
@@ -66,3 +69,31 @@ def test_a_misaligned_access_is_not_said_to_be_outside() -> None:
     assert cause_of(item.model_copy(update={"code": "out-of-bounds"})) == (
         "a thread reads past the end of `input 1`"
     )
+
+
+@pytest.mark.parametrize(
+    ("declared", "used", "said"),
+    [
+        ("float s[64]", "s[threadIdx.x ^ 32]", "a thread reads a cell of `s` that another thread"),
+        ("float s", "s", "a thread reads `s`, which another thread"),
+    ],
+)
+def test_a_race_names_the_array_that_it_is_about(declared: str, used: str, said: str) -> None:
+    stored = "s[threadIdx.x]" if "[" in declared else "s"
+    code = as_submission(
+        f"""
+__global__ void k(const float* x, float* y) {{
+    __shared__ {declared};
+    {stored} = x[threadIdx.x];
+    y[threadIdx.x] = {used};
+}}
+"""
+    )
+    lines = code.splitlines()
+    store, read = (
+        next(n for n, line in enumerate(lines, 1) if words in line)
+        for words in (f"{stored} = x", f"= {used};")
+    )
+    item = _seen(Race(conflict="write-read"), read, store).model_copy(update={"code": "race"})
+    found = review_text(parse(code), Context(evidence=(item,)), select=("SYN002",))
+    assert [one.message.startswith(said) for one in found] == [True]

@@ -101,6 +101,15 @@ def test_a_second_call_meets_before_it_stores_what_the_first_returned() -> None:
     )
 
 
+def test_several_threads_add_to_one_cell_with_an_atomic() -> None:
+    code = CODE.replace("first = x[at];", "cells[(int)x[at]] += 2.0f;")
+    line = next(n for n, words in enumerate(code.splitlines(), 1) if "+= 2.0f" in words)
+    place = Place(line=line, end_line=line)
+    item = Evidence(kind="simulator", code="race", text="a race", place=place, related=(place,))
+    first = next(iter(of_the_race(parse(code), item)))
+    assert "        atomicAdd(&cells[(int)x[at]], 2.0f);\n" in apply(code, first.edits)
+
+
 def test_one_thread_stores_what_all_store() -> None:
     (_, first), *_ = fixed(seen("race", "first = x[at]", "first = x[at]"))
     assert first.startswith("if (threadIdx.x == 0")

@@ -12,10 +12,11 @@ from grader.repair.candidates.candidate import Candidate, Piece, Touches
 from grader.repair.candidates.scope import Scope, parts
 from grader.source.cuda_code import descendants, read_call, text
 
-_GEMM = {
-    "": re.compile(r"cublas[SDHC]gemm(?:_v2)?"),
-    "Batched": re.compile(r"cublas[SDHC]gemmStridedBatched"),
-}
+_GEMM = (
+    (r"cublas[SDHC]gemm(?:_v2)?", 14, (8, 10, 13), (7, 9)),
+    (r"cublas[SDHC]gemmStridedBatched", 18, (8, 11, 15), (7, 10)),
+)
+"""Names, with how many arguments they take, and the places of the leading dimensions and of the factors."""
 
 
 def exchanges(scope: Scope) -> Iterator[Candidate]:
@@ -118,10 +119,9 @@ def _row_major(scope: Scope) -> Iterator[Candidate]:
     """Yield a product of row-major matrices as cuBLAS takes it, which reads each as its transpose: C' = B' A'."""
     for node in descendants(scope.body, "call_expression"):
         call = read_call(node)
-        if _GEMM[""].fullmatch(call.last) and len(call.arguments) == 14:
-            yield from _turned(scope, call.arguments, widths=(8, 10, 13), factors=(7, 9))
-        elif _GEMM["Batched"].fullmatch(call.last) and len(call.arguments) == 18:
-            yield from _turned(scope, call.arguments, widths=(8, 11, 15), factors=(7, 10))
+        for form, count, widths, factors in _GEMM:
+            if re.fullmatch(form, call.last) and len(call.arguments) == count:
+                yield from _turned(scope, call.arguments, widths, factors)
 
 
 def _turned(

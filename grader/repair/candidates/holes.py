@@ -15,8 +15,6 @@ from grader.source.cuda_code import around, descendants, read_call, text
 
 NEAR = 4
 """How many of the variables that were declared last may be meant."""
-VIEWS = {"unsqueeze", "squeeze", "t", "transpose", "permute", "contiguous", "flip"}
-"""Methods that give a tensor's elements in another form."""
 CONSTANTS = (
     0.5, 1.0, 2.0, 3.0, 6.0, 20.0, 0.044715, 0.7978845608028654, 0.7071067811865476, 1.4142135623730951, 1.702,
     0.6931471805599453, 1.4426950408889634, 1.0507009873554805, 1.6732632423543772, 0.01, 0.1, 1e-5, 1e-6, 1e-8, 1e-12,
@@ -49,7 +47,6 @@ HOLES["AXIS"] = lambda site: [n for n in _whole(site) if n in {"dim", "axis"}]
 HOLES["LAUNCHED"] = lambda site: _unused(site, _launched(site))
 HOLES["NUMBER"] = lambda site: list(numbers(site))
 HOLES["LENGTH"] = lambda site: [f"{t}.size({d})" for t in [*site.scope.tensors][:1] for d in "01"]
-HOLES["TENSOR"] = lambda site: [n for n in site.scope.tensors if n not in site.scope.read]
 
 
 def _whole(site: Site) -> list[str]:
@@ -141,19 +138,6 @@ def _axis(name: str, made: Mapping[str, Node]) -> str:
     return found[1] if found else ""
 
 
-def without_views(site: Site) -> list[str]:
-    """Return what a tensor is without its last changes of form, or without all of them."""
-    found: list[str] = []
-    inner: Node | None = site.node
-    while inner is not None and inner.type == "call_expression":
-        call = read_call(inner)
-        if call.object is None or call.last not in VIEWS:
-            break
-        found.append(text(call.object))
-        inner = call.object
-    return found
-
-
 def shapes(site: Site) -> list[str]:
     """Return other shapes of a new tensor: two dims the other way round, one more, one less, one split in two."""
     if not makes_tensor(site.node):
@@ -219,7 +203,6 @@ HOLES["MISSING"] = missing_bounds
 HOLES["LIMIT"] = loop_limits
 HOLES["RENAMED"] = renamed
 HOLES["OTHERAXIS"] = by_another_axis
-HOLES["OWNER"] = without_views
 HOLES["SHAPE"] = shapes
 
 

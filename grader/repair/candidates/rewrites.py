@@ -13,7 +13,6 @@ from grader.repair.candidates import holes as these
 from grader.repair.candidates.pattern import Cost, Rewrite, Site, Where
 from grader.repair.candidates.scope import stored_in
 from grader.repair.candidates.sites import (
-    argument_of,
     axes_of,
     calls,
     device,
@@ -160,6 +159,7 @@ FORMULAS = (
     *_rows("degree", ("v", "{v} * {v}", 2.5), where=(is_added_up, device)),
     *_rows("degree", ("a / b", "{a} / sqrt({b})", 2.5), where=(real, device, kind("b", "real"))),
     *_rows("degree", ("a / b", "{a} / sqrt((float)({b}))", 2.5), where=(real, device, not_(kind("b", "real")))),
+    *_rows("shift", *((f"a {sign} b", f"{{a}} {sign} 0.5f * {{b:f}}", 3.0) for sign in "-+"), where=(real, device)),
     *_rows("degree", ("a - b", "sqrt({a}) - sqrt({b})", 3.0), where=(real, is_a("a", NAME), is_a("b", NAME))),
     *_rows("factor", ("a / b", "{a} / ({b} - 1)", 4.0), where=(not_(integer), is_a("b", NAME))),
     *_rows(
@@ -253,13 +253,7 @@ INDICES = (
 
 MOVED = frozenset({"permute", "transpose", "t", "movedim", "swapaxes", "expand", "expand_as", "select", "slice", "narrow"})  # fmt: skip
 """Methods after which the elements no longer lie in memory in their order."""
-PRODUCTS = frozenset({"matmul", "mm", "bmm", "linear", "mv", "dot"})
 FLAGS = (("OP_N", "OP_T"), ("SIDE_LEFT", "SIDE_RIGHT"), ("FILL_MODE_UPPER", "FILL_MODE_LOWER"), ("DIAG_UNIT", "DIAG_NON_UNIT"))  # fmt: skip
-_TORCH = re.compile(r"(?:torch|at)(?:::nn::functional)?::(?!empty|zeros|ones|full|arange)\w+\(")
-
-
-def _is_torchs(site: Site) -> bool:
-    return node_is("call_expression")(site) and _TORCH.match(site.words) is not None
 
 
 def _not_a_method_of_more(site: Site) -> bool:
@@ -304,10 +298,7 @@ HOST = (
     ),
     *_rows("host", ("v", "{v:f} * {INTEGER}", 3.0), ("v", "{v} + 1", 3.0), ("v", "{v} - 1", 3.5), where=(is_made, host)),
     *_rows("factor", ("a / b", "{a} / {LENGTH}", 2.0), where=(host, not_(integer))),
-    *_rows("host", ("v", "{OWNER}", 2.5), where=(node_is("call_expression"), host)),
     *_rows("host", ("v", "{v}.contiguous()", 1.2), where=(calls(MOVED), _not_a_method_of_more, host)),
-    *_rows("host", ("a", "{a}.t()", 2.5), where=(*IS_NAME, argument_of(PRODUCTS), host)),
-    *_rows("host", ("v", "({v} + {TENSOR})", 1.5), ("v", "({v} * {TENSOR})", 3.0), where=(_is_torchs, host)),
     *_rows("shape", ("f(a)", "{f}({SHAPE})", 3.0), ("f(a, o)", "{f}({SHAPE}, {o})", 3.0), where=(host,)),
 )  # fmt: skip
 

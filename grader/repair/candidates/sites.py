@@ -63,16 +63,6 @@ def calls(names: set[str] | frozenset[str]) -> Where:
     return found
 
 
-def argument_of(names: set[str] | frozenset[str]) -> Where:
-    """Return whether it is an argument of a call of one of these."""
-
-    def found(site: Site) -> bool:
-        outer = call_around(site.node)
-        return outer is not None and read_call(outer).last in names
-
-    return found
-
-
 def call_around(node: Node) -> Node | None:
     """Return the call that a node is an argument of."""
     outer = node.parent.parent if node.parent is not None else None

@@ -198,31 +198,26 @@ def operation(target: str) -> str:
         words = re.sub(
             r"(?<=[a-z0-9])(?=[A-Z])", "_", re.sub("LogSoftmax", "Log_Softmax", words)
         ).lower()
+    if words[-2:] in {"1d", "2d", "3d"} and words[:-2] in RANKED:
+        words = words[:-2]
     return ALIASES.get(words, words)
 
 
+RANKED = {
+    "adaptive_avg_pool", "adaptive_max_pool", "avg_pool", "batch_norm", "conv", "conv_transpose", "dropout", "instance_norm", "max_pool",
+}  # fmt: skip
+"""Operations that torch has for one, two and three dims."""
 ALIASES = {
     "iadd": "add", "radd": "add", "isub": "sub", "subtract": "sub", "imul": "mul", "multiply": "mul", "rmul": "mul",
-    "itruediv": "truediv", "div": "truediv", "divide": "truediv", "true_divide": "truediv", "matmul": "matmul",
-    "mm": "matmul", "bmm": "matmul", "re_lu": "relu", "re_lu6": "relu6", "leaky_re_lu": "leaky_relu", "gelu": "gelu",
-    "si_lu": "silu", "swish": "silu", "elu": "elu", "selu": "selu", "celu": "celu", "hardswish": "hardswish",
-    "clip": "clamp", "absolute": "abs", "sum": "sum", "amax": "amax", "amin": "amin", "group_norm": "group_norm",
-    "batch_norm1d": "batch_norm", "batch_norm2d": "batch_norm", "batch_norm3d": "batch_norm",
-    "instance_norm1d": "instance_norm", "instance_norm2d": "instance_norm", "instance_norm3d": "instance_norm",
-    "max_pool1d": "max_pool", "max_pool2d": "max_pool", "max_pool3d": "max_pool", "avg_pool1d": "avg_pool",
-    "avg_pool2d": "avg_pool", "avg_pool3d": "avg_pool", "conv1d": "conv", "conv2d": "conv", "conv3d": "conv",
-    "conv_transpose1d": "conv_transpose", "conv_transpose2d": "conv_transpose", "conv_transpose3d": "conv_transpose",
-    "adaptive_avg_pool1d": "adaptive_avg_pool", "adaptive_avg_pool2d": "adaptive_avg_pool",
-    "adaptive_avg_pool3d": "adaptive_avg_pool", "log_softmax": "log_softmax", "pow": "pow", "rpow": "pow",
-    "mse_loss": "mse_loss", "msel_oss": "mse_loss", "gel_u": "gelu", "mseloss": "mse_loss", "negative": "neg",
-    "hinge_embedding_loss": "hinge_embedding_loss", "crossentropyloss": "cross_entropy", "max_pool1d_with_indices": "",
+    "itruediv": "truediv", "div": "truediv", "divide": "truediv", "true_divide": "truediv", "mm": "matmul",
+    "bmm": "matmul", "re_lu": "relu", "re_lu6": "relu6", "leaky_re_lu": "leaky_relu", "si_lu": "silu",
+    "swish": "silu", "clip": "clamp", "absolute": "abs", "rpow": "pow", "msel_oss": "mse_loss", "gel_u": "gelu",
+    "mseloss": "mse_loss", "negative": "neg", "crossentropyloss": "cross_entropy", "max_pool1d_with_indices": "",
     "cross_entropy_loss": "cross_entropy", "log_sigmoid": "logsigmoid", "nllloss": "nll_loss",
-    "adaptive_max_pool1d": "adaptive_max_pool", "adaptive_max_pool2d": "adaptive_max_pool",
-    "adaptive_max_pool3d": "adaptive_max_pool", "bceloss": "binary_cross_entropy", "rmsnorm": "rms_norm",
+    "bceloss": "binary_cross_entropy", "rmsnorm": "rms_norm",
     "bcewith_logits_loss": "binary_cross_entropy_with_logits", "pre_lu": "prelu", "greater": "gt", "less": "lt",
-    "greater_equal": "ge", "less_equal": "le", "not_equal": "ne", "baddbmm": "addmm", "huber_loss": "huber_loss", "smooth_l1loss": "smooth_l1_loss",
-    "cosine_similarity": "cosine_similarity", "triplet_margin_loss": "triplet_margin_loss", "kldiv_loss": "kl_div",
-    "sigmoid": "sigmoid", "dropout2d": "dropout", "dropout3d": "dropout", "dropout1d": "dropout", "boolean_dispatch": "",
+    "greater_equal": "ge", "less_equal": "le", "not_equal": "ne", "baddbmm": "addmm",
+    "smooth_l1loss": "smooth_l1_loss", "kldiv_loss": "kl_div", "boolean_dispatch": "",
 }  # fmt: skip
 
 

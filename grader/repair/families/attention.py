@@ -19,10 +19,7 @@ PLAIN_IDEA = "One block for each query: scores, softmax and the weighted mean, w
 
 
 def _attention(_task: Task) -> Draft:
-    return Draft(
-        fast=Text("attention.cu.jinja", IDEA, BODY, {"causal": False}),
-        plain=Text("plain/attention.cu.jinja", PLAIN_IDEA, BODY),
-    )
+    return Draft.both("attention", (IDEA, PLAIN_IDEA), BODY, {"causal": False})
 
 
 BACK_IDEA = "One block for each query: scores, softmax and the weighted mean of the keys up to its own, or of the last ones."

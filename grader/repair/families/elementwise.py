@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from grader.records import Task
-from grader.repair.families.family import Draft, Family, Operation, Scalar, Text
+from grader.repair.families.family import Draft, Family, Operation, Scalar
 
 ALPHA, LOW_HIGH = (Scalar("alpha"),), (Scalar("low"), Scalar("high"))
 OPERATIONS = {
@@ -41,11 +41,7 @@ def _write(task: Task) -> Draft | None:
     operation = OPERATIONS.get(str(task.parameters.get("op", "")))
     if operation is None:
         return None
-    body, values = _body(task, operation), {"op": operation}
-    return Draft(
-        fast=Text("elementwise.cu.jinja", IDEA, body, values),
-        plain=Text("plain/elementwise.cu.jinja", PLAIN_IDEA, body, values),
-    )
+    return Draft.both("elementwise", (IDEA, PLAIN_IDEA), _body(task, operation), {"op": operation})
 
 
 def _body(task: Task, operation: Operation) -> str:

@@ -56,6 +56,18 @@ class Draft:
     plain: Text | None = None
     """What a textbook shows; None where there is no such form."""
 
+    @classmethod
+    def both(
+        cls, template: str, ideas: tuple[str, str], body: str, values: Values | None = None,
+        plain: str = "", plain_values: Values | None = None,
+    ) -> Draft:  # fmt: skip
+        """Return both forms around one body; the plain one has the same template's name and values where no others are said."""
+        given = values or {}
+        return cls(
+            fast=Text(f"{template}.cu.jinja", ideas[0], body, given),
+            plain=Text(f"plain/{plain or template}.cu.jinja", ideas[1], body, given if plain_values is None else plain_values),
+        )  # fmt: skip
+
 
 Write = Callable[[Task], Draft | None]
 """Return the task's kernel; None where the family doesn't cover the task."""

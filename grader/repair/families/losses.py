@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from grader.records import Task
-from grader.repair.families.family import Draft, Family, Text, Values
+from grader.repair.families.family import Draft, Family
 
 IDEA = (
     "Every value is read once. Blocks leave partial sums and a second, small kernel joins them in a fixed order,\n"
@@ -137,23 +137,15 @@ def _loss(task: Task) -> Draft | None:
     if op in TERMS:
         divisor = "predictions.size(0)" if op == "kl-div" else "predictions.numel()"
         body = f"def forward{PAIR}    return EXTENSION.FUNCTION(predictions, targets, {divisor})\n"
-        plain = Text("plain/loss.cu.jinja", PLAIN_IDEA, body, {"term": TERMS[op]})
-        return Draft(fast=Text("loss.cu.jinja", IDEA, body, {"term": TERMS[op]}), plain=plain)
+        return Draft.both("loss", (IDEA, PLAIN_IDEA), body, {"term": TERMS[op]})
     return _ROWS.get(op)
 
 
-def _of_rows(fast: Values, template: str, plain: Values, body: str) -> Draft:
-    return Draft(
-        fast=Text("row_loss.cu.jinja", IDEA, body, fast),
-        plain=Text(template, PLAIN_ROWS_IDEA, body, plain),
-    )
-
-
 _PAIRS = f"def forward{PAIR}    return EXTENSION.FUNCTION(predictions, targets)\n"
+_IDEAS = IDEA, PLAIN_ROWS_IDEA
 _ROWS = {
-    "cosine": _of_rows(COSINE, "plain/row_loss.cu.jinja", PLAIN_COSINE, _PAIRS),
-    "cross-entropy": _of_rows(CROSS_ENTROPY, "plain/cross_entropy.cu.jinja", {}, _PAIRS),
-    "triplet": _of_rows(TRIPLET, "plain/row_loss.cu.jinja", PLAIN_TRIPLET, TRIPLET_BODY),
+    "cosine": Draft.both("row_loss", _IDEAS, _PAIRS, COSINE, plain_values=PLAIN_COSINE),
+    "cross-entropy": Draft.both("row_loss", _IDEAS, _PAIRS, CROSS_ENTROPY, "cross_entropy", {}),
+    "triplet": Draft.both("row_loss", _IDEAS, TRIPLET_BODY, TRIPLET, plain_values=PLAIN_TRIPLET),
 }
-
 FAMILIES = (Family("loss", _loss),)

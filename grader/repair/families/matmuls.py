@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from grader.records import Task
-from grader.repair.families.family import Draft, Family, Text
+from grader.repair.families.family import Draft, Family
 
 IDEA = (
     "Tiles of 128 x 128 results, 8 x 8 in each thread's registers, the next slice of the operands loaded while\n"
@@ -34,27 +34,19 @@ def _matmul(task: Task) -> Draft:
     operands = f"{'A.T' if left else 'A'}, {'B.T' if right else 'B'}"
     body = f"{_HEAD}    return EXTENSION.FUNCTION({operands}{more})\n"
     values = {"left": left, "right": right, "triangle": triangle}
-    return Draft(
-        fast=Text("matmul.cu.jinja", IDEA, body, {"triangle": bool(triangle)}),
-        plain=Text("plain/matmul.cu.jinja", PLAIN_IDEA, body, values),
-    )
+    fast = {"triangle": bool(triangle)}
+    return Draft.both("matmul", (IDEA, PLAIN_IDEA), body, fast, plain_values=values)
 
 
 _BODY = f"{_HEAD}    return EXTENSION.FUNCTION(A, B)\n"
 
 
 def _matvec(_task: Task) -> Draft:
-    return Draft(
-        fast=Text("matvec.cu.jinja", VECTOR_IDEA, _BODY),
-        plain=Text("plain/matvec.cu.jinja", VECTOR_IDEA, _BODY),
-    )
+    return Draft.both("matvec", (VECTOR_IDEA, VECTOR_IDEA), _BODY)
 
 
 def _diagonal(_task: Task) -> Draft:
-    return Draft(
-        fast=Text("row_scale.cu.jinja", DIAGONAL_IDEA, _BODY),
-        plain=Text("plain/row_scale.cu.jinja", PLAIN_DIAGONAL_IDEA, _BODY),
-    )
+    return Draft.both("row_scale", (DIAGONAL_IDEA, PLAIN_DIAGONAL_IDEA), _BODY)
 
 
 FAMILIES = (

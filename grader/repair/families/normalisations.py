@@ -7,7 +7,7 @@ the same names; its forward is not called.
 from __future__ import annotations
 
 from grader.records import Task
-from grader.repair.families.family import Draft, Family, Operation, Text
+from grader.repair.families.family import Draft, Family, Operation
 
 IDEA = (
     "Mean and variance come from one pass, as moments that can be merged without cancellation; the values stay\n"
@@ -89,40 +89,25 @@ PLAIN_BATCH_IDEA = {
 
 
 def _grouped(body: str) -> Draft:
-    return Draft(
-        fast=Text("normalise.cu.jinja", IDEA, body, {"op": MOMENTS, "layer": body is LAYER}),
-        plain=Text("plain/group_norm.cu.jinja", PLAIN_IDEA, body, {"affine": True}),
-    )
-
-
-def _layer(_task: Task) -> Draft:
-    return _grouped(LAYER)
-
-
-def _group(_task: Task) -> Draft:
-    return _grouped(GROUP)
+    values = {"op": MOMENTS, "layer": body is LAYER}
+    return Draft.both("normalise", (IDEA, PLAIN_IDEA), body, values, "group_norm", {"affine": True})
 
 
 def _instance(_task: Task) -> Draft:
-    return Draft(
-        fast=Text("instance_norm.cu.jinja", IDEA, INSTANCE, {"op": MOMENTS}),
-        plain=Text("plain/group_norm.cu.jinja", PLAIN_IDEA, INSTANCE, {"affine": False}),
-    )
+    ideas, values = (IDEA, PLAIN_IDEA), {"op": MOMENTS}
+    return Draft.both("instance_norm", ideas, INSTANCE, values, "group_norm", {"affine": False})
 
 
 def _batch(task: Task) -> Draft:
     training = bool(task.parameters.get("training"))
     body = BATCH.replace("EVAL", "" if training else "\n    self.bn.eval()")
-    values = {"training": training}
-    return Draft(
-        fast=Text("batch_norm.cu.jinja", BATCH_IDEA, body),
-        plain=Text("plain/batch_norm.cu.jinja", PLAIN_BATCH_IDEA[training], body, values),
-    )
+    ideas = BATCH_IDEA, PLAIN_BATCH_IDEA[training]
+    return Draft.both("batch_norm", ideas, body, plain_values={"training": training})
 
 
 FAMILIES = (
-    Family("layer-norm", _layer),
-    Family("group-norm", _group),
+    Family("layer-norm", lambda _task: _grouped(LAYER)),
+    Family("group-norm", lambda _task: _grouped(GROUP)),
     Family("instance-norm", _instance),
     Family("batch-norm", _batch),
 )

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from grader.records import Task
-from grader.repair.families.family import Draft, Family, Operation, Scalar, Text
+from grader.repair.families.family import Draft, Family, Operation, Scalar
 
 SUM = (("float", "sum", "0.0f"),)
 ADD = "a.sum += b.sum;"
@@ -158,10 +159,11 @@ PLAIN_REDUCTIONS = {
 }
 
 
-def _along(operation: Operation, body: str, plain: Text) -> Draft:
-    template = "map.cu.jinja" if operation.maps else "reduce.cu.jinja"
-    idea = MAP_IDEA if operation.maps else IDEA
-    return Draft(fast=Text(template, idea, body, {"op": operation}), plain=plain)
+def _along(
+    operation: Operation, body: str, plain: str, idea: str, values: Mapping[str, object]
+) -> Draft:
+    template, own = ("map", MAP_IDEA) if operation.maps else ("reduce", IDEA)
+    return Draft.both(template, (own, idea), body, {"op": operation}, plain, values)
 
 
 def _forward(dim: str, scalars: str = "") -> str:
@@ -172,21 +174,14 @@ def _forward(dim: str, scalars: str = "") -> str:
 
 
 def _row_norm(task: Task) -> Draft:
-    body = _forward("1")
-    values = {
-        "squared": task.parameters.get("p", 2) == 2,
-        "mean": bool(task.parameters.get("mean")),
-    }
-    plain = Text("plain/row_norm.cu.jinja", PLAIN_ROW_IDEA, body, values)
-    return _along(_norm(task), body, plain)
+    squared, mean = task.parameters.get("p", 2) == 2, bool(task.parameters.get("mean"))
+    values = {"squared": squared, "mean": mean}
+    return _along(_norm(task), _forward("1"), "row_norm", PLAIN_ROW_IDEA, values)
 
 
 def _full_norm(_task: Task) -> Draft:
     body = "def forward(self, x: torch.Tensor) -> torch.Tensor:\n    return EXTENSION.FUNCTION(x)\n"
-    return Draft(
-        fast=Text("full_norm.cu.jinja", FULL_IDEA, body),
-        plain=Text("plain/full_norm.cu.jinja", PLAIN_FULL_IDEA, body),
-    )
+    return Draft.both("full_norm", (FULL_IDEA, PLAIN_FULL_IDEA), body)
 
 
 def _channel_norm(task: Task) -> Draft:
@@ -196,15 +191,14 @@ def _channel_norm(task: Task) -> Draft:
         "    self.num_features = num_features\n"
         "    self.eps = eps\n\n" + _forward("1", ", self.eps")
     )
-    plain = Text("plain/channel_norm.cu.jinja", PLAIN_CHANNEL_IDEA, body)
-    return _along(_rms(task), body, plain)
+    return _along(_rms(task), body, "channel_norm", PLAIN_CHANNEL_IDEA, {})
 
 
 def _softmax(task: Task) -> Draft:
     log = bool(task.parameters.get("log"))
     body = _init_dim(task) + _forward(_dim(task))
-    plain = Text("plain/softmax.cu.jinja", PLAIN_SOFTMAX_IDEA, body, {"log": log})
-    return _along(LOG_SOFTMAX if log else SOFTMAX, body, plain)
+    operation = LOG_SOFTMAX if log else SOFTMAX
+    return _along(operation, body, "softmax", PLAIN_SOFTMAX_IDEA, {"log": log})
 
 
 def _reduce(task: Task) -> Draft | None:
@@ -213,8 +207,7 @@ def _reduce(task: Task) -> Draft | None:
         return None
     keep = "keepdim=True" in task.reference
     body = _init_dim(task) + _forward(f"{_dim(task)}, {keep}")
-    plain = Text("plain/reduce.cu.jinja", PLAIN_REDUCE_IDEA, body, PLAIN_REDUCTIONS[op])
-    return _along(REDUCTIONS[op], body, plain)
+    return _along(REDUCTIONS[op], body, "reduce", PLAIN_REDUCE_IDEA, PLAIN_REDUCTIONS[op])
 
 
 def _dim(task: Task) -> str:

@@ -7,7 +7,7 @@ import re
 import textwrap
 
 from grader.records import Task
-from grader.repair.families.family import Draft, Family, Text
+from grader.repair.families.family import Draft, Family
 
 POOL_IDEA = (
     "Windows of neighbours overlap. Threads that are neighbours ask for the same lines at the same time, so that\n"
@@ -66,10 +66,8 @@ def _pool(task: Task) -> Draft | None:
     dims, op = int(str(task.parameters.get("dims", 2))), task.parameters.get("op", "max")
     body = init + POOL_BODY.replace("DIMS", str(dims))
     idea = ROW_POOL_IDEA if dims == 1 else POOL_IDEA
-    return Draft(
-        fast=Text("pool.cu.jinja", idea, body, {"op": op, "fixed": _fixed(task)}),
-        plain=Text("plain/pool.cu.jinja", PLAIN_POOL_IDEA, body, {"op": op, "dims": dims}),
-    )
+    values, plain = {"op": op, "fixed": _fixed(task)}, {"op": op, "dims": dims}
+    return Draft.both("pool", (idea, PLAIN_POOL_IDEA), body, values, plain_values=plain)
 
 
 Kind = tuple[int, int, int, int, int]
@@ -118,12 +116,9 @@ def _conv(task: Task) -> Draft | None:
         return None
     result = _CALL.sub(r"self.convolve(self.\1, ", result)
     body = init + CONV_BODY.replace("RESULT", result)
-    dims = int(str(task.parameters.get("dims", 2)))
     values: dict[str, object] = {"transposed": bool(task.parameters.get("transposed"))}
-    return Draft(
-        fast=Text("conv.cu.jinja", CONV_IDEA, body, values),
-        plain=Text("plain/conv.cu.jinja", PLAIN_CONV_IDEA, body, values | {"dims": dims}),
-    )
+    plain = values | {"dims": int(str(task.parameters.get("dims", 2)))}
+    return Draft.both("conv", (CONV_IDEA, PLAIN_CONV_IDEA), body, values, plain_values=plain)
 
 
 def reference_init(reference: str) -> str | None:

@@ -1,4 +1,4 @@
-"""Fixes of findings, one file a kind; a file's `FIX` says of which rules' findings it is, and proposes them.
+"""Fixes of findings, one file a kind; a file's `FixMaker` says of which rules' findings it is, and proposes them.
 
 A fix that is a few lines and that only one rule has stands beside that rule; all others are here.
 """

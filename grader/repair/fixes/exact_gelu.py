@@ -41,24 +41,22 @@ def exact_form(unit: Unit, function: Function) -> Iterator[Fix]:
 
 def _value(function: Function, argument: Expr) -> Expr | None:
     """Return v of `c * (v + 0.044715 * v * v * v)` or of `c * v * (1 + 0.044715 * v * v)`."""
-    for part in _parts(function, argument):
-        if isinstance(part, Binary) and part.op == "+":
-            for value, cube in ((part.left, part.right), (part.right, part.left)):
-                if any(is_cubic(p) for p in _parts(function, cube)):
-                    return _factor(function, cube) if isinstance(value, Number) else value
+    sums = (part for part in _parts(function, argument) if isinstance(part, Binary))
+    for one in (part for part in sums if part.op == "+"):
+        for value, cube in ((one.left, one.right), (one.right, one.left)):
+            if any(is_cubic(part) for part in _parts(function, cube)):
+                return _factor(function, cube) if isinstance(value, Number) else value
     return None
 
 
 def _factor(function: Function, product: Expr) -> Expr | None:
     """Return what is multiplied with the constant: the value, or the value of which it is a power."""
     whole = resolve(function, product)
-    if isinstance(whole, Number):
-        return None
     if isinstance(whole, Binary) and whole.op == "*":
         return _factor(function, whole.left) or _factor(function, whole.right)
     if isinstance(whole, Call) and whole.name in {"pow", "powf"} and whole.args:
         return whole.args[0]
-    return product
+    return None if isinstance(whole, Number) else product
 
 
 def _parts(function: Function, expr: Expr) -> Iterator[object]:

@@ -33,14 +33,9 @@ def _loose(unit: Unit) -> Iterator[Edit | None]:
     first = min((f.node.start_byte for f in unit.functions), default=None)
     if kinds and first is not None:
         at = unit.data.rfind(b"\n", 0, first) + 1
-        at = _before_template(unit.data, at)
+        above = unit.data.rfind(b"\n", 0, max(at - 1, 0)) + 1
+        at = above if unit.data[above:at].lstrip().startswith(b"template") else at
         yield unit.edit(at, at, "".join(_definition(*kind) for kind in sorted(kinds)))
-
-
-def _before_template(data: bytes, at: int) -> int:
-    """Return where a function's line begins, or the line of the `template <...>` over it."""
-    above = data.rfind(b"\n", 0, max(at - 1, 0)) + 1
-    return above if data[above:at].lstrip().startswith(b"template") else at
 
 
 def _definition(scalar: str, n: int) -> str:

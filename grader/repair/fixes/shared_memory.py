@@ -78,6 +78,7 @@ def of_the_race(source: Source, item: Evidence) -> Iterator[Fix]:
             continue
         if simple_statement(first) == simple_statement(second):
             yield from _by_one_thread(unit, second)
+            yield from _by_atomics(unit, second)
         if not set(enclosing_loops(first)) & set(enclosing_loops(second)):
             yield from _between_calls(unit, first, second)
             first, second = sorted((first, second), key=lambda use: use.start_byte)
@@ -105,6 +106,22 @@ def _by_one_thread(unit: Unit, node: Node) -> Iterator[Fix]:
     if own.type == "expression_statement" and target is not None and text(target) in shared:
         edit = unit.edit(own.start_byte, own.start_byte, f"if ({ONE}) ")
         yield from fix(f"let one thread store `{text(target)}`", [edit])
+
+
+def _by_atomics(unit: Unit, node: Node) -> Iterator[Fix]:
+    """Add with an atomic where several threads add to one cell: `counts[bin] += 1`."""
+    own = simple_statement(node)
+    inner = own.named_children[0] if own.named_children else None
+    left, right = (inner.child_by_field_name(side) if inner else None for side in ("left", "right"))
+    operator = text(inner.child_by_field_name("operator")) if inner else ""
+    if left is None or right is None or operator != "+=" or left.type != "subscript_expression":
+        return
+    array = text(left.child_by_field_name("argument"))
+    if array not in {text(one) for one in descendants(right, "identifier")}:
+        words = f"atomicAdd(&{text(left)}, {text(right)});"
+        yield from fix(
+            f"add to `{array}` with an atomic", [unit.edit(own.start_byte, own.end_byte, words)]
+        )
 
 
 LARGER = FixMaker(codes=("MEM011",), propose=larger)

@@ -86,7 +86,7 @@ def _copies(source: Source) -> Iterator[Finding]:
                 yield from _moved(source, node, node.func)
     for unit in source.cuda:
         for host in flow(unit).program.functions:
-            for part in tree.walk(host.body) if host.kind == "host" else ():
+            for part in tree.walk(host.body) if host.runs == "host" else ():
                 if isinstance(part, tree.Call) and part.name in {"cudaMemcpy", "cudaMemcpyAsync"}:
                     words = {a.id for a in part.args if isinstance(a, tree.Name)}
                     if words & {"cudaMemcpyHostToDevice", "cudaMemcpyDeviceToHost"}:

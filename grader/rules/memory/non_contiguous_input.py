@@ -89,7 +89,7 @@ def _of_strided_inputs(context: Context) -> tuple[Evidence, ...]:
 def _handled(case: Case) -> bool:
     """Whether some host code asks for a layout, or checks its inputs by a macro."""
     for function in case.flow.program.functions:
-        for part in walk(function.body) if function.kind == "host" else ():
+        for part in walk(function.body) if function.runs == "host" else ():
             if isinstance(part, Call | Member) and part.name in HANDLED:
                 return True
             if isinstance(part, Call) and part.name.startswith("CHECK_"):

@@ -18,7 +18,7 @@ MAKERS = frozenset({"contiguous", "to", "clone", "float", "half", "reshape", "cu
 def check(source: Source, _context: Context) -> Iterator[Finding]:
     """Look for pointers kept in variables that were taken of a call's result."""
     for unit in source.cuda:
-        hosts = (host for host in flow(unit).program.functions if host.kind == "host")
+        hosts = (host for host in flow(unit).program.functions if host.runs == "host")
         for part in (part for host in hosts for part in walk(host.body)):
             maker = _maker(part.init) if isinstance(part, Declare) else None
             if isinstance(part, Declare) and maker is not None:

@@ -32,7 +32,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     reference, wrong = reference_of(source, context), wrong_results(context)
     wanted = reference.epsilon() if reference is not None else ""
     every = [(unit, f) for unit in source.cuda for f in flow(unit).program.functions]
-    device = [(unit, function) for unit, function in every if function.kind != "host"]
+    device = [(unit, function) for unit, function in every if function.runs != "host"]
     for unit, expr, message in _claims(device, wanted) if wanted else ():
         yield RULE.finding(
             unit.place(expr.node),

@@ -20,7 +20,7 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
     """Look for `1 / n` of integers that is multiplied into a real number."""
     for unit in source.cuda:
         for function in flow(unit).program.functions:
-            for part in _in_real(function) if function.kind != "host" else ():
+            for part in _in_real(function) if function.runs != "host" else ():
                 start, end = part.left.node.start_byte, part.left.node.end_byte
                 yield RULE.finding(
                     unit.place(part.node),

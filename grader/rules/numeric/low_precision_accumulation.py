@@ -30,7 +30,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         program = flow(unit).program
         halves = HALF | _dispatched_halves(unit, program)
         for function in program.functions:
-            if function.kind != "host":
+            if function.runs != "host":
                 yield from _accumulators(unit, function, halves, rounded)
     for kernel in triton.kernels(source):
         for node, said in (*_blocks(source, kernel), *_cast(source, kernel)):

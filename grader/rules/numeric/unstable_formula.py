@@ -54,7 +54,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     reference = reference_of(source, context)
     for unit in source.cuda:
         for function in flow(unit).program.functions:
-            if function.kind != "host":
+            if function.runs != "host":
                 parts = list(walk(function.body))
                 claims = (
                     *_exponentials(parts),

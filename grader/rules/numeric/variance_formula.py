@@ -26,7 +26,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     wrong = bool(context.seen("mismatch", "probe"))
     for unit in source.cuda:
         for function in flow(unit).program.functions:
-            for part in walk(function.body) if function.kind != "host" else ():
+            for part in walk(function.body) if function.runs != "host" else ():
                 if isinstance(part, Binary) and part.op == "/" and biased:
                     yield from _by_one_less(unit, part)
                 elif isinstance(part, Binary) and part.op == "-" and _cancels(part):

@@ -52,7 +52,7 @@ def _text(source: Source, context: Context) -> Iterator[Finding]:
     rectifies = reference is not None and reference.has("relu", "ReLU", "clamp")
     for unit in source.cuda:
         for function in flow(unit).program.functions:
-            if function.kind != "host":
+            if function.runs != "host":
                 right, found = ran_right(context, function.name), folds(function)
                 for part in walk(function.body):
                     if isinstance(part, Declare) and not (part.dims or part.shared or part.pointer):

@@ -8,7 +8,7 @@ from grader.rules.causes import cause_of
 from grader.rules.rule import Rule, hosted, shown
 from grader.source import Source
 from grader.source.analysis.apart import races, unfilled
-from grader.source.analysis.races import joined, lines_of
+from grader.source.analysis.races import joined, lines_of, shared_on
 from grader.source.analysis.walks import cases
 from grader.source.rewriting.barriers import separate
 
@@ -20,9 +20,20 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         first = next((one for one in items if _reads_too_early(one)), items[0])
         others = [one for one in items if one is not first]
         weight: Severity = "warning" if all(one in volatile for one in items) else "error"
-        yield RULE.finding(first.place, cause_of(first), severity=weight, evidence=(first, *others))
+        said = cause_of(first, _raced_for(source, first))
+        yield RULE.finding(first.place, said, severity=weight, evidence=(first, *others))
     yield from () if seen else _foretold(source, context)
     yield from _of_one_value(context)
+
+
+def _raced_for(source: Source, item: Evidence) -> str:
+    """Return what a race is about: the one shared array that both lines name, if it is one."""
+    places = (item.place, *item.related)
+    lines = {place.line for place in places if place is not None}
+    named = [array for unit in source.cuda for array in shared_on(unit, lines)]
+    if len({array.name for array in named}) != 1:
+        return "what"
+    return f"a cell of `{named[0].name}` that" if named[0].dims else f"`{named[0].name}`, which"
 
 
 def _foretold(source: Source, context: Context) -> Iterator[Finding]:

@@ -163,6 +163,15 @@ void Exact::load(Ctx& c, const Insn& i) {
     });
 }
 
+// What a register held before an argument of the kernel is loaded into it: an argument is a number.
+void Exact::argument(Ctx& c, const Insn& i) {
+    const u32* list = c.code->lists.data() + i.list;
+    const Residues none_of_them[4] = {};
+    each_lane(c.mask, [&](u32 l) {
+        for (u32 k = 0; k < i.vec; ++k) put(c, list[k], i.mode & 4 ? 4 : 2, l, none_of_them);
+    });
+}
+
 void Exact::store(Ctx& c, const Insn& i) {
     Addresses a;
     addresses_of(c, i, a);
@@ -342,6 +351,7 @@ void Exact::step(Ctx& c, const Insn& i) {
     static const Handler move_parts = op_table().at("parts").run;
     pending_ = false;
     if (i.run == run_load) return load(c, i);
+    if (i.run == run_parameter) return argument(c, i);
     if (i.run == run_store) return store(c, i);
     if (i.run == run_atomic) return atomic(c, i);
     if (i.run == run_copy) return copy(c, i);

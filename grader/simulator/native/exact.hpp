@@ -59,7 +59,7 @@ private:
     Residues value(const Ctx& c, const Plan& p, u32 op, u32 lane, u32 part) const;
     Residues* at(Block& b, Space space, u64 address, bool make);
     Residues* global(u64 address, bool make);
-    void load(Ctx& c, const Insn& i);
+    void load(Ctx& c, const Insn& i);    void argument(Ctx& c, const Insn& i);
     void store(Ctx& c, const Insn& i);
     void copy(Ctx& c, const Insn& i);
     void shuffle(Ctx& c, const Insn& i);

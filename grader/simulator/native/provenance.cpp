@@ -436,6 +436,8 @@ void Provenance::step(Ctx& c, const Insn& i) {
     if (i.run == run_load_matrix || i.run == run_store_matrix || i.run == run_wmma_memory) return;  // they tell it element by element
     if (i.klass == Class::tensor) return give_up("tensor-core instructions");
     if (i.flow != Flow::own) return compute(c, i);
+    if (i.run == run_parameter)
+        return each_lane(c.mask, [&](u32 l) { for (u32 k = 0; k < i.vec; ++k) set(c, c.code->lists[i.list + k], l, 0); });
     each_lane(c.mask, [&](u32 l) { set(c, i.d, l, 0); set(c, i.d2, l, 0); });
 }
 

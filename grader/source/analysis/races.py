@@ -1,12 +1,12 @@
 """Races that runs showed: which belong together, and whether one warp alone makes them."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from tree_sitter import Node
 
 from grader.records import Evidence
-from grader.source import Source, Unit
+from grader.source import SharedArray, Source, Unit
 from grader.source.cuda_code import around, cuda_code, text
 
 _WARP = re.compile(r"<=?\s*(?:31|32|warpSize|WARP_?SIZE)\b|\bw\w*\s*==\s*0\b", re.IGNORECASE)
@@ -39,6 +39,14 @@ def of_one_warp(source: Source, items: Iterable[Evidence]) -> bool:
 def _in_one_warp(use: Node) -> bool:
     branches = (outer for outer in around(use) if outer.type == "if_statement")
     return any(_WARP.search(text(one.child_by_field_name("condition"))) for one in branches)
+
+
+def shared_on(unit: Unit, lines: Collection[int]) -> list[SharedArray]:
+    """Return the shared arrays that each of these lines names."""
+    nodes = tuple(cuda_code(unit).of("identifier"))
+    named = {line: {text(n) for n in nodes if unit.place(n).line == line} for line in lines}
+    arrays = [array for function in unit.functions for array in function.shared]
+    return [one for one in arrays if all(one.name in names for names in named.values())]
 
 
 def shared_use(unit: Unit, line: int) -> Node | None:

@@ -41,7 +41,7 @@ class Halving:
 def halving_loops(program: Program) -> Iterator[Halving]:
     """Yield the loops over powers of two in device code."""
     for function in program.functions:
-        if function.kind == "host":
+        if function.runs == "host":
             continue
         for part in walk(function.body):
             if isinstance(part, Loop):

@@ -46,7 +46,7 @@ def suspects(program: Program) -> Iterator[Suspect]:
     for halving in loops:
         yield from _overwritten_step(halving)
     for function in program.functions:
-        if function.kind != "host":
+        if function.runs != "host":
             yield from _overwritten_sum(function)
     for halving in loops:
         if not halving.doubling:

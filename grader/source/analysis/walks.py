@@ -223,12 +223,9 @@ def spans(source: Source) -> tuple[tuple[str, int, int], ...]:
     """Return each kernel with its first and last line, and those of the helpers."""
     out = []
     for unit in source.cuda:
-        functions = [f for f in flow(unit).program.functions if f.kind != "host"]
-        lines = {id(f): unit.place(f.node) for f in functions}
-        for kernel in functions:
-            if kernel.kind != "global":
-                continue
-            for f in functions:
-                if f is kernel or f.kind == "device":
-                    out.append((kernel.name, lines[id(f)].line, lines[id(f)].end_line))
+        lines = {one.node.id: unit.place(one.node) for one in unit.functions}
+        for kernel in unit.kernels:
+            for one in (kernel, *unit.device_functions):
+                place = lines[one.node.id]
+                out.append((kernel.name, place.line, place.end_line))
     return tuple(out)

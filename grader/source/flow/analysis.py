@@ -1,6 +1,5 @@
 """Everything that walking through a CUDA text shows, computed once for each set of sizes."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
@@ -52,7 +51,6 @@ class Flow:
     """One CUDA text, lowered, with its walks."""
 
     program: Program
-    numbers: Mapping[str, int] = field(default_factory=dict)
     _hosts: dict[str, tuple[HostRun, ...]] = field(default_factory=dict)
     _launched: dict[str, tuple[Launch, ...]] = field(default_factory=dict)
     _walks: dict[tuple[int, tuple[int, int, int], int], Walk] = field(default_factory=dict)
@@ -90,7 +88,7 @@ class Flow:
             self._launched[sizes.name] = tuple(
                 assume_block(launch)
                 for launch in self.launches(sizes)
-                if (kernel := self.program.named(launch.kernel)) and kernel.kind == "global"
+                if (kernel := self.program.named(launch.kernel)) and kernel.runs == "kernel"
             )
         return self._launched[sizes.name]
 
@@ -117,4 +115,4 @@ MOST_LAUNCHES = 64
 @lru_cache(maxsize=8)
 def flow(unit: Unit) -> Flow:
     """Return the flow analysis of a unit, kept while it is being reviewed."""
-    return Flow(lower(unit.tree))
+    return Flow(lower(unit))

@@ -1,6 +1,7 @@
 """Runs the host code of a submission for one set of sizes: which kernels it launches, and how."""
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -43,15 +44,10 @@ _EXTENT = re.compile(
 class HostRun:
     """What one host function does for one set of sizes."""
 
-    function: Function
-    sizes: Sizes
     launches: tuple[Launch, ...]
     tensors: tuple[Tensor, ...]
     returned: tuple[Tensor, ...]
-    inputs: tuple[Tensor, ...]
-    calls: tuple[Call, ...]
-    stopped: str = ""
-    refused: bool = False
+    refused: bool
     """A check of its own says that these sizes are not allowed."""
 
 
@@ -61,27 +57,12 @@ class HostMachine(TorchCalls):
     def go(self) -> HostRun:
         """Run the host function; never raises."""
         scope = {p.name: Box(self.argument(p)) for p in self.function.parameters}
-        inputs = tuple(self.tensors)
         self.frames.append(Frame(self.function, scope))
         self.bind_template(self.frames[-1], self.function, ())
-        stopped = ""
-        try:
+        with suppress(StopWalkError, RecursionError):
             self.run(self.function.body)
-        except StopWalkError as reason:
-            stopped = str(reason)
-        except RecursionError:
-            stopped = "nested too deeply"
-        return HostRun(
-            self.function,
-            self.sizes,
-            tuple(self.launches),
-            tuple(self.tensors),
-            tuple(self.returned),
-            inputs,
-            tuple(self.made_calls),
-            stopped,
-            self.refused,
-        )
+        launches, tensors = tuple(self.launches), tuple(self.tensors)
+        return HostRun(launches, tensors, tuple(self.returned), self.refused)
 
     def argument(self, parameter: Parameter) -> Value:
         """Return what a parameter holds when the function is called from Python."""
@@ -224,14 +205,14 @@ MOST_ROOTS = 32
 
 def roots(program: Program) -> tuple[Function, ...]:
     """Return the host functions that launch kernels and that no other host function calls."""
-    host = [f for f in program.functions if f.kind == "host"]
+    host = [f for f in program.functions if f.runs == "host"]
     names = {f.name for f in host}
     calls = {
         f.name: {p.name for p in walk(f.body) if isinstance(p, Call) and p.name in names}
         for f in host
     }
     called = {name for f, found in calls.items() for name in found if name != f}
-    launching = {f.name for f, _ in program.launches}
+    launching = {f.name for f in host if any(isinstance(p, LaunchCall) for p in walk(f.body))}
     for _ in range(4):
         launching |= {f for f, found in calls.items() if found & launching}
     last = {f.name: f for f in host if f.name in launching and f.name not in called}

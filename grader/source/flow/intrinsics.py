@@ -133,7 +133,7 @@ class Intrinsics(Accesses):
         function = self.program.named(name)
         if box is not None and isinstance(box.value.thing, Lambda):
             return self.call_lambda(box.value.thing, self.eval_all(expr.args), expr)
-        if function is not None and function.kind != "global":
+        if function is not None and function.runs != "kernel":
             return self.call_function(function, self.eval_all(expr.args), expr)
         if name in self.program.macros:
             return self._macro(expr)

@@ -1,30 +1,23 @@
-"""A CUDA or C++ text as its functions, macros, constants and launches."""
+"""A CUDA or C++ text as its functions, macros and constants."""
+
+from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from grader.source.flow.tree import Declare, Expr, LaunchCall, Node, Parameter, Stmt
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class TemplateParameter:
-    """A template parameter: a type, or a value with its default's text."""
-
-    name: str
-    is_type: bool
-    default: str
+from grader.source import declarators
+from grader.source.flow.tree import Declare, Expr, Node, Parameter, Stmt
+from grader.source.functions import Runs
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Function:
-    """A function with a body."""
+    """A function with a body: one of `Unit.functions`, lowered."""
 
     name: str
-    kind: str
-    """`global`, `device` or `host`."""
-    returns: str
+    runs: Runs
     parameters: tuple[Parameter, ...]
-    template: tuple[TemplateParameter, ...]
+    template: tuple[declarators.Parameter, ...]
     body: Stmt
     node: Node
 
@@ -35,7 +28,6 @@ class Macro:
 
     name: str
     parameters: tuple[str, ...] | None
-    text: str
     expr: Expr | None
     node: Node
 
@@ -47,17 +39,13 @@ class Program:
     functions: tuple[Function, ...]
     macros: Mapping[str, Macro]
     constants: tuple[Declare, ...]
-    launches: tuple[tuple[Function, LaunchCall], ...]
-    aliases: Mapping[str, str] = field(default_factory=dict)
+    aliases: Mapping[str, str]
 
     def named(self, name: str) -> Function | None:
         """Return the last function of that name with a body."""
-        for function in reversed(self.functions):
-            if function.name == name:
-                return function
-        return None
+        return next((one for one in reversed(self.functions) if one.name == name), None)
 
     @property
     def kernels(self) -> tuple[Function, ...]:
         """The `__global__` functions."""
-        return tuple(f for f in self.functions if f.kind == "global")
+        return tuple(f for f in self.functions if f.runs == "kernel")

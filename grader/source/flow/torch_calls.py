@@ -52,12 +52,10 @@ class TorchCalls(Tensors):
         self.function, self.sizes = function, sizes
         self.launches: list[Launch] = []
         self.returned: list[Tensor] = []
-        self.made_calls: list[Call] = []
         self.refused = False
 
     def call(self, expr: Call) -> Value:
         """Evaluate a call, torch's macros and factories included."""
-        self.made_calls.append(expr)
         name = expr.name
         if expr.base is None:
             if name.startswith(("AT_DISPATCH", "DISPATCH")):

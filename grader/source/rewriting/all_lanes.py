@@ -10,7 +10,7 @@ from tree_sitter import Node
 from grader.records import Edit, Fix
 from grader.source.analysis.walks import Case
 from grader.source.code_edits import delete_lines_of, fix
-from grader.source.cuda_code import around, text
+from grader.source.cuda_code import around, read_call, text
 from grader.source.rewriting.reductions import Step, step_of
 from grader.source.statements import (
     LOOPS,
@@ -51,9 +51,8 @@ def branch_of(where: Node, cause: Node | None) -> Node | None:
     """Return the `if` whose condition keeps lanes away, where it stands around the exchange."""
     nodes = around(cause) if cause is not None else ()
     branch = next((node for node in nodes if node.type == "if_statement"), None)
-    if branch is None or not branch.start_byte < where.start_byte < branch.end_byte:
-        return None
-    return branch
+    inside = branch is not None and branch.start_byte < where.start_byte < branch.end_byte
+    return branch if inside else None
 
 
 def all_lanes(partial: Partial) -> tuple[Fix, ...]:
@@ -92,7 +91,9 @@ def _with_neutral_values(partial: Partial) -> tuple[Fix, ...]:
     """Give the call the value of the branch's lanes, and zero (or an infinity) of the others."""
     step, condition = partial.reduced, partial.branch.child_by_field_name("condition")
     call = partial.where
-    given = [node for node in _arguments(call) if step is not None and text(node) == step.value]
+    given = [
+        node for node in read_call(call).arguments if step is not None and text(node) == step.value
+    ]
     if step is None or condition is None or len(given) != 1:
         return ()
     start, end = given[0].start_byte - call.start_byte, given[0].end_byte - call.start_byte
@@ -103,11 +104,6 @@ def _with_neutral_values(partial: Partial) -> tuple[Fix, ...]:
     return fix(NEUTRAL, [_instead(partial, f"{step.value} = {made};")])
 
 
-def _arguments(call: Node) -> list[Node]:
-    arguments = call.child_by_field_name("arguments")
-    return arguments.named_children if arguments is not None else []
-
-
 def _set_under_the_same(partial: Partial) -> bool:
     """Whether an earlier branch on the same condition sets what is exchanged."""
     block = statement(partial.branch).parent
@@ -115,9 +111,12 @@ def _set_under_the_same(partial: Partial) -> bool:
         return False
     condition = text(partial.branch.child_by_field_name("condition"))
     earlier = [n for n in block.named_children if n.end_byte <= partial.branch.start_byte]
-    same = [n for n in earlier if text(n.child_by_field_name("condition")) == condition]
-    inner = [text(only_statement(n)) for n in same if n.type == "if_statement"]
-    return any(words.startswith(f"{partial.reduced.value} =") for words in inner)
+    same = [
+        text(only_statement(n))
+        for n in earlier
+        if n.type == "if_statement" and text(n.child_by_field_name("condition")) == condition
+    ]
+    return any(words.startswith(f"{partial.reduced.value} =") for words in same)
 
 
 def _instead(partial: Partial, made: str) -> Edit | None:
@@ -128,11 +127,10 @@ def _instead(partial: Partial, made: str) -> Edit | None:
 
 def _outdented(case: Case, own: Node, branch: Node) -> str:
     """Return a statement's text as it stands where the branch begins."""
-    more = len(indent_of(case.unit, own)) - len(indent_of(case.unit, statement(branch)))
-    base = " " * len(indent_of(case.unit, statement(branch)))
-    lines = text(own).split("\n")
-    rest = [line.removeprefix(" " * max(more, 0)).removeprefix(base) for line in lines[1:]]
-    return "\n".join((lines[0], *rest))
+    base = indent_of(case.unit, statement(branch))
+    more = " " * max(len(indent_of(case.unit, own)) - len(base), 0)
+    first, *rest = text(own).split("\n")
+    return "\n".join((first, *(line.removeprefix(more).removeprefix(base) for line in rest)))
 
 
 def only_statement(branch: Node) -> Node | None:

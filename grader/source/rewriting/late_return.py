@@ -110,10 +110,11 @@ def _edits(
         if target is not None:
             if target.id not in guarded:
                 guarded.add(target.id)
-                edits.append(_insert(case, target, f"if ({before[-1].flag}) "))
+                start = target.start_byte
+                edits.append(case.unit.edit(start, start, f"if ({before[-1].flag}) "))
             continue
         flags = [one.flag for one in before if one in loads]
-        if flags and not _inside(item, guarded):
+        if flags and not any(outer.id in guarded for outer in around(item)):
             edits.append(
                 case.unit.edit(item.start_byte, item.end_byte, f"({flags[-1]} ? {text(item)} : 0)")
             )
@@ -135,21 +136,12 @@ def _flagged(case: Case, one: _Return, before: Sequence[_Return]) -> Edit | None
 def _stored_by(item: Node) -> Node | None:
     """Return the expression statement that stores to a cell; None where the cell is only read."""
     for outer in around(item):
-        if outer.type == "assignment_expression":
-            left = outer.child_by_field_name("left")
-            if left is not None and _holds(left, item) and left.type == "subscript_expression":
-                return simple_statement(outer) if left == item else None
+        if outer.type.endswith("statement"):
+            return None
+        left = outer.child_by_field_name("left") if outer.type == "assignment_expression" else None
+        if left is not None and _holds(left, item) and left.type == "subscript_expression":
+            return simple_statement(outer) if left == item else None
         if outer.type == "call_expression" and read_call(outer).last.startswith("atomic"):
             first = read_call(outer).arguments[:1]
             return simple_statement(outer) if first and _holds(first[0], item) else None
-        if outer.type.endswith("statement"):
-            return None
     return None
-
-
-def _inside(item: Node, guarded: set[int]) -> bool:
-    return any(outer.id in guarded for outer in around(item))
-
-
-def _insert(case: Case, node: Node, new: str) -> Edit | None:
-    return case.unit.edit(node.start_byte, node.start_byte, new)

@@ -13,11 +13,17 @@ from grader.rules.examples import as_submission
 from grader.source import parse
 from grader.source.analysis import apart
 from grader.source.analysis.walks import Case, cases
-from grader.source.flow import ODD, USUAL, Flow, Sizes, Walk
-from grader.source.flow.lowering import lower_text
+from grader.source.flow import ODD, USUAL, Flow, Sizes, Walk, flow
+from grader.source.positions import Positions
+from grader.source.text import computed
+from grader.source.units import Unit
 
 KERNELS = sorted((Path(__file__).parents[2] / "rules" / "kernels").glob("*.cu"))
 TEXTS = [path.read_text() for path in KERNELS]
+
+
+def followed(text: str) -> Flow:
+    return flow(Unit("cuda", computed(text, 0, 0), Positions("")))
 
 
 def walked(kernel: str, launch: str, sizes: Sizes = USUAL) -> Walk:
@@ -25,7 +31,7 @@ def walked(kernel: str, launch: str, sizes: Sizes = USUAL) -> Walk:
         "torch::Tensor run(torch::Tensor x) {\n    auto y = torch::empty_like(x);\n"
         f"    {launch}\n    return y;\n}}\n"
     )
-    return Flow(lower_text(kernel + host)).walks(sizes)[0]
+    return followed(kernel + host).walks(sizes)[0]
 
 
 def cased(kernel: str, launch: str) -> Case:
@@ -49,9 +55,9 @@ void run(torch::Tensor x, int m) {
 }
 """
     sizes = Sizes("test", tensors=((5, 1000),), numbers={"m": 4})
-    (launch,) = Flow(lower_text(text)).launches(sizes)
+    (launch,) = followed(text).launches(sizes)
     assert (launch.grid, launch.block, launch.shared) == ((16, 5, 1), (64, 2, 1), 1024)
-    assert Flow(lower_text(text)).launches(Sizes("few", ((5, 9),), {"m": 3})) == ()
+    assert followed(text).launches(Sizes("few", ((5, 9),), {"m": 3})) == ()
 
 
 def test_a_check_that_throws_is_passed_where_it_cannot_be_told_and_refuses_where_it_can() -> None:
@@ -65,10 +71,10 @@ void run(torch::Tensor x, int m) {
 }
 """
     few, many = (Sizes("test", ((4, 4),), {"m": m}) for m in (2, 4))
-    (launch,) = Flow(lower_text(text)).launches(few)
+    (launch,) = followed(text).launches(few)
     assert launch.grid == (2, 1, 1)
     assert launch.sure
-    (run,) = Flow(lower_text(text)).host(many)
+    (run,) = followed(text).host(many)
     assert run.refused
     assert not run.launches
 
@@ -82,7 +88,7 @@ void run(torch::Tensor x) {
     }));
 }
 """
-    (walk,) = Flow(lower_text(text)).walks(USUAL)
+    (walk,) = followed(text).walks(USUAL)
     assert walk.launch.template == ("float", "32")
     assert [region.cells for region in walk.regions if region.space == "shared"] == [32]
 
@@ -154,8 +160,7 @@ def test_odd_sizes_give_odd_blocks() -> None:
 def test_never_raises(text: str, at: int, cut: int, new: str) -> None:
     at %= len(text)
     broken = text[:at] + new + text[at + cut :]
-    flow = Flow(lower_text(broken))
-    flow.walks(USUAL)
+    followed(broken).walks(USUAL)
 
 
 @pytest.mark.parametrize("cast", ["reinterpret_cast<scalar_t*>(raw)", "(scalar_t*)raw"])

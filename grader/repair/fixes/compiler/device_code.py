@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 from grader.records import Fix
 from grader.repair.fixes.compiler.diagnostic import Diagnostic
@@ -41,19 +42,15 @@ def device_function(found: Diagnostic) -> Iterator[Fix]:
     if found.kind == "unconfigured-kernel":
         kernels = {kernel.name for unit in found.source.cuda for kernel in unit.kernels}
         called = next((call.last for _, call in found.calls() if call.last in kernels), "")
-    for unit in found.source.cuda:
-        for function in unit.functions:
-            if function.name != called or function.body is None or function.runs == "device":
-                continue
-            word = next((n for n in function.node.children if text(n) == "__global__"), None)
-            start = function.node.start_byte
-            edit = (
-                replace_node(unit, word, "__device__")
-                if word is not None
-                else unit.edit(start, start, "__device__ ")
-            )
-            yield from fix(f"let device code call {called}", [edit])
-            return
+    every = ((unit, one) for unit in found.source.cuda for one in unit.functions)
+    hosts = ((unit, one) for unit, one in every if one.name == called and one.body is not None)
+    for unit, one in islice((pair for pair in hosts if pair[1].runs != "device"), 1):
+        word = next((n for n in one.node.children if text(n) == "__global__"), None)
+        start, end = one.node.start_byte, one.node.start_byte
+        new = "__device__ "
+        if word is not None:
+            start, end, new = word.start_byte, word.end_byte, "__device__"
+        yield from fix(f"let device code call {called}", [unit.edit(start, end, new)])
 
 
 def device_maths(found: Diagnostic) -> tuple[Fix, ...]:

@@ -1,6 +1,6 @@
 """From the concrete nodes of declarations and parameters to those of `flow.tree`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from grader.source.cuda_code import text
 from grader.source.flow.lowering.expressions import Expressions, placed
@@ -102,10 +102,10 @@ class Declarations(Expressions):
             node = below
         return text(node), tuple(dims), pointer, reference
 
-    def parameters(self, node: Node | None) -> tuple[Parameter, ...]:
-        """Lower a list of parameters."""
+    def parameters(self, nodes: Sequence[Node]) -> tuple[Parameter, ...]:
+        """Lower the parameters of a list."""
         out = []
-        for child in node.named_children if node is not None else ():
+        for child in nodes:
             if child.type not in {"parameter_declaration", "optional_parameter_declaration"}:
                 continue
             declarator = child.child_by_field_name("declarator")

@@ -1,6 +1,6 @@
 """From the concrete nodes of expressions to those of `flow.tree`."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
@@ -72,8 +72,8 @@ class Expressions:
         """Lower a statement; defined by `statements.Statements`."""
         raise NotImplementedError
 
-    def parameters(self, node: Node | None) -> tuple[Parameter, ...]:
-        """Lower a list of parameters; defined by `declarations.Declarations`."""
+    def parameters(self, nodes: Sequence[Node]) -> tuple[Parameter, ...]:
+        """Lower the parameters of a list; defined by `declarations.Declarations`."""
         raise NotImplementedError
 
     def expr(self, node: Node | None) -> Expr:
@@ -176,7 +176,7 @@ class Expressions:
         declarator = node.child_by_field_name("declarator")
         params = declarator.child_by_field_name("parameters") if declarator else None
         body = self.stmt(node.child_by_field_name("body"))
-        return Lambda(node, self.parameters(params), body)
+        return Lambda(node, self.parameters(params.named_children if params else ()), body)
 
     def _call(self, node: Node) -> Expr:
         function = node.child_by_field_name("function")

@@ -1,0 +1,220 @@
+"""Exact rules of operators that compute: formulas of one place, sums, products and convolutions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from grader.guest.exact import Algebra, numbers
+from grader.guest.exact_table import ADD, DIV, EXP, LOG, MUL, ROOT, RULES, SUB, Rule, dims_of, rule
+
+POINTWISE = frozenset(
+    ["add", "sub", "subtract", "rsub", "mul", "div", "reciprocal", "neg", "square", "pow", "exp", "sigmoid", "abs",
+     "sqrt", "rsqrt", "expm1", "exp2", "log", "log2", "log10", "log1p", "tanh", "sinh", "cosh", "sin", "cos", "erf", "erfc"]
+)  # fmt: skip
+"""Operators whose elements come of the operands' elements in the same place."""
+
+
+@rule("add")
+def _add(m: Algebra, _: Any, a: Any, b: Any, *, alpha: Any = 1, **_out: Any) -> Any:
+    return m.map(ADD, m.whole(a), _scaled(m, m.whole(b), alpha))
+
+
+@rule("sub", "subtract")
+def _sub(m: Algebra, _: Any, a: Any, b: Any, *, alpha: Any = 1, **_out: Any) -> Any:
+    return m.map(SUB, m.whole(a), _scaled(m, m.whole(b), alpha))
+
+
+@rule("rsub")
+def _rsub(m: Algebra, _: Any, a: Any, b: Any, alpha: Any = 1) -> Any:
+    return m.map(SUB, m.whole(b), _scaled(m, m.whole(a), alpha))
+
+
+def _scaled(m: Algebra, elements: torch.Tensor, by: Any) -> torch.Tensor:
+    return elements if by == 1 else m.map(MUL, elements, m.whole(by))
+
+
+@rule("mul")
+def _mul(m: Algebra, _: Any, a: Any, b: Any, **_out: Any) -> Any:
+    return m.map(MUL, m.whole(a), m.whole(b))
+
+
+@rule("div")
+def _div(m: Algebra, _: Any, a: Any, b: Any, *, rounding_mode: Any = None) -> Any:
+    if rounding_mode is not None:
+        return torch.zeros(2, dtype=torch.int64)
+    return m.map(DIV, m.whole(a), m.whole(b))
+
+
+@rule("reciprocal")
+def _reciprocal(m: Algebra, _: Any, a: Any) -> Any:
+    return m.map(DIV, m.whole(1), m.whole(a))
+
+
+@rule("neg")
+def _neg(m: Algebra, _: Any, a: Any) -> Any:
+    return m.map(SUB, m.whole(0), m.whole(a))
+
+
+@rule("square")
+def _square(m: Algebra, _: Any, a: Any) -> Any:
+    return m.map(MUL, m.whole(a), m.whole(a))
+
+
+@rule("pow")
+def _pow(m: Algebra, _: Any, a: Any, b: Any) -> Any:
+    base = m.whole(a)
+    if isinstance(b, torch.Tensor) and b.numel() == 1 and not m.has_elements(b):
+        b = numbers(b).item()
+    if isinstance(b, torch.Tensor):
+        return m.map(EXP, m.map(MUL, m.whole(b), m.map(LOG, base)))
+    return m.power(base, float(b))
+
+
+@rule("exp")
+def _exp(m: Algebra, _: Any, a: Any, **_out: Any) -> Any:
+    made = m.map(EXP, m.whole(a))
+    return made * (numbers(a).float().exp() != 0)[..., None]
+
+
+@rule("sigmoid")
+def _sigmoid(m: Algebra, _: Any, a: Any) -> Any:
+    below = m.map(ADD, m.whole(1), m.map(EXP, m.map(SUB, m.whole(0), m.whole(a))))
+    return m.map(DIV, m.whole(1), below)
+
+
+def _summed(m: Algebra, elements: torch.Tensor, dims: Sequence[int], keepdim: Any) -> torch.Tensor:
+    if not dims:
+        return elements
+    return m.linear(lambda digits: digits.sum(list(dims), keepdim=bool(keepdim)), elements)
+
+
+@rule("sum")
+def _sum(m: Algebra, _: Any, a: Any, dim: Any = None, keepdim: Any = False, **_named: Any) -> Any:
+    return _summed(m, m.whole(a), dims_of(a, dim), keepdim)
+
+
+def _mean_of(
+    m: Algebra, elements: torch.Tensor, dims: Sequence[int], keepdim: Any, less: Any = 0
+) -> torch.Tensor:
+    count = math.prod(elements.shape[d] for d in dims) - less
+    return m.map(DIV, _summed(m, elements, dims, keepdim), m.whole(count))
+
+
+@rule("mean")
+def _mean(m: Algebra, _: Any, a: Any, dim: Any = None, keepdim: Any = False, **_named: Any) -> Any:
+    return _mean_of(m, m.whole(a), dims_of(a, dim), keepdim)
+
+
+@rule("var", "std", "var_mean", "std_mean")
+def _var(
+    m: Algebra,
+    func: Any,
+    a: Any,
+    dim: Any = None,
+    unbiased: Any = None,
+    keepdim: Any = False,
+    correction: Any = None,
+) -> Any:
+    if isinstance(dim, bool):
+        dim, unbiased = None, dim
+    less = correction if correction is not None else 0 if unbiased is False else 1
+    elements, dims = m.whole(a), dims_of(a, dim)
+    apart = m.map(SUB, elements, _mean_of(m, elements, dims, True))
+    found = _mean_of(m, m.map(MUL, apart, apart), dims, keepdim, less)
+    if "std" in str(func):
+        found = m.map(ROOT, found)
+    return (found, _mean_of(m, elements, dims, keepdim)) if "_mean" in str(func) else found
+
+
+@rule("linalg_vector_norm", "norm")
+def _norm(
+    m: Algebra,
+    func: Any,
+    a: Any,
+    p: Any = 2,
+    dim: Any = None,
+    keepdim: Any = False,
+    **_named: Any,
+) -> Any:
+    dims = dims_of(a, dim)
+    if p == 1:
+        return _summed(m, RULES["abs"](m, func, a), dims, keepdim)
+    if p not in {2, None}:
+        return NotImplemented
+    elements = m.whole(a)
+    return m.map(ROOT, _summed(m, m.map(MUL, elements, elements), dims, keepdim))
+
+
+@rule("prod", "cumprod")
+def _prod(
+    m: Algebra, func: Any, a: Any, dim: Any = None, keepdim: Any = False, **_named: Any
+) -> Any:
+    elements = m.whole(a)
+    if dim is None:
+        elements, dim = elements.reshape(-1, 2), 0
+    rows = list(elements.unbind(dim % (elements.dim() - 1)))
+    for k in range(1, len(rows)):
+        rows[k] = m.map(MUL, rows[k - 1], rows[k])
+    if "cumprod" in str(func):
+        return torch.stack(rows, dim % (elements.dim() - 1))
+    return rows[-1].unsqueeze(dim % (elements.dim() - 1)) if keepdim else rows[-1]
+
+
+@rule("mm", "bmm", "dot", "mv")
+def _product(m: Algebra, func: Any, a: Any, b: Any, **_named: Any) -> Any:
+    return m.product(func, m.whole(a), m.whole(b))
+
+
+@rule("convolution", "_convolution", "convolution_overrideable", "cudnn_convolution")
+def _convolution(m: Algebra, _: Any, a: Any, weight: Any, bias: Any, *rest: Any) -> Any:
+    rest = rest[:6]
+    made = m.product(
+        lambda x, w: torch.ops.aten.convolution(x, w, None, *rest), m.whole(a), m.whole(weight)
+    )
+    if bias is None:
+        return made
+    shape = [1, -1, *([1] * (a.dim() - 2)), 2]
+    return m.map(ADD, made, m.whole(bias).reshape(shape))
+
+
+@rule("avg_pool2d", "avg_pool3d")
+def _avg_pool(
+    m: Algebra,
+    func: Any,
+    a: Any,
+    size: Any,
+    stride: Any = (),
+    padding: Any = 0,
+    ceil: Any = False,
+    pads: Any = True,
+    divisor: Any = None,
+) -> Any:
+    def sums(x: torch.Tensor, by: Any) -> torch.Tensor:
+        pooled: torch.Tensor = func(x, size, stride, padding, ceil, pads, by)
+        return pooled
+
+    ones = torch.ones(a.shape, dtype=torch.float64)
+    count = (sums(ones, 1) / sums(ones, divisor)).round()
+    made = m.linear(lambda digits: sums(digits, 1), m.whole(a))
+    return m.map(DIV, made, m.constants(count))
+
+
+@rule("_adaptive_avg_pool2d", "_adaptive_avg_pool3d", "adaptive_avg_pool2d", "adaptive_avg_pool3d")
+def _adaptive_avg_pool(m: Algebra, func: Any, a: Any, sizes: Any) -> Any:
+    spatial = a.shape[-len(sizes) :]
+    if any(n % size for n, size in zip(spatial, sizes, strict=True)):
+        return NotImplemented
+    count = math.prod(n // size for n, size in zip(spatial, sizes, strict=True))
+    made = m.linear(lambda digits: (func(digits, sizes) * count).round(), m.whole(a))
+    return m.map(DIV, made, m.whole(count))
+
+
+def _function(name: str) -> Rule:
+    return lambda m, _, a, **_out: m.map(name, m.whole(a))
+
+
+RULES.update({name: _function(name) for name in POINTWISE - RULES.keys() - {"abs"}})

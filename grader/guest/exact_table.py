@@ -1,0 +1,34 @@
+"""What a rule of the exact algebra is: one operator's, or that of several which are alike.
+
+A rule is given the algebra, the operator and its arguments, before the operator runs; it returns the elements of the
+result, of several results a tuple. 0 stands for no element: the value is a constant. Operators without a rule are
+taken apart by torch's own decompositions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+ADD, SUB, MUL, DIV, ROOT, EXP, LOG = "+", "-", "*", "/", "sqrt", "exp", "log"
+Rule = Callable[..., Any]
+RULES: dict[str, Rule] = {}
+
+
+def rule(*names: str) -> Callable[[Rule], Rule]:
+    """Say that a function gives the elements of these operators' results."""
+
+    def named(function: Rule) -> Rule:
+        RULES.update(dict.fromkeys(names, function))
+        return function
+
+    return named
+
+
+def dims_of(a: torch.Tensor, dim: Any) -> list[int]:
+    """Return the dims that an operator goes over: all of them where it is told none."""
+    if dim is None or (not isinstance(dim, int) and not len(dim)):
+        return list(range(a.dim()))
+    return [d % max(a.dim(), 1) for d in ([dim] if isinstance(dim, int) else dim)]
