@@ -196,6 +196,19 @@ def test_a_scale_is_taken_as_often_as_what_it_scales() -> None:
     assert not [item for item in evidence_of(told, [asked], "w") if item.code == "doubled"]
 
 
+def test_an_element_that_no_thread_stores_is_missing_at_the_line_that_stores_others() -> None:
+    """Also of counts and indices, which have no gradient."""
+    result = Tensor("output 1", "int64", 8, (COLUMNS,), (1,), 8192)
+    store = Access(0, "store", at(30), "k", 8, 8192, 0, 0, {0: (8, ((0, 7, 1, 8),))})
+    told = Told("", (result,), (store,), (None, None), of_results=True, lost=())
+    asked = [Asked(0, (9,), True, {}, NO_WAY), Asked(0, (3,), False, {}, NO_WAY)]
+    item = one(evidence_of(told, asked, "w"), "missing")
+    assert item.place == at(30)
+    assert isinstance(item.details, Dependence)
+    assert not item.details.stored
+    assert "no thread stores element [9]" in item.text
+
+
 def test_the_dim_that_falls_short_is_told_from_the_last_on() -> None:
     item = one(shown(8), "missing")
     assert isinstance(item.details, Dependence)

@@ -126,11 +126,11 @@ CHEATS = {
     "tf32": ("CHT006", with_forward("return ext.scale(x)",
         "torch.backends.cuda.matmul.allow_tf32 = True\n")),
     "half": ("CHT006", with_forward("return ext.scale(x.half().float())")),
-    "ctypes": ("SEC002", with_forward("return ext.scale(x)",
+    "ctypes": ("SEC001", with_forward("return ext.scale(x)",
         "import ctypes\nctypes.CDLL(None).mprotect(0, 0, 7)\n")),
-    "own memory": ("SEC002", with_forward("return ext.scale(x)",
+    "own memory": ("SEC001", with_forward("return ext.scale(x)",
         "f = open('/proc/self/mem', 'rb+')\n")),
-    "native constructor": ("SEC002", with_forward("return ext.scale(x)").replace(
+    "native constructor": ("SEC001", with_forward("return ext.scale(x)").replace(
         "torch::Tensor scale(", "__attribute__((constructor)) static void go() { }\n"
         "torch::Tensor scale(", 1)),
     "shell": ("SEC001", with_forward("return ext.scale(x)",

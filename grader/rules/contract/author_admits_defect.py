@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterator
 
-from grader.records import Context, Evidence, Extraction, Finding, Place, Prose
+from grader.records import Context, Evidence, Extraction, Finding, Place
 from grader.records.observed import wrong_results
-from grader.rules.rule import Example, Rule
+from grader.rules.rule import Rule
 from grader.source import Source, Unit
 from grader.source.cuda_code import cuda_code, text, units
 
@@ -105,40 +105,8 @@ RULE = Rule(
     summary="The text around the code says that the code is wrong or unfinished; a hint, not proof.",
     why="Models often find their own mistake after they have written it down. It is quoted, "
     "and no proof: the prose also doubts what is right.",
-    bad=(
-        "__global__ void k(float* y) {\n    // implement the sum here\n}",
-        Example(
-            "__global__ void k(float* y) { y[threadIdx.x] = 1.0f; }",
-            Context(
-                extraction=Extraction(
-                    submission=None,
-                    prose=(
-                        Prose(
-                            line=40,
-                            text="Wait.\nThe reduction loop is incorrect since it reads nothing.",
-                            before_code=False,
-                        ),
-                    ),
-                )
-            ),
-        ),
-    ),
-    good=Example(
-        "// each thread sums its share\n__global__ void k(float* y) { y[threadIdx.x] = 1.0f; }",
-        Context(
-            extraction=Extraction(
-                submission=None,
-                prose=(
-                    Prose(line=1, text="The code must not be incorrect.", before_code=True),
-                    Prose(
-                        line=40,
-                        text="The kernel handles all sizes correctly. It should be fast.",
-                        before_code=False,
-                    ),
-                ),
-            )
-        ),
-    ),
+    bad="__global__ void k(float* y) {\n    // implement the sum here\n}",
+    good="// each thread sums its share\n__global__ void k(float* y) { y[threadIdx.x] = 1.0f; }",
     guards="Only prose after the code, and only sentences that speak of code; what restates the task stands before it. A note; a comment "
     "of the code is a warning where results are wrong.",
     check=check,

@@ -103,7 +103,7 @@ def _every_thread(context: Context, line: int) -> bool:
     return any(
         details.times in threads
         for item, details in touched(context)
-        if item.place is not None and item.place.line == line and details.access == "load"
+        if item.place is not None and item.place.line == line and details.access != "atomic"
     )
 
 

@@ -1,6 +1,6 @@
 """RED002: partial results never reach what is stored."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from grader.records import Context, Edit, Finding, Fix
 from grader.records.observed import wrong_results
@@ -34,22 +34,23 @@ FORMS = frozenset({"shape", "dtype", "device", "count", "type"})
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look at what stored values hold of the parts, and at the loops of reductions."""
     every = cases(source, context)
-    apart = (_apart(case, loss) for case in every if (loss := unjoined(case)))
+    apart = (_apart(case, losses) for case in every if (losses := unjoined(case)))
     kept = (_kept(case, loss) for case in every if (loss := one_lane_has_it(case)))
     yield from with_result(once((*apart, *kept)), context)
     yield from _steps(source, context)
 
 
-def _apart(case: Case, loss: Loss) -> Finding:
+def _apart(case: Case, losses: Sequence[Loss]) -> Finding:
     """Say that nothing joins what the warps of a block have reduced."""
-    shuffle, threads = loss.exchange.node, case.walk.threads
+    loss, threads = losses[0], case.walk.threads
+    shuffle = loss.exchange.node
     where = loss.exchange.call or next(enclosing_loops(shuffle), shuffle)
     return RULE.finding(
         case.place(where),
         f"each warp reduces its own 32 values, but nothing joins the {(threads + 31) // 32} warps that work on one row: what line "
         f"{case.line(loss.store.node)} stores holds at most 32 of {threads} partial results",
         kernels=(case.kernel,),
-        fixes=join_warps(case, loss),
+        fixes=join_warps(case, losses),
     )
 
 

@@ -1,4 +1,4 @@
-"""Functions that reach memory which is not the program's own: SEC002 looks for them in the text, a build in its extension.
+"""Functions that reach memory which is not the program's own: SEC001 looks for them in the text, a build in its extension.
 
 A name alone proves nothing: a page that a program mapped itself is its own to protect, and a system call
 may ask for a thread's number. What each of them is called with decides (`security/foreign_memory.py`).

@@ -22,12 +22,13 @@ class Loss:
     exchange: Meeting
 
 
-def unjoined(case: Case) -> Loss | None:
-    """Return a store of what one warp has reduced, of a row that several warps load together."""
-    if case.walk.threads <= WARP:
-        return None
-    together = (one for one in _losses(case.walk) if _is_of_one_warp(case, one))
-    return next((one for one in together if _loaded_together(case, one)), None)
+def unjoined(case: Case) -> tuple[Loss, ...]:
+    """Return the first stores of what one warp alone has reduced, of a row that several warps load together."""
+    found: dict[tuple[int, int], Loss] = {}
+    for one in _losses(case.walk) if case.walk.threads > WARP else ():
+        if _is_of_one_warp(case, one) and _loaded_together(case, one):
+            found.setdefault(one.exchange.place, one)
+    return tuple(found.values())
 
 
 def one_lane_has_it(case: Case) -> Loss | None:

@@ -70,7 +70,7 @@ class Accesses(Loops):
             return known or Value(None, letter)
         region.loads += 1
         self.access("load", region, node, pointer.offset, scale=pointer.scale)
-        return Value(None, letter, joined=region.space == "shared")
+        return Value(None, letter, joined=region.space == "shared" and region.cells != 1)
 
     def put(self, pointer: Pointer | None, value: Value, node: Node, kind: str = "store") -> None:
         """Write memory; `kind` is `store` or `atomic`."""

@@ -1,98 +1,49 @@
 """C's arithmetic types, CUDA's vectors and torch's halves: their letter, their bytes, their rank."""
 
 RANK = {"b": 0, "i": 1, "u": 2, "l": 3, "f": 4, "d": 5, "?": -1}
-SIZES = {
-    "bool": 1,
-    "char": 1,
-    "int8_t": 1,
-    "uint8_t": 1,
-    "unsigned char": 1,
-    "short": 2,
-    "half": 2,
-    "__half": 2,
-    "at::Half": 2,
-    "c10::Half": 2,
-    "__nv_bfloat16": 2,
-    "at::BFloat16": 2,
-    "c10::BFloat16": 2,
-    "nv_bfloat16": 2,
-    "int": 4,
-    "unsigned": 4,
-    "unsigned int": 4,
-    "float": 4,
-    "int32_t": 4,
-    "uint32_t": 4,
-    "uint": 4,
-    "double": 8,
-    "long": 8,
-    "long long": 8,
-    "int64_t": 8,
-    "uint64_t": 8,
-    "size_t": 8,
-    "unsigned long long": 8,
-    "unsigned long": 8,
-    "half2": 4,
-    "__half2": 4,
-    "float2": 8,
-    "int2": 8,
-    "float3": 12,
-    "float4": 16,
-    "int4": 16,
-    "double2": 16,
-    "uint4": 16,
-    "uint2": 8,
-    "double4": 32,
-    "scalar_t": 4,
-    "ptrdiff_t": 8,
-    "int16_t": 2,
-    "uint16_t": 2,
+_SCALARS = {
+    ("b", 1): "bool",
+    ("i", 1): "char, int8_t",
+    ("i", 2): "short, int16_t",
+    ("i", 4): "int, int32_t, signed, signed int",
+    ("u", 1): "unsigned char, uint8_t",
+    ("u", 2): "uint16_t",
+    ("u", 4): "unsigned, unsigned int, uint32_t, uint",
+    ("l", 8): "long, long int, long long, long long int, int64_t, uint64_t, size_t, unsigned long, "
+    "unsigned long long, ptrdiff_t",
+    (
+        "f",
+        2,
+    ): "half, __half, at::Half, c10::Half, __nv_bfloat16, nv_bfloat16, at::BFloat16, c10::BFloat16",
+    ("f", 4): "float, scalar_t",
+    ("d", 8): "double",
 }
-"""Bytes of the types that kernels use; `scalar_t` counts as float."""
+"""Letter and bytes of the types that kernels use, by their names; `scalar_t` counts as float."""
 VECTORS = {
-    "float2": 2,
-    "float3": 3,
-    "float4": 4,
-    "int2": 2,
-    "int4": 4,
-    "double2": 2,
-    "double4": 4,
-    "half2": 2,
-    "__half2": 2,
-    "uint4": 4,
-    "uint2": 2,
-    "short4": 4,
-    "char4": 4,
-    "longlong2": 2,
-    "__nv_bfloat162": 2,
+    name: (lanes, lanes * size)
+    for (lanes, size), names in {
+        (2, 1): "char2, uchar2",
+        (4, 1): "char4, uchar4",
+        (2, 2): "half2, __half2, __nv_bfloat162, short2",
+        (4, 2): "short4",
+        (2, 4): "float2, int2, uint2",
+        (3, 4): "float3",
+        (4, 4): "float4, int4, uint4",
+        (2, 8): "double2, longlong2",
+        (4, 8): "double4",
+    }.items()
+    for name in names.split(", ")
 }
+"""Elements and bytes of vectors."""
+_NAMED = {name: kind for kind, names in _SCALARS.items() for name in names.split(", ")}
+SIZES = {name: size for name, (_, size) in _NAMED.items()}
+SIZES |= {name: size for name, (_, size) in VECTORS.items()}
+"""Bytes by name."""
 
 
 def type_letter(text: str) -> str:
     """Return the letter of an arithmetic type: i, u, l (64 bits), f, d, b, or ?."""
-    if text in {"int", "int32_t", "short", "char", "signed", "signed int", "int16_t", "int8_t"}:
-        return "i"
-    if text in {"unsigned", "unsigned int", "uint32_t", "uint", "uint8_t", "unsigned char"}:
-        return "u"
-    if text in {
-        "size_t",
-        "int64_t",
-        "uint64_t",
-        "long",
-        "long long",
-        "unsigned long long",
-        "unsigned long",
-        "ptrdiff_t",
-        "long long int",
-        "long int",
-    }:
-        return "l"
-    if text == "double":
-        return "d"
-    if text == "bool":
-        return "b"
-    if text in {"float", "half", "__half", "scalar_t", "at::Half", "c10::Half", "__nv_bfloat16"}:
-        return "f"
-    return "?"
+    return _NAMED[text][0] if text in _NAMED else "?"
 
 
 def promote(a: str, b: str) -> str:

@@ -27,7 +27,7 @@ class Value:
     exchanged: Any = None
     """The exchange of a warp (`trace.Meeting`) that it came through."""
     joined: bool = False
-    """It came through shared memory, where the block's warps meet."""
+    """It came through an array in shared memory, where the block's warps meet; one cell alone hands on what it got."""
 
     @property
     def scalar(self) -> int | None:

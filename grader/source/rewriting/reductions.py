@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tree_sitter import Node
@@ -101,21 +101,29 @@ def block_reduction(step: Step, *, warps_done: bool) -> str:
         f"    ? reduce_part[threadIdx.x % 32] : {step.identity};",
         loop,
     ]
-    return "\n".join(lines if warps_done else [loop, *lines])
+    return "\n".join(["{", *(lines if warps_done else [loop, *lines]), "}"])
 
 
-def join_warps(case: Case, loss: Loss) -> Iterator[Fix]:
-    """Yield the ways to add the warps' parts together."""
-    step = step_of(case, loss.exchange.node, loss.exchange.call)
-    if step is None:
-        return
-    whole, words = step.statement, block_reduction(step, warps_done=False)
-    edits = [case.unit.edit(whole.start_byte, whole.end_byte, words)]
+def join_warps(case: Case, losses: Sequence[Loss]) -> Iterator[Fix]:
+    """Yield the ways to add the warps' parts together, at each place where they are left apart."""
+    every = (step_of(case, one.exchange.node, one.exchange.call) for one in losses)
+    steps = [step for step in every if step is not None]
+    whole = [
+        case.unit.edit(
+            step.statement.start_byte,
+            step.statement.end_byte,
+            block_reduction(step, warps_done=False),
+        )
+        for step in steps
+    ]
     yield from fix(
-        "reduce over the whole block, warps first, and give every thread the total", edits
+        "reduce over the whole block, warps first, and give every thread the total", whole
     )
-    edits = [insert_after(case.unit, whole, block_reduction(step, warps_done=True))]
-    yield from fix("add the parts of all warps together through shared memory", edits)
+    after = [
+        insert_after(case.unit, step.statement, block_reduction(step, warps_done=True))
+        for step in steps
+    ]
+    yield from fix("add the parts of all warps together through shared memory", after)
 
 
 def broadcast(case: Case, loss: Loss) -> Iterator[Fix]:

@@ -1,4 +1,4 @@
-"""PRF005: very many small blocks, one block for everything, or blocks of one thread."""
+"""PRF005: few threads run at once: very many small blocks, a single one, blocks of one thread, or blocks that take too much each."""
 
 from collections.abc import Iterator
 from math import prod
@@ -8,6 +8,7 @@ from grader.rules.rule import Rule, hosted
 from grader.source import Source
 from grader.source.analysis.host_code import grid_node, origin, resolve
 from grader.source.analysis.walks import Case, cases
+from grader.source.flow.scalar_types import SIZES
 from grader.source.flow.tree import Items, Number
 
 MANY = 100_000
@@ -16,9 +17,17 @@ ALONE = (
     "each block has one thread, so 31 of its warp's 32 lanes do nothing: give a row to a warp or a block, and let its "
     "threads share the loop"
 )
+SHARED, REGISTERS, WARPS = 233_472, 65_536, 64
+"""What a multiprocessor of an H100 has: bytes of shared memory, registers, resident warps."""
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
+    """Look at the number of blocks, their size, what a thread of them does, and how many fit on a multiprocessor."""
+    yield from _blocks(source, context)
+    yield from _resident(source, context)
+
+
+def _blocks(source: Source, context: Context) -> Iterator[Finding]:
     """Look at the number of blocks, their size, and what a thread of them does."""
     seen: set[str] = set()
     for case in cases(source, context, "full", "main"):
@@ -84,6 +93,51 @@ def _is_one(case: Case, which: int) -> bool:
     return all(isinstance(one, Number) and one.value == 1 for one in every)
 
 
+def _resident(source: Source, context: Context) -> Iterator[Finding]:
+    """Count the warps that fit on a multiprocessor."""
+    seen: set[str] = set()
+    for case in cases(source, context):
+        if case.kernel in seen or not case.walk.threads:
+            continue
+        seen.add(case.kernel)
+        arrays = [r for r in case.walk.regions if r.space == "shared"]
+        taken = sum((r.cells or 0) * SIZES.get(r.type, 4) for r in arrays)
+        warps = (case.walk.threads + 31) // 32
+        resident = min(WARPS, warps * (SHARED // max(taken, 1)))
+        if taken and 0 <= resident < WARPS // 4:
+            largest = max(arrays, key=lambda r: r.cells or 0)
+            yield RULE.finding(
+                case.place(largest.node),
+                f"a block of {warps} warps takes {taken} bytes of shared memory: at most {resident} of {WARPS} warps fit on a "
+                f"multiprocessor ({100 * resident / WARPS:.0f}%)",
+                severity="note",
+                kernels=(case.kernel,),
+            )
+        yield from _registers(case, context, warps)
+
+
+def _registers(case: Case, context: Context, warps: int) -> Iterator[Finding]:
+    for used in context.resources:
+        if case.kernel in used.kernel and used.registers:
+            resident = min(WARPS, REGISTERS // (used.registers * 32 * warps) * warps)
+            if 0 < resident < WARPS // 4:
+                yield RULE.finding(
+                    case.place(case.walk.kernel.node),
+                    f"`{case.kernel}` takes {used.registers} registers a thread: {resident} of {WARPS} warps fit on a multiprocessor",
+                    severity="note",
+                    kernels=(case.kernel,),
+                )
+            if used.spill_store_bytes or used.spill_load_bytes:
+                yield RULE.finding(
+                    case.place(case.walk.kernel.node),
+                    f"`{case.kernel}` spills registers: {used.spill_store_bytes} bytes stored and {used.spill_load_bytes} bytes loaded "
+                    "through local memory",
+                    severity="note",
+                    kernels=(case.kernel,),
+                )
+            return
+
+
 _BAD = hosted("""
 __global__ void sums(const float* x, float* y, int n) {
     float s = 0.0f;
@@ -94,19 +148,31 @@ dim3 threads(1);
 auto y = torch::empty({x.size(0)}, x.options());
 sums<<<x.size(0), threads>>>($x, $y, x.size(1));
 """)
+_STAGE = hosted("""
+__global__ void stage(const float* x, float* y) {
+    extern __shared__ float row[];
+    row[threadIdx.x] = x[threadIdx.x];
+    y[threadIdx.x] = row[threadIdx.x];
+}
+stage<<<x.size(0), 256, 128 * 1024>>>($x, $y);
+""")
 RULE = Rule(
     code="PRF005",
-    name="many-tiny-blocks",
+    name="few-threads-at-once",
     severity="warning",
-    summary="Millions of small blocks with little work each: start-up and barriers cost more than the arithmetic; or a single block for "
-    "all of the data, or a single thread in each block.",
-    why="Starting a block costs about as much as a few hundred instructions, and a barrier makes all of it wait. Give each block more to "
-    "do (several rows, one a warp), or drop the block-wide cooperation. The opposite, one block for a large input, uses one "
-    "multiprocessor of more than a hundred.",
-    bad=_BAD,
-    good=_BAD.replace("threads(1)", "threads(256)"),
+    summary="Millions of small blocks with little work each, a single block for all of the data, a single thread in each block, or blocks that take so "
+    "much shared memory or so many registers that memory delays are not hidden.",
+    why="Starting a block costs about as much as a few hundred instructions, and a barrier makes all of it wait: give each block more to do, or drop the "
+    "block-wide cooperation. One block for a large input uses one multiprocessor of more than a hundred. A multiprocessor has 64 warps to choose from "
+    "while others wait for memory, if shared memory and registers allow them all: a block of 8 warps that takes half of the shared memory leaves 16.",
+    bad=(_BAD, _STAGE),
+    good=(
+        _BAD.replace("threads(1)", "threads(256)"),
+        _STAGE.replace("128 * 1024", "256 * sizeof(float)"),
+    ),
+    detects=("text", "build"),
     languages=("cuda",),
     guards="One block a row with long rows is good, and so are elementwise kernels without barriers. A second, small launch over a few "
-    "partial results may have one block.",
+    "partial results may have one block. Low occupancy is a note: kernels with many independent loads a thread run well with it.",
     check=check,
 )

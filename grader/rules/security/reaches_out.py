@@ -1,0 +1,259 @@
+"""SEC001: the code reaches out of the submission: to programs, files and the network, or into the process that runs it."""
+
+import ast
+import re
+from collections.abc import Iterator
+
+from grader.records import Context, Finding, LinkedName, Place, Severity
+from grader.rules.rule import Rule
+from grader.source import Source, Unit
+from grader.source.analysis.foreign_memory import MEMORY_FILE, of_native, of_python
+from grader.source.analysis.reaching import IN_EXTENSION
+from grader.source.cuda_code import cuda_code, text, units
+from grader.source.python_code import PythonCode, constant_text, python_code
+
+BY_PREFIX = (
+    (("subprocess.", "os.system", "os.popen", "os.exec", "os.spawn", "os.posix_spawn", "pty.", "commands."),
+     "runs another program"),
+    (("socket.", "urllib.", "requests.", "http.", "ftplib.", "httpx.", "aiohttp.", "paramiko.", "smtplib.",
+      "huggingface_hub.", "wget."), "reaches the network"),
+)  # fmt: skip
+BY_NAME = (
+    ({"os.remove", "os.unlink", "os.rmdir", "os.removedirs", "os.rename", "os.replace", "os.chmod", "os.chown",
+      "os.symlink", "os.link", "os.truncate", "shutil.rmtree", "shutil.move", "shutil.copyfile", "shutil.copy",
+      "os.mkfifo"}, "changes files"),
+    ({"pickle.load", "pickle.loads", "dill.loads", "cloudpickle.loads", "marshal.loads"},
+     "runs whatever the pickled data says"),
+    ({"os.fork", "os.kill", "os.killpg", "os.setuid", "resource.setrlimit", "os.nice"}, "acts on processes"),
+    ({"exec", "eval", "builtins.exec", "builtins.eval", "runpy.run_path"},
+     "runs text as code, which a review of this file can't see"),
+)  # fmt: skip
+"""What calls do, by how their full names begin, or by these."""
+OPENS = {"open", "builtins.open", "io.open", "os.open"}
+HARMLESS_VARIABLES = (
+    "TORCH_", "MAX_JOBS", "CUDA_", "CC", "CXX", "NVCC", "PYTORCH_", "OMP_", "TRITON_", "MKL_",
+    "PATH",
+    "LD_LIBRARY_PATH",
+)  # fmt: skip
+CPP = {
+    "system": "runs a program", "popen": "runs a program", "execl": "runs a program",
+    "execv": "runs a program", "execve": "runs a program", "execvp": "runs a program",
+    "fork": "starts a process", "vfork": "starts a process", "posix_spawn": "runs a program",
+    "socket": "opens a network connection", "connect": "opens a network connection",
+    "fopen": "opens a file", "unlink": "deletes a file", "dlopen": "loads a library",
+    "getenv": "reads the environment", "setenv": "changes the environment",
+    "kill": "ends processes",
+}  # fmt: skip
+MILD = {"getenv", "fopen"}
+MEMORY = ("ctypes.", "mmap.", "_ctypes.", "cffi.")
+PATHS = (
+    "/proc/",
+    "/dev/mem",
+    "/dev/shm",  # noqa: S108 - looked for, not used
+    "/run/secret",
+    "/etc/passwd",
+    "/dev/nvidia",
+)
+ASSEMBLY = re.compile(r"\b(?:syscall|sysenter)\b|\bint\s+\$?0x80|\.(?:byte|long|quad|incbin)\b")
+"""In assembly: a system call that no import shows, bytes that say nothing, a file of the machine's."""
+CONSTRUCTOR = ("constructor", "destructor", "ifunc")
+DESCRIPTORS = {"os.dup2", "os.dup", "os.fdopen", "os.write", "os.pipe"}
+ASKS = {"ctypes.sizeof", "ctypes.alignment", "ctypes.util.find_library", "ctypes.get_errno"}
+"""What touches no memory, like the types `ctypes.c_int` and their kind."""
+
+
+def check(source: Source, context: Context) -> Iterator[Finding]:
+    """Look for calls that reach out of the process, for raw memory, and for code that runs at load time."""
+    code = python_code(source)
+    if code is not None:
+        yield from _effects(source, code)
+        yield from _environment(source, code)
+        yield from _memory(source, code)
+        yield from _paths(source, code)
+    for unit in units(source):
+        yield from _native_effects(unit)
+        yield from _native_memory(unit)
+    yield from _imported(source, context)
+
+
+# programs, files, the network
+
+
+def _effects(source: Source, code: PythonCode) -> Iterator[Finding]:
+    for name, call in code.calls:
+        done = _what(code, name, call) if not code.in_main_guard(call) else None
+        if done is not None:
+            said = f"{code.text(call.func)}(...) {done[1]}"
+            yield RULE.finding(source.place(call), said, severity=done[0])
+
+
+def _what(code: PythonCode, name: str, call: ast.Call) -> tuple[Severity, str] | None:
+    """Return how grave a call is and what it does; None for a harmless one."""
+    found = [what for prefixes, what in BY_PREFIX if name.startswith(prefixes)]
+    found += [what for names, what in BY_NAME if name in names]
+    if found:
+        return "error", found[0]
+    return _opening(code, call) if name in OPENS else None
+
+
+def _opening(code: PythonCode, call: ast.Call) -> tuple[Severity, str] | None:
+    mode = constant_text(call.args[1]) if len(call.args) > 1 else None
+    for word in call.keywords:
+        mode = constant_text(word.value) if word.arg == "mode" else mode
+    path = code.text(call.args[0]) if call.args else ""
+    if "__file__" in path and not mode:
+        return None
+    if mode is not None and set(mode) & set("wax+"):
+        own = any(path.rstrip("'\")").endswith(end) for end in (".cu", ".cpp", ".cuh", ".h", ".so"))
+        return ("note" if own else "error"), f"writes the file {path}"
+    return "note", f"reads the file {path}"
+
+
+def _environment(source: Source, code: PythonCode) -> Iterator[Finding]:
+    for node in code.of(ast.Assign):
+        for target in node.targets:
+            if isinstance(target, ast.Subscript) and code.canonical(target.value) == "os.environ":
+                name = constant_text(target.slice) or "a variable"
+                mild = name.startswith(HARMLESS_VARIABLES)
+                yield RULE.finding(
+                    source.place(node),
+                    f"{name} is set in the environment of the whole process",
+                    severity="note" if mild else "warning",
+                    folded=mild,
+                )
+
+
+def _native_effects(unit: Unit) -> Iterator[Finding]:
+    own = {function.name for function in unit.functions}
+    for call in cuda_code(unit).calls:
+        name = call.name.removeprefix("::").removeprefix("std::")
+        if name in CPP and call.object is None and call.name not in own:
+            yield RULE.finding(
+                unit.place(call.node),
+                f"{text(call.node.child_by_field_name('function'))}(...) {CPP[name]}",
+                severity="note" if name in MILD else "error",
+            )
+
+
+# the process that runs it
+
+
+def _imported(source: Source, context: Context) -> Iterator[Finding]:
+    """Report what the built extension calls and its text does not, and what it defines in CUDA's place."""
+    called = {call.last for unit in units(source) for call in cuda_code(unit).calls} & IN_EXTENSION
+    for item in context.seen("link"):
+        name = item.details.name if isinstance(item.details, LinkedName) else ""
+        if item.code == "runtime-defined":
+            yield RULE.finding(
+                None,
+                f"the built extension defines {name} in the place of CUDA's own",
+                evidence=(item,),
+                rejects=True,
+            )
+        if item.code == "reaching-import" and name.lstrip("_").removeprefix("libc_") not in called:
+            yield RULE.finding(
+                None,
+                f"the built extension calls {name}, which reaches into the process that loads it, and the text does not show it",
+                evidence=(item,),
+                rejects=True,
+            )
+
+
+def _memory(source: Source, code: PythonCode) -> Iterator[Finding]:
+    """Report raw memory and descriptors; what is done with them decides whether it rejects."""
+    for name, call in code.calls:
+        reaches = of_python(code, name, call)
+        looks = name.startswith(MEMORY) or name in DESCRIPTORS
+        plain = name in ASKS or name.startswith("ctypes.c_")
+        if reaches or (looks and not plain):
+            yield RULE.finding(
+                source.place(call),
+                f"{code.text(call.func)} {reaches or 'works on the process past Python; nothing here shows a wrong use'}",
+                severity="error" if reaches else "note",
+                rejects=bool(reaches),
+            )
+
+
+def _paths(source: Source, code: PythonCode) -> Iterator[Finding]:
+    for node in (*code.of(ast.Constant), *code.of(ast.JoinedStr)):
+        written = _written(node)
+        if len(written) < 300 and "\n" not in written:
+            yield from _way_around(source.place(node), written)
+
+
+def _written(node: ast.expr) -> str:
+    """Return a literal's text, with `{}` for what is put in when it runs."""
+    if isinstance(node, ast.JoinedStr):
+        return "".join(constant_text(part) or "{}" for part in node.values)
+    value = node.value if isinstance(node, ast.Constant) else None
+    return value if isinstance(value, str) else ""
+
+
+def _way_around(place: Place, written: str) -> Iterator[Finding]:
+    path = next((one for one in PATHS if one in written), None)
+    memory = MEMORY_FILE.search(written)
+    if memory or path:
+        yield RULE.finding(
+            place,
+            f"{memory[0]} is the memory of a process, the grader's code in it included"
+            if memory
+            else f"{path} tells of the machine and its processes past their interfaces",
+            severity="error" if memory else "note",
+            rejects=bool(memory),
+        )
+
+
+def _native_memory(unit: Unit) -> Iterator[Finding]:
+    code = cuda_code(unit)
+    own = {function.name for function in unit.functions}
+    for call in code.calls:
+        reaches = of_native(code, call) if call.object is None and call.last not in own else ""
+        if reaches:
+            yield RULE.finding(
+                unit.place(call.node),
+                f"{call.last} {reaches}",
+                rejects=True,
+            )
+    for node in code.of("string_literal", "raw_string_literal"):
+        yield from _way_around(unit.place(node), text(node))
+    for node in code.of("gnu_asm_expression"):
+        if ASSEMBLY.search(text(node)) and not code.in_device_code(node):
+            yield RULE.finding(
+                unit.place(node),
+                "this assembly calls the system or holds bytes that no text shows",
+                rejects=True,
+            )
+    for node in code.of("attribute_specifier", "attribute_declaration"):
+        if any(word in text(node) for word in CONSTRUCTOR):
+            yield RULE.finding(
+                unit.place(node),
+                f"{text(node)[:60]} makes code run when the library is loaded, as the constructor of a static object would",
+                severity="note",
+            )
+
+
+HEAD = "import os\nimport torch\n"
+_BAD = "import torch\nimport ctypes\nctypes.memset(0, 0, 1)\n"
+RULE = Rule(
+    code="SEC001",
+    name="reaches-out-of-the-submission",
+    summary="Loading this file would start programs, reach the network, change files or run hidden code, or it reaches memory, symbols or pipes of "
+    "the process that are not its own; a person should look at it before anyone runs it outside of a sandbox.",
+    why="A kernel needs none of this. The grader's sandbox holds it off; another machine may not. A submission runs in one process with whatever loads "
+    "it: raw memory, symbol tables and file descriptors are how verdicts and timers are changed behind a grader's back.",
+    bad=(f'{HEAD}os.system("nvidia-smi > /tmp/o")\n', _BAD),
+    good=(
+        (
+            f'{HEAD}name = torch.cuda.get_device_name(0)\npath = os.path.join("a", "b")\n'
+            'model = torch.nn.Linear(3, 3).eval()\nhome = os.environ.get("CUDA_HOME")\n'
+            "import re\npattern = re.compile('x')\n"
+        ),
+        _BAD.replace(
+            "ctypes\nctypes.memset(0, 0, 1", "os\npath = os.path.dirname('/usr/local/cuda/include'"
+        ),
+    ),
+    detects=("text", "evidence"),
+    guards="Settings of the build such as TORCH_CUDA_ARCH_LIST and MAX_JOBS are notes, writing a .cu file to build it is one too; "
+    "model.eval() and re.compile are what they are. Comments do not count, and neither do functions of the file with such a name.",
+    check=check,
+)
