@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from itertools import combinations, product
+from itertools import combinations, islice, product
 
 from grader.diagnose import Examiner, Program, try_fixes
 from grader.languages import compiles_when_launched
@@ -96,19 +96,25 @@ def _generalised(
     program: Program, examiner: Examiner, budget: Budget, screen: Screen | None
 ) -> Program:
     """Return a fixed program made right at the other sizes as well, where a small change does that."""
-    if program.evaluation.verdict.general is not False or screen is None or not program.fixes:
+    if program.evaluation.verdict.general is not False or not program.fixes:
         return program
-    if cancels(program):
-        return program
-    guesses = guess(program, screen, GENERAL)
-    for fix in guesses.fixes[:GUESSED] if guesses.right else ():
-        chosen = ((_cause(program), fix),)
-        if not budget.affords(program, chosen):
+    for one in _for_other_sizes(program, screen):
+        if not budget.affords(program, (one,)):
             break
-        tried = try_fixes(program, chosen, examiner)
+        tried = try_fixes(program, (one,), examiner)
         if tried is not None and tried.status == "correct" and tried.evaluation.verdict.general:
             return tried
     return program
+
+
+def _for_other_sizes(program: Program, screen: Screen | None) -> Iterator[tuple[Finding, Fix]]:
+    """Yield what the findings of a program ask for that is right where it decides alone, then small changes."""
+    asked = (one for one in program.findings if one.fixes and matters(program, one))
+    yield from ((one, one.fixes[0]) for one in islice(asked, GUESSED))
+    if screen is None or cancels(program):
+        return
+    guesses = guess(program, screen, GENERAL)
+    yield from ((_cause(program), fix) for fix in guesses.fixes[:GUESSED] if guesses.right)
 
 
 def _fixable(program: Program) -> bool:

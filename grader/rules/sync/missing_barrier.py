@@ -33,7 +33,12 @@ def _raced_for(source: Source, item: Evidence) -> str:
     named = [array for unit in source.cuda for array in shared_on(unit, lines)]
     if len({array.name for array in named}) != 1:
         return "what"
-    return f"a cell of `{named[0].name}` that" if named[0].dims else f"`{named[0].name}`, which"
+    array = named[0]
+    return (
+        f"a cell of `{array.name}` that"
+        if array.dims or array.dynamic
+        else f"`{array.name}`, which"
+    )
 
 
 def _foretold(source: Source, context: Context) -> Iterator[Finding]:
