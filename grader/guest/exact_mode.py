@@ -31,8 +31,12 @@ class ExactRun(TorchDispatchMode):  # type: ignore[misc]
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         given = kwargs or {}
-        if func.is_view or not any(map(self.algebra.has_elements, tree_leaves((args, given)))):
+        if not any(map(self.algebra.has_elements, tree_leaves((args, given)))):
             return func(*args, **given)
+        if func.is_view:  # or a copy, of those that are composed of others: `to`, `reshape`
+            with self:
+                result = func.decompose(*args, **given)
+            return func(*args, **given) if result is NotImplemented else result
         name = func._schema.name.removeprefix("aten::").removeprefix("prims::")
         name = name if name.startswith("_") else name.removesuffix("_")
         apart = decomposition_table.get(func)

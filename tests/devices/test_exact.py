@@ -178,3 +178,22 @@ class Model(torch.nn.Module):
     workload = WORKLOAD.model_copy(update={"inputs": (TensorSpec(shape=(2, 9, 40)),)})
     task = TASK.model_copy(update={"reference": reference, "workloads": (workload,)})
     assert seen(device, ARGUMENT, task).algebraic == "equal"
+
+
+def test_a_copy_that_might_have_been_a_view_keeps_its_elements(device: Device) -> None:
+    reference = """
+import torch
+class Model(torch.nn.Module):
+    def forward(self, x):
+        return torch.nn.functional.batch_norm(x, x[0, :9, 0].abs(), x[1, :9, 1].abs() + 1)
+"""
+    answer = """
+import torch
+class ModelNew(torch.nn.Module):
+    def forward(self, x):
+        mean, var = x[0, :9, 0].abs(), x[1, :9, 1].abs() + 1
+        return (x - mean[:, None]) * torch.rsqrt(var + 1e-5)[:, None]
+"""
+    workload = WORKLOAD.model_copy(update={"inputs": (TensorSpec(shape=(2, 9, 40)),)})
+    task = TASK.model_copy(update={"reference": reference, "workloads": (workload,)})
+    assert seen(device, answer, task).algebraic == "equal"

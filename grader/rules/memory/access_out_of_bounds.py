@@ -71,7 +71,7 @@ RULE = Rule(
     ),
     good=_CODE,
     detects=("evidence",),
-    guards="Only what a run has shown; where MEM001, MEM002 or MEM005 explain it, the evidence is theirs.",
+    guards="Only what a run has shown; where MEM001 or MEM002 explains it, the evidence is theirs.",
     fix="Broadcasts inputs of different shapes to one, where the kernel counts on that; reads zero, and stores "
     "nothing, where a coordinate of the index leaves the tensor; gives a shared array more elements.",
     check=check,
