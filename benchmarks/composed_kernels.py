@@ -23,7 +23,7 @@ from grader import pipeline
 from grader.config import Options
 from grader.pipeline.evaluation import evaluate_draft
 from grader.records import Evaluation, Submission, Task
-from grader.repair.coverage import Covered, covered, problems
+from grader.repair.coverage import Covered, cover_problem, problems
 from grader.store import Store
 
 SEED = 20260101
@@ -46,7 +46,7 @@ def rows(chosen: argparse.Namespace, known: set[str]) -> Iterator[Covered]:
         and (not chosen.names or any(part in _name(path) for part in chosen.names))
     ]
     with ThreadPoolExecutor(chosen.jobs) as pool:
-        yield from pool.map(lambda one: covered(*one, shop.form, judged), wanted)
+        yield from pool.map(lambda one: cover_problem(*one, shop.form, judged), wanted)
 
 
 def _name(path: Path) -> str:

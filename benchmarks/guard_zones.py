@@ -28,7 +28,7 @@ from grader import sandbox
 from grader.config import Options
 from grader.devices import RunResult
 from grader.devices.cuda.device import CudaDevice, open_cuda
-from grader.devices.cuda.gpu import installed
+from grader.devices.cuda.gpu import installed_gpus
 from grader.execution.reference import reference
 from grader.records import Submission
 from grader.store import Store
@@ -87,7 +87,7 @@ def _odd(plain: Sequence[RunResult], guarded: Sequence[RunResult]) -> list[str]:
 def main(times: int, parts: Sequence[str], seconds: float, write: Path | None) -> int:
     """Print a line a program; return the exit code."""
     until = time.monotonic() + seconds
-    gpus = installed()
+    gpus = installed_gpus()
     if not gpus:
         print("no GPU")
         return 1

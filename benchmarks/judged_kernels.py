@@ -25,10 +25,10 @@ from grader.pipeline.evaluation import evaluate
 from grader.records import Task
 from grader.repair.compose import UncoveredError
 from grader.repair.gradient_formulas import FORMULAS
-from grader.repair.reference import composed, program, reference_code
-from grader.repair.with_gradients import gradient_task, joined
+from grader.repair.reference import compose_for_task, program, reference_code
+from grader.repair.with_gradients import gradient_task, join_passes
 from grader.store import Store
-from grader.tasks import builtin_tasks, named
+from grader.tasks import builtin_tasks, task_named
 from grader.tasks.precision import forms
 
 
@@ -72,11 +72,11 @@ def judged(grading: GradingContext, task: Task, *, gradients: bool) -> tuple[boo
         code = (
             reference_code(task, "plain")
             or reference_code(task)
-            or composed(task, grading.form).code
+            or compose_for_task(task, grading.form).code
         )
         if gradients:
-            code = joined(task, code, composed(gradient_task(task), grading.form).code)
-            task = named(f"{task.name}-backward", None)
+            code = join_passes(task, code, compose_for_task(gradient_task(task), grading.form).code)
+            task = task_named(f"{task.name}-backward", None)
     except UncoveredError as error:
         return False, f"no kernel: {error}"
     verdict = evaluate(grading, program(code, task.name), task).verdict

@@ -44,7 +44,7 @@ from grader.build import discover, environment
 from grader.build.prepare import prepare
 from grader.records import Task, TensorSpec, Workload
 from grader.repair.compose import UncoveredError
-from grader.repair.reference import composed, reference_code
+from grader.repair.reference import compose_for_task, reference_code
 from grader.sandbox import strongest
 from grader.tasks import builtin_tasks
 from grader.tasks.precision import forms
@@ -119,7 +119,7 @@ def kernel_of(task: Task, *, types: bool) -> str | None:
     """Return the task's fast kernel, or with `types` any that it has."""
     try:
         found = reference_code(task) or (types and reference_code(task, "plain"))
-        return found or (composed(task, strongest()).code if types else None)
+        return found or (compose_for_task(task, strongest()).code if types else None)
     except UncoveredError as error:
         print(f"{task.name} has no kernel: {error}", flush=True)
         return None

@@ -29,7 +29,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from grader import pipeline
 from grader.config import Options
 from grader.ingest import extract, read_samples
-from grader.pipeline.context import described
+from grader.pipeline.context import describe_draft
 from grader.pipeline.examiner import Examiner
 from grader.pipeline.review import review
 from grader.records import Finding, Review, Sample
@@ -165,7 +165,7 @@ def inspect(program: Program, made: Review) -> tuple[Finding, ...]:
         return ()
     task = choose(sample, extraction, task=program.task, tasks_dir=program.tasks).task
     if task is not None and not task.workloads:
-        task = described(grading, task)
+        task = describe_draft(grading, task)
     examiner = Examiner(grading, task, sample, extraction)
     return examiner.inspect(extraction.submission, made.evaluation).findings
 

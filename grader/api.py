@@ -25,7 +25,7 @@ from grader.ingest.decode import clean
 from grader.pipeline import GradingContext, open_context
 from grader.records import Finding, Repair, Review, Sample, Status
 from grader.report.escape import one_line
-from grader.report.findings import cause, ranked
+from grader.report.findings import cause, rank_findings
 from grader.store import Store
 
 MOST = 5
@@ -57,7 +57,7 @@ class Graded:
     @property
     def findings(self) -> tuple[Finding, ...]:
         """Defects with their place and evidence, the gravest first."""
-        return tuple(ranked(self.review.findings))
+        return tuple(rank_findings(self.review.findings))
 
     @property
     def fix(self) -> str | None:
@@ -127,36 +127,38 @@ def grade(
 
     """
     chosen, _ = config.load(options, origin="argument")
-    return graded(answer, task, chosen, stage)
+    return grade_answer(answer, task, chosen, stage)
 
 
-def graded(
+def grade_answer(
     answer: str | Path, task: str | None, chosen: Options, stage: Callable[[str], None]
 ) -> Graded:
     """Grade one answer as `grade` does, with options that are merged already."""
     from grader.pipeline.review import review
 
-    shared = _opened(chosen.model_copy(update={"task": None}))
-    asked = chosen if task is None else chosen.model_copy(update={"task": _checked(task, chosen)})
+    shared = open_grading(chosen.model_copy(update={"task": None}))
+    asked = (
+        chosen if task is None else chosen.model_copy(update={"task": _check_task(task, chosen)})
+    )
     made = review(replace(shared, options=asked), _sample(answer), stage)
     shared.store.trim_sometimes()
     return Graded(made)
 
 
-def _opened(options: Options) -> GradingContext:
+def open_grading(options: Options) -> GradingContext:
     """Return what calls with the same options share: the device, the store, each task's references."""
     with _opening:
-        return _grading(options)
+        return _context_for(options)
 
 
 @cache
-def _grading(options: Options) -> GradingContext:
+def _context_for(options: Options) -> GradingContext:
     store = Store(options.cache)
     seed = store.seed("grade") if options.seed is None else options.seed
     return open_context(options, store, seed)
 
 
-def _checked(task: str, options: Options) -> str:
+def _check_task(task: str, options: Options) -> str:
     from grader.tasks.choose import asked_for
 
     asked_for(task, options.tasks)

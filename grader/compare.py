@@ -61,9 +61,9 @@ class _Held(NamedTuple):
 
 def compare(before: Iterable[Review], after: Iterable[Review]) -> Compared:
     """Pair the runs by sample id."""
-    old, new = _held(before), _held(after)
+    old, new = _held_by_sample(before), _held_by_sample(after)
     both = sorted(old.keys() & new.keys())
-    pairs = tuple(_moved(name, old[name].verdict, new[name].verdict) for name in both)
+    pairs = tuple(_moved_verdict(name, old[name].verdict, new[name].verdict) for name in both)
     won = sum(pair.change == "newly right" for pair in pairs)
     lost = sum(pair.change == "newly wrong" for pair in pairs)
     return Compared(
@@ -75,7 +75,7 @@ def compare(before: Iterable[Review], after: Iterable[Review]) -> Compared:
     )
 
 
-def _held(reviews: Iterable[Review]) -> dict[str, _Held]:
+def _held_by_sample(reviews: Iterable[Review]) -> dict[str, _Held]:
     return {
         review.sample: _Held(
             review.verdict,
@@ -105,7 +105,7 @@ def mcnemar(won: int, lost: int) -> float:
     return min(1.0, 2 * tail / (1 << n))
 
 
-def _moved(sample: str, old: Verdict, new: Verdict) -> Moved:
+def _moved_verdict(sample: str, old: Verdict, new: Verdict) -> Moved:
     ratio = new.speedup / old.speedup if old.speedup and new.speedup else None
     return Moved(
         sample=sample,

@@ -127,21 +127,21 @@ def load(
     origins: dict[str, str] = {}
     for layer, values in layers:
         for name, value in values.items():
-            if _known(name, layer) in NOT_IN_FILES and layer.endswith(".toml"):
+            if _known_device(name, layer) in NOT_IN_FILES and layer.endswith(".toml"):
                 raise UsageError(
                     f"{layer} may not set '{name}'",
                     "use the flag, or a variable of the environment",
                 )
-            merged[_known(name, layer)] = value
-            origins[_known(name, layer)] = layer
-    options = _validated(merged, origins)
+            merged[_known_device(name, layer)] = value
+            origins[_known_device(name, layer)] = layer
+    options = _validate_options(merged, origins)
     return options, tuple(
         Setting(name=name, value=str(getattr(options, name)), origin=origins.get(name, "default"))
         for name in Options.model_fields
     )
 
 
-def _known(name: str, origin: str) -> str:
+def _known_device(name: str, origin: str) -> str:
     key = name.replace("-", "_")
     if key in Options.model_fields:
         return key
@@ -150,7 +150,7 @@ def _known(name: str, origin: str) -> str:
     raise UsageError(f"unknown option '{name}' in {origin}", suggestion)
 
 
-def _validated(values: dict[str, Any], origins: dict[str, str]) -> Options:
+def _validate_options(values: dict[str, Any], origins: dict[str, str]) -> Options:
     try:
         return Options.model_validate(values)
     except ValidationError as error:

@@ -43,7 +43,7 @@ def members(room: str, attribute: str, kind: type[T]) -> Iterator[T]:
             logger.error("the plug-in %s is no %s: %s", entry.name, kind.__name__, entry.value)
 
 
-def installed() -> tuple[str, ...]:
+def installed_plugins() -> tuple[str, ...]:
     """Return what plug-ins there are, with their versions: what is stored depends on them."""
     found = (entry for room in ROOMS for entry in entry_points(group=PREFIX + room))
     return tuple(

@@ -58,18 +58,18 @@ def _models(model: type[BaseModel]) -> Iterator[type[BaseModel]]:
     found, waiting = dict.fromkeys([model]), [model]
     while waiting:
         for field in waiting.pop(0).model_fields.values():
-            for inner in _held(field.annotation):
+            for inner in _models_held(field.annotation):
                 if inner not in found:
                     found[inner] = None
                     waiting.append(inner)
     yield from found
 
 
-def _held(annotation: Any) -> Iterator[type[BaseModel]]:
+def _models_held(annotation: Any) -> Iterator[type[BaseModel]]:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         yield annotation
     for part in get_args(annotation):
-        yield from _held(part)
+        yield from _models_held(part)
 
 
 def _table(model: type[BaseModel]) -> Iterator[str]:

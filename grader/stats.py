@@ -132,7 +132,7 @@ def share(outcomes: Sequence[T], holds: Callable[[T], bool]) -> Interval | None:
         by_task[outcome.task or outcome.sample].append(holds(outcome))
     hits = np.array([sum(values) for values in by_task.values()], dtype=float)
     sizes = np.array([len(values) for values in by_task.values()], dtype=float)
-    low, high = np.quantile(_drawn(hits, sizes), (0.025, 0.975))
+    low, high = np.quantile(_draw_resamples(hits, sizes), (0.025, 0.975))
     value, seldom = float(hits.sum() / sizes.sum()), 0.025 ** (1 / len(hits))
     low, high = (
         (low, 1 - seldom) if value == 0.0 else (seldom, high) if value == 1.0 else (low, high)
@@ -140,7 +140,7 @@ def share(outcomes: Sequence[T], holds: Callable[[T], bool]) -> Interval | None:
     return Interval(value=value, low=float(low), high=float(high), n=len(outcomes))
 
 
-def _drawn(hits: NDArray[np.float64], sizes: NDArray[np.float64]) -> NDArray[np.float64]:
+def _draw_resamples(hits: NDArray[np.float64], sizes: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the share in each of RESAMPLES draws of as many tasks, with replacement."""
     generator, tasks = np.random.default_rng(0), len(hits)
     drawn = np.empty(RESAMPLES)

@@ -154,7 +154,7 @@ class Store:
         What was used within the last `idle` seconds stays: some grading may be reading it. Drafts
         that a killed process left count like anything else, and go when their time has come.
         """
-        entries = sorted((_used(entry), entry) for _, entry in self._entries())
+        entries = sorted((_used_at(entry), entry) for _, entry in self._entries())
         sizes = {entry: _size(entry) for _, entry in entries}
         excess = sum(sizes.values()) - limit
         gone = 0
@@ -169,7 +169,7 @@ class Store:
         """Trim, unless some process has done so within the last hour."""
         stamp = self.root / "trimmed"
         with contextlib.suppress(OSError):
-            if not stamp.exists() or _used(stamp) < time.time() - IDLE_SECONDS:
+            if not stamp.exists() or _used_at(stamp) < time.time() - IDLE_SECONDS:
                 stamp.touch()
                 self.trim()
 
@@ -262,7 +262,7 @@ def touch(path: Path) -> None:
         os.utime(path)
 
 
-def _used(entry: Path) -> float:
+def _used_at(entry: Path) -> float:
     """Return when an entry was used last; 0 where another process has just deleted it."""
     try:
         return entry.stat().st_mtime

@@ -107,14 +107,14 @@ def test_calls_share_what_is_opened_and_what_was_graded(text_only: dict[str, obj
     said = [repr(one) for one in graded]  # times differ where two graded the same text side by side
     assert said[:4] == said[4:8] == said[8:]
     grade(texts[0], task="relu", **text_only)
-    before = api._grading.cache_info()
+    before = api._context_for.cache_info()
     stages: list[str] = []
     assert (
         grade(texts[0], task="relu", stage=stages.append, **text_only).findings
         == graded[0].findings
     )
     assert not stages, "it is read from the store"
-    assert api._grading.cache_info().misses == before.misses
+    assert api._context_for.cache_info().misses == before.misses
 
 
 def test_the_task_is_a_name_a_path_or_a_text(tmp_path: Path, text_only: dict[str, object]) -> None:

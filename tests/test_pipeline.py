@@ -9,7 +9,7 @@ from grader.config import Options
 from grader.pipeline import prepare, repairs
 from grader.pipeline import review as stages
 from grader.pipeline.prepare import Prepared, choose_task
-from grader.pipeline.written_sizes import limits, written
+from grader.pipeline.written_sizes import limits, written_numbers
 from grader.records import Extraction, KernelBenchId, Sample, Submission
 from grader.store import Store
 
@@ -160,7 +160,7 @@ def test_what_is_compared_with_a_number_on_the_host_limits_a_way():
 
 
 def test_numbers_of_the_code_but_not_of_its_comments():
-    found = written(
+    found = written_numbers(
         Submission(sample="s", code=WIDE.replace("no more", "no 4096"), line_map=(), how="")
     )
     assert 96 in found

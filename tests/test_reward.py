@@ -19,7 +19,15 @@ from grader import build as building
 from grader.config import Options
 from grader.errors import UsageError
 from grader.records import Comparison, Evaluation, Finding, Place, Status, Verdict
-from grader.reward import CHEATS, UNKNOWN, Answer, Grader, Shaping, rewarded, shown
+from grader.reward import (
+    CHEATS,
+    UNKNOWN,
+    Answer,
+    Grader,
+    Shaping,
+    reward_evaluation,
+    shown_to_trainer,
+)
 from tests.whole import transcript
 
 
@@ -41,7 +49,7 @@ def evaluation(
 def value(
     status: str, equal: tuple[bool, ...] = (), own: float | None = 1.0, **verdict: object
 ) -> float:
-    found = rewarded(evaluation(status, equal, own, **verdict)).value
+    found = reward_evaluation(evaluation(status, equal, own, **verdict)).value
     assert found is not None
     return found
 
@@ -67,12 +75,12 @@ def test_work_that_is_left_to_torch_earns_neither_its_share_nor_its_speed() -> N
 
 
 def test_signals_say_what_was_seen_and_leave_out_what_was_not() -> None:
-    unsound = rewarded(evaluation("unsound", (True, False), general=True)).signals
+    unsound = reward_evaluation(evaluation("unsound", (True, False), general=True)).signals
     seen = {"built": 1.0, "right": 0.5, "sound": 0.0, "honest": 1.0, "own": 1.0, "general": 1.0}
     assert unsound == seen
-    assert rewarded(evaluation("build_failed", own=None)).signals == {"built": 0.0}
-    assert rewarded(evaluation("rejected", own=None)).signals == {"honest": 0.0}
-    assert rewarded(evaluation("not_run")).signals == {}
+    assert reward_evaluation(evaluation("build_failed", own=None)).signals == {"built": 0.0}
+    assert reward_evaluation(evaluation("rejected", own=None)).signals == {"honest": 0.0}
+    assert reward_evaluation(evaluation("not_run")).signals == {}
 
 
 def test_noise_and_slowness_earn_nothing() -> None:
@@ -82,7 +90,7 @@ def test_noise_and_slowness_earn_nothing() -> None:
 
 def test_what_says_nothing_of_the_submission_has_no_value() -> None:
     for status in UNKNOWN:
-        assert rewarded(evaluation(status)).value is None
+        assert reward_evaluation(evaluation(status)).value is None
 
 
 weights = st.floats(0, 1)
@@ -110,7 +118,7 @@ verdicts = st.builds(
 
 @given(shapings, verdicts)
 def test_every_value_lies_between_its_neighbours(shaping: Shaping, one: Evaluation) -> None:
-    reward = rewarded(one, shaping)
+    reward = reward_evaluation(one, shaping)
     assert reward.value is not None
     most = shaping.correct + shaping.own + shaping.general + shaping.speed
     if one.verdict.status in CHEATS:
@@ -129,7 +137,7 @@ def test_luck_earns_no_less_than_what_is_wrong_and_no_more_than_what_is_right(
     shaping: Shaping, equal: tuple[bool, ...]
 ) -> None:
     values = [
-        rewarded(evaluation(status, equal), shaping).value or 0.0
+        reward_evaluation(evaluation(status, equal), shaping).value or 0.0
         for status in ("incorrect", "unsound", "correct")
     ]
     assert values == sorted(values)
@@ -144,11 +152,11 @@ def test_findings_travel_with_the_reward() -> None:
         message="thread 0 reads too early",
         place=Place(line=27, end_line=27),
     )
-    reward = rewarded(evaluation("unsound"), findings=[finding])
+    reward = reward_evaluation(evaluation("unsound"), findings=[finding])
     said = {"rule": "SYN002", "name": "missing-barrier", "line": 27}
     said |= {"message": "thread 0 reads too early", "severity": "error"}
     assert [one.model_dump() for one in reward.findings] == [said]
-    assert shown(reward)["findings"] == [said]
+    assert shown_to_trainer(reward)["findings"] == [said]
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from grader import execution, pipeline
 from grader.config import Options
 from grader.execution.audit import audit
 from grader.pipeline import review as stages
-from grader.pipeline.context import described
+from grader.pipeline.context import describe_draft
 from grader.records import Sample, TensorSpec
 from grader.sandbox import Limits, strongest
 from grader.store import Store
@@ -151,8 +151,8 @@ def test_what_a_problem_is_judged_on_is_asked_once(tmp_path, monkeypatch) -> Non
     store = Store(tmp_path)
     grading = pipeline.open_context(Options(device="none", cache=tmp_path), store, 7)
     draft = from_reference(GROUPED)
-    first = described(grading, draft)
+    first = describe_draft(grading, draft)
     monkeypatch.setattr(execution, "describe", lambda *_: pytest.fail("asked again"))
     again = pipeline.open_context(Options(device="none", cache=tmp_path), Store(tmp_path), 8)
-    assert described(again, draft) == first
+    assert describe_draft(again, draft) == first
     assert first.workloads

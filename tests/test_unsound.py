@@ -12,7 +12,7 @@ from grader.pipeline import GradingContext, open_context
 from grader.pipeline.review import assess
 from grader.pipeline.review import review as reviewed
 from grader.records import Review, Sample
-from grader.reward import rewarded
+from grader.reward import reward_evaluation
 from grader.store import Store
 from tests.corpus import corpus
 
@@ -84,7 +84,7 @@ def test_a_trainer_is_told_where_and_why(shop: GradingContext) -> None:
     name = "softmax_tree--drop-barrier-3"
     options = shop.options.model_copy(update={"task": LABELS[name].task})
     made = assess(replace(shop, options=options), sample_of(name))
-    reward = rewarded(made.evaluation, findings=made.findings)
+    reward = reward_evaluation(made.evaluation, findings=made.findings)
     assert (reward.status, reward.parts) == ("unsound", {"unsound": 0.4})
     error = next(one for one in reward.findings if one.severity == "error")
     assert (error.rule, error.line in LABELS[name].lines) == ("SYN002", True)

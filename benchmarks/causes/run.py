@@ -18,7 +18,7 @@ from grader.config import Options
 from grader.ingest import read_samples
 from grader.pipeline import GradingContext, open_context
 from grader.pipeline.review import review
-from grader.report.findings import ranked
+from grader.report.findings import rank_findings
 from grader.store import Store
 
 NEAR = 2
@@ -57,7 +57,7 @@ def _graded(grading: GradingContext, program: Wrong, folder: Path) -> dict[str, 
     begun = time.monotonic()
     asked = grading.options.model_copy(update={"task": program.task})
     seen = review(replace(grading, options=asked), next(iter(read_samples([path]))))
-    errors = [one for one in ranked(seen.findings) if one.severity == "error"]
+    errors = [one for one in rank_findings(seen.findings) if one.severity == "error"]
     first = errors[0] if errors else None
     line = first.place.line if first and first.place else 0
     return {

@@ -14,7 +14,7 @@ from grader.build import host_fault
 from grader.build.driver import conditions
 from grader.build.driver.tools import STOCK_WAY
 from grader.build.guest_environment import DeviceKind, Mode, environment
-from grader.build.lacking import lacking
+from grader.build.lacking import say_what_lacks
 from grader.build.on_demand import prepared_for
 from grader.build.prepare import Prepared
 from grader.build.programs import programs
@@ -106,7 +106,7 @@ def build(
             left = max(limits.wall - made.seconds, limits.wall / 10)
             shutil.rmtree(scratch / FILES, ignore_errors=True)
             made = bench.build(submission, init, replace(limits, wall=left), scratch)
-        gap = lacking(made.log, submission.code, prepared.toolchain)
+        gap = say_what_lacks(made.log, submission.code, prepared.toolchain)
         if made.status == "failed" and gap:
             blank = {"status": "grader_error", "reason": gap, "errors": (), "warnings": ()}
             return made.model_copy(update=blank)

@@ -78,7 +78,7 @@ def vocabulary(toolchain: Toolchain, folder: Path, closure: lean.Closure) -> Non
     (folder / "conditions.json").write_text(json.dumps(names), "utf-8")
 
 
-def exported(toolchain: Toolchain, folder: Path) -> None:
+def write_exported_symbols(toolchain: Toolchain, folder: Path) -> None:
     """Write what torch's libraries define, for the linker's driver (`driver.halves`)."""
     folders = toolchain.torch / "lib" if toolchain.torch else folder
     libraries = [str(p) for n in _LINKED if (p := folders / f"lib{n}.so").is_file()]

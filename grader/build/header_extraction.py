@@ -169,7 +169,7 @@ def global_words(preprocessed: str) -> set[str]:
             if scopes[-1]:
                 statement.append(piece)
             continue
-        found.update(_declared(statement))
+        found.update(_declared_words(statement))
         if piece == "{":
             scopes.append(scopes[-1] and _is_see_through(statement))
         elif piece == "}" and len(scopes) > 1:
@@ -185,7 +185,7 @@ def _is_see_through(statement: list[str]) -> bool:
     return statement == ["extern", '"C"'] or "enum" in statement
 
 
-def _declared(statement: list[str]) -> Iterator[str]:
+def _declared_words(statement: list[str]) -> Iterator[str]:
     """Yield the words of a statement but for its parameters: in brackets `(*name` and `(name)` are none."""
     depth = 0
     for at, piece in enumerate(statement):

@@ -46,7 +46,7 @@ def imports(files: Path) -> Iterator[Evidence]:
         data = path.read_bytes() if path.is_file() and not path.is_symlink() else b""
         # Whatever it is called: any file can be loaded.
         if data.startswith(_ELF) and b"cuda" in data:
-            defined |= {one.decode() for one in _defined(data) if _RUNTIME.fullmatch(one)}
+            defined |= {one.decode() for one in _defined_symbols(data) if _RUNTIME.fullmatch(one)}
         if data.startswith(_ELF) and any(part in data for part in _PARTS):
             names |= {(one or another).decode() for one, another in _NAMES.findall(data)}
     for name in sorted(names - OURS):
@@ -65,7 +65,7 @@ def imports(files: Path) -> Iterator[Evidence]:
         )
 
 
-def _defined(data: bytes) -> Iterator[bytes]:
+def _defined_symbols(data: bytes) -> Iterator[bytes]:
     """Yield the names that a library of 64 bits defines for others; nothing where its table is broken."""
     try:
         (table,) = struct.unpack_from("<Q", data, 0x28)

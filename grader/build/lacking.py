@@ -59,7 +59,7 @@ _CUBLAS = re.compile(
 """How cuBLAS names things (cuBLAS library documentation, chapters 2 to 5): names that models make up are not among them."""
 
 
-def lacking(log: str, code: str, toolchain: Toolchain) -> str:
+def say_what_lacks(log: str, code: str, toolchain: Toolchain) -> str:
     """Return a sentence on what a failed build lacked on this machine; empty if nothing.
 
     `log` is what the compilers printed, `code` the submission. Every CUDA toolkit, or the cuDNN that

@@ -74,7 +74,7 @@ def closure(toolchain: Toolchain) -> Closure:
     )
     modes: list[list[str]] = [[], ["-D__CUDACC__", "-D__NVCC__", "-D__CUDACC_VER_MAJOR__=13"]]
     with ThreadPoolExecutor(len(modes)) as pool:
-        texts = list(pool.map(lambda defines: _preprocessed(toolchain, text, defines), modes))
+        texts = list(pool.map(lambda defines: _preprocess(toolchain, text, defines), modes))
     marks = dict.fromkeys(name for one in texts for name in _LINE_MARK.findall(one))
     found = {Path(name): None for name in marks}
     for include in toolchain.cuda_includes[:1]:
@@ -88,7 +88,7 @@ def closure(toolchain: Toolchain) -> Closure:
 _LINE_MARK = re.compile(r'^# \d+ "(/[^"]+)"', re.MULTILINE)
 
 
-def _preprocessed(toolchain: Toolchain, text: str, defines: list[str]) -> str:
+def _preprocess(toolchain: Toolchain, text: str, defines: list[str]) -> str:
     """Return the text with all that it includes; `defines` may turn an `#error` on."""
     folders = [*toolchain.torch_includes, *toolchain.cuda_includes, toolchain.python_include]
     includes = [part for path in folders for part in ("-isystem", str(path))]

@@ -26,14 +26,14 @@ def prepared_for(prepared: Prepared, code: str) -> Prepared:
     if "extension" not in prepared.precompiled:
         return prepared
     try:
-        made = [name for name in _needed(code) if _made(prepared, name)]
+        made = [name for name in _headers_needed(code) if _make_header(prepared, name)]
     except OSError:
         return prepared
     more = tuple(name for name in made if name not in prepared.precompiled)
     return replace(prepared, precompiled=(*prepared.precompiled, *more)) if more else prepared
 
 
-def _needed(code: str) -> Iterator[str]:
+def _headers_needed(code: str) -> Iterator[str]:
     if _OLD_ABI in code:
         yield "main_old_abi"
     units = [unit for unit in parse(code).units if unit.language == "cpp"]
@@ -42,7 +42,7 @@ def _needed(code: str) -> Iterator[str]:
         yield "main"
 
 
-def _made(prepared: Prepared, name: str) -> bool:
+def _make_header(prepared: Prepared, name: str) -> bool:
     """Make the header once, or learn that clang can't."""
     note = prepared.folder / f"{name}.json"
     if not note.is_file():

@@ -26,7 +26,7 @@ def extensions(files: Path) -> list[Path]:
     return sorted(files.rglob("*.so")) if files.is_dir() else []
 
 
-def refused(files: Path) -> list[str]:
+def read_refusals(files: Path) -> list[str]:
     """Return what the compilers said each time that they refused something."""
     notes = files / refusals.FOLDER
     paths = sorted(notes.iterdir()) if notes.is_dir() else []
@@ -58,7 +58,7 @@ def outcome(
         "grader_error": "grader_error",
     }.get(reply.status, "crashed")
     errors = _errors(reply, log, source) if reply.status != "done" else ()
-    hidden = refused(files) if status == "built" and not extensions(files) else []
+    hidden = read_refusals(files) if status == "built" and not extensions(files) else []
     if hidden:
         status, errors = "failed", logs.parse("\n".join(hidden), source)
     return Build.model_validate(
@@ -88,7 +88,7 @@ def after_call(
     source = parse_source(submission.code)
     said = [build.log, *(reply.log for reply in replies[:-1])]
     said += [_log(reply, files) for reply in replies[-1:]]
-    log = _cut("\n".join(part for part in said if part.strip()))
+    log = _cut_middle("\n".join(part for part in said if part.strip()))
     raised = [
         CompilerException(one.reason, one.traceback, one.line, reply.log)
         for reply in replies
@@ -107,11 +107,11 @@ def after_call(
 def _hidden(files: Path, log: str) -> list[CompilerException]:
     """Return what a compiler in Python refused, as guests noted it: a handler of the submission's may have gone on."""
     notes = sorted(files.glob("triton/refused/*.txt"))[:20]
-    texts = (_beginning(path).partition("\0") for path in notes)
+    texts = (_read_beginning(path).partition("\0") for path in notes)
     return [CompilerException(reason, traced, None, log) for reason, _, traced in texts]
 
 
-def _beginning(path: Path) -> str:
+def _read_beginning(path: Path) -> str:
     """Return as much of a note as a guest of ours writes: the file is the submission's to fill."""
     with path.open("rb") as file:
         return file.read(NOTE_BYTES).decode("utf-8", "replace")
@@ -120,15 +120,15 @@ def _beginning(path: Path) -> str:
 def _log(reply: GuestReply, files: Path) -> str:
     """Return what the compilers printed; torch drops it on success, our own log has it."""
     kept = [path.read_text("utf-8", "replace") for path in sorted(files.rglob(LOG))]
-    elsewhere = [one for one in refused(files) if not any(one in log for log in kept)]
+    elsewhere = [one for one in read_refusals(files) if not any(one in log for log in kept)]
     parts = [*kept, *elsewhere, reply.log]
     if reply.status == "raised":
         parts.append(reply.reason)
     text = "\n".join(part for part in dict.fromkeys(parts) if part.strip())
-    return _cut(text)
+    return _cut_middle(text)
 
 
-def _cut(text: str) -> str:
+def _cut_middle(text: str) -> str:
     if len(text) <= LOG_LIMIT:
         return text
     half = LOG_LIMIT // 2

@@ -76,13 +76,15 @@ class HeaderPrecompiler:
         for name in HALVES:
             if FOUNDED.get(name, name) not in (*usable, name):
                 continue
-            if self._done(name, self._header) and self._done(f"{name} half", self._half):
+            if self._compile_step(name, self._header) and self._compile_step(
+                f"{name} half", self._half
+            ):
                 usable.append(name)
             else:
                 self._progress(f"clang can't precompile {name}: such builds take the slow way")
         return usable
 
-    def _done(self, step: str, again: Callable[[str], bool]) -> bool:
+    def _compile_step(self, step: str, again: Callable[[str], bool]) -> bool:
         begun = self._steps.get(step)
         return (begun is not None and begun.result()) or again(step.removesuffix(" half"))
 

@@ -167,7 +167,7 @@ def _make(toolchain: Toolchain, folder: Path, progress: Progress) -> None:
     (folder / "headers.txt").write_text("\n".join(sorted(names)), "utf-8")
     gather.declarations(toolchain, folder)
     gather.vocabulary(toolchain, folder, closure)
-    gather.exported(toolchain, folder)
+    gather.write_exported_symbols(toolchain, folder)
     usable = bench.finish() if bench else []
     (folder / "ready.part").write_text(json.dumps({"precompiled": usable}), "utf-8")
     let_read(folder.parent)

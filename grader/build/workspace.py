@@ -14,7 +14,7 @@ import numpy as np
 from grader.build import host_fault
 from grader.build.admission import ADMISSION
 from grader.build.guest_environment import DeviceKind, Environment, Mode
-from grader.build.outcome import extensions, is_build_error, outcome, refused
+from grader.build.outcome import extensions, is_build_error, outcome, read_refusals
 from grader.errors import GraderError
 from grader.languages import asks_a_compiler, compiles_when_launched
 from grader.records import Build, JsonValue, Submission
@@ -74,7 +74,7 @@ class BuildWorkspace:
         limits = replace(limits, output=ARTIFACT)
         with ADMISSION.turn():
             reply = converse(job, self.form, limits)
-            nothing = not extensions(files) and not refused(files)
+            nothing = not extensions(files) and not read_refusals(files)
             lazy = reply.status == "done" and nothing and asks_a_compiler(submission.code)
             if lazy and init is not None:
                 reply = _construct(job, init, self.form, limits, reply)

@@ -91,15 +91,16 @@ def plain(text: str) -> str:
     return escape_markup(clean(text))
 
 
-def given(options: Options | None) -> dict[str, Any]:
+def given_options(options: Options | None) -> dict[str, Any]:
     """Return what was set on the command line, lists split at their commas."""
     if options is None:
         return {}
     named = {name: getattr(options, name) for name in options.model_fields_set}
     return {
-        name: _split(value) if isinstance(value, tuple) else value for name, value in named.items()
+        name: _split_at_commas(value) if isinstance(value, tuple) else value
+        for name, value in named.items()
     }
 
 
-def _split(values: tuple[str, ...]) -> tuple[str, ...]:
+def _split_at_commas(values: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(part for value in values for part in value.split(",") if part)

@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.markup import escape as escape_markup
 
 from grader import config
-from grader.cli.app import GRADED, Flags, app, errors, given, out, plain
+from grader.cli.app import GRADED, Flags, app, errors, given_options, out, plain
 from grader.errors import UsageError
 from grader.records import Evaluation, Submission, Task
 
@@ -88,7 +88,7 @@ def tasks(
 
 def _coverage(folder: Path, *, verify: bool) -> int:
     from grader import sandbox
-    from grader.repair.coverage import covered, problems
+    from grader.repair.coverage import cover_problem, problems
 
     form = sandbox.strongest()
     judged = _verifier() if verify else None
@@ -98,7 +98,7 @@ def _coverage(folder: Path, *, verify: bool) -> int:
         raise UsageError(f"no problem files in {folder}", "they define Model and get_inputs")
     for number, (path, task) in enumerate(found, start=1):
         errors.print(f"{number} of {len(found)}: {escape_markup(path.stem)}", highlight=False)
-        row = covered(path, task, form, judged)
+        row = cover_problem(path, task, form, judged)
         rows.append(row)
         out.print(
             f"{plain(row.path.stem):72} {plain(row.said)}",
@@ -150,7 +150,7 @@ def _audit(audited: str, *, unsafe: bool) -> int:
 @app.command(name="config")
 def show_config(*, options: Flags = None) -> int:
     """Show each option's value and where it comes from."""
-    _, settings = config.load(given(options))
+    _, settings = config.load(given_options(options))
     for setting in settings:
         out.print(
             f"{setting.name.replace('_', '-'):20} {plain(setting.value):24} {setting.origin}",

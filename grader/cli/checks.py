@@ -71,13 +71,13 @@ def _check_rules(options: Options) -> None:
     if not options.select and not options.ignore:
         return
     from grader.rules import all_rules
-    from grader.rules.engine import chosen
+    from grader.rules.engine import choose_rules
 
     rules = all_rules()
     known = [*rules, *(rule.name for rule in rules.values()), *sorted({c[:3] for c in rules})]
     for option, words in (("--select", options.select), ("--ignore", options.ignore)):
         for word in words:
-            if not chosen(rules.values(), (word,), ()):
+            if not choose_rules(rules.values(), (word,), ()):
                 hint = nearest(word, known, "see: rules")
                 raise UsageError(f"{option} {word} names no rule", hint)
 

@@ -22,7 +22,7 @@ from grader.cli.app import (
     Flags,
     app,
     errors,
-    given,
+    given_options,
     out,
     plain,
 )
@@ -73,7 +73,7 @@ def grade(
         Grade, then grade again what changed each time that a file is saved, until interrupted.
 
     """
-    chosen, _ = config.load(given(options))
+    chosen, _ = config.load(given_options(options))
     if doctor:
         return _doctor(chosen)
     if rule:
@@ -104,7 +104,7 @@ def _grade(paths: Sequence[str], options: Options, shown: str) -> int:
     store = Store(options.cache)
     folder = RunFolder(options.out, store.seal)
     with folder.claimed():
-        outcome = _run(folder, store, paths, options, quiet=shown == "none")
+        outcome = _run_grading(folder, store, paths, options, quiet=shown == "none")
         changed = folder.settle(outcome.samples, () if options.only else paths)
         if outcome.graded or changed or not folder.indexed():
             folder.write_index()
@@ -121,7 +121,7 @@ def _grade(paths: Sequence[str], options: Options, shown: str) -> int:
     return _exit_code(summary, options)
 
 
-def _run(
+def _run_grading(
     folder: RunFolder, store: Store, paths: Sequence[str], options: Options, *, quiet: bool
 ) -> Outcome:
     from grader.cli.progress import Progress
@@ -131,9 +131,9 @@ def _run(
     stdin = sys.stdin.buffer if sys.stdin else None  # it may be closed
     with Progress(errors, quiet=quiet) as progress:
         # before anything is prepared: there may be nothing
-        found = _wanted(read_samples(paths, stdin, progress.skipped), options.only)
+        found = _wanted_samples(read_samples(paths, stdin, progress.skipped), options.only)
         if "-" not in paths:
-            progress.count(_wanted(read_samples(paths), options.only))
+            progress.count(_wanted_samples(read_samples(paths), options.only))
         seed = folder.seed(options.seed, secrets.randbits(62))
         executor = _executor(options, store, seed, progress.preparing)
         counted, watcher = progress.counted(found), progress.watcher()
@@ -144,7 +144,7 @@ def _run(
     return outcome
 
 
-def _wanted(samples: Iterator[Sample], only: str | None) -> Iterator[Sample]:
+def _wanted_samples(samples: Iterator[Sample], only: str | None) -> Iterator[Sample]:
     for sample in samples:
         if only is None or fnmatch.fnmatchcase(sample.id, only):
             yield sample

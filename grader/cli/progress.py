@@ -124,16 +124,16 @@ class Progress:
 
     def watcher(self) -> Watcher:
         """Return the hooks that a run calls."""
-        return Watcher(started=self._started, stage=self._stage, finished=self._finished)
+        return Watcher(started=self._start_sample, stage=self._stage, finished=self._finish_sample)
 
-    def _started(self, sample: Sample) -> None:
+    def _start_sample(self, sample: Sample) -> None:
         self._stage(sample, "start")
 
     def _stage(self, sample: Sample, stage: str) -> None:
         with self._lock:
             self._stages[sample.id] = stage
 
-    def _finished(self, sample: Sample, status: Status) -> None:
+    def _finish_sample(self, sample: Sample, status: Status) -> None:
         with self._lock:
             self._stages.pop(sample.id, None)
             self._counts[status] += 1
@@ -144,14 +144,14 @@ class Progress:
         """Print a line for a log, where nothing can be drawn, unless there was one just now."""
         if self._console and time.monotonic() >= self._noted + self._every:
             self._noted = time.monotonic()
-            line = f"{self._so_far()} graded{self._left()}: {self._tally()}"
+            line = f"{self._so_far()} graded{self._time_left()}: {self._tally()}"
             self._console.print(line, markup=False, highlight=False)
 
     def _so_far(self) -> str:
         done = self._counts.total()
         return f"{done} of {self.total}" if self.total else str(done)
 
-    def _left(self) -> str:
+    def _time_left(self) -> str:
         """Return how long the rest may take, once enough are done to say so."""
         done = self._counts.total()
         if not self.total or done < ENOUGH or done >= self.total:

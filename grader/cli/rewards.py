@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from grader import config
-from grader.cli.app import FAILED, GRADED, HiddenFlags, app, errors, given, out, plain
+from grader.cli.app import FAILED, GRADED, HiddenFlags, app, errors, given_options, out, plain
 from grader.cli.checks import check_options, plural
 from grader.errors import UsageError
 
@@ -29,19 +29,19 @@ def print_reward(answer: Path, *, to: Path | None = None, options: HiddenFlags =
         What may be set for a grading.
 
     """
-    from grader.reward import Answer, Grader, shown
+    from grader.reward import Answer, Grader, shown_to_trainer
 
-    chosen, _ = config.load(given(options))
+    chosen, _ = config.load(given_options(options))
     task = chosen.task
     if task is None:
         raise UsageError("a reward needs a task", "--task NAME, or --task problem.py")
     if task.endswith(".py"):
-        task = _read(Path(task))
+        task = _read_text(Path(task))
         chosen = chosen.model_copy(update={"task": None})
     check_options(chosen)
     with Grader(chosen.model_copy(update={"jobs": 1})) as grader:
-        reward = grader.look(Answer(text=_read(answer), task=task, id=answer.stem)).reward
-    said = json.dumps(shown(reward), indent=2)
+        reward = grader.look(Answer(text=_read_text(answer), task=task, id=answer.stem)).reward
+    said = json.dumps(shown_to_trainer(reward), indent=2)
     out.print(plain(said), highlight=False, soft_wrap=True)
     if reward.value is None:
         errors.print(plain(f"no reward: {reward.sentence}"), soft_wrap=True)
@@ -75,14 +75,14 @@ def export_tasks(
     from grader.reward import questions
     from grader.trainers.harbor import export
 
-    chosen, _ = config.load(given(options))
+    chosen, _ = config.load(given_options(options))
     device = "sim" if chosen.device in {"auto", "none"} else chosen.device
     made = export(questions(ask or chosen.tasks), folder, device)
     out.print(f"{plural(len(made), 'task')} in the form of {form} in {plain(str(folder))}")
     return GRADED
 
 
-def _read(path: Path) -> str:
+def _read_text(path: Path) -> str:
     try:
         return path.read_text("utf-8", "replace")
     except OSError as error:

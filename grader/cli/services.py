@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from grader import config
-from grader.cli.app import GRADED, HiddenFlags, app, errors, given, out, plain
+from grader.cli.app import GRADED, HiddenFlags, app, errors, given_options, out, plain
 from grader.cli.checks import check_options, plural
 from grader.errors import UsageError
 from grader.store import Store
@@ -70,7 +70,7 @@ def serve_rewards(
     token = _token(token_file, protocol)
     if port not in range(65536):
         raise UsageError(f"--port can't be {port}", "choose a number from 1 to 65535")
-    chosen, _ = config.load(given(options))
+    chosen, _ = config.load(given_options(options))
     check_options(chosen)
     with Grader(chosen) as grader:
         if protocol == "grade":
@@ -136,7 +136,7 @@ def serve_agent(*, options: HiddenFlags = None) -> int:
         from grader.service.mcp import serve
     except ImportError as error:
         raise _not_installed(error, "mcp") from error
-    chosen, _ = config.load(given(options))
+    chosen, _ = config.load(given_options(options))
     check_options(chosen)
     serve(chosen)
     return GRADED

@@ -14,7 +14,7 @@ from grader.devices.capabilities import (
     looks_closer,
 )
 from grader.devices.choose import choose_checker, choose_device
-from grader.devices.cuda.gpu import installed, trouble
+from grader.devices.cuda.gpu import installed_gpus, trouble
 from grader.devices.registry import DeviceEntry, devices
 from grader.devices.timed import Timed
 
@@ -43,4 +43,4 @@ __all__ = [
 
 def cuda_gpus() -> tuple[str, ...]:
     """Return the names of this machine's NVIDIA GPUs, as the driver gives them."""
-    return tuple(gpu.name for gpu in installed())
+    return tuple(gpu.name for gpu in installed_gpus())

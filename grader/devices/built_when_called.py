@@ -41,7 +41,7 @@ def call_once(jobs: Sequence[GuestJob], kept: Path, converse: Call) -> list[Gues
     return replies
 
 
-def keeping(job: GuestJob, converse: Call) -> GuestReply:
+def run_and_keep_compiled(job: GuestJob, converse: Call) -> GuestReply:
     """Run a job that sees no inputs, and keep what it compiles beside what its build has made."""
     kept = job.artifact
     if kept is None or not has_files(kept):

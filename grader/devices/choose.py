@@ -26,7 +26,7 @@ def choose_device(
     if options.device == "none":
         return None, "no device was asked for"
     if options.device != "auto":
-        return _named(options.device).open(options, form, store, preparing), ""
+        return _device_entry(options.device).open(options, form, store, preparing), ""
     present = next(one for one in devices().values() if not one.absent())
     try:
         return present.open(options, form, store, preparing), ""
@@ -60,7 +60,7 @@ def choose_checker(
         return None, str(error)
 
 
-def _named(name: str) -> DeviceEntry:
+def _device_entry(name: str) -> DeviceEntry:
     """Return the device of this name. Raises UsageError where there is none, or its hardware is absent."""
     found = devices().get(name)
     if found is None:

@@ -43,7 +43,7 @@ def job_on(
         ),
         init=group.init,
         seed=references.guest_seed,
-        state=_given(group, references),
+        state=_weights_to_give(group, references),
         initial=references.initial.get(group.workloads[0].name),
         artifact=building.artifact(device.artifacts, build) if build.key else None,
         env=environment.variables,
@@ -56,7 +56,7 @@ def job_on(
     )
 
 
-def _given(group: Group, references: References) -> Mapping[str, np.ndarray] | None:
+def _weights_to_give(group: Group, references: References) -> Mapping[str, np.ndarray] | None:
     """Return the weights that go into the submission; None where it draws them itself.
 
     As in KernelBench, `Model` and `ModelNew` are constructed under the same seed, and a module that

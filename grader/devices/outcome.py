@@ -48,11 +48,11 @@ def run_of(
         counts=counts,
         blind=reports.only_stores(result.report),
         switches=reports.switches(result.report),
-        narrowed=reports.narrowed(simulator),
-        autotuned=reports.autotuned(simulator),
+        narrowed=reports.read_narrowed(simulator),
+        autotuned=reports.read_autotuned(simulator),
         operators={**not_ours(outcome.operators), **_beside_torch(result.report)},
         seconds=result.seconds,
-        output=cut(reply.log),
+        output=cut_log(reply.log),
     )
 
 
@@ -71,10 +71,10 @@ def _status(
 ) -> tuple[RunStatus, str]:
     if result.status == "not_run":
         lacks = _lacks(reply.reason)
-        return _unsupported(lacks) if lacks else unreached(reply)
+        return _unsupported_feature(lacks) if lacks else outcome_of_unreached(reply)
     lacks = _lacks(result.reason)
     if outcome.not_run or lacks:
-        return _unsupported("; ".join(outcome.not_run) or lacks)
+        return _unsupported_feature("; ".join(outcome.not_run) or lacks)
     if outcome.hung:
         return "hung", outcome.hung
     if outcome.over_budget:
@@ -84,11 +84,11 @@ def _status(
     return result.status, result.reason
 
 
-def _unsupported(feature: str) -> tuple[RunStatus, str]:
+def _unsupported_feature(feature: str) -> tuple[RunStatus, str]:
     return "not_run", f"the simulator does not support this: {feature}"
 
 
-def unreached(reply: GuestReply) -> tuple[RunStatus, str]:
+def outcome_of_unreached(reply: GuestReply) -> tuple[RunStatus, str]:
     """Return what a workload that was never started gets: how the guest ended before it."""
     where = {"import": "at import", "construct": "in the constructor"}.get(reply.stage)
     if where is None:
@@ -121,6 +121,6 @@ def brief(reason: str) -> str:
     return " ".join(_VALUES.sub("tensor", reason).replace("Parameter containing:", "").split())
 
 
-def cut(log: str) -> str:
+def cut_log(log: str) -> str:
     """Return what a guest printed, its middle left out where it is long."""
     return log if len(log) <= 20_000 else f"{log[:10_000]}\n[...]\n{log[-10_000:]}"

@@ -11,14 +11,14 @@ from grader.devices.capabilities import Tracer
 from grader.errors import GraderError
 from grader.execution.gradients import Needs
 from grader.judge import References
-from grader.judge.asked import Asked, chosen, needed
+from grader.judge.asked import Asked, choose_elements, needed_elements
 from grader.judge.dependence import evidence_of
 from grader.judge.elements import out_of_tolerance
 from grader.judge.inputs import Array
 from grader.judge.tolerance import element_count, tolerance
 from grader.judge.way import Way
 from grader.records import DECIDING, Build, Comparison, Evidence, Submission, Task, Workload
-from grader.simulator.provenance import told
+from grader.simulator.provenance import read_told
 from grader.source import parse
 
 Ask = Callable[[Workload, Sequence[tuple[int, int]]], list[Needs]]
@@ -44,18 +44,18 @@ def trace_wrong(
 
     Empty where there is none, where the device can't say, or where it fails on the way.
     """
-    workload = _telling(task, comparisons)
+    workload = _telling_workload(task, comparisons)
     if workload is None or not isinstance(device, Tracer):
         return ()
     try:
         first = device.trace(submission, build, task, references, workload, ())
         masks = _masks(task, workload, references, first.outputs)
-        picked = [(o, i, wrong) for o, mask in masks for i, wrong in chosen(mask)]
+        picked = [(o, i, wrong) for o, mask in masks for i, wrong in choose_elements(mask)]
         asked = [(o, i) for o, i, _ in picked]
         if not asked:
             return ()
         traced = device.trace(submission, build, task, references, workload, asked)
-        found = told(traced.report, parse(submission.code))
+        found = read_told(traced.report, parse(submission.code))
         gradients = ask(workload, asked) if found else []
         gradients = gradients or [Needs({}, Way(np.zeros(0))) for _ in asked]
     except GraderError:  # an explanation is missing then, the verdict is still valid
@@ -68,7 +68,7 @@ def trace_wrong(
             output=o,
             index=tuple(int(at) for at in np.unravel_index(i, shapes[o])),
             wrong=wrong,
-            needs={role: needed(array) for role, array in gradients[n].gradients.items()},
+            needs={role: needed_elements(array) for role, array in gradients[n].gradients.items()},
             way=gradients[n].way,
         )
         for n, (o, i, wrong) in enumerate(picked)
@@ -76,7 +76,7 @@ def trace_wrong(
     return evidence_of(found, elements, workload.name)
 
 
-def _telling(task: Task, comparisons: Sequence[Comparison]) -> Workload | None:
+def _telling_workload(task: Task, comparisons: Sequence[Comparison]) -> Workload | None:
     wrong = {
         item.workload: item.decides
         for item in comparisons

@@ -17,7 +17,7 @@ import numpy as np
 from grader.devices.base import Device, RunResult
 from grader.devices.capabilities import IdleRunner
 from grader.judge import References, compare
-from grader.judge.honesty import computing
+from grader.judge.honesty import computing_operators
 from grader.judge.side_effects import IDLE, probe, side_effects
 from grader.judge.tolerance import element_count
 from grader.languages import read
@@ -52,10 +52,10 @@ def state_check(
     """
     asked, origin, known = _in_another_order(task, references, runs, device.seconds)
     results = device.run(submission, build, asked, known, in_place=True)
-    if _stalled(results):
+    if _stalled_workload(results):
         results = device.run(submission, build, asked, known, in_place=True)
     quick = sum(run.seconds for run in runs) < QUICK * device.seconds
-    if quick and (name := _stalled(results)):
+    if quick and (name := _stalled_workload(results)):
         text = f"on {origin[name]} it ended at first, and does not when it is called again"
         return (probe("order-matters", text, origin[name]),)
     right = {item.workload for item in comparisons if item.equal and item.decides}
@@ -90,7 +90,7 @@ def without_kernels(
         return ()
     if (
         any(_is_new(references, item) for item in results)
-        and not computing([item.run for item in results])
+        and not computing_operators([item.run for item in results])
         and not any(map(_copies, results))
         and not _calls_a_library(submission)
     ):
@@ -135,7 +135,7 @@ def _copies(result: RunResult) -> bool:
     )
 
 
-def _stalled(results: Sequence[RunResult]) -> str:
+def _stalled_workload(results: Sequence[RunResult]) -> str:
     """Return the workload that was not finished in time, or ""."""
     return next((item.run.workload for item in results if item.run.status == "timeout"), "")
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from grader.judge import undefined
+from grader.judge import proves_undefined
 from grader.languages import read
 from grader.records import Evaluation, Evidence, Finding
 from grader.source import Source
@@ -69,7 +69,7 @@ def without(codes: frozenset[str], rules: tuple[str, ...], holds: str) -> Check:
     def check(facts: Facts) -> Outcome:
         seen = next((item for item in facts.observed() if item.code in codes), None)
         if seen is not None:
-            return "false", _said(seen)
+            return "false", _evidence_sentence(seen)
         outcome, because = against(rules, holds)(facts)
         if outcome != "true":
             return outcome, because
@@ -111,9 +111,9 @@ def stable(facts: Facts) -> Outcome:
 def any_size(facts: Facts) -> Outcome:
     """Check the results at all sizes that were tried, and that no luck was in them."""
     verdict = facts.evaluation.verdict
-    seen = next((item for item in facts.observed() if undefined(item)), None)
+    seen = next((item for item in facts.observed() if proves_undefined(item)), None)
     if seen is not None:
-        return "false", _said(seen)
+        return "false", _evidence_sentence(seen)
     wrong = next(
         (one for one in facts.evaluation.comparisons if one.decides and not one.equal), None
     )
@@ -128,7 +128,7 @@ def any_size(facts: Facts) -> Outcome:
     )
 
 
-def _said(item: Evidence) -> str:
+def _evidence_sentence(item: Evidence) -> str:
     at = f"line {item.place.line}, " if item.place is not None else ""
     on = f"on {item.workload}, " if item.workload else ""
     return f"{on}{at}{item.text}"

@@ -64,7 +64,7 @@ def try_fixes(
 ) -> Program | None:
     """Apply the fixes and evaluate; None where they contradict each other, change nothing, or leave no Python."""
     try:
-        submission = edits.fixed(program.submission, [fix for _, fix in chosen])
+        submission = edits.apply_fixes(program.submission, [fix for _, fix in chosen])
     except ValueError:
         return None
     if submission.code == program.submission.code:

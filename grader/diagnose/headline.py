@@ -61,7 +61,7 @@ def headline(
     (`read_only`), it says what the text shows.
     """
     if read_only and verdict.status == "not_run":
-        return _read(verdict, findings)
+        return _verdict_of_text(verdict, findings)
     if verdict.status == "correct":
         return _not_general(verdict, findings, elsewhere)
     deciding = [one for one in findings if one.rule in settled or not _only(elsewhere, one)]
@@ -153,7 +153,7 @@ def _seen_on(finding: Finding) -> str:
     return f" (seen on {', '.join(sorted(devices))})" if devices and "" not in devices else ""
 
 
-def _read(verdict: Verdict, findings: Sequence[Finding]) -> Verdict:
+def _verdict_of_text(verdict: Verdict, findings: Sequence[Finding]) -> Verdict:
     """Return the verdict of a text that was read: what was found in it, before why it was not run."""
     found = Counter(one.severity for one in findings if not one.after_fix)
     parts = [

@@ -52,16 +52,16 @@ def self_review(
     ran = any(run.status == "ran" for state in states for run in state.evaluation.runs)
     doubts: list[Doubt] = []
     named: set[str] = set()
-    for line, sentence, topic in _doubted(extraction):
+    for line, sentence, topic in _doubt_sentences(extraction):
         of_it = [finding for finding in findings if finding.rule.startswith(topic.rules)]
         grave = [finding for finding in of_it if finding.severity != "note"]
         named |= {finding.rule for finding in grave}
         doubts.append(_doubt(line, sentence, topic, grave or of_it, ran))
     missed = [one for one in findings if one.severity != "note" and one.rule not in named]
-    return SelfReview(doubts=tuple(doubts), missed=_listed(missed)) if doubts else None
+    return SelfReview(doubts=tuple(doubts), missed=_list_rules(missed)) if doubts else None
 
 
-def _doubted(extraction: Extraction) -> Iterator[tuple[int, str, Topic]]:
+def _doubt_sentences(extraction: Extraction) -> Iterator[tuple[int, str, Topic]]:
     """Yield the first sentence of doubt about each topic."""
     seen: set[str] = set()
     for line, sentence in sentences(extraction.prose):
@@ -74,7 +74,7 @@ def _doubted(extraction: Extraction) -> Iterator[tuple[int, str, Topic]]:
 def _doubt(line: int, quote: str, topic: Topic, found: Sequence[Finding], ran: bool) -> Doubt:
     if found:
         outcome = "found" if found[0].severity != "note" else "minor"
-        return Doubt(line=line, quote=quote, outcome=outcome, because="; ".join(_listed(found)))
+        return Doubt(line=line, quote=quote, outcome=outcome, because="; ".join(_list_rules(found)))
     if ran:
         because = f"it ran, and no defect of this kind was found ({topic.what})"
         return Doubt(line=line, quote=quote, outcome="imagined", because=because)
@@ -82,7 +82,7 @@ def _doubt(line: int, quote: str, topic: Topic, found: Sequence[Finding], ran: b
     return Doubt(line=line, quote=quote, outcome="not checked", because=because)
 
 
-def _listed(findings: Sequence[Finding]) -> tuple[str, ...]:
+def _list_rules(findings: Sequence[Finding]) -> tuple[str, ...]:
     """Return each rule with its first line, each once."""
     found: dict[str, str] = {}
     for one in findings:

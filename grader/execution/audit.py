@@ -108,10 +108,10 @@ def weaknesses(rows: tuple[AuditRow, ...]) -> tuple[str, ...]:
 
     Of programs that are right at some tasks only the trivial ones say something by themselves.
     """
-    return tuple(f"{program} would pass" for program in undetected(rows))
+    return tuple(f"{program} would pass" for program in undetected_programs(rows))
 
 
-def undetected(rows: tuple[AuditRow, ...]) -> tuple[str, ...]:
+def undetected_programs(rows: tuple[AuditRow, ...]) -> tuple[str, ...]:
     """Return the trivial programs that pass wherever they were tried."""
     weak = (row for row in rows if row.kind in TRIVIAL)
     return tuple(row.program for row in weak if row.passes and not row.caught)
@@ -134,13 +134,13 @@ def _made_here(right: References) -> Mapping[str, Program]:
     def halved(workload: Workload) -> tuple[Array, ...] | None:
         """Return nothing where the outputs are in half precision: that is what was asked for."""
         arrays = natives(workload)
-        return None if all(a.dtype.itemsize == 2 for a in arrays) else tuple(map(_halved, arrays))
+        return None if all(a.dtype.itemsize == 2 for a in arrays) else tuple(map(_halve, arrays))
 
     def multiple(workload: Workload) -> tuple[Array, ...] | None:
         """Return nothing where the outputs are truth values, which have no multiple."""
         arrays = natives(workload)
         truths = all(array.dtype.kind == "b" for array in arrays)
-        return None if truths else tuple(_kept(array * 1.01, array) for array in arrays)
+        return None if truths else tuple(_keep_values(array * 1.01, array) for array in arrays)
 
     def given(workload: Workload) -> tuple[Array, ...] | None:
         return _input_like(right.inputs[workload.name], natives(workload))
@@ -176,7 +176,7 @@ def _with_gradients(right: References, change: Change) -> Program:
     return run
 
 
-def _turned(gradients: tuple[Array, ...], _: Array) -> tuple[Array, ...]:
+def _reorder_gradients(gradients: tuple[Array, ...], _: Array) -> tuple[Array, ...]:
     """Return the gradients in another order, where all have one shape."""
     same = len({gradient.shape for gradient in gradients}) == 1 < len(gradients)
     return (*gradients[1:], gradients[0]) if same else ()
@@ -185,9 +185,9 @@ def _turned(gradients: tuple[Array, ...], _: Array) -> tuple[Array, ...]:
 _GRADIENTS: Mapping[str, Change] = {
     "zero gradients": lambda gradients, _: tuple(map(np.zeros_like, gradients)),
     "the upstream gradient": lambda gradients, upstream: tuple(
-        _kept(np.broadcast_to(upstream, gradient.shape), gradient) for gradient in gradients
+        _keep_values(np.broadcast_to(upstream, gradient.shape), gradient) for gradient in gradients
     ),
-    "gradients in another order": _turned,
+    "gradients in another order": _reorder_gradients,
 }
 
 
@@ -236,22 +236,22 @@ def _answers(
             yield workload, arrays
 
 
-def _kept(values: Array, like: Array) -> Array:
+def _keep_values(values: Array, like: Array) -> Array:
     return np.asarray(values).astype(like.dtype)
 
 
 def constant(array: Array) -> Array:
     """Return the output's mean: what a program that ignores its inputs could at best know."""
     if array.size < 2:
-        return _kept(array * 0 + 1, array)
-    return _kept(np.full(array.shape, np.mean(array.astype(np.float64))), array)
+        return _keep_values(array * 0 + 1, array)
+    return _keep_values(np.full(array.shape, np.mean(array.astype(np.float64))), array)
 
 
-def _halved(array: Array) -> Array:
+def _halve(array: Array) -> Array:
     if not is_real(array):
-        return _kept(array + (array == 0), array)
+        return _keep_values(array + (array == 0), array)
     with np.errstate(over="ignore"):
-        return _kept(array.astype(np.float16), array)
+        return _keep_values(array.astype(np.float16), array)
 
 
 def _input_like(given: Arguments, natives: tuple[Array, ...]) -> tuple[Array, ...] | None:
@@ -260,5 +260,5 @@ def _input_like(given: Arguments, natives: tuple[Array, ...]) -> tuple[Array, ..
         return None
     for value in given:
         if isinstance(value, np.ndarray) and value.shape == natives[0].shape:
-            return (_kept(value, natives[0]),)
+            return (_keep_values(value, natives[0]),)
     return None

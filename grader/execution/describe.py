@@ -7,8 +7,8 @@ from functools import lru_cache
 
 from grader.errors import GraderError
 from grader.execution.asked_gradients import ask_gradients
-from grader.execution.strong_sizes import Audited, audited
-from grader.judge.candidates import Described, described
+from grader.execution.strong_sizes import Audited, find_strong_sizes
+from grader.judge.candidates import Described, describe_candidates
 from grader.judge.sizes import HUGE, KEPT, MOST, REGULAR
 from grader.records import Task
 from grader.sandbox import Form, GuestJob, Limits, converse
@@ -37,7 +37,7 @@ def describe(
     """
     if task.workloads:
         return task
-    found = examined(task.reference, form, limits, kept, share)
+    found = examine_reference(task.reference, form, limits, kept, share)
     made = task.model_copy(
         update={
             "workloads": found.workloads,
@@ -50,7 +50,7 @@ def describe(
 
 
 @lru_cache(maxsize=512)
-def examined(
+def examine_reference(
     reference: str,
     form: Form,
     limits: Limits,
@@ -61,13 +61,13 @@ def examined(
 
     Raises GraderError for our own failure.
     """
-    known = _described(reference, form, limits, kept, share)
+    known = _describe_sizes(reference, form, limits, kept, share)
     if isinstance(known, str):
         return Audited((), note=known)
-    return audited(known, reference, form, limits)
+    return find_strong_sizes(known, reference, form, limits)
 
 
-def _described(
+def _describe_sizes(
     reference: str, form: Form, limits: Limits, kept: frozenset[int], share: float
 ) -> Described | str:
     """Return the sizes that the reference runs at or, where there are none, why."""
@@ -97,6 +97,6 @@ def _described(
         return f"the problem's own text fails: {reply.reason or reply.status}"
     try:
         places = PLACES.search(reference) is not None
-        return described(found, reply.description, places, share, kept=bool(kept))
+        return describe_candidates(found, reply.description, places, share, kept=bool(kept))
     except (TypeError, KeyError, ValueError, AttributeError, OverflowError):
         return "the problem's own text describes its inputs in a way that makes no sense"

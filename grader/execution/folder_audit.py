@@ -8,8 +8,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from grader.errors import GraderError, UsageError
-from grader.execution.audit import TRIVIAL, audit, undetected
-from grader.execution.describe import examined
+from grader.execution.audit import TRIVIAL, audit, undetected_programs
+from grader.execution.describe import examine_reference
 from grader.execution.strong_sizes import Audited
 from grader.records import Task
 from grader.sandbox import Form, Limits
@@ -86,7 +86,7 @@ def audit_folder(
     for number, (name, draft) in enumerate(drafts, 1):
         begun(number, len(drafts), name)
         try:
-            found = examined(draft.reference, form, limits)
+            found = examine_reference(draft.reference, form, limits)
         except GraderError as error:
             yield AuditedProblem(name, Audited(()), str(error))
             continue
@@ -113,7 +113,9 @@ def audit_builtin(
     for number, task in enumerate(chosen, 1):
         begun(number, len(chosen), task.name)
         rows = audit(task, form, replace(limits, wall=min(limits.wall, SECONDS)))
-        yield AuditedProblem(task.name, Audited((), undetected=undetected(rows), rows=rows))
+        yield AuditedProblem(
+            task.name, Audited((), undetected=undetected_programs(rows), rows=rows)
+        )
 
 
 def _problems(folder: Path) -> Iterator[tuple[str, Task]]:

@@ -62,7 +62,7 @@ def full_size_part(task: Task, seed: int, form: Form, limits: Limits) -> FullSiz
         return None
     for cut in _cuts(full):
         rows = _rows(full, cut)
-        if rows and (found := _asked(task, full, cut, rows, (seed, form, limits))):
+        if rows and (found := _ask_for_part(task, full, cut, rows, (seed, form, limits))):
             return found
     return None
 
@@ -106,7 +106,7 @@ def _rows(full: Workload, cut: frozenset[int]) -> int:
     return max(1, min(MOST_ROWS, PART // max(row, 1), available // 2))
 
 
-def _asked(
+def _ask_for_part(
     task: Task,
     full: Workload,
     cut: frozenset[int],

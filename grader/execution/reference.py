@@ -89,13 +89,13 @@ class _Asking:
         exact = {result.name: result for result in double.results} if double else {}
         plain = {result.name: result for result in native.results}
         if self.task.precision:
-            rounded = {n: _rounded(one, self.task.precision) for n, one in exact.items()}
+            rounded = {n: _round_result(one, self.task.precision) for n, one in exact.items()}
             plain = rounded | {n: one for n, one in plain.items() if one.status == "ran"}
         return (
             drawn,
             known,
             {
-                w.name: _expected(w.name, plain.get(w.name), exact.get(w.name), native)
+                w.name: _make_expected(w.name, plain.get(w.name), exact.get(w.name), native)
                 for w in group.workloads
             },
         )
@@ -111,16 +111,16 @@ class _Asking:
             seed=guest_seed(self.seed),
             **options,
         )
-        return _checked(converse(job, self.form, self.limits))
+        return _check_reply(converse(job, self.form, self.limits))
 
 
-def _checked(reply: GuestReply) -> GuestReply:
+def _check_reply(reply: GuestReply) -> GuestReply:
     if reply.status == "grader_error":
         raise GraderError(f"the reference could not be run: {reply.reason}")
     return reply
 
 
-def _rounded(result: GuestResult, precision: DType) -> GuestResult:
+def _round_result(result: GuestResult, precision: DType) -> GuestResult:
     """Return a result in float64 as one of fewer digits: torch has not every operator in half precision on a CPU."""
     dtype = numpy_dtype(precision)
     outputs = tuple(
@@ -136,7 +136,7 @@ def _readable(array: Array) -> Array:
     return array.astype(np.float32) if few else array
 
 
-def _expected(
+def _make_expected(
     name: str, native: GuestResult | None, exact: GuestResult | None, reply: GuestReply
 ) -> Expected:
     if native is None or native.status != "ran":

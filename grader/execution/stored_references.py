@@ -55,7 +55,7 @@ def stored_references(store: Store, key: str, task: Task, seed: int) -> Referenc
         index = json.loads((folder / _INDEX).read_text("utf-8"))
         if _checksum(folder / _ARRAYS) != index["checksum"]:
             return None
-        found = _Reader(_mapped(folder / _ARRAYS), index["arrays"]).references(index)
+        found = _Reader(_map_file(folder / _ARRAYS), index["arrays"]).references(index)
     except (OSError, ValueError, KeyError):
         return None
     inputs = {workload.name: make_inputs(task, workload, seed) for workload in task.judged}
@@ -127,11 +127,11 @@ class _Reader:
         self._arrays = [_array(data, place) for place in places]
 
     def references(self, index: dict[str, Any]) -> References:
-        expected = {name: self._expected(name, one) for name, one in index["expected"].items()}
+        expected = {name: self._read_expected(name, one) for name, one in index["expected"].items()}
         states, initial = self._states(index["states"]), self._states(index["initial"])
         return References("", 0, expected, states, {}, initial)
 
-    def _expected(self, name: str, one: dict[str, Any]) -> Expected:
+    def _read_expected(self, name: str, one: dict[str, Any]) -> Expected:
         return Expected(
             name,
             tuple(self._arrays[number] for number in one["exact"]),
@@ -156,7 +156,7 @@ def _array(data: mmap.mmap | bytes, place: dict[str, Any]) -> Array:
     return flat.reshape(shape)
 
 
-def _mapped(path: Path) -> mmap.mmap | bytes:
+def _map_file(path: Path) -> mmap.mmap | bytes:
     with path.open("rb") as file:
         return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if path.stat().st_size else b""
 

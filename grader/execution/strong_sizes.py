@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from grader.execution.audit import AuditRow, audit, undetected
+from grader.execution.audit import AuditRow, audit, undetected_programs
 from grader.judge.candidates import COSTLY, Described, Workloads
 from grader.judge.facts import Facts
 from grader.judge.sizes import WORTH
@@ -67,7 +67,7 @@ class _Tried:
         return frozenset(row.program for row in self.rows if row.fails) - self.passing
 
 
-def audited(known: Described, reference: str, form: Form, limits: Limits) -> Audited:
+def find_strong_sizes(known: Described, reference: str, form: Form, limits: Limits) -> Audited:
     """Return the workloads of a problem at sizes where wrong programs fail, as far as there are any.
 
     Raises GraderError where the audit fails for a reason of ours.
@@ -86,7 +86,7 @@ def audited(known: Described, reference: str, form: Form, limits: Limits) -> Aud
             tried.append(asking.all(other))
             if not tried[-1].passing & _mistakes(tried):
                 break
-    return asking.widened(_settled(tried, choices))
+    return asking.widened(_settle_choice(tried, choices))
 
 
 @dataclass(frozen=True)
@@ -167,7 +167,7 @@ def _mistakes(tried: Sequence[_Tried]) -> frozenset[str]:
     return frozenset[str]().union(*(item.failing for item in tried)) | (passing - left)
 
 
-def _settled(tried: Sequence[_Tried], choices: int) -> Audited:
+def _settle_choice(tried: Sequence[_Tried], choices: int) -> Audited:
     """Return the choice at which the fewest wrong programs pass, with sizes added that catch more of them.
 
     Where there was one choice alone, what passes there can't be told from what is right at any size.
@@ -183,7 +183,7 @@ def _settled(tried: Sequence[_Tried], choices: int) -> Audited:
             open_ &= item.passing
     same = best.passing - mistakes
     alone = sorted(same) if choices == 1 else ()
-    weak = dict.fromkeys((*undetected(best.rows), *sorted(open_), *alone))
+    weak = dict.fromkeys((*undetected_programs(best.rows), *sorted(open_), *alone))
     return Audited(
         tuple(workloads),
         best.made.length,

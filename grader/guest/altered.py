@@ -12,7 +12,7 @@ from grader.guest.weights import tensors_of
 
 
 @contextmanager
-def altered(model: Any, change: Mapping[str, Any] | None) -> Iterator[None]:
+def hold_altered(model: Any, change: Mapping[str, Any] | None) -> Iterator[None]:
     """Hold a model's weights changed: `zero` or `redraw` those of these names, or `swap` two dims of one.
 
     `change` has one of these keys: `zero` and `redraw` with names, `swap` with a name and two dims of

@@ -36,9 +36,9 @@ class On(TorchFunctionMode):  # type: ignore[misc]
             return args[0]
         if given.get("device") is not None:
             given["device"] = self.device
-        result = func(*(self._placed(value) for value in args), **given)
+        result = func(*(self._place_value(value) for value in args), **given)
         name = getattr(func, "__name__", "")
-        counted = _normalised(name, args, given)
+        counted = _values_normalised(name, args, given)
         if counted:
             self.fewest = min(self.fewest or counted, counted)
         made = [v for v in several(result) if isinstance(v, torch.Tensor)]
@@ -47,7 +47,7 @@ class On(TorchFunctionMode):  # type: ignore[misc]
             self.flops += 2 * made[0].numel() * _terms(name, args, made[0])
         return result
 
-    def _placed(self, value: Any) -> Any:
+    def _place_value(self, value: Any) -> Any:
         return torch.device(self.device) if isinstance(value, torch.device) else value
 
 
@@ -76,7 +76,7 @@ def _terms(name: str, args: Sequence[Any], result: torch.Tensor) -> int:
     return 0
 
 
-def _normalised(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> int:
+def _values_normalised(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> int:
     """Return how many values a norm takes its statistics from; 0 where it takes none."""
     if not args or not isinstance(args[0], torch.Tensor):
         return 0

@@ -186,7 +186,7 @@ def queries(gpu: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def compiled() -> dict[str, Any]:
+def compiled_api() -> dict[str, Any]:
     """Return what `torch._C` has where torch is built for CUDA, and its Python modules import, by name.
 
     A wheel for the CPU lacks it: whatever imports torch's compiler then fails on a GPU that is simulated.

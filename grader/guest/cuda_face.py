@@ -40,10 +40,10 @@ def install(options: Mapping[str, Any]) -> None:
     """
     load(options["library"], options["torch_library"])
     gpu = dict(options["gpu"])
-    for key, value in {**_prefixed("gpu.", gpu), **dict(options.get("simulator", {}))}.items():
-        _set(key, value)
+    for key, value in {**_prefix_keys("gpu.", gpu), **dict(options.get("simulator", {}))}.items():
+        _set_option(key, value)
     for kernel, count in dict(options.get("registers", {})).items():
-        _set(f"registers.{kernel}", count)
+        _set_option(f"registers.{kernel}", count)
     seed(torch.initial_seed())
     _install_names(gpu, str(options.get("cuda_version", "13.0")))
     if "exact" in options:
@@ -57,7 +57,7 @@ def install(options: Mapping[str, Any]) -> None:
             from grader.guest import triton_face
 
             triton_face.install(_state["runtime"], gpu)
-            _state["autotuned"] = triton_face.autotuned
+            _state["autotuned"] = triton_face.take_autotuned
 
 
 def load(library: str, torch_library: str) -> None:
@@ -117,16 +117,16 @@ def draw_as_cpu(value: int) -> None:
 def to_device(tensor: torch.Tensor) -> torch.Tensor:
     """Return the tensor on the simulated GPU, known to the simulator as an input."""
     with unlogged():
-        return _marked(tensors.to_cuda(tensor))
+        return _mark_input(tensors.to_cuda(tensor))
 
 
 def empty(shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
     """Return an input of a dry_run: memory as the simulator gives it."""
     with unlogged():
-        return _marked(torch.empty(shape, dtype=dtype, device="cuda"))
+        return _mark_input(torch.empty(shape, dtype=dtype, device="cuda"))
 
 
-def _marked(tensor: torch.Tensor) -> torch.Tensor:
+def _mark_input(tensor: torch.Tensor) -> torch.Tensor:
     """Make a tensor known to the simulator as an input."""
     _state["inputs"] += 1
     storage = tensor.untyped_storage()
@@ -153,10 +153,10 @@ def written(tensor: torch.Tensor) -> torch.Tensor:
     That is 0 for not at all, 1 for in any way, 2 for by a kernel; 1 where it isn't known.
     """
     with unlogged():
-        return _written(tensor)
+        return _written_elements(tensor)
 
 
-def _written(tensor: torch.Tensor) -> torch.Tensor:
+def _written_elements(tensor: torch.Tensor) -> torch.Tensor:
     if _is_plain(tensor):
         return _written_in_a_row(tensor)
     unknown = torch.ones(tensor.shape, dtype=torch.uint8)
@@ -212,10 +212,10 @@ def begin() -> None:
     _state["runtime"].kgsim_provenance_clear()
     _state["operators"] = None
     _operators()
-    _narrowed()
+    _take_lost_digits()
 
 
-def _narrowed() -> dict[str, int]:
+def _take_lost_digits() -> dict[str, int]:
     """Return since the last call how often operators lost digits, e.g. `tf32 aten::mm`."""
     return dict(_parse(_text(_state["backend"].kgsim_torch_narrowed())))
 
@@ -278,7 +278,7 @@ def report() -> dict[str, Any]:
     seen = _parse(_text(runtime.kgsim_host_report()))
     operators = _operators()
     seen["operators"] = operators if _state["operators"] is None else _state["operators"]
-    seen["narrowed"] = _narrowed()
+    seen["narrowed"] = _take_lost_digits()
     seen["unwritten"] = _state["unwritten"]
     seen["provenance"] = _state.pop("provenance", None)
     seen["exact"] = _state.pop("exact", None)
@@ -295,20 +295,20 @@ def _text(pointer: int) -> str:
     return text
 
 
-def _set(key: str, value: Any) -> None:
+def _set_option(key: str, value: Any) -> None:
     text = str(int(value)) if isinstance(value, bool) else str(value)
     if _state["runtime"].kgsim_set(key.encode(), text.encode()) != 0:
         raise ValueError(f"the simulator has no setting {key!r}")
 
 
-def _prefixed(prefix: str, values: Mapping[str, Any]) -> dict[str, Any]:
+def _prefix_keys(prefix: str, values: Mapping[str, Any]) -> dict[str, Any]:
     return {prefix + name: value for name, value in values.items()}
 
 
 @contextmanager
 def unlogged() -> Iterator[None]:
     """Have the grader's own copies logged apart from the submission's operators, and out of a submission's reach."""
-    collecting = tensors.undisturbed()
+    collecting = tensors.hold_undisturbed()
     with tensors.torchs_own():
         _state["pause"](1)
         try:
@@ -319,7 +319,7 @@ def unlogged() -> Iterator[None]:
                 tensors.collect_again()
 
 
-def _missing(name: str) -> None:
+def _refuse_missing(name: str) -> None:
     _state["runtime"].kgsim_missing(name.encode())
 
 
@@ -338,7 +338,7 @@ def _memory(what: int) -> int:
 
 
 def _install_names(gpu: Mapping[str, Any], cuda_version: str) -> None:
-    names = {**cuda_api.queries(gpu), **cuda_api.refusals(_missing)}
+    names = {**cuda_api.queries(gpu), **cuda_api.refusals(_refuse_missing)}
     names |= cuda_graphs.install(_state["runtime"])
     cuda_api.Stream.create = staticmethod(cuda_graphs.new_stream)
     names["synchronize"] = synchronize
@@ -353,7 +353,7 @@ def _install_names(gpu: Mapping[str, Any], cuda_version: str) -> None:
         setattr(torch.cuda, name, value)
     for name in ("CUDAGraph", "graph"):
         setattr(torch.cuda.graphs, name, names[name])
-    for name, value in cuda_api.compiled().items():
+    for name, value in cuda_api.compiled_api().items():
         setattr(torch._C, name, value)
     torch._C._dynamo.guards._empty_strided_cuda = cuda_api.empty_strided
     cuda_api.Event.clock = staticmethod(lambda: float(_state["runtime"].kgsim_device_time()))

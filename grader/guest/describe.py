@@ -129,30 +129,30 @@ def _shapes(text: str) -> dict[str, Any]:
     fact: dict[str, Any] = {"ok": False, "error": ""}
     try:
         with torch.device("meta"), On("meta"):
-            inputs, init = _made(text)
+            inputs, init = _make_inputs(text)
         fact["inputs"] = [_input(value) for value in inputs]
         fact["init"] = [_plain(value) for value in init]
         fact["size"] = sum(v.numel() for v in inputs if isinstance(v, torch.Tensor))
         fact["ok"] = True
     except Exception as error:  # noqa: BLE001 - untrusted text may raise anything
-        fact["error"] = _said(error)
+        fact["error"] = _error_text(error)
     return fact
 
 
 def _facts(make: Callable[[list[Any]], Any], text: str) -> dict[str, Any]:
     try:
         with On("cpu") as cost, torch.no_grad():
-            inputs, init = _made(text)
+            inputs, init = _make_inputs(text)
             return _ran(make, inputs, init, cost)
     except Exception as error:  # noqa: BLE001 - likewise
-        return {"ok": False, "error": _said(error)}
+        return {"ok": False, "error": _error_text(error)}
 
 
-def _said(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"[:TEXT]
 
 
-def _made(text: str) -> tuple[list[Any], list[Any]]:
+def _make_inputs(text: str) -> tuple[list[Any], list[Any]]:
     space: dict[str, Any] = {"__name__": "problem"}
     exec(compile(text, "problem.py", "exec"), space)  # noqa: S102 - what this guest is for
     init: Callable[[], Any] = space.get("get_init_inputs", list)
@@ -198,7 +198,7 @@ def _plain(value: Any) -> Any:
 
 def _values(text: str) -> list[Any]:
     with On("cpu"), torch.no_grad():
-        inputs, _ = _made(text)
+        inputs, _ = _make_inputs(text)
     return [_summary(v) if isinstance(v, torch.Tensor) else None for v in inputs]
 
 

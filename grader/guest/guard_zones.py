@@ -38,7 +38,7 @@ class GuardZones:
         self.strays: list[dict[str, Any]] = []
         """What the last look has seen."""
         try:
-            self._library = _exchanged(path)
+            self._library = _exchange_allocator(path)
         except (OSError, AttributeError, RuntimeError) as error:
             self.why_not = f"{type(error).__name__}: {error}"[:300]
 
@@ -51,17 +51,17 @@ class GuardZones:
         count = self._library.kgz_look(out, MOST)
         if count > 0:
             try:
-                names = _named(roles)
+                names = _names_by_address(roles)
             except Exception:  # noqa: BLE001 - the model's own code says what its tensors are
                 names = {}
-            self.strays = [_told(stray, names) for stray in out[: min(count, MOST)]]
+            self.strays = [_describe_stray(stray, names) for stray in out[: min(count, MOST)]]
 
     def report(self) -> dict[str, Any]:
         """Return what the last look has seen, for the host."""
         return {"why_not": self.why_not, "strays": self.strays}
 
 
-def _exchanged(path: str) -> Any:
+def _exchange_allocator(path: str) -> Any:
     library = ctypes.CDLL(path)
     if library.kgz_open(DRIVER) != 0:
         raise OSError(f"{DRIVER.decode()} can't be loaded, or lacks something")
@@ -75,7 +75,7 @@ def _exchanged(path: str) -> Any:
     return library
 
 
-def _named(roles: Iterable[tuple[str, Any]]) -> dict[int, str]:
+def _names_by_address(roles: Iterable[tuple[str, Any]]) -> dict[int, str]:
     found: dict[int, str] = {}
     for role, value in roles:
         if isinstance(value, torch.Tensor) and (address := tensors.storage_address(value)):
@@ -83,7 +83,7 @@ def _named(roles: Iterable[tuple[str, Any]]) -> dict[int, str]:
     return found
 
 
-def _told(stray: _Stray, names: dict[int, str]) -> dict[str, Any]:
+def _describe_stray(stray: _Stray, names: dict[int, str]) -> dict[str, Any]:
     fields: Sequence[str] = ("bytes", "first", "last", "count")
     numbers = {name: int(getattr(stray, name)) for name in fields}
     return {"role": names.get(int(stray.data), ""), **numbers}

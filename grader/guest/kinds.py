@@ -76,7 +76,7 @@ def _optional(check: Check) -> Check:
     return lambda value: value is None or check(value)
 
 
-def _mapping(value: object) -> bool:
+def _is_mapping(value: object) -> bool:
     return isinstance(value, dict)
 
 
@@ -98,9 +98,9 @@ _TENSOR_INDEX = _integer(0, MAX_OUTPUTS)
 KINDS: Mapping[str, Mapping[str, Check]] = {
     # host to guest
     "confine": {
-        "limits": _mapping,
-        "identity": _optional(_mapping),
-        "landlock": _mapping,
+        "limits": _is_mapping,
+        "identity": _optional(_is_mapping),
+        "landlock": _is_mapping,
         "drop": _flag,
     },
     "filter": {},

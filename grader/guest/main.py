@@ -43,7 +43,7 @@ def run(reader: int, writer: int) -> None:
         channel.send("hello", python=sys.version.split()[0])
         frame = channel.receive("job", "probe")
         if frame.kind == "probe":
-            channel.send("probed", broken=probe.broken(**frame.header))
+            channel.send("probed", broken=probe.broken_promises(**frame.header))
         else:
             serve(channel, frame)
     except (ProtocolError, OSError) as error:

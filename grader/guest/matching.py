@@ -129,7 +129,7 @@ def _without_values(own: Tensors, given: Tensors) -> dict[str, Origin]:
         new = step({t: own[t] for t in targets}, {s: given[s] for s in sources})
         for target, source in new.items():
             axes = tuple(range(given[source].dim()))
-            found[target] = Origin(source, axes[::-1] if step is _transposed else axes, how)
+            found[target] = Origin(source, axes[::-1] if step is _pair_transposed else axes, how)
         pairs |= new
     return found
 
@@ -142,7 +142,7 @@ def _same_end(own: Tensors, given: Tensors) -> dict[str, str]:
     return _ending_alike((t, s) for t in own for s in given if own[t].shape == given[s].shape)
 
 
-def _transposed(own: Tensors, given: Tensors) -> dict[str, str]:
+def _pair_transposed(own: Tensors, given: Tensors) -> dict[str, str]:
     """Pair all matrices in their order where they fit transposed and don't fit as they are."""
     targets = [name for name, value in own.items() if value.dim() == 2]
     sources = [name for name, value in given.items() if value.dim() == 2]
@@ -168,7 +168,7 @@ def _in_order(key: Callable[[torch.Tensor], object]) -> Step:
 _STEPS: Mapping[str, Step] = {
     "by name and shape": _same_name,
     "by the end of the name": _same_end,
-    "transposed, in their order": _transposed,
+    "transposed, in their order": _pair_transposed,
     "by order among equal shapes": _in_order(lambda tensor: tuple(tensor.shape)),
     "by order among equal sizes": _in_order(torch.Tensor.numel),
 }

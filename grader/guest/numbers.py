@@ -45,34 +45,34 @@ def plain(value: Any) -> Any:
     return value.plain if isinstance(value, Number) else value
 
 
-def _calculated(name: str, *, swapped: bool) -> Callable[[Any, Any], Any]:
+def _remembering_operator(name: str, *, swapped: bool) -> Callable[[Any, Any], Any]:
     function = getattr(operator, name)
 
     def method(self: Any, other: Any) -> Any:
         if isinstance(other, bool) or not isinstance(other, int | float):
             return NotImplemented
         a, b = (other, self) if swapped else (self, other)
-        return _recorded(self.graph, function, a, b)
+        return _record_call(self.graph, function, a, b)
 
     return method
 
 
-def _recorded(graph: fx.Graph, function: Callable[..., Any], *given: Any) -> Any:
+def _record_call(graph: fx.Graph, function: Callable[..., Any], *given: Any) -> Any:
     value = function(*map(plain, given))
     args = tuple(v.node if isinstance(v, Number) else v for v in given)
     return number(graph, graph.call_function(function, args), value)
 
 
 def _negative(self: Any) -> Any:
-    return _recorded(self.graph, operator.neg, self)
+    return _record_call(self.graph, operator.neg, self)
 
 
 for _kind in (Whole, Real):
     setattr(_kind, "__neg__", _negative)  # noqa: B010 - as below
 for _name in ("add", "sub", "mul", "floordiv", "truediv", "mod", "pow"):
     for _kind in (Whole, Real):
-        setattr(_kind, f"__{_name}__", _calculated(_name, swapped=False))
-        setattr(_kind, f"__r{_name}__", _calculated(_name, swapped=True))
+        setattr(_kind, f"__{_name}__", _remembering_operator(_name, swapped=False))
+        setattr(_kind, f"__r{_name}__", _remembering_operator(_name, swapped=True))
 
 
 class _Rounding(type):
@@ -83,7 +83,7 @@ class _Rounding(type):
 
     def __call__(cls, *given: Any) -> Any:
         if given and isinstance(given[0], Whole | Real):
-            return _recorded(given[0].graph, int, given[0])
+            return _record_call(given[0].graph, int, given[0])
         return int(*given)
 
 
@@ -92,7 +92,7 @@ class _Int(int, metaclass=_Rounding):
 
 
 @contextmanager
-def remembered(names: dict[str, Any]) -> Iterator[None]:
+def remember_numbers(names: dict[str, Any]) -> Iterator[None]:
     """Let `math.sqrt`, under whichever of the text's own names, and `int` remember too."""
     known = math.sqrt
 

@@ -12,7 +12,7 @@ _LIBC = ctypes.CDLL(None, use_errno=True)
 _PTRACE_ATTACH = 16
 
 
-def broken(readable: Sequence[str], writable: Sequence[str]) -> list[str]:
+def broken_promises(readable: Sequence[str], writable: Sequence[str]) -> list[str]:
     """Return, in words, each promise that does not hold for the calling process.
 
     `readable` are files of the host that must not be, `writable` folders that must not be.

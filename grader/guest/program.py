@@ -53,7 +53,9 @@ def failure(error: BaseException, folder: Path) -> Failure:
         text = "".join(_lines(error, path))
     except BaseException:  # noqa: BLE001 - likewise
         text = ""
-    return Failure(cut(reason), cut(text), _line(error, path), _is_out_of_memory(error, reason))
+    return Failure(
+        cut_text(reason), cut_text(text), _line(error, path), _is_out_of_memory(error, reason)
+    )
 
 
 def _reason(error: BaseException, path: str) -> str:
@@ -94,7 +96,7 @@ def _is_out_of_memory(error: BaseException, reason: str) -> bool:
     return isinstance(error, MemoryError) or any(text in reason for text in told)
 
 
-def cut(text: str, limit: int = MAX_TEXT) -> str:
+def cut_text(text: str, limit: int = MAX_TEXT) -> str:
     """Return at most `limit` characters: head and tail, valid UTF-8."""
     text = text.encode("utf-8", "backslashreplace").decode()
     if len(text) <= limit:

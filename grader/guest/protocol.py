@@ -178,14 +178,14 @@ class Channel:
 
     def receive(self, *kinds: str) -> Frame:
         """Return the next frame; raises ProtocolError if it is none of `kinds`, or at the end."""
-        prefix = self._read(PREFIX.size)
+        prefix = self._read_bytes(PREFIX.size)
         magic, sequence, header_length, body_length = PREFIX.unpack(prefix)
         check_prefix(magic, sequence, self._received, header_length)
-        kind, header = decode_header(bytes(self._read(header_length)))
+        kind, header = decode_header(bytes(self._read_bytes(header_length)))
         if kind not in kinds:
             raise ProtocolError(f"a {kind} frame where {' or '.join(kinds)} was due")
         check_body(kind, header, body_length)
-        body = self._read(body_length)
+        body = self._read_bytes(body_length)
         self._received += 1
         return Frame(kind, header, body)
 
@@ -196,7 +196,7 @@ class Channel:
         self._write(body)
         self._sent += 1
 
-    def _read(self, size: int) -> bytearray:
+    def _read_bytes(self, size: int) -> bytearray:
         data = bytearray(size)
         view = memoryview(data)
         filled = 0

@@ -32,7 +32,7 @@ def tell(
     seen = dict(_parse(take_text(runtime.kgsim_provenance_touched())))
     accesses = seen["accesses"]
     _add_boxes(runtime, accesses, [tensor for _, tensor in known])
-    seen["tensors"] = [_described(role, tensor) for role, tensor in known]
+    seen["tensors"] = [_describe_tensor(role, tensor) for role, tensor in known]
     flat = [_addresses(tensor) for tensor in outputs]
     chosen = [int(flat[o][i]) for o, i in asked if o < len(flat) and i < len(flat[o])]
     seen["origins"] = _origins(runtime, take_text, chosen)
@@ -40,7 +40,7 @@ def tell(
     roots = torch.cat([*flat, torch.zeros(0, dtype=torch.int64)])[:MOST_ROOTS]
     if not any(seen["origins"]):  # forward's results were made by torch of what kernels stored
         seen["roots"] = "stores"
-        roots = _stored(runtime, accesses)
+        roots = _stored_addresses(runtime, accesses)
         seen["origins"] = _origins(runtime, take_text, roots.tolist(), together=True)
     seen["lost"] = _parse(take_text(runtime.kgsim_provenance_lost(_array(roots), len(roots))))
     return seen
@@ -58,7 +58,7 @@ def _array(addresses: torch.Tensor) -> Any:
     return (ctypes.c_uint64 * max(len(addresses), 1))(*addresses.tolist())
 
 
-def _described(role: str, tensor: torch.Tensor) -> dict[str, Any]:
+def _describe_tensor(role: str, tensor: torch.Tensor) -> dict[str, Any]:
     return {
         "role": role,
         "address": tensor.data_ptr(),
@@ -80,20 +80,20 @@ def _addresses(tensor: Any) -> torch.Tensor:
     return index.flatten() * tensor.itemsize + tensor.data_ptr()
 
 
-def _touched(runtime: Any, number: int) -> torch.Tensor:
+def _touched_elements(runtime: Any, number: int) -> torch.Tensor:
     count = runtime.kgsim_provenance_elements(number, None, 0)
     found = torch.zeros(count, dtype=torch.uint8)
     runtime.kgsim_provenance_elements(number, ctypes.c_void_p(found.data_ptr()), count)
     return found
 
 
-def _stored(runtime: Any, accesses: Sequence[dict[str, Any]]) -> torch.Tensor:
+def _stored_addresses(runtime: Any, accesses: Sequence[dict[str, Any]]) -> torch.Tensor:
     """Return the addresses that kernels stored to, of memory that no kernel read."""
     loaded = {access["base"] for access in accesses if access["what"] == "load"}
     found = [torch.zeros(0, dtype=torch.int64)]
     for number, access in enumerate(accesses):
         if access["what"] != "load" and access["base"] not in loaded:
-            at = _touched(runtime, number).nonzero().flatten()
+            at = _touched_elements(runtime, number).nonzero().flatten()
             found.append(at * access["width"] + access["base"])
     return torch.cat(found).unique()[:MOST_ROOTS]
 
@@ -121,7 +121,7 @@ def _mask(runtime: Any, number: int, access: Any, tensor: torch.Tensor) -> torch
     start = tensor.data_ptr() - access["base"]
     if not 0 <= start < max(access["size"], 1):
         return None
-    touched = _touched(runtime, number).nonzero().flatten() * access["width"]
+    touched = _touched_elements(runtime, number).nonzero().flatten() * access["width"]
     flat = torch.div(touched - start, tensor.itemsize, rounding_mode="floor")
     extent = 1 + sum((n - 1) * s for n, s in zip(tensor.shape, tensor.stride(), strict=True))
     mask = torch.zeros(extent, dtype=torch.bool)

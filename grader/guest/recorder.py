@@ -56,7 +56,7 @@ class Recorder(TorchFunctionMode):  # type: ignore[misc]
             given = [self._argument(value, k) for k, value in enumerate(inputs)]
             with self:
                 result = self.model(*given)
-        self.graph.output(self._noded(result))
+        self.graph.output(self._node_of(result))
         for node in reversed(self.graph.nodes):
             if not node.users and node.op not in {"placeholder", "output"}:
                 self.graph.erase_node(node)
@@ -93,13 +93,15 @@ class Recorder(TorchFunctionMode):  # type: ignore[misc]
     def _call(
         self, func: Any, name: str, args: Any, named: dict[str, Any], *, swapped: bool = False
     ) -> Any:
-        given, keys = self._noded(args), self._noded(named)
+        given, keys = self._node_of(args), self._node_of(named)
         before = id(args[0]) if args else 0
         result = func(*map_aggregate(args, plain), **map_aggregate(named, plain))
         if not _holds_tensors(result):
             return result
         node = self._node("call_function", name, given[::-1] if swapped else given, keys)
-        return self._kept(result, node, changed=id(result) == before and name.rstrip("_") != name)
+        return self._note_results(
+            result, node, changed=id(result) == before and name.rstrip("_") != name
+        )
 
     def _module(
         self, original: Callable[..., Any], module: nn.Module, *args: Any, **named: Any
@@ -108,14 +110,14 @@ class Recorder(TorchFunctionMode):  # type: ignore[misc]
         if self.quiet or not path or not is_leaf(module):
             return original(module, *args, **named)
         with self._alone():
-            given, keys = self._noded(args), self._noded(named)
+            given, keys = self._node_of(args), self._node_of(named)
             if isinstance(module, nn.RNNBase):
                 result = recurrent(module, *args)
             else:
                 result = original(module, *args, **named)
             node = self._node("call_module", path, given, keys)
             changed = bool(args) and result is args[0] and bool(getattr(module, "inplace", False))
-            return self._kept(result, node, changed=changed)
+            return self._note_results(result, node, changed=changed)
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
@@ -136,7 +138,7 @@ class Recorder(TorchFunctionMode):  # type: ignore[misc]
         node.meta["target"] = target
         return node
 
-    def _kept(self, result: Any, node: fx.Node, *, changed: bool = False) -> Any:
+    def _note_results(self, result: Any, node: fx.Node, *, changed: bool = False) -> Any:
         """Note which node gives each tensor of a result."""
         if isinstance(result, torch.Tensor):
             node.meta["tensor"] = (tuple(map(int, result.shape)), str(result.dtype))
@@ -147,7 +149,7 @@ class Recorder(TorchFunctionMode):  # type: ignore[misc]
             return result
         for k, item in enumerate(result):
             if isinstance(item, torch.Tensor) or _holds_tensors(item):
-                self._kept(item, self._node("call_function", "getitem", (node, k), {}))
+                self._note_results(item, self._node("call_function", "getitem", (node, k), {}))
         return result
 
     def _outdate(self, changed: torch.Tensor) -> None:
@@ -167,10 +169,10 @@ class Recorder(TorchFunctionMode):  # type: ignore[misc]
         if isinstance(value, torch.Tensor):
             placed = value.to("meta")
             self.first = self.first or node
-            return self._kept(placed, node)
+            return self._note_results(placed, node)
         return number(self.graph, node, value)
 
-    def _noded(self, value: Any) -> Any:
+    def _node_of(self, value: Any) -> Any:
         return map_aggregate(value, self._one)
 
     def _one(self, value: Any) -> Any:
@@ -189,7 +191,7 @@ class Recorder(TorchFunctionMode):  # type: ignore[misc]
             if path is None:
                 raise UntraceableError("it uses a tensor that is neither its own nor an argument")
             with self._alone():
-                self._kept(tensor, self._node("get_attr", path, (), {}))
+                self._note_results(tensor, self._node("get_attr", path, (), {}))
         known = self.nodes[id(tensor)]
         if known is None:
             raise UntraceableError("a tensor is changed in place under another name")
@@ -202,7 +204,7 @@ class Recorder(TorchFunctionMode):  # type: ignore[misc]
         result = func(tensor)
         if name not in MOVED or not isinstance(result, torch.Tensor):
             return result
-        return self._kept(
+        return self._note_results(
             result, self._node("call_function", "getattr", (self._of(tensor), name), {})
         )
 

@@ -28,7 +28,7 @@ from grader.guest import (
     timing,
     weights,
 )
-from grader.guest.altered import altered
+from grader.guest.altered import hold_altered
 from grader.guest.backward import Caller
 from grader.guest.drawn import DrawnInSingle
 from grader.guest.exact import EPSILON
@@ -113,14 +113,14 @@ class Session:
             self._channel.send("stage", stage=stage)
             model, caller, loaded = self._construct(module)
         except BaseException as error:  # noqa: BLE001 - SystemExit and the like are outcomes too
-            self._raised(stage, program.failure(error, self._scratch))
+            self._send_raised(stage, program.failure(error, self._scratch))
             return
         self._ready(model, loaded)
         while (frame := self._channel.receive("workload", "keep", "time", "end")).kind != "end":
             if frame.kind == "keep":
                 artifact.send(self._channel, self._scratch, frame.header["limit"])
             elif frame.kind == "time":
-                widen = self._widened if self._job["double"] else None
+                widen = self._widen_tensor if self._job["double"] else None
                 kind = plain_run.Calls if self._plain else timing.Batches
                 kind(self._channel, caller, self._scratch, widen, self._counter).serve(frame)
             elif self._options.get("dry_run"):
@@ -142,7 +142,7 @@ class Session:
         if entry is None:
             raise NameError(f"the code defines no {self._job['entry']}")
         torch.manual_seed(self._job["seed"])
-        model = entry(*(self._placed(self._widened(value)) for value in self._init))
+        model = entry(*(self._place_tensor(self._widen_tensor(value)) for value in self._init))
         if self._options.get("precision") and isinstance(model, torch.nn.Module):
             model = model.to(tensors.DTYPES[self._options["precision"]])
         if self._job["double"] and isinstance(model, torch.nn.Module):
@@ -153,7 +153,7 @@ class Session:
         exact = self._job["role"] == "reference"
         return model, Caller(model, origins, call=call, exact=exact), loaded
 
-    def _widened(self, value: Any) -> Any:
+    def _widen_tensor(self, value: Any) -> Any:
         """Return a tensor in float64 where the job runs in it; anything else as it is."""
         wide = self._job["double"] and isinstance(value, torch.Tensor)
         # 8-bit floats stay: what takes them gives each its scale, and casts them itself.
@@ -161,7 +161,7 @@ class Session:
             value.double() if wide and value.is_floating_point() and value.itemsize > 1 else value
         )
 
-    def _placed(self, value: Any) -> Any:
+    def _place_tensor(self, value: Any) -> Any:
         """Return a tensor where the submission is to see it; anything else as it is."""
         return self._place.to_device(value) if isinstance(value, torch.Tensor) else value
 
@@ -171,7 +171,7 @@ class Session:
         for tensor in state.values():
             tensors.send_tensor(self._channel, self._place.to_host(tensor))
 
-    def _raised(self, stage: str, failure: Failure) -> None:
+    def _send_raised(self, stage: str, failure: Failure) -> None:
         self._channel.send(
             "raised",
             stage=stage,
@@ -187,7 +187,9 @@ class Session:
         originals = [tensors.from_frame(tensor) for tensor in frames]
         operators: Counter[str] = Counter()
         try:
-            plain = [self._widened(originals[v]) if kind == "tensor" else v for kind, v in values]
+            plain = [
+                self._widen_tensor(originals[v]) if kind == "tensor" else v for kind, v in values
+            ]
             given_plain = [value for value in plain if isinstance(value, torch.Tensor)]
             refilled = iter(self._refilled.take(given_plain) if self._refilled else ())
             args = [
@@ -195,7 +197,7 @@ class Session:
                 if kind == "part"
                 else next(refilled)
                 if self._refilled and isinstance(v, torch.Tensor)
-                else self._placed(v)
+                else self._place_tensor(v)
                 for (kind, _), v in zip(values, plain, strict=True)
             ]
             given = [(i, arg) for i, arg in enumerate(args) if isinstance(plain[i], torch.Tensor)]
@@ -213,9 +215,9 @@ class Session:
                 if tensors.raw_bytes(self._place.to_host(arg)) != old
             ]
         except BaseException as error:  # noqa: BLE001 - SystemExit and the like are outcomes too
-            self._failed(program.failure(error, self._scratch), self._report(operators))
+            self._send_failed(program.failure(error, self._scratch), self._report(operators))
             return
-        self._succeeded(structure, outputs, mutated, self._report(operators))
+        self._send_results(structure, outputs, mutated, self._report(operators))
 
     def _dry_run(self, caller: Caller, frame: Frame) -> None:
         """Call forward on inputs that have shapes only; its results stay here."""
@@ -231,9 +233,9 @@ class Session:
             if not dry_run.inconclusive(error, self._code):
                 failed = program.failure(error, self._scratch)
                 # Only its own words can say here that memory is short.
-                self._failed(replace(failed, out_of_memory=False), self._report(Counter()))
+                self._send_failed(replace(failed, out_of_memory=False), self._report(Counter()))
                 return
-        self._succeeded("none", [], [], self._report(Counter()))
+        self._send_results("none", [], [], self._report(Counter()))
 
     def _forward(
         self,
@@ -254,9 +256,9 @@ class Session:
         exact = self._exactly(name, model, given)
         change = self._options.get("altered", {}).get(name)
         drawing = DrawnInSingle() if self._job["double"] else nullcontext()
-        with torch.no_grad(), altered(model, change), drawing:
+        with torch.no_grad(), hold_altered(model, change), drawing:
             with OperatorLog(operators) if logged else nullcontext(), exact or nullcontext():
-                result = self._called(name, model, caller, args)
+                result = self._call_model(name, model, caller, args)
             self._place.synchronize()
             structure, leaves = tensors.flatten(result)
             leaves = self._place.exact_results(exact, leaves) if exact else leaves
@@ -285,7 +287,7 @@ class Session:
             key, [(tensor, number) for number, tensor in known], epsilon=EPSILON not in numbers
         )
 
-    def _called(self, name: str, model: Any, caller: Caller, args: list[Any]) -> Any:
+    def _call_model(self, name: str, model: Any, caller: Caller, args: list[Any]) -> Any:
         asked = self._options.get("gradients", {}).get(name)
         return caller(*args) if asked is None else gradients(model, caller, args, asked)
 
@@ -315,9 +317,9 @@ class Session:
             }
             return _dumps(seen).encode()
         except Exception as error:  # noqa: BLE001 - a broken report must not hide the outputs
-            return json.dumps({"error": program.cut(str(error), 500)}).encode()
+            return json.dumps({"error": program.cut_text(str(error), 500)}).encode()
 
-    def _failed(self, failure: Failure, report: bytes) -> None:
+    def _send_failed(self, failure: Failure, report: bytes) -> None:
         self._channel.send(
             "result",
             report,
@@ -330,7 +332,7 @@ class Session:
             mutated=[],
         )
 
-    def _succeeded(
+    def _send_results(
         self, structure: str, outputs: list[tensors.Output], mutated: list[int], report: bytes
     ) -> None:
         self._channel.send(

@@ -66,7 +66,7 @@ _no_functions = torch._C.DisableTorchFunction
 _no_dispatch = torch._C._DisableTorchDispatch
 
 
-def undisturbed() -> bool:
+def hold_undisturbed() -> bool:
     """Let no profiler, tracer or collector of a submission run between two calls, until `collect_again`.
 
     Returns whether the collector was at work.

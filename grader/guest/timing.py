@@ -149,7 +149,9 @@ class Batches:
         wanted = json.loads(bytes(frame.body))
         with torch.no_grad(), tensors.torchs_own():
             self._taken = [
-                tensors.to_cpu(_stack([_chosen(results[i], index) for results in self._results]))
+                tensors.to_cpu(
+                    _stack([_choose_elements(results[i], index) for results in self._results])
+                )
                 for i, index in enumerate(_indices(self._results, wanted))
             ]
 
@@ -186,7 +188,7 @@ def blocks(size: int, wanted: Mapping[str, Any]) -> tuple[list[int], int]:
     return [int(part * (size - length)) for part in wanted["parts"]], length
 
 
-def _chosen(leaf: torch.Tensor, index: torch.Tensor) -> torch.Tensor:
+def _choose_elements(leaf: torch.Tensor, index: torch.Tensor) -> torch.Tensor:
     chosen: torch.Tensor = _select(_flat(leaf), 0, index)
     return chosen
 

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import fx, nn
 
-from grader.guest.numbers import remembered
+from grader.guest.numbers import remember_numbers
 from grader.guest.recorder import Recorder, UntraceableError
 
 KEPT = (
@@ -35,8 +35,8 @@ def trace(module: ModuleType, meta: AbstractContextManager[Any]) -> dict[str, An
     """
     names = vars(module)
     try:
-        model = _made(names, meta)
-        with torch.device("meta"), meta, remembered(names):
+        model = _make_model(names, meta)
+        with torch.device("meta"), meta, remember_numbers(names):
             graph = Recorder(model).run(names["get_inputs"]())
     except UntraceableError as error:
         return {"error": str(error)}
@@ -45,7 +45,7 @@ def trace(module: ModuleType, meta: AbstractContextManager[Any]) -> dict[str, An
     return {"nodes": [_node(node, model) for node in graph.nodes]}
 
 
-def _made(names: dict[str, Any], meta: AbstractContextManager[Any]) -> nn.Module:
+def _make_model(names: dict[str, Any], meta: AbstractContextManager[Any]) -> nn.Module:
     """Return the model without values; a constructor that looks at values gets them first."""
 
     def made() -> nn.Module:

@@ -10,7 +10,7 @@ _INTEGERS = {1: "b", 2: "h", 4: "i", 8: "q"}
 _FLOATS = {4: "<f", 8: "<d", 2: "<e"}
 
 
-def packed(
+def pack_arguments(
     types: Sequence[Any],
     args: Sequence[Any],
     sizes: Sequence[int],

@@ -88,13 +88,16 @@ def _changes_what_it_reads(tuner: Any) -> bool:
         SyntaxError,
     ):  # made without a file, or not to be read apart from it
         return False
-    read, written = _touched(text, ("load", "atomic_")), _touched(text, ("store", "atomic_"))
+    read, written = (
+        _first_arguments(text, ("load", "atomic_")),
+        _first_arguments(text, ("store", "atomic_")),
+    )
     memory = {name: getattr(value, "data_ptr", int)() for name, value in tuner.nargs.items()}
     lies = {memory[name] for name in read if memory.get(name)}
     return any(name in read or memory.get(name) in lies for name in written if memory.get(name))
 
 
-def _touched(text: ast.AST, functions: tuple[str, ...]) -> set[str]:
+def _first_arguments(text: ast.AST, functions: tuple[str, ...]) -> set[str]:
     """Return the names in the first arguments of some of `tl`'s functions."""
     return {
         name.id

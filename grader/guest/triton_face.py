@@ -21,7 +21,7 @@ from triton.backends.driver import GPUDriver
 from triton.runtime import _allocation
 
 from grader.guest import triton_refusals
-from grader.guest.triton_arguments import packed
+from grader.guest.triton_arguments import pack_arguments
 from grader.guest.triton_benchmark import Benchmark
 
 CAPABILITY = 89
@@ -67,7 +67,7 @@ def warm_up() -> None:
     triton_key()
 
 
-def autotuned() -> list[dict[str, Any]]:
+def take_autotuned() -> list[dict[str, Any]]:
     """Return what autotuning took since the last call, and forget it."""
     return _state["benchmark"].take() if _state else []
 
@@ -173,7 +173,9 @@ class Launcher:
         *args: Any,
     ) -> None:
         scratch = list(self._scratch(x * y * z, stream))
-        values = packed(self._types, args, function.sizes, scratch, _state["runtime"].kgsim_kind)
+        values = pack_arguments(
+            self._types, args, function.sizes, scratch, _state["runtime"].kgsim_kind
+        )
         if x * y * z <= 0 or _state["benchmark"].running:
             return
         self._name_memory(args)

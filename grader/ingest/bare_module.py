@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from grader.ingest.fences import Segment, segment_lines
 from grader.ingest.markers import answer_start, thought_end
-from grader.ingest.numbered import Line, Lines, joined, number_lines, trimmed
+from grader.ingest.numbered import Line, Lines, join_lines, number_lines, trim_blank_lines
 from grader.languages import EmbeddedTexts, embedded_texts
 
 
@@ -40,7 +40,7 @@ def _around(
     if found is None:
         return None
     lines, used = found
-    wrapping = embedded.wrap(joined(lines), reference, model)
+    wrapping = embedded.wrap(join_lines(lines), reference, model)
     if wrapping is None:
         return None
     note = (
@@ -58,7 +58,7 @@ def _last_block(
     """Return the last block with a module in it, behind the reasoning if one is there; or the whole text."""
     module = embedded.module
     if len(segments) == 1:
-        lines = trimmed(number_lines(text))
+        lines = trim_blank_lines(number_lines(text))
         is_code = module.search(text) and _begins_with_code(lines, embedded)
         return (lines, {0}) if is_code else None
     binding = [s for s in segments if s.inside and module.search(text, s.start, s.end)]
@@ -66,7 +66,7 @@ def _last_block(
     chosen = [one for one in binding if one.start >= end] or binding
     if not chosen:
         return None
-    return trimmed(segment_lines(text, chosen[-1])), {chosen[-1].index}
+    return trim_blank_lines(segment_lines(text, chosen[-1])), {chosen[-1].index}
 
 
 def _begins_with_code(lines: Lines, embedded: EmbeddedTexts) -> bool:

@@ -109,12 +109,12 @@ def read_record(record: JsonValue) -> Completion | None:
     if isinstance(record, str):
         return Completion(None, (record,), None, None, None)
     try:
-        return _read(record) if isinstance(record, dict) else None
+        return _read_record(record) if isinstance(record, dict) else None
     except RecursionError:  # lists within lists, as deep as the parser of JSON lets through
         return None
 
 
-def _read(record: dict[str, JsonValue]) -> Completion | None:
+def _read_record(record: dict[str, JsonValue]) -> Completion | None:
     fields = {str(key).lower(): value for key, value in record.items()}
     texts = _completions(fields, 0)
     if not texts:
@@ -154,7 +154,11 @@ def _completions(value: JsonValue, depth: int) -> tuple[str, ...]:
     if attempt := _last_attempt(value, depth):
         return (attempt,)
     pairs = (
-        tuple(text for name in names for text in _completions(_said(value.get(name)), depth + 1))
+        tuple(
+            text
+            for name in names
+            for text in _completions(_text_or_list(value.get(name)), depth + 1)
+        )
         for names in PAIRS
         if value.get(names[1]) or names[0] not in TEXT_FIELDS
     )
@@ -162,7 +166,7 @@ def _completions(value: JsonValue, depth: int) -> tuple[str, ...]:
     ways = (
         *pairs,
         *(tuple(text for item in one for text in _completions(item, depth + 1)) for one in lists),
-        *((text,) for name in TEXT_FIELDS if (text := _joined(value.get(name)))),
+        *((text,) for name in TEXT_FIELDS if (text := _join_parts(value.get(name)))),
         *(_completions(value.get(name), depth + 1) for name in WRAPPERS),
     )
     return next(filter(None, ways), ())
@@ -171,12 +175,12 @@ def _completions(value: JsonValue, depth: int) -> tuple[str, ...]:
 def _last_answer(value: dict[str, JsonValue]) -> str:
     """Return what the model said last in a list of messages: of what names the class, if any."""
     said = [one for one in _messages(value) or () if _role(one) in {"assistant", "model", "gpt"}]
-    texts = [f"{_message_text(one)}{_called(one)}" for one in said]
+    texts = [f"{_message_text(one)}{_tool_arguments(one)}" for one in said]
     naming = [text for text in texts if ENTRY_CLASS in text]
     return next(reversed(naming or texts), "")
 
 
-def _said(value: JsonValue) -> JsonValue:
+def _text_or_list(value: JsonValue) -> JsonValue:
     """Return a text, or what holds the messages of a list."""
     return {"messages": value} if isinstance(value, list) else value
 
@@ -190,7 +194,7 @@ def _last_attempt(value: dict[str, JsonValue], depth: int) -> str:
     return next((text for text in reversed(texts) if ENTRY_CLASS in text), "")
 
 
-def _called(message: dict[str, JsonValue]) -> str:
+def _tool_arguments(message: dict[str, JsonValue]) -> str:
     """Return what a message's calls of tools were given, as JSON: files are written that way."""
     content, calls = message.get("content"), message.get("tool_calls")
     given = [
@@ -205,16 +209,16 @@ def _dicts(value: JsonValue) -> list[dict[str, JsonValue]]:
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
-def _joined(value: JsonValue) -> str:
+def _join_parts(value: JsonValue) -> str:
     """Return the text of a message: a string, or a list of parts of which the texts count."""
     if isinstance(value, str):
         return value
     if isinstance(value, list):
         parts = [item for item in value if not isinstance(item, dict) or _is_answer(item)]
-        return "".join(_joined(part) for part in parts)
+        return "".join(_join_parts(part) for part in parts)
     if isinstance(value, dict) and ("text" in value or "content" in value or "parts" in value):
         for name in ("content", "text", "parts"):
-            if text := _joined(value.get(name)):
+            if text := _join_parts(value.get(name)):
                 return text
     return ""
 
@@ -255,7 +259,7 @@ def _prompt(fields: dict[str, JsonValue]) -> str | None:
 
 def _message_text(message: dict[str, JsonValue]) -> str:
     value = message.get("value")
-    return value if isinstance(value, str) else _joined(message)
+    return value if isinstance(value, str) else _join_parts(message)
 
 
 def _first_scalar(fields: dict[str, JsonValue], names: tuple[str, ...]) -> str | None:

@@ -43,7 +43,7 @@ def _in_line(text: str, start: int, end: int, wanted: re.Pattern[str]) -> Iterat
     for literal in _STRING.finditer(text, start, end):
         if not wanted.search(text, *literal.span()):
             continue
-        decoded = _decoded(literal[0], wanted)
+        decoded = _decode_literal(literal[0], wanted)
         if decoded is not None:
             found = True
             yield Quoted(literal.start(), literal.end(), decoded)
@@ -62,7 +62,7 @@ def _bare(line: str) -> str | None:
         return None
 
 
-def _decoded(literal: str, wanted: re.Pattern[str]) -> str | None:
+def _decode_literal(literal: str, wanted: re.Pattern[str]) -> str | None:
     """Return what a literal stands for; of JSON in it, the string that holds the definition."""
     for _ in range(MAX_DEPTH):
         try:

@@ -10,7 +10,7 @@ from grader.ingest.entities import without_entities
 from grader.ingest.escaped import Quoted, quoted_texts
 from grader.ingest.fences import Segment, cut_segments, find_fences, segment_lines
 from grader.ingest.markers import answer_start, is_asked, thought_end
-from grader.ingest.numbered import joined, number_lines, trimmed
+from grader.ingest.numbered import join_lines, number_lines, trim_blank_lines
 from grader.ingest.plain_function import Unclear, Wrapped, with_class_around
 from grader.ingest.prose import prose_outside
 from grader.ingest.python_region import class_line, defines, find_program, python_error
@@ -43,7 +43,7 @@ def extract(sample: Sample) -> Extraction:
     if page is not None and len(page) <= MAX_CODE:
         sample = sample.model_copy(update={"text": page})
     if (renamed := with_its_own_name(sample)) is not None:
-        return _noted(extract(renamed), NOTE)
+        return _add_note(extract(renamed), NOTE)
     text = sample.text
     prompted = _reference_in(sample.prompt) if sample.prompt else None
     quoted = _quoted_answer(text)
@@ -57,7 +57,7 @@ def extract(sample: Sample) -> Extraction:
     return _from_transcript(sample, prompted)
 
 
-def _noted(extraction: Extraction, note: str) -> Extraction:
+def _add_note(extraction: Extraction, note: str) -> Extraction:
     """Return an extraction whose submission tells one thing more."""
     submission = extraction.submission
     if submission is None:
@@ -141,7 +141,7 @@ def _whole(sample: Sample) -> Submission | None:
     """
     if len(sample.text) > MAX_CODE:
         return None
-    lines = trimmed(number_lines(sample.text))
+    lines = trim_blank_lines(number_lines(sample.text))
     if python_error(lines) is None:
         return _submission(sample, Program(lines), "the whole text is the program")
     if sample.format in {"python", "kernelbench"} and not find_fences(sample.text):
@@ -165,8 +165,8 @@ def _from_transcript(sample: Sample, prompted: str | None) -> Extraction:
     spans = [(segments[i].start, segments[i].end) for i in (*used, chosen.index)]
     if not chosen.inside or program.first_segment != program.last_segment:
         spans.append(_span(text, segments, program))
-    if len(joined(lines)) > MAX_CODE:
-        found = f"code of {len(joined(lines)) // 1_000_000} MB; more than 2 MB are not graded"
+    if len(join_lines(lines)) > MAX_CODE:
+        found = f"code of {len(join_lines(lines)) // 1_000_000} MB; more than 2 MB are not graded"
         return Extraction(submission=None, reference=reference, found=found)
     submission = _submission(sample, program._replace(lines=lines, notes=notes), how)
     return Extraction(
@@ -179,7 +179,7 @@ def _from_transcript(sample: Sample, prompted: str | None) -> Extraction:
 def _submission(sample: Sample, program: Program, how: str) -> Submission:
     return Submission(
         sample=sample.id,
-        code=joined(program.lines),
+        code=join_lines(program.lines),
         line_map=tuple(line.number for line in program.lines),
         how=how,
         notes=program.notes,
@@ -221,13 +221,13 @@ def _defines(text: str, segment: Segment, name: str) -> bool:
 def _earlier(text: str, segments: tuple[Segment, ...], before: int) -> list[Part]:
     """Return the blocks before the answer that aren't whole answers or references themselves."""
     return [
-        Part(trimmed(lines), one.index)
+        Part(trim_blank_lines(lines), one.index)
         for one in segments[max(0, before - MAX_BLOCKS) : before]
         if one.inside
         and one.end - one.start <= MAX_CODE
         and not _defines(text, one, MODEL)
         and not _defines(text, one, REFERENCE)
-        and trimmed(lines := segment_lines(text, one))
+        and trim_blank_lines(lines := segment_lines(text, one))
     ]
 
 
@@ -245,11 +245,11 @@ def _reference_before(text: str, segments: tuple[Segment, ...], before: int) -> 
     for one in (*reversed(asked), *reversed(quoting)):
         if one.end - one.start > MAX_CODE or _defines(text, one, MODEL):
             continue
-        lines = trimmed(segment_lines(text, one))
+        lines = trim_blank_lines(segment_lines(text, one))
         if not one.inside:
             lines, _ = find_program(lines, REFERENCE)
         if lines and python_error(lines) is None:
-            return joined(lines)
+            return join_lines(lines)
     return None
 
 
@@ -257,9 +257,9 @@ def _reference_in(text: str | None) -> str | None:
     """Return the reference in a prompt, or in an answer that has no code of its own."""
     if not text or len(text) > MAX_CODE or not defines(text, REFERENCE):
         return None
-    lines = trimmed(number_lines(text))
+    lines = trim_blank_lines(number_lines(text))
     if python_error(lines) is None:
-        return None if defines(text, MODEL) else joined(lines)
+        return None if defines(text, MODEL) else join_lines(lines)
     segments = cut_segments(text)
     return _reference_before(text, segments, len(segments))
 
@@ -275,7 +275,7 @@ def _what_instead(sample: Sample) -> str:
     words = len(text.split())
     whole = (
         sample.format in {"python", "kernelbench"}
-        and python_error(trimmed(number_lines(text))) is None
+        and python_error(trim_blank_lines(number_lines(text))) is None
     )
     if not blocks and not whole:
         return f"{words} word{'s' * (words != 1)} without a code block"

@@ -99,7 +99,7 @@ def _skip_rest(file: LineReader) -> None:
         pass
 
 
-def _read(source: Input) -> Iterator[Draft | Skipped]:
+def _read_lines(source: Input) -> Iterator[Draft | Skipped]:
     zipped = source.path.suffix.lower() == ".gz"
     with gzip.open(source.path, "rb") if zipped else source.path.open("rb") as file:
         yield from read_lines(lines_of(cast("BinaryIO", file)), source.name, str(source.path))
@@ -159,5 +159,5 @@ def _by_keys(value: dict[str, JsonValue], name: str, deep: int) -> Iterator[tupl
 
 
 LINE_SUFFIXES = (".jsonl", ".ndjson", ".jsonl.gz")
-FORMAT = Format("jsonl", LINE_SUFFIXES, has_suffix(*LINE_SUFFIXES), _read)
+FORMAT = Format("jsonl", LINE_SUFFIXES, has_suffix(*LINE_SUFFIXES), _read_lines)
 JSON_FORMAT = Format("jsonl", (".json",), has_suffix(".json"), _read_json)

@@ -46,7 +46,7 @@ def _matches(path: Path) -> bool:
     return identify(path) is not None
 
 
-def _read(source: Input) -> Iterator[Draft]:
+def _read_run(source: Input) -> Iterator[Draft]:
     ident = identify(source.path)
     if ident is None:
         return
@@ -64,4 +64,4 @@ def _read(source: Input) -> Iterator[Draft]:
     )
 
 
-FORMAT = Format("kernelbench", (), _matches, _read)
+FORMAT = Format("kernelbench", (), _matches, _read_run)

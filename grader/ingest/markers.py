@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from grader.ingest.numbered import Line, Lines, trimmed
+from grader.ingest.numbered import Line, Lines, trim_blank_lines
 
 _ANSWER = re.compile(
     r"<\|im_start\|>\s*assistant|<\|assistant\|>|<\uff5cAssistant\uff5c>|<\|start_header_id\|>\s*assistant"
@@ -84,7 +84,7 @@ def without_tags(lines: Lines) -> Lines:
         start = 0  # only blank lines: they are the block's own
     while end > start and (is_tag_line(lines[end - 1].text) or not lines[end - 1].text.strip()):
         end -= 1
-    kept = trimmed(lines[start:end])
+    kept = trim_blank_lines(lines[start:end])
     return tuple(without_glued_tags(line) for line in kept)
 
 

@@ -21,12 +21,12 @@ def number_lines(text: str, first: int = 1) -> Lines:
     return tuple(Line(number, line) for number, line in enumerate(text.split("\n"), first))
 
 
-def joined(lines: Iterable[Line]) -> str:
+def join_lines(lines: Iterable[Line]) -> str:
     """Return the text of some lines; the last one ends as well."""
     return "".join(line.text + "\n" for line in lines)
 
 
-def trimmed(lines: Lines) -> Lines:
+def trim_blank_lines(lines: Lines) -> Lines:
     """Return the lines without blank ones at the end."""
     end = len(lines)
     while end and not lines[end - 1].text.strip():
@@ -38,7 +38,7 @@ def without_indent(lines: Lines, indent: str) -> Lines:
     """Take an indentation off the lines that have it; shorter ones lose what they have of it."""
     if not indent:
         return lines
-    return tuple(Line(line.number, _unindented(line.text, indent)) for line in lines)
+    return tuple(Line(line.number, _remove_indent(line.text, indent)) for line in lines)
 
 
 def common_indent(lines: Lines) -> str:
@@ -55,7 +55,7 @@ def common_indent(lines: Lines) -> str:
     return low[:length]
 
 
-def _unindented(text: str, indent: str) -> str:
+def _remove_indent(text: str, indent: str) -> str:
     if text.startswith(indent):
         return text[len(indent) :]
     quote = indent.rstrip()

@@ -10,7 +10,7 @@ import ast
 import re
 from typing import NamedTuple
 
-from grader.source import dotted, read_python
+from grader.source import dotted_name, read_python
 
 _REFERENCE, _ANSWER = "Model", "ModelNew"
 
@@ -94,7 +94,7 @@ def _arguments(
 
 def _is_module(node: ast.ClassDef, defined: dict[str, ast.ClassDef | ast.FunctionDef]) -> bool:
     """Whether a class is one of torch's modules, by its bases or theirs."""
-    bases = [dotted(base) or "" for base in node.bases]
+    bases = [dotted_name(base) or "" for base in node.bases]
     theirs = [one for name in bases if isinstance(one := defined.get(name), ast.ClassDef)]
     return any(name.rpartition(".")[2] == "Module" for name in bases) or any(
         _is_module(one, defined) for one in theirs if one is not node

@@ -11,7 +11,7 @@ from grader.ingest.jsonl import of_record
 BATCH = 64
 
 
-def _read(source: Input) -> Iterator[Draft | Skipped]:
+def _read_rows(source: Input) -> Iterator[Draft | Skipped]:
     try:
         from pyarrow import ArrowException
         from pyarrow.parquet import ParquetFile
@@ -33,4 +33,4 @@ def _read(source: Input) -> Iterator[Draft | Skipped]:
         yield Draft(source.name, str(source.path), "parquet", "", unreadable=str(error)[:500])
 
 
-FORMAT = Format("parquet", (".parquet",), has_suffix(".parquet"), _read)
+FORMAT = Format("parquet", (".parquet",), has_suffix(".parquet"), _read_rows)

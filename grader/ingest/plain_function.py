@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 from grader.ingest.fences import Segment, segment_lines
 from grader.ingest.markers import answer_start, thought_end
-from grader.ingest.numbered import Line, Lines, joined, number_lines, trimmed
+from grader.ingest.numbered import Line, Lines, join_lines, number_lines, trim_blank_lines
 from grader.ingest.python_region import class_line, python_error
 from grader.languages import asks_a_compiler, languages, readings
 from grader.languages.caller import Callee, class_calling
-from grader.source import dotted, nodes_under, parse, read_python
+from grader.source import dotted_name, nodes_under, parse, read_python
 
 _CALLED = "_answer"
 _REFERENCE = "Model"
@@ -45,13 +45,13 @@ def with_class_around(
     text: str, segments: tuple[Segment, ...], reference: str | None, model: str
 ) -> Wrapped | Unclear | None:
     """Return the program around the last block whose functions launch kernels; None where no block has one."""
-    blocks = [one for one in _blocks(text, segments) if _launching(one[0])]
+    blocks = [one for one in _blocks(text, segments) if _launching_functions(one[0])]
     if not blocks:
         return None
     said = max(answer_start(text), thought_end(text))
     final = [one for one in blocks if one[1].start >= said] or blocks
     lines, segment = final[-1]
-    fitting = _fitting(_launching(lines), reference, model)
+    fitting = _fitting_classes(_launching_functions(lines), reference, model)
     if len(fitting) != 1:
         return Unclear(_what_is_unclear(lines, fitting, model))
     name, caller = next(iter(fitting.items()))
@@ -69,19 +69,19 @@ def _blocks(text: str, segments: tuple[Segment, ...]) -> Iterator[tuple[Lines, S
         code = text[one.start : one.end]
         if not (one.inside or alone) or not any(sign in code for sign in signs):
             continue
-        lines = trimmed(number_lines(text) if alone else segment_lines(text, one))
+        lines = trim_blank_lines(number_lines(text) if alone else segment_lines(text, one))
         if class_line(_REFERENCE).search(code) is None and python_error(lines) is None:
             yield lines, one
 
 
-def _launching(lines: Lines) -> dict[str, ast.FunctionDef]:
+def _launching_functions(lines: Lines) -> dict[str, ast.FunctionDef]:
     """Return the functions of a program that come to a kernel by what they name, and are none themselves."""
-    code = joined(lines)
+    code = join_lines(lines)
     tree, _ = read_python(code)
     kernels = _functions_compiled(code)
     defined = {name: node for node in (tree.body if tree else ()) for name in _binds(node)}
     compiling = {name for name, node in defined.items() if _compiles(node, lines)}
-    ways = _reaching(defined, kernels | compiling)
+    ways = _names_that_reach(defined, kernels | compiling)
     found = {
         name: node
         for name, node in defined.items()
@@ -90,11 +90,11 @@ def _launching(lines: Lines) -> dict[str, ast.FunctionDef]:
     return found if len(found) <= MAX_FUNCTIONS else {}
 
 
-def _reaching(defined: Mapping[str, ast.stmt], ways: set[str]) -> set[str]:
+def _names_that_reach(defined: Mapping[str, ast.stmt], ways: set[str]) -> set[str]:
     """Return what names one of some names, or names something that does."""
     users: dict[str, list[str]] = {}
     for name, node in defined.items():
-        for used in _used(node):
+        for used in _used_names(node):
             users.setdefault(used, []).append(name)
     found, left = set(ways), list(ways)
     while left:
@@ -111,18 +111,18 @@ def _functions_compiled(code: str) -> set[str]:
 
 
 def _compiles(node: ast.stmt, lines: Lines) -> bool:
-    own = joined(lines[node.lineno - 1 : node.end_lineno])
+    own = join_lines(lines[node.lineno - 1 : node.end_lineno])
     return asks_a_compiler(own)
 
 
 def _gives(node: ast.FunctionDef) -> bool:
     """Whether a function returns something, and neither times nor compares what another does."""
     returns = any(isinstance(n, ast.Return) and n.value is not None for n in nodes_under(node))
-    calls = (dotted(n.func) for n in nodes_under(node) if isinstance(n, ast.Call))
+    calls = (dotted_name(n.func) for n in nodes_under(node) if isinstance(n, ast.Call))
     return returns and not any(name.rpartition(".")[2] in _CHECKING for name in calls)
 
 
-def _fitting(
+def _fitting_classes(
     functions: Mapping[str, ast.FunctionDef], reference: str | None, model: str
 ) -> dict[str, str]:
     """Return the class that calls each function which may be meant, by the function's name."""
@@ -132,7 +132,7 @@ def _fitting(
         if (callee := _callee(node)) and (caller := class_calling(callee, reference, model))
     }
     asked = _operations(reference)
-    inner = {n for name in callers for n in _used(functions[name]) if n != name}
+    inner = {n for name in callers for n in _used_names(functions[name]) if n != name}
     signs: tuple[Callable[[str], bool], ...] = (
         lambda name: bool(_words(name) & asked),
         lambda name: _words(name) in [_words(one) for one in asked],
@@ -159,7 +159,7 @@ def _operations(reference: str | None) -> set[str]:
     """Return what the reference's `forward` and functions call, by their last names: `softmax`."""
     tree, _ = read_python(reference) if reference else (None, None)
     calls = (node for node in ast.walk(tree or ast.Module([], [])) if isinstance(node, ast.Call))
-    names = {(dotted(call.func) or "").rpartition(".")[2].lower() for call in calls}
+    names = {(dotted_name(call.func) or "").rpartition(".")[2].lower() for call in calls}
     return {name for name in names if _words(name)}
 
 
@@ -168,7 +168,7 @@ def _words(name: str) -> frozenset[str]:
 
 
 def _what_is_unclear(lines: Lines, fitting: Mapping[str, str], model: str) -> str:
-    names = ", ".join(f"`{name}`" for name in fitting or _launching(lines))
+    names = ", ".join(f"`{name}`" for name in fitting or _launching_functions(lines))
     if fitting:
         return f"no class {model}, and several functions that may be the answer: {names}"
     return f"no class {model}, and no function that takes what the task's forward takes: {names}"
@@ -182,5 +182,5 @@ def _binds(node: ast.stmt) -> set[str]:
     return {n.id for n in stores if isinstance(n.ctx, ast.Store)}
 
 
-def _used(node: ast.AST) -> set[str]:
+def _used_names(node: ast.AST) -> set[str]:
     return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}

@@ -9,10 +9,10 @@ from grader.ingest.format import Draft, Format, Input, has_suffix, read_bytes
 from grader.ingest.transcript import task_hint
 
 
-def _read(source: Input) -> Iterator[Draft]:
+def _read_file(source: Input) -> Iterator[Draft]:
     text, notes = decode(read_bytes(source.path, MAX_BYTES))
     hint = task_hint(source, "")
     yield Draft(source.name, str(source.path), "python", text, task_hint=hint, notes=notes)
 
 
-FORMAT = Format("python", (".py",), has_suffix(".py"), _read)
+FORMAT = Format("python", (".py",), has_suffix(".py"), _read_file)

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import re
 
-from grader.ingest.numbered import Lines, common_indent, joined, trimmed, without_indent
+from grader.ingest.numbered import (
+    Lines,
+    common_indent,
+    join_lines,
+    trim_blank_lines,
+    without_indent,
+)
 from grader.source import PythonError, read_python
 
 MAX_TRIES = 24
@@ -33,7 +39,7 @@ def class_line(name: str) -> re.Pattern[str]:
 
 def python_error(lines: Lines) -> PythonError | None:
     """Return why some lines are no Python; None if they are."""
-    tree, error = read_python(joined(lines))
+    tree, error = read_python(join_lines(lines))
     return None if tree is not None else error
 
 
@@ -67,7 +73,7 @@ def longest_program(lines: Lines, least: int) -> Lines | None:
     """
     end = len(lines)
     for _ in range(MAX_TRIES):
-        region = trimmed(lines[:end])
+        region = trim_blank_lines(lines[:end])
         error = python_error(region)
         if error is None:
             return _without_loose_words(region, least)
@@ -82,7 +88,7 @@ def _without_loose_words(lines: Lines, least: int) -> Lines:
     end = len(lines)
     while end > least and (not lines[end - 1].text or not _CODE_LINE.match(lines[end - 1].text)):
         end -= 1
-    return trimmed(lines[:end])
+    return trim_blank_lines(lines[:end])
 
 
 def code_like(lines: Lines, least: int) -> Lines:
@@ -90,8 +96,8 @@ def code_like(lines: Lines, least: int) -> Lines:
     for index in range(least, len(lines)):
         text = lines[index].text
         if text.strip() and not _CODE_LINE.match(text):
-            return trimmed(lines[:index])
-    return trimmed(lines)
+            return trim_blank_lines(lines[:index])
+    return trim_blank_lines(lines)
 
 
 def import_lines(lines: Lines) -> list[int]:

@@ -14,9 +14,9 @@ from grader.ingest.numbered import (
     Line,
     Lines,
     common_indent,
-    joined,
+    join_lines,
     number_lines,
-    trimmed,
+    trim_blank_lines,
     without_indent,
 )
 from grader.ingest.python_region import (
@@ -52,14 +52,14 @@ def restore(text: str, segments: tuple[Segment, ...], segment: Segment, name: st
     """Return the program in a segment that defines the class `name`."""
     at = segment.index
     if not segment.inside:
-        return _unfenced(text, segments, segment, name)
-    lines = _without_language(trimmed(segment_lines(text, segment)))
+        return _remove_fence(text, segments, segment, name)
+    lines = _without_language(trim_blank_lines(segment_lines(text, segment)))
     if python_error(lines) is None:
         return Program(lines, (), True, at, at)
-    for way in (_closed_in_line, _tidied, _dedented):
+    for way in (_closed_in_line, _remove_chat_marks, _dedent_block):
         if (program := way(lines, name)) is not None:
             return program._replace(first_segment=at, last_segment=at)
-    if (merged := _merged(text, segments, segment, name)) is not None:
+    if (merged := _join_neighbours(text, segments, segment, name)) is not None:
         return merged
     if segment.closing is None and (cut := _cut_prose(lines, name)) is not None:
         return cut._replace(first_segment=at, last_segment=at)
@@ -90,7 +90,7 @@ def _class_index(lines: Lines, name: str) -> int:
     return max((i for i, line in enumerate(lines) if pattern.match(line.text)), default=0)
 
 
-def _tidied(lines: Lines, name: str) -> Program | None:
+def _remove_chat_marks(lines: Lines, name: str) -> Program | None:
     """Take chat marks off the ends, or out of the middle."""
     del name
     plain = without_tags(lines)
@@ -102,7 +102,7 @@ def _tidied(lines: Lines, name: str) -> Program | None:
     return None
 
 
-def _dedented(lines: Lines, name: str) -> Program | None:
+def _dedent_block(lines: Lines, name: str) -> Program | None:
     """Take off an indentation that the whole block has."""
     del name
     indent = common_indent(lines)
@@ -116,12 +116,12 @@ def _cut_prose(lines: Lines, name: str) -> Program | None:
     """End an unclosed block where the text stops being Python."""
     least = _class_index(lines, name) + 1
     found = longest_program(lines, least)
-    if found is None or "def forward" not in joined(found[least - 1 :]):
+    if found is None or "def forward" not in join_lines(found[least - 1 :]):
         return None
     return Program(found, ("the block was not closed; it ends where the text stops being Python",))
 
 
-def _merged(
+def _join_neighbours(
     text: str, segments: tuple[Segment, ...], segment: Segment, name: str
 ) -> Program | None:
     """Join a segment with its neighbours: a fence line inside the code had cut it.
@@ -146,7 +146,7 @@ def _merged(
             (False, "a fence line inside the code was cut out"),
         ):
             lines = _joined_lines(text, segments[first : last + 1], keep=keep)
-            if defines(joined(lines), name) and python_error(lines) is None:
+            if defines(join_lines(lines), name) and python_error(lines) is None:
                 return Program(lines, (note,), True, first, last)
     return None
 
@@ -160,10 +160,10 @@ def _joined_lines(text: str, segments: tuple[Segment, ...], *, keep: bool) -> Li
         parts += number_lines(body, segment.first_line) if body or segment.closing is None else ()
         if keep and index < len(segments) - 1 and (fence := segment.closing) is not None:
             parts.append(Line(fence.line, text[fence.start : fence.end]))
-    return trimmed(without_indent(tuple(parts), opening.lead if opening else ""))
+    return trim_blank_lines(without_indent(tuple(parts), opening.lead if opening else ""))
 
 
-def _unfenced(text: str, segments: tuple[Segment, ...], segment: Segment, name: str) -> Program:
+def _remove_fence(text: str, segments: tuple[Segment, ...], segment: Segment, name: str) -> Program:
     at = segment.index
     lines = tuple(
         without_glued_tags(line)
@@ -173,7 +173,7 @@ def _unfenced(text: str, segments: tuple[Segment, ...], segment: Segment, name: 
     program, reads = find_program(lines, name)
     headless = not import_lines(lines[: _class_index(lines, name)])
     if not reads or headless:  # the rest may stand in the block before a stray fence
-        merged = _merged(text, segments, segment, name)
+        merged = _join_neighbours(text, segments, segment, name)
         if merged is not None:
             return merged
     return Program(program or lines, ("the code stood without fences",), reads, at, at)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from grader.ingest.fences import cut_segments, segment_lines
-from grader.ingest.numbered import Lines, joined, trimmed
+from grader.ingest.numbered import Lines, join_lines, trim_blank_lines
 from grader.ingest.python_region import class_line, defines, python_error
 from grader.languages import languages
 from grader.records import Sample
@@ -42,6 +42,6 @@ def with_its_own_name(sample: Sample) -> Sample | None:
 
 def _is_program(lines: Lines) -> bool:
     """Whether some lines are Python with kernels of its own."""
-    text = joined(lines)
+    text = join_lines(lines)
     signs = (sign for one in languages().values() for sign in (*one.kernel_signs, *one.signs))
-    return any(sign in text for sign in signs) and python_error(trimmed(lines)) is None
+    return any(sign in text for sign in signs) and python_error(trim_blank_lines(lines)) is None

@@ -22,7 +22,7 @@ def _matches(path: Path) -> bool:
     return path.name == SOLUTION and path.with_name(REFERENCE).is_file()
 
 
-def _read(source: Input) -> Iterator[Draft]:
+def _read_folder(source: Input) -> Iterator[Draft]:
     text, notes = decode(read_bytes(source.path, MAX_BYTES))
     reference = source.path.with_name(REFERENCE)
     asked = decode(read_bytes(reference, MAX_BYTES)).text if source.has_beside(reference) else None
@@ -37,4 +37,4 @@ def _read(source: Input) -> Iterator[Draft]:
     )
 
 
-FORMAT = Format("solution folder", (), _matches, _read)
+FORMAT = Format("solution folder", (), _matches, _read_folder)

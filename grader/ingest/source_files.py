@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from grader.ingest.fences import Segment, segment_lines
-from grader.ingest.numbered import Line, Lines, joined, trimmed
+from grader.ingest.numbered import Line, Lines, join_lines, trim_blank_lines
 from grader.languages import embedded_texts
 from grader.source import read_python
 from grader.source.files import named_file, written_files
@@ -33,7 +33,7 @@ def with_files(
     the only file. `taken` are segments that are no file, `most` bounds how many blocks are looked
     at. Returns the program, notes, and the segments that became files.
     """
-    wanted = _read_files(joined(lines))
+    wanted = _read_files(join_lines(lines))
     if not wanted:
         return lines, (), set()
     blocks = [one for one in _blocks(text, segments, most) if one.segment not in taken]
@@ -88,8 +88,8 @@ def _blocks(text: str, segments: tuple[Segment, ...], most: int) -> list[_Block]
     inside = [one for one in segments if one.inside][-most:]
     found = []
     for one in inside:
-        lines = trimmed(segment_lines(text, one))
-        if lines and _is_source(joined(lines)):
+        lines = trim_blank_lines(segment_lines(text, one))
+        if lines and _is_source(join_lines(lines)):
             fence = one.opening.start if one.opening else one.start
             before = text[max(0, fence - CAPTION) : fence].rpartition("```")[2]
             info = one.opening.info if one.opening else ""

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
-from grader.ingest.numbered import Line, Lines, joined
+from grader.ingest.numbered import Line, Lines, join_lines
 from grader.languages import embedded_texts
 from grader.source import read_python
 
@@ -25,7 +25,7 @@ class Part:
     @cached_property
     def names(self) -> frozenset[str]:
         """What it binds at module level; nothing if it isn't Python."""
-        tree, _ = read_python(joined(self.lines))
+        tree, _ = read_python(join_lines(self.lines))
         return frozenset(_module_names(tree)) if tree is not None else frozenset()
 
 
@@ -41,7 +41,7 @@ def complete(lines: Lines, earlier: list[Part]) -> tuple[Lines, tuple[str, ...],
     rest = list(earlier)
     used: set[int] = set()
     notes: list[str] = []
-    while missing := missing_names(joined(lines)):
+    while missing := missing_names(join_lines(lines)):
         part = next((one for one in reversed(rest) if one.names & missing), None)
         if part is None:
             break
@@ -109,7 +109,7 @@ def _module_names(tree: ast.Module) -> set[str]:
 
 def _sources(lines: Lines, earlier: list[Part]) -> list[tuple[str, Part]]:
     """Return the undefined names given as texts for a compiler, as `cuda_sources`, with their blocks."""
-    code = joined(lines)
+    code = join_lines(lines)
     missing = missing_names(code)
     tree, _ = read_python(code)
     if not missing or tree is None:
@@ -126,7 +126,7 @@ def _sources(lines: Lines, earlier: list[Part]) -> list[tuple[str, Part]]:
 
 
 def _is_source(lines: Lines, fits: Callable[[str], bool]) -> bool:
-    text = joined(lines)
+    text = join_lines(lines)
     if '"""' in text or text.rstrip().endswith("\\") or "class ModelNew" in text:
         return False
     return fits(text)

@@ -23,11 +23,11 @@ def task_hint(source: Input, text: str) -> str | None:
     return found[1] if found else None
 
 
-def _read(source: Input) -> Iterator[Draft]:
+def _read_transcript(source: Input) -> Iterator[Draft]:
     text, notes = decode(read_bytes(source.path, MAX_BYTES))
     hint = task_hint(source, text)
     yield Draft(source.name, str(source.path), "transcript", text, task_hint=hint, notes=notes)
 
 
 SUFFIXES = (".txt", ".md", ".markdown")
-FORMAT = Format("transcript", SUFFIXES, has_suffix(*SUFFIXES), _read)
+FORMAT = Format("transcript", SUFFIXES, has_suffix(*SUFFIXES), _read_transcript)

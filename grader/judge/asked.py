@@ -31,7 +31,7 @@ class Asked:
     way: Way
 
 
-def chosen(mask: Array) -> list[tuple[int, bool]]:
+def choose_elements(mask: Array) -> list[tuple[int, bool]]:
     """Return flat indices of wrong elements and of right ones near them, with which is which."""
     wrong, right = np.flatnonzero(mask), np.flatnonzero(~mask)
     picked = [(int(one), True) for one in _spread(wrong)]
@@ -47,7 +47,7 @@ def _spread(flat: Array) -> Array:
     return np.asarray(flat[np.linspace(0, len(flat) - 1, MOST_ASKED).astype(int)])
 
 
-def needed(gradient: Array) -> Flat:
+def needed_elements(gradient: Array) -> Flat:
     """Return the flat indices at which a gradient is not zero."""
     size = np.abs(gradient.ravel())
     top = float(size.max(initial=0.0))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from grader.judge.facts import Facts, checked, inputs_of, is_whole, reduction_length
-from grader.judge.sizes import Chosen, Size, choose, fitting
+from grader.judge.facts import Facts, check_fact, inputs_of, is_whole, reduction_length
+from grader.judge.sizes import Chosen, Size, choose, fitting_sizes
 from grader.judge.workloads import Maker
 from grader.records import Workload
 from grader.tasks.scale import Chain
@@ -72,7 +72,7 @@ class Described:
         return replace(self, sizes=tuple(others))
 
 
-def described(
+def describe_candidates(
     found: Sequence[Chain],
     description: Facts,
     places: bool = False,
@@ -86,7 +86,7 @@ def described(
     writes them. Raises TypeError, KeyError, ValueError, AttributeError or OverflowError where it makes no sense.
     """
     sizes = tuple(
-        Size(chain.kind, variant.batch, checked(fact), share, kept)
+        Size(chain.kind, variant.batch, check_fact(fact), share, kept)
         for chain, facts in zip(found, description["chains"], strict=True)
         for variant, fact in zip(chain.variants, facts, strict=False)
         if fact["ok"]
@@ -95,7 +95,7 @@ def described(
     error = next((str(fact["error"]) for fact in failed), "")
     full = inputs_of(description["full"]) if description["full"]["ok"] else None
     values = tuple(item if isinstance(item, dict) else {} for item in description["values"])
-    fit = sizes if full is None else tuple(fitting(sizes, full))
+    fit = sizes if full is None else tuple(fitting_sizes(sizes, full))
     return Described(fit, full, values, places, error[:300])
 
 

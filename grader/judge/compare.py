@@ -15,7 +15,7 @@ import numpy as np
 from grader.judge.elements import (
     Pair,
     root_mean_square,
-    widening,
+    tolerance_widening,
     within_kernelbench,
     wrong_elements,
     wrong_in,
@@ -112,7 +112,7 @@ def _compare_values(
     exact = dict(zip(names, reference.exact, strict=True)) if len(set(names)) == len(names) else {}
     gradients = {name: value for name, value in exact.items() if name.startswith("gradient")}
     wrong = [
-        replace(item, mismatch=_named(_known_as(item.mismatch, known), name))
+        replace(item, mismatch=_name_mismatch(_known_as(item.mismatch, known), name))
         for item, name, output in zip(judged, names, outputs.outputs, strict=True)
         if item.mismatch is not None
         for known in [
@@ -148,7 +148,7 @@ def _known_as(mismatch: Mismatch, known: tuple[Evidence, ...]) -> Mismatch:
     return mismatch.model_copy(update={"text": text, "patterns": (*known, *mismatch.patterns)})
 
 
-def _named(mismatch: Mismatch, name: str) -> Mismatch:
+def _name_mismatch(mismatch: Mismatch, name: str) -> Mismatch:
     if not name:
         return mismatch
     said = name if name[-1].isdigit() and name.startswith("output") else f"the {name}"
@@ -189,7 +189,7 @@ def roughly_equal(expected: Expected, arrays: Sequence[Array]) -> bool:
 def _equal(task: Task, workload: Workload, pair: Pair) -> bool:
     bound = tolerance(task, workload, str(pair.native.dtype))
     scale = root_mean_square(pair.exact)
-    return not wrong_in(pair, bound, scale, widening(pair, bound, scale)).any()
+    return not wrong_in(pair, bound, scale, tolerance_widening(pair, bound, scale)).any()
 
 
 @dataclass(frozen=True)
@@ -232,17 +232,19 @@ def _form(
         return _formal("count", CountMismatch(got=len(outputs.outputs), want=len(reference.native)))
     if _container(outputs.structure) != _container(reference.structure):
         return _formal("type", ContainerMismatch(got=outputs.structure, want=reference.structure))
-    missing = _missing(workload, reference, outputs)
+    missing = _missing_gradients(workload, reference, outputs)
     names = result_names(workload, len(reference.native))
     for name, output, native in zip(names, outputs.outputs, reference.native, strict=True):
         form = missing.get(name)
         found = _formal("count", form) if form else _form_of_one(output, native, device)
         if found is not None:
-            return found.model_copy(update={"result": name}) if form else _named(found, name)
+            return (
+                found.model_copy(update={"result": name}) if form else _name_mismatch(found, name)
+            )
     return None
 
 
-def _missing(
+def _missing_gradients(
     workload: Workload, reference: Expected, outputs: Outputs
 ) -> Mapping[str, MissingGradient]:
     """Return the gradients that did not come, by name: an empty tensor came for each."""
@@ -283,7 +285,7 @@ def _values(
     bound = tolerance(task, workload, dtype)
     scale = root_mean_square(pair.exact)
     kernelbench = within_kernelbench(pair.actual, pair.native)
-    widened = widening(pair, bound, scale)
+    widened = tolerance_widening(pair, bound, scale)
     mask = wrong_in(pair, bound, scale, widened)
     note = (
         f"tolerance times {widened:.3g}: torch's own result is that far off" if widened > 1 else ""

@@ -10,12 +10,12 @@ from grader.judge.asked import Asked
 from grader.judge.boxes import covers, extents, in_words, told_extents
 from grader.judge.difference import (
     Difference,
-    combined,
+    combining_step,
     component,
     differences,
-    doubled,
-    lost,
+    doubled_reads,
     lost_part,
+    lost_reads,
     read_there,
     reader,
     short_lines,
@@ -38,7 +38,7 @@ def evidence_of(told: Told, asked: Sequence[Asked], workload: str) -> tuple[Evid
     if told.unfollowed:
         return touched
     found = tuple(_dependences(told, asked, workload)) or tuple(_unstored(told, asked, workload))
-    skipped = () if found else tuple(_skipped(told, asked, workload))
+    skipped = () if found else tuple(_skipped_elements(told, asked, workload))
     whole = not found and not skipped and any(len(n) for one in asked for n in one.needs.values())
     return (*touched, *found, *skipped, *way_of(told, asked, workload, whole=whole))
 
@@ -55,7 +55,7 @@ def _dependences(told: Told, asked: Sequence[Asked], workload: str) -> Iterator[
         choice = _most(right, lambda one: one.extra)
         if wrong:
             worst = max(wrong, key=lambda one: (one.walk != "", len(one.missing)))
-            yield _missing(
+            yield _missing_evidence(
                 told,
                 worst,
                 workload,
@@ -69,7 +69,7 @@ def _dependences(told: Told, asked: Sequence[Asked], workload: str) -> Iterator[
             yield _missing_through(*short, workload)
         elif (part := lost_part(told, found)) is not None:
             yield _lost_part(*part, workload)
-        elif (twice := doubled(found)) is not None:
+        elif (twice := doubled_reads(found)) is not None:
             yield _counted_again(*twice, workload)
         else:
             more = [one for one in found if one.asked.wrong and len(one.extra)]
@@ -121,7 +121,7 @@ def _whole(found: Sequence[Difference]) -> Iterator[int]:
     yield from (r.access.place.line for one in wrong for r in one.reads if r.access.place)
 
 
-def _missing(
+def _missing_evidence(
     told: Told,
     found: Difference,
     workload: str,
@@ -137,7 +137,7 @@ def _missing(
     `exchanged`: it has what another element should have, so what says which one it is lies outside of the loops.
     """
     tensor, missing = found.tensor, found.missing
-    end = lost(told, tensor, missing)
+    end = lost_reads(told, tensor, missing)
     by = reader(told, found)
     read = end is not None or read_there(told, found, by)
     text = (
@@ -152,7 +152,7 @@ def _missing(
     )
     over = taken_over(told, found) if swapped else None
     passed = read and not swapped and end is None
-    without = (others if others and not found.holes else combined(found)) if passed else None
+    without = (others if others and not found.holes else combining_step(found)) if passed else None
     place = over.place if over else without or (stored if swapped else None) or by
     part = component(found, end) if end is not None else None
     if end is not None and end.place is not None:
@@ -322,7 +322,7 @@ def _evidence(
     )
 
 
-def _skipped(told: Told, asked: Sequence[Asked], workload: str) -> Iterator[Evidence]:
+def _skipped_elements(told: Told, asked: Sequence[Asked], workload: str) -> Iterator[Evidence]:
     """Yield the lines that leave out some elements of a tensor of which other lines read all.
 
     The result is made of all of it, and one of its parts (a mean, a sum of squares) is not.

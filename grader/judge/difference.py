@@ -112,7 +112,7 @@ def differences(told: Told, asked: Sequence[Asked], tensor: Tensor) -> list[Diff
     return found
 
 
-def lost(told: Told, tensor: Tensor, missing: Flat) -> Lost | None:
+def lost_reads(told: Told, tensor: Tensor, missing: Flat) -> Lost | None:
     """Return the end of the reads of most of these elements, where they are read and reach no result."""
     ends: dict[int, tuple[Lost, set[int]]] = {}
     for one in told.lost:
@@ -172,7 +172,7 @@ def short_lines(found: Sequence[Difference], told: Told) -> Iterator[Difference]
                 yield alone
 
 
-def combined(found: Difference) -> Place | None:
+def combining_step(found: Difference) -> Place | None:
     """Return the first step that computes with floats on the way to the element, after what reads the input.
 
     The last one that does, where all of them stand before. A thread of a CUDA kernel that takes nothing over
@@ -271,7 +271,7 @@ def reader(told: Told, found: Difference) -> Place | None:
     return best.place if best is not None else None
 
 
-def doubled(found: Sequence[Difference]) -> tuple[Difference, Reads] | None:
+def doubled_reads(found: Sequence[Difference]) -> tuple[Difference, Reads] | None:
     """Return a line that brings the same elements of an input to a wrong element again, and to no right one.
 
     A weight may count in every turn of a recurrence; an input does once, or once for each of another's elements

@@ -43,7 +43,7 @@ def out_of_tolerance(
     torch computes it, whose error widens the tolerance. With `times` the tolerance is so many times as wide.
     """
     pair, scale = Pair(actual, exact, native), root_mean_square(exact)
-    return wrong_in(pair, bound, scale, times * widening(pair, bound, scale))
+    return wrong_in(pair, bound, scale, times * tolerance_widening(pair, bound, scale))
 
 
 def wrong_in(pair: Pair, bound: Tolerance, scale: float, widened: float) -> Array:
@@ -123,7 +123,7 @@ def _within(actual: Array, native: Array, both: float) -> bool:
     return True
 
 
-def widening(pair: Pair, bound: Tolerance, scale: float) -> float:
+def tolerance_widening(pair: Pair, bound: Tolerance, scale: float) -> float:
     """Return by how much torch's own error asks the tolerance to be widened; at least 1."""
     if pair.native is pair.exact or not is_real(pair.exact):
         return 1.0

@@ -16,7 +16,7 @@ like, what a run costs (`size`, `elements`, `flops`, `weights`, `fan_in`), and `
 that a norm takes its statistics from (0 where there is none)."""
 
 
-def checked(fact: Any) -> Facts:
+def check_fact(fact: Any) -> Facts:
     """Return a fact in the form that is expected.
 
     Raises TypeError, KeyError, ValueError, AttributeError or OverflowError for any other.

@@ -142,7 +142,7 @@ def suspicions(
     launched = any(run.launches for run in evaluation.runs)
     dishonest = (
         BLIND if unread else "",
-        *_delegated(evaluation.runs, launched=launched),
+        *_delegated_work(evaluation.runs, launched=launched),
         idle(evaluation.probes),
         *(f.message for f in findings if f.delegates),
     )
@@ -156,7 +156,7 @@ def _cheats(
     cheats = [f for f in findings if f.rejects and f.severity == "error"]
     launched = any(run.launches for run in evaluation.runs)
     right = evaluation.verdict.status in RIGHT_VALUES
-    if right and launched and not computing(evaluation.runs):
+    if right and launched and not computing_operators(evaluation.runs):
         by_the_host = policy == "custom-only" and names_of(evaluation.runs) & TO_THE_HOST
         if all(finding.rule in LAUNCH_RULES for finding in cheats) and not by_the_host:
             return ()
@@ -167,12 +167,12 @@ def blind(runs: Sequence[Run]) -> bool:
     """Whether kernels ran and nothing was read, by them, an operator of torch or a library."""
     launched = [run for run in runs if run.status == "ran" and run.launches]
     names = names_of(runs)
-    by_torch = computing(runs) or names & (COPYING | {VALUES_TO_THE_HOST})
+    by_torch = computing_operators(runs) or names & (COPYING | {VALUES_TO_THE_HOST})
     by_a_library = any(name.startswith(LIBRARY) for name in names)
     return bool(launched) and all(r.blind for r in launched) and not by_torch and not by_a_library
 
 
-def computing(runs: Sequence[Run]) -> tuple[str, ...]:
+def computing_operators(runs: Sequence[Run]) -> tuple[str, ...]:
     """Return the operators of torch that computed something inside forward."""
     names = names_of(runs) - MOVING_OPERATORS - {VALUES_TO_THE_HOST}
     return tuple(sorted(n for n in names if not n.startswith(LIBRARY) and not _of_its_own(n)))
@@ -206,13 +206,16 @@ def _bare(name: str) -> str:
     return name.removeprefix(AFTER).removeprefix("aten::").split(".")[0]
 
 
-def _delegated(runs: Sequence[Run], *, launched: bool) -> tuple[str, ...]:
+def _delegated_work(runs: Sequence[Run], *, launched: bool) -> tuple[str, ...]:
     """Say what a library computed, for a policy that asks for kernels of the submission's own."""
     if not launched:
         return ("No kernel of the submission ran: the result is a library's.",)
     if VALUES_TO_THE_HOST in names_of(runs):
         return ("Values are copied to the host, where the CPU may do the work.",)
-    names = (*computing(runs), *sorted(n for n in names_of(runs) if n.startswith(LIBRARY)))
+    names = (
+        *computing_operators(runs),
+        *sorted(n for n in names_of(runs) if n.startswith(LIBRARY)),
+    )
     return (
         (f"Work is left to torch's own operators or a library: {', '.join(names[:8])}.",)
         if names

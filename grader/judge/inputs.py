@@ -73,7 +73,7 @@ def generator(seed: int, *parts: str | int) -> np.random.Generator:
 def make_array(spec: TensorSpec, rng: np.random.Generator) -> Array:
     """Return one tensor as `spec` says; a transposed view where it asks for no contiguity."""
     shape = spec.shape if spec.contiguous else spec.shape[::-1]
-    values = _structured(_DRAW[spec.distribution](spec, shape, rng), spec.structure)
+    values = _give_structure(_DRAW[spec.distribution](spec, shape, rng), spec.structure)
     made = _cast(np.asarray(values), numpy_dtype(spec.dtype))
     return made if spec.contiguous else made.T
 
@@ -97,11 +97,12 @@ def draw_state(state: Mapping[str, Array], seed: int) -> dict[str, Array]:
     do masks, which no training changes: zeros and ones, or infinities.
     """
     return {
-        name: _drawn(name, array, generator(seed, "state", name)) for name, array in state.items()
+        name: _draw_values(name, array, generator(seed, "state", name))
+        for name, array in state.items()
     }
 
 
-def _drawn(name: str, array: Array, rng: np.random.Generator) -> Array:
+def _draw_values(name: str, array: Array, rng: np.random.Generator) -> Array:
     if not is_real(array) or array.size == 0 or is_mask(array):
         return array
     values = array.astype(np.float64)
@@ -150,7 +151,7 @@ def _heavy_tailed(spec: TensorSpec, shape: Shape, rng: np.random.Generator) -> A
     return np.asarray(spec.low + spec.high * values, np.float32)
 
 
-def _skewed(spec: TensorSpec, shape: Shape, rng: np.random.Generator) -> Array:
+def _draw_skewed(spec: TensorSpec, shape: Shape, rng: np.random.Generator) -> Array:
     """Return values between `low` and `high`, of either sign where both are allowed."""
     sizes = rng.random(shape) ** SKEW
     if spec.low < 0.0 < spec.high:
@@ -195,7 +196,7 @@ _DRAW: Mapping[str, Draw] = {
     "normal": _normal,
     "signed_uniform": _signed_uniform,
     "heavy_tailed": _heavy_tailed,
-    "skewed": _skewed,
+    "skewed": _draw_skewed,
     "large": _large,
     "zeros": _zeros,
     "ones": _ones,
@@ -215,7 +216,7 @@ def _one_each_row(values: Array, value: np.float32, rng: np.random.Generator) ->
     return values
 
 
-def _structured(values: Array, structure: str) -> Array:
+def _give_structure(values: Array, structure: str) -> Array:
     if structure == "upper":
         return np.triu(values)
     if structure == "lower":

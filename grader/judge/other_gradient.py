@@ -24,7 +24,7 @@ def taken_for(
 
     `exact` are the reference's gradients by name, `inputs` the workload's arguments.
     """
-    for kind, said, value in _known(workload, name, exact, inputs):
+    for kind, said, value in _known_gradients(workload, name, exact, inputs):
         left = actual * _upstream(workload, inputs) if kind == "no upstream" else actual
         if value.shape == left.shape and _same(left, value):
             details = OtherGradient(of=name.removeprefix("gradient of "), equals=kind)
@@ -40,7 +40,7 @@ def taken_for(
     return ()
 
 
-def _known(
+def _known_gradients(
     workload: Workload, name: str, exact: Mapping[str, Array], inputs: Sequence[object]
 ) -> Iterator[tuple[str, str, Array]]:
     """Yield what it may be: the kind, the words, and the values."""

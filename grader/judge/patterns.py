@@ -254,7 +254,7 @@ def _layout(wrong: Wrong) -> Evidence | None:
     shape = wrong.exact.shape
     if not shape or wrong.exact.size > LAYOUT_LIMIT or wrong.exact.size < 4:
         return None
-    for code, text, moved in _moved(wrong.exact):
+    for code, text, moved in _moved_results(wrong.exact):
         values = moved.reshape(-1)[wrong.index].astype(np.float64)
         close = np.abs(values - wrong.a) <= 1e-4 * (np.abs(values) + wrong.scale)
         if float(np.mean(close)) >= 0.9 and np.ptp(values) > 0:
@@ -262,7 +262,7 @@ def _layout(wrong: Wrong) -> Evidence | None:
     return None
 
 
-def _moved(exact: Array) -> Iterable[tuple[str, str, Array]]:
+def _moved_results(exact: Array) -> Iterable[tuple[str, str, Array]]:
     for first in range(exact.ndim - 1):
         for second in range(first + 1, exact.ndim):
             swapped = np.ascontiguousarray(np.swapaxes(exact, first, second))

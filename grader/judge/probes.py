@@ -61,7 +61,7 @@ def plan(workload: Workload, arguments: Arguments) -> Plan | None:
     inputs: dict[str, Arguments] = {BASE: arguments, AGAIN: arguments}
     changes = []
     for number in real[:MOST_INPUTS]:
-        for change, array in _changed(number, np.asarray(arguments[number])):
+        for change, array in _changes_of_input(number, np.asarray(arguments[number])):
             changes.append(change)
             inputs[change.name] = (*arguments[:number], array, *arguments[number + 1 :])
     workloads = tuple(
@@ -70,7 +70,7 @@ def plan(workload: Workload, arguments: Arguments) -> Plan | None:
     return Plan(workload.name, workloads, inputs, tuple(changes))
 
 
-def _changed(number: int, array: Array) -> Iterator[tuple[Change, Array]]:
+def _changes_of_input(number: int, array: Array) -> Iterator[tuple[Change, Array]]:
     scale = float(np.sqrt(np.mean(np.square(array, dtype=np.float64)))) or 1.0
     top = float(np.max(np.abs(array))) or 1.0
     for flat in sorted({0, array.size // 3 + 1, 2 * array.size // 3 + 2, array.size - 1}):
@@ -194,7 +194,7 @@ def _again(answers: Sequence[_Answer]) -> Iterator[Found]:
             yield "probe-unsteady", text, 0
 
 
-def _ignored(answers: Sequence[_Answer]) -> Iterator[Found]:
+def _ignored_inputs(answers: Sequence[_Answer]) -> Iterator[Found]:
     bumps = _of(answers, "bump")
     without = [a for a in bumps if a.wanted.any() and not a.seen.any()]
     if without:
@@ -206,7 +206,7 @@ def _ignored(answers: Sequence[_Answer]) -> Iterator[Found]:
         yield "probe-ignored", text, first.change.input
 
 
-def _displaced(answers: Sequence[_Answer]) -> Iterator[Found]:
+def _displaced_influences(answers: Sequence[_Answer]) -> Iterator[Found]:
     for answer in _of(answers, "bump"):
         wanted, seen = answer.wanted, answer.seen
         apart = (wanted & ~seen) | (seen & ~answer.touched)
@@ -291,4 +291,4 @@ def _weight(answers: Sequence[_Answer]) -> Iterator[Found]:
             return
 
 
-_LOOKS = (_ignored, _displaced, _degree, _shift, _weight)
+_LOOKS = (_ignored_inputs, _displaced_influences, _degree, _shift, _weight)

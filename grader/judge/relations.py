@@ -17,7 +17,7 @@ LEAST = 5
 Place = tuple[str, int, int]
 
 
-def lost(fact: Facts, full: Facts) -> int:
+def relations_lost(fact: Facts, full: Facts) -> int:
     """Return how much a smaller size has lost of what holds between the numbers of the full size.
 
     Two different numbers became equal, two equal ones became different, or one that is a multiple of another
@@ -31,10 +31,10 @@ def lost(fact: Facts, full: Facts) -> int:
         if min(large[a], large[b]) >= LEAST
     }
     alone = any(_batch(p) and large[p] > 1 and small[p] == 1 for p in large if p in small)
-    return sum(_lost(*pair) for pair in pairs) + 4 * alone
+    return sum(_relations_lost(*pair) for pair in pairs) + 4 * alone
 
 
-def _lost(u: int, v: int, a: int, b: int, batch: bool) -> int:
+def _relations_lost(u: int, v: int, a: int, b: int, batch: bool) -> int:
     if batch:
         return int(a == b and u != v)
     if a == b or u == v:

@@ -41,7 +41,7 @@ def without_task(build: Build | None, why: str) -> str:
     )
 
 
-def ended(run: Run) -> str:
+def say_ended(run: Run) -> str:
     """Return how a run ended that gave no result, as a verb."""
     words: Mapping[RunStatus, str] = {
         "raised": "raises",
@@ -61,8 +61,8 @@ def fatal(run: Run, seen: Seen) -> str:
         return f"The grader failed, not the submission: {run.reason}"
     if seen.workloads[run.workload].role == "full":
         size = run.workload.removesuffix(" full")
-        return f"It is right at reduced sizes, but at the task's own ({size}) it {ended(run)}"
-    return f"{seen.so_far}, but on {run.workload} it {ended(run)}"
+        return f"It is right at reduced sizes, but at the task's own ({size}) it {say_ended(run)}"
+    return f"{seen.so_far}, but on {run.workload} it {say_ended(run)}"
 
 
 def open_(run: Run, seen: Seen) -> str:
@@ -150,7 +150,7 @@ def elsewhere(seen: Seen) -> str:
     if wrong:
         return f"on {wrong[0].workload}, {differs(wrong[0])}"
     run = next(run for status in FATAL if (run := seen.ended(others, status)))
-    return f"on {run.workload} it {ended(run)}"
+    return f"on {run.workload} it {say_ended(run)}"
 
 
 def precision(runs: Iterable[Run]) -> tuple[str, ...]:
@@ -176,14 +176,14 @@ _ROUNDED: Mapping[str, str] = {
 }
 
 
-def autotuning(runs: Iterable[Run]) -> tuple[str, ...]:
+def say_autotuning(runs: Iterable[Run]) -> tuple[str, ...]:
     """Return which kernels ran with one of several configurations."""
     found = dict.fromkeys(one for run in runs for one in run.autotuned)
     kernels = {one.kernel: one for one in reversed(found)}
-    return tuple(map(_tuned, reversed(kernels.values())))
+    return tuple(map(_autotuned_sentence, reversed(kernels.values())))
 
 
-def _tuned(one: Autotuned) -> str:
+def _autotuned_sentence(one: Autotuned) -> str:
     if one.seconds is not None:
         return f"autotuning {one.kernel} took {one.seconds:.2f} s in its first call, and chose {one.config}"
     return (
@@ -197,7 +197,7 @@ def remarks(seen: Seen) -> tuple[str, ...]:
     runs = seen.runs.values()
     return (
         precision(runs)
-        + autotuning(runs)
+        + say_autotuning(runs)
         + tuple(
             f"on {item.workload}: {item.note}; "
             + ("it agrees with the reference" if item.equal else differs(item))

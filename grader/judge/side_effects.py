@@ -116,7 +116,7 @@ def liberties(probes: Sequence[Evidence]) -> tuple[str, ...]:
     return tuple(item.text for item in probes if item.code in LIBERTIES)
 
 
-def saturated(probes: Sequence[Evidence]) -> str:
+def say_saturated(probes: Sequence[Evidence]) -> str:
     """Return the sentence that says that the task's own size shows nothing; "" where it may."""
     return next((item.text for item in probes if item.code == SATURATED), "")
 

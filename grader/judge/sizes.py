@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 from grader.judge.facts import Facts, first_dim
-from grader.judge.relations import lost
+from grader.judge.relations import relations_lost
 from grader.tasks.scale import LONG
 
 SMALL: Mapping[str, int] = {
@@ -121,11 +121,13 @@ def choose(sizes: Sequence[Size], full: Facts | None) -> Chosen | None:
     `full` is what the problem itself draws, where that could be had.
     """
     if full is None:
-        return _chosen(sizes, full)
-    return _chosen([replace(s, lost=lost(s.fact, full)) for s in fitting(sizes, full)], full)
+        return _choose_sizes(sizes, full)
+    return _choose_sizes(
+        [replace(s, lost=relations_lost(s.fact, full)) for s in fitting_sizes(sizes, full)], full
+    )
 
 
-def _chosen(sizes: Sequence[Size], full: Facts | None) -> Chosen | None:
+def _choose_sizes(sizes: Sequence[Size], full: Facts | None) -> Chosen | None:
     small = [size for size in sizes if size.small]
     regular = _regular(sizes, small)
     if not regular:
@@ -149,7 +151,7 @@ def _chosen(sizes: Sequence[Size], full: Facts | None) -> Chosen | None:
     )
 
 
-def fitting(sizes: Sequence[Size], full: Facts) -> list[Size]:
+def fitting_sizes(sizes: Sequence[Size], full: Facts) -> list[Size]:
     """Return the sizes at which inputs that fit together at full size still do.
 
     Dims are matched from the last one on, as broadcasting does: (N, M) and (M,) stay so where N and

@@ -45,7 +45,7 @@ have returned from threads that went elsewhere."""
 LOWER: Mapping[Confidence, Confidence] = {"proven": "likely", "likely": "possible"}
 
 
-def undefined(item: Evidence) -> bool:
+def proves_undefined(item: Evidence) -> bool:
     """Whether evidence proves behaviour on which no result may rest."""
     if item.kind == "sanitizer":
         harmless = isinstance(item.details, Race) and item.details.within_warp
@@ -67,12 +67,12 @@ def proofs(
     store = next(stores, None)
     found: dict[tuple[str, int], Evidence] = {}
     for item in (*seen, *probes):
-        if undefined(item) and item.workload in workloads:
+        if proves_undefined(item) and item.workload in workloads:
             found.setdefault((item.code, _line(item)), item)
-    return tuple(_placed(item, store) for item in found.values())
+    return tuple(_place_evidence(item, store) for item in found.values())
 
 
-def _placed(item: Evidence, store: Place | None) -> Evidence:
+def _place_evidence(item: Evidence, store: Place | None) -> Evidence:
     """Return what the host saw of an argument with the line of the kernel that wrote to it, where that is known."""
     unplaced = item.code == "input-changed" and item.place is None
     return item.model_copy(update={"place": store}) if unplaced else item
@@ -88,7 +88,7 @@ def benign(runs: Iterable[Run], workloads: Collection[str]) -> Iterator[str]:
     yield from found.values()
 
 
-def unexamined(checked: Iterable[Run], workloads: Collection[str]) -> Iterator[str]:
+def reasons_unexamined(checked: Iterable[Run], workloads: Collection[str]) -> Iterator[str]:
     """Yield in words, each reason once, what kept another device from looking for undefined behaviour."""
     why: dict[str, Run] = {}
     for run in checked:
@@ -128,10 +128,10 @@ def in_keeping(verdict: Verdict, findings: Sequence[Finding]) -> tuple[Finding, 
     """
     if verdict.status != "correct":
         return tuple(findings)
-    return tuple(_lowered(one) if one.severity == "error" else one for one in findings)
+    return tuple(_lower_severity(one) if one.severity == "error" else one for one in findings)
 
 
-def _lowered(finding: Finding) -> Finding:
+def _lower_severity(finding: Finding) -> Finding:
     confidence = LOWER.get(finding.confidence, finding.confidence)
     return finding.model_copy(update={"severity": "warning", "confidence": confidence})
 

@@ -67,14 +67,14 @@ def variations(task: Task, workload: Workload, right: References) -> Iterator[Va
         yield Variation("the answer to other inputs", args=others)
     if state:
         yield Variation("another weight", weights={"redraw": list(state)})
-    skipped = tuple(map(_skipped, given))
+    skipped = tuple(map(_copy_first_half, given))
     if not _same(skipped, given):
         yield Variation("a skipped part", args=skipped)
     yield from _of_ones(workload, given)
     yield from _left_out(given, others)
-    yield from islice(_swapped(given, state), MOST_SWAPS)
-    yield from _permuted(given)
-    for name in _some(_left(right.states[workload.name])):
+    yield from islice(_swap_equal_dims(given, state), MOST_SWAPS)
+    yield from _permute_halves(given)
+    for name in _some(_parameters_left_out(right.states[workload.name])):
         yield Variation("a parameter left out", name, weights={"zero": [name]})
 
 
@@ -105,7 +105,7 @@ def results(
         for result in converse(_job(task, group, named, right), form, limits).results:
             workload_name, variation = named[result.name]
             if result.status == "ran":
-                found[workload_name, variation.program] = _seen(workload_name, result)
+                found[workload_name, variation.program] = _expected_of(workload_name, result)
     return found
 
 
@@ -129,7 +129,7 @@ def _job(
     )
 
 
-def _seen(name: str, result: GuestResult) -> Expected:
+def _expected_of(name: str, result: GuestResult) -> Expected:
     arrays = tuple(output.array for output in result.outputs)
     return Expected(name, arrays, arrays, result.structure)
 
@@ -139,7 +139,7 @@ def _random(array: Array) -> bool:
     return is_real(array) and array.size > 1 and not is_mask(array) and np.ptp(array) > 0
 
 
-def _left(state: Mapping[str, Array]) -> list[str]:
+def _parameters_left_out(state: Mapping[str, Array]) -> list[str]:
     """Return the parameters that can be left out: a weight of ones or a bias of zeros is none to a call."""
     return [
         name
@@ -171,7 +171,7 @@ def _left_out(given: Arguments, others: Arguments) -> Iterator[Variation]:
             yield Variation("an input left out", f"{i}", args=_with(given, i, others[i]))
 
 
-def _swapped(given: Arguments, state: Mapping[str, Array]) -> Iterator[Variation]:
+def _swap_equal_dims(given: Arguments, state: Mapping[str, Array]) -> Iterator[Variation]:
     """Yield for each two equal dims of an input or a weight that they are swapped."""
     for i, value in _arrays(given):
         for a, b in _equal_dims(value):
@@ -191,11 +191,11 @@ def _equal_dims(array: Array) -> list[tuple[int, int]]:
     return [(a, b) for a, b in pairs if array.shape[a] == array.shape[b] > 1]
 
 
-def _permuted(given: Arguments) -> Iterator[Variation]:
+def _permute_halves(given: Arguments) -> Iterator[Variation]:
     """Yield for each dim of each input that its second half is in another order."""
     for i, value in _arrays(given):
         for dim in range(min(value.ndim, MOST_DIMS)):
-            mixed = _mixed(value, dim)
+            mixed = _mix_second_half(value, dim)
             if not np.array_equal(mixed, value):
                 yield Variation(
                     "a permuted part", f"dim {dim} of input {i}", _with(given, i, mixed)
@@ -207,7 +207,7 @@ def _arrays(given: Arguments) -> Iterator[tuple[int, Array]]:
     yield from islice(found, MOST_INPUTS)
 
 
-def _mixed(value: Array, dim: int) -> Array:
+def _mix_second_half(value: Array, dim: int) -> Array:
     """Return it with the second half of a dim moved on by one; with short dims turned round."""
     length = value.shape[dim]
     order = np.arange(length)
@@ -216,7 +216,7 @@ def _mixed(value: Array, dim: int) -> Array:
     return np.take(value, order if length > 2 else order[::-1], axis=dim)
 
 
-def _skipped(value: Array | JsonValue) -> Array | JsonValue:
+def _copy_first_half(value: Array | JsonValue) -> Array | JsonValue:
     """Return an input whose second half (along its last dim) is a copy of the first."""
     if not isinstance(value, np.ndarray) or not is_real(value) or value.ndim == 0:
         return value

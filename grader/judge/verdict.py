@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from grader.judge import sentences, soundness
-from grader.judge.honesty import computing
+from grader.judge.honesty import computing_operators
 from grader.judge.own_weights import OWN_WEIGHTS
 from grader.judge.seen import FATAL, OPEN, Seen
-from grader.judge.side_effects import idle, liberties, saturated, unsteady
+from grader.judge.side_effects import idle, liberties, say_saturated, unsteady
 from grader.records import (
     DECIDING,
     RIGHT_VALUES,
@@ -75,7 +75,7 @@ def verdict(
     sound = _sound(found, seen, probes, shapes)
     strays = _strays(sound, seen, probes)
     taken = (*liberties(probes), *map(soundness.brief, strays))
-    more = filter(None, (later, idle(probes), saturated(probes)))
+    more = filter(None, (later, idle(probes), say_saturated(probes)))
     reasons = (*sound.reasons, *taken, *more, *sentences.remarks(seen))
     general = False if later or taken or sound.status == "unsound" else seen.general()
     status, sentence = sound.status, sound.sentence
@@ -87,7 +87,7 @@ def verdict(
     return Verdict(
         status=status,
         sentence=sentence,
-        compiled=_compiled(build),
+        compiled=_has_compiled(build),
         correct=_CORRECT.get(status),
         general=general if found.status == "correct" else None,
         honest=not dishonest if runs else None,
@@ -97,7 +97,7 @@ def verdict(
     )
 
 
-def noted(verdict: Verdict, notes: tuple[str, ...]) -> Verdict:
+def add_notes(verdict: Verdict, notes: tuple[str, ...]) -> Verdict:
     """Return the verdict with what its reader must know of it, in its sentence and its reasons."""
     sentence = "; ".join((verdict.sentence.rstrip("."), *notes))
     return verdict.model_copy(
@@ -115,7 +115,7 @@ class _Found:
 def _steady(found: _Found, seen: Seen, probes: Sequence[Evidence]) -> _Found:
     """Return what was found, or that the state check did not bear it out."""
     if found.status != "correct":
-        flat = saturated(probes)
+        flat = say_saturated(probes)
         return replace(found, sentence=f"{found.sentence.rstrip('.')}; {flat}") if flat else found
     unlike = unsteady(probes, roles=seen.roles, general=False)
     if unlike:
@@ -143,7 +143,7 @@ def _sound(
     proofs = _proofs(seen, probes, roles)
     names = {workload.name for workload in seen.of(roles)}
     harmless = tuple(soundness.benign(seen.examined, names))
-    unseen = soundness.unexamined(seen.checked, names)
+    unseen = soundness.reasons_unexamined(seen.checked, names)
     reasons = (*map(soundness.brief, proofs), *found.reasons, *harmless, *unseen)
     if not proofs:
         return found if unlike else replace(found, reasons=reasons)
@@ -168,7 +168,7 @@ def _own_work(found: _Found, runs: Sequence[Run]) -> _Found:
     on_sim = all(run.device == "sim" for run in runs)
     if found.status != "correct" or not on_sim or any(run.launches for run in runs):
         return found
-    if not computing(runs):
+    if not computing_operators(runs):
         return found
     said = "no kernel of its own ran: torch computed the result"
     return replace(found, sentence=f"{found.sentence.rstrip('.')}; {said}.")
@@ -185,7 +185,7 @@ _CORRECT: Mapping[Status, bool] = {
 """What is known of the result; nothing for the other words."""
 
 
-def _compiled(build: Build | None) -> bool | None:
+def _has_compiled(build: Build | None) -> bool | None:
     if build is None or build.status == "grader_error":
         return None
     return build.status == "built"
@@ -193,7 +193,7 @@ def _compiled(build: Build | None) -> bool | None:
 
 def _before_the_runs(build: Build | None, around: _Around) -> Verdict | None:
     """Return the verdict of what never got as far as a run that counts."""
-    compiled = _compiled(build)
+    compiled = _has_compiled(build)
 
     def made(status: Status, sentence: str, *, honest: bool | None = None) -> Verdict:
         return Verdict(
@@ -207,7 +207,7 @@ def _before_the_runs(build: Build | None, around: _Around) -> Verdict | None:
 
     if around.no_code:
         return made("no_code", f"No code: {around.no_code}")
-    if not _askable(around.task) and not _broken(build):
+    if not _askable(around.task) and not _is_broken(build):
         notes = around.task.notes if around.task else ()
         return made("no_task", sentences.without_task(build, around.no_task or "; ".join(notes)))
     if around.rejected:
@@ -220,7 +220,7 @@ def _askable(task: Task | None) -> bool:
     return task is not None and bool(task.workloads)
 
 
-def _broken(build: Build | None) -> bool:
+def _is_broken(build: Build | None) -> bool:
     return build is not None and build.status == "grader_error"
 
 

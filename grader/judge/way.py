@@ -102,7 +102,7 @@ def _values_of(step: Step, by_number: Mapping[int, Step], within: Place | None =
     return found
 
 
-def unfinished(origin: Origin, way: Way, sizes: Sequence[int]) -> Step | None:
+def unfinished_store(origin: Origin, way: Way, sizes: Sequence[int]) -> Step | None:
     """Return the store of a value that the reference comes by and goes on from, or has at another element.
 
     Where torch makes the result of many (`sizes`: of how many), their sum or mean is to be the reference's.
@@ -202,7 +202,7 @@ def way_of(told: Told, asked: Sequence[Asked], workload: str, *, whole: bool) ->
         counts = [len(needs) for needs in one.needs.values()]
         dims = {size for tensor in told.tensors for size in tensor.shape}
         sizes = [size for size in (1, *counts, *dims) if size] if by_torch else []
-        end = unfinished(origin, one.way, sizes)
+        end = unfinished_store(origin, one.way, sizes)
         common = _mostly([(_right(o, a.way, by_torch=by_torch), o) for a, o in wrong])
         leaves = end or leaving_step(origin.steps, common, one.way)
         leaves = leaves or _choice(origin) or _seldom_met(origin, one.way)

@@ -35,12 +35,12 @@ class Maker:
         Where the reference finds `places`, it is the first place of equal values that it finds.
         """
         for fact in chosen.nominal:
-            nominal = self._made(fact, "nominal")
+            nominal = self._make_workload(fact, "nominal")
             yield nominal.model_copy(update={"costly": True}) if chosen.huge else nominal
         if not chosen.huge:
             yield from self._more(chosen, self._ties(full) if places else None)
         if full is not None:
-            yield self._made(full, "full")
+            yield self._make_workload(full, "full")
 
     def rare(self, chosen: Chosen) -> tuple[Workload, ...]:
         """Return workloads of values for a task whose result hardly depends on its inputs otherwise.
@@ -48,32 +48,34 @@ class Maker:
         Large ones, beside which what a module adds of its own is little, and some near 1, whose product does not vanish.
         """
         real = any(item.get("dtype") in REAL for item in chosen.stressed["inputs"])
-        made = (self._made(chosen.stressed, "stress", label) for label in ("wide", "near one"))
+        made = (
+            self._make_workload(chosen.stressed, "stress", label) for label in ("wide", "near one")
+        )
         return tuple(made) if real else ()
 
     def _more(self, chosen: Chosen, ties: Role | None) -> Iterator[Workload]:
         real = any(item.get("dtype") in REAL for item in chosen.stressed["inputs"])
         if real:
-            yield self._made(chosen.stressed, "stress", "signed")
-            yield self._made(chosen.stressed, "stress", "skewed")
+            yield self._make_workload(chosen.stressed, "stress", "signed")
+            yield self._make_workload(chosen.stressed, "stress", "skewed")
             if ties is not None:
-                yield self._made(chosen.stressed, ties, "ties")
+                yield self._make_workload(chosen.stressed, ties, "ties")
         for size in chosen.odd:
-            yield self._made(size.fact, "general")
+            yield self._make_workload(size.fact, "general")
         if chosen.single is not None:
-            yield self._made(chosen.single, "general")
+            yield self._make_workload(chosen.single, "general")
         if real:
-            yield self._made(chosen.stressed, "general", "heavy tails")
-            yield self._made(chosen.stressed, "general", "tiny")
+            yield self._make_workload(chosen.stressed, "general", "heavy tails")
+            yield self._make_workload(chosen.stressed, "general", "tiny")
         if chosen.nominal[0]["weights"]:
-            yield self._made(chosen.nominal[0], "general", weights="drawn")
+            yield self._make_workload(chosen.nominal[0], "general", weights="drawn")
 
     def _ties(self, full: Facts | None) -> Role:
         """Return `stress` where rows of the full size have equal extremes by chance.
 
         There are 2^24 uniform floats to draw.
         """
-        drawn = self._made(full, "full").inputs if full is not None else ()
+        drawn = self._make_workload(full, "full").inputs if full is not None else ()
         numbers = sum(
             prod(spec.shape)
             for spec in drawn
@@ -81,7 +83,7 @@ class Maker:
         )
         return "stress" if numbers > MANY else "general"
 
-    def _made(
+    def _make_workload(
         self, fact: Facts, role: Role, label: str = "", weights: Weights = "initial"
     ) -> Workload:
         inputs = tuple(
@@ -164,11 +166,11 @@ def _real(low: float, high: float, value: Facts, label: str) -> dict[str, Any]:
     mean, deviation = float(value.get("mean", 0.0)), float(value.get("deviation", 1.0))
     if low < 0 and max(abs(low - mean), abs(high - mean)) > 2.2 * deviation:
         return {"distribution": "normal", "low": round(mean, 1), "high": round(deviation, 2) or 1.0}
-    low, high = _snapped(low, high - low), _snapped(high, high - low)
+    low, high = _snap_to_round(low, high - low), _snap_to_round(high, high - low)
     return {"distribution": "uniform", "low": low, "high": high}
 
 
-def _snapped(bound: float, width: float) -> float:
+def _snap_to_round(bound: float, width: float) -> float:
     """Return the round number that a drawn extreme came close to: 0 for 0.0007, 1 for 0.9998."""
     near = round(bound, 1)
     return near if abs(near - bound) < 0.02 * width else bound

@@ -18,13 +18,13 @@ from grader.languages.registry import (
     diagnose,
     embedded_texts,
     guest_options,
-    lacking,
     languages,
     names_in,
     place_compiled_line,
     read,
     readings,
-    simulated,
+    say_what_lacks,
+    simulated_differently,
 )
 
 __all__ = [
@@ -43,11 +43,11 @@ __all__ = [
     "diagnose",
     "embedded_texts",
     "guest_options",
-    "lacking",
     "languages",
     "names_in",
     "place_compiled_line",
     "read",
     "readings",
-    "simulated",
+    "say_what_lacks",
+    "simulated_differently",
 ]

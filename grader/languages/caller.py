@@ -41,7 +41,7 @@ def class_calling(callee: Callee, reference: str | None, model: str) -> str | No
         return _plain(callee.name, model, "*inputs") if callee.alone else None
     operation = _operation(tree, forward)
     if operation is not None:
-        return _rewritten(tree, theirs, forward, operation, callee.name, model)
+        return _rewrite_class(tree, theirs, forward, operation, callee.name, model)
     plain = _plain_call(callee, theirs, forward, model)
     return plain or _with_weights(tree, theirs, forward, callee, model)
 
@@ -99,7 +99,7 @@ def _operation(tree: ast.Module, forward: ast.FunctionDef) -> str | None:
     )
 
 
-def _rewritten(
+def _rewrite_class(
     tree: ast.Module,
     theirs: ast.ClassDef,
     forward: ast.FunctionDef,
@@ -150,16 +150,16 @@ def _with_what_it_needs(tree: ast.Module, theirs: ast.ClassDef, name: str) -> st
     """Return a class under a new name, with what else of its file it uses."""
     _Renamed(theirs.name, name).visit(theirs)
     kept: list[ast.stmt] = [theirs]
-    while needed := [n for n in tree.body if n not in kept and _bound(n) & _used(kept)]:
+    while needed := [n for n in tree.body if n not in kept and _bound_names(n) & _used_names(kept)]:
         kept = [n for n in tree.body if n in kept or n in needed]
     return ast.unparse(ast.Module(kept, []))
 
 
-def _used(nodes: list[ast.stmt]) -> set[str]:
+def _used_names(nodes: list[ast.stmt]) -> set[str]:
     return {n.id for node in nodes for n in ast.walk(node) if isinstance(n, ast.Name)} - _GIVEN
 
 
-def _bound(node: ast.stmt) -> set[str]:
+def _bound_names(node: ast.stmt) -> set[str]:
     match node:
         case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
             return {name}

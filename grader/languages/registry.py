@@ -72,12 +72,12 @@ def diagnose(source: Source, raised: CompilerException) -> Evidence | None:
     return next((evidence for evidence in said if evidence is not None), None)
 
 
-def simulated(source: Source) -> tuple[str, ...]:
+def simulated_differently(source: Source) -> tuple[str, ...]:
     """Return what of a submission is not on a simulator as it is on the GPU that this stands for."""
     return tuple(recipe.simulated for recipe in recipes(source) if recipe.simulated)
 
 
-def lacking(source: Source, device: str) -> str:
+def say_what_lacks(source: Source, device: str) -> str:
     """Return what this machine lacks to build and run a submission on a device, and what helps; empty where it lacks nothing."""
     said = (recipe.lacks(source, device) for recipe in recipes(source))
     return next(filter(None, said), "")

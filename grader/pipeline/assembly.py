@@ -9,7 +9,7 @@ from grader import judge
 from grader.diagnose import Program, fixes, gather, headline, self_review
 from grader.diagnose.claims import check_claims
 from grader.ingest import as_it_came
-from grader.languages import simulated
+from grader.languages import simulated_differently
 from grader.pipeline.clock import Clock
 from grader.pipeline.context import GradingContext
 from grader.pipeline.prepare import Prepared
@@ -27,7 +27,7 @@ from grader.records import (
     TaskSummary,
     Verdict,
 )
-from grader.repair import Fixed, Model, ModelError, located, summarise
+from grader.repair import Fixed, Model, ModelError, locate_by_repairs, summarise
 from grader.source import parse
 
 
@@ -88,7 +88,11 @@ def assemble(
         how=submission.how if submission else extraction.found,
         notes=(
             *_notes(prepared, outcome),
-            *(simulated(source) if source and outcome.evaluation.device == "sim" else ()),
+            *(
+                simulated_differently(source)
+                if source and outcome.evaluation.device == "sim"
+                else ()
+            ),
             *outcome.trouble,
             *clock.trouble,
         ),
@@ -112,7 +116,7 @@ def _findings(
     """Return the findings in the sample's lines, as far as they are in keeping with the verdict."""
     findings = gather(outcome.states) if outcome.states else ()
     if submission is not None:
-        findings = located(findings, submission, repairs)
+        findings = locate_by_repairs(findings, submission, repairs)
     return judge.in_keeping(outcome.evaluation.verdict, findings)
 
 

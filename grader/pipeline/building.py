@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from grader.devices import CallBuilder, Device
-from grader.pipeline.context import GradingContext, known
+from grader.pipeline.context import GradingContext, known_references
 from grader.records import Build, JsonValue, Submission, Task
 
 
@@ -13,7 +13,7 @@ def build_on(
     """Return the program's build on the device."""
     build = device.build(submission, init_of(task))
     if task and build.status == "built" and isinstance(device, CallBuilder):
-        return device.build_by_call(submission, build, task, known(grading, task))
+        return device.build_by_call(submission, build, task, known_references(grading, task))
     return build
 
 

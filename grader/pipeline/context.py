@@ -69,7 +69,7 @@ class GradingContext:
         """Content address of everything but the sample that could change a review."""
         kept = self.options.model_dump_json(exclude=NOT_KEYED)
         devices = [one.identity if one else "none" for one in (self.device, self.checker)]
-        named = (*devices, str(self.seed), *plugins.installed())
+        named = (*devices, str(self.seed), *plugins.installed_plugins())
         return digest("grading", SCHEMA, grader_version(), kept, *named)
 
 
@@ -110,7 +110,7 @@ def _folder_key(folder: Path) -> str:
         raise GraderError(f"can't read the tasks in {folder}: {error.strerror}") from error
 
 
-def described(
+def describe_draft(
     grading: GradingContext, draft: Task, kept: frozenset[int] = frozenset(), share: float = 1.0
 ) -> Task:
     """Return a problem's draft with workloads (see `execution.describe`); asked once for each text, and kept.
@@ -136,32 +136,34 @@ def described(
         return task
 
 
-def known(grading: GradingContext, task: Task) -> References:
+def known_references(grading: GradingContext, task: Task) -> References:
     """Return inputs and reference outputs of all workloads but the full-size ones.
 
     Asked once for each task and seed, by a guest of their own, and kept in the store.
     """
-    return grading.references.get(task.key, lambda: _known(grading, task))
+    return grading.references.get(task.key, lambda: _known_references(grading, task))
 
 
-def _known(grading: GradingContext, task: Task) -> References:
-    key = digest("references", task.key, str(grading.seed), discover().torch_version, _answering())
+def _known_references(grading: GradingContext, task: Task) -> References:
+    key = digest(
+        "references", task.key, str(grading.seed), discover().torch_version, _answering_machine()
+    )
     with grading.store.alone(key):
         found = stored_references(grading.store, key, task, grading.seed)
         if found is not None:
             return found
-        references = asked(grading, task)
+        references = ask_references(grading, task)
         if any(answer.failure for answer in references.expected.values()):
             return references  # it may be that time was short
         store_references(grading.store, key, references)
     return stored_references(grading.store, key, task, grading.seed) or references
 
 
-def _answering() -> str:
+def _answering_machine() -> str:
     return grader_version(*DESCRIBING, "execution")
 
 
-def asked(grading: GradingContext, task: Task, inputs: Inputs | None = None) -> References:
+def ask_references(grading: GradingContext, task: Task, inputs: Inputs | None = None) -> References:
     """Return what the task's reference says, asked anew; on these inputs where they are given."""
     return execution.reference(
         task, task.judged, grading.seed, grading.form, grading.limits, inputs=inputs

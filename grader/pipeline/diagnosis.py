@@ -15,10 +15,10 @@ from grader.execution.gradients import Needs, gradients
 from grader.judge import References
 from grader.judge.probes import Plan
 from grader.pipeline.clock import Clock
-from grader.pipeline.context import GradingContext, asked, known
+from grader.pipeline.context import GradingContext, ask_references, known_references
 from grader.pipeline.examiner import Examiner
 from grader.records import Evaluation, Task, Workload, digest
-from grader.rules import explained
+from grader.rules import is_explained
 
 
 def diagnose_program(examiner: Examiner, program: Program, clock: Clock) -> tuple[Program, ...]:
@@ -29,15 +29,15 @@ def diagnose_program(examiner: Examiner, program: Program, clock: Clock) -> tupl
     with clock.stage("diagnose"):
         first = program
         with clock.beyond_verdict("what explains a wrong result"):
-            first = _probed(examiner, program)
+            first = _probe_program(examiner, program)
         with clock.beyond_verdict("the deeper diagnosis"):
             return diagnose.deepen(first, examiner)
     return (first,)
 
 
-def _probed(examiner: Examiner, program: Program) -> Program:
+def _probe_program(examiner: Examiner, program: Program) -> Program:
     """Return a wrong program that nothing explains yet with the evidence of numeric probes."""
-    if program.status != "incorrect" or explained(program.findings):
+    if program.status != "incorrect" or is_explained(program.findings):
         return program
     evaluation = _with_probes(examiner.grading, examiner.task, program)
     again = examiner.inspect(program.submission, evaluation)
@@ -56,7 +56,7 @@ def _with_probes(grading: GradingContext, task: Task | None, program: Program) -
             program.submission,
             evaluation.build,
             task,
-            known(grading, task),
+            known_references(grading, task),
             evaluation.comparisons,
             references,
         )
@@ -67,7 +67,7 @@ def _with_probes(grading: GradingContext, task: Task | None, program: Program) -
         program.submission,
         evaluation.build,
         task,
-        known(grading, task),
+        known_references(grading, task),
         evaluation.comparisons,
         partial(_gradients, grading, task),
     )
@@ -77,7 +77,7 @@ def _with_probes(grading: GradingContext, task: Task | None, program: Program) -
 def _gradients(
     grading: GradingContext, task: Task, workload: Workload, asked: Sequence[tuple[int, int]]
 ) -> list[Needs]:
-    known_there = known(grading, task)
+    known_there = known_references(grading, task)
     return gradients(task, workload, known_there, asked, grading.form, grading.limits)
 
 
@@ -86,4 +86,4 @@ def _references_of_probe(
 ) -> References:
     """Return what the reference says on a probe's inputs; asked once a run."""
     key = digest("probe", task.key, plan.of)
-    return grading.references.get(key, partial(asked, grading, probing, plan.inputs))
+    return grading.references.get(key, partial(ask_references, grading, probing, plan.inputs))

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 from grader.devices import Sanitizer, looks_closer
 from grader.judge import References
-from grader.languages import lacking
+from grader.languages import say_what_lacks
 from grader.pipeline.budget import Budget
 from grader.pipeline.building import build_on
 from grader.pipeline.clock import Clock
-from grader.pipeline.context import GradingContext, described, known
+from grader.pipeline.context import GradingContext, describe_draft, known_references
 from grader.pipeline.exactness import exactness
 from grader.pipeline.own_share import own_share
 from grader.pipeline.soundness_check import checked_beside
@@ -54,7 +54,7 @@ def evaluate(
 
 def evaluate_draft(grading: GradingContext, submission: Submission, draft: Task) -> Evaluation:
     """Judge a program on a problem file's draft: a guest is asked for its workloads first."""
-    return evaluate(grading, submission, described(grading, draft))
+    return evaluate(grading, submission, describe_draft(grading, draft))
 
 
 def _evaluate(
@@ -62,7 +62,7 @@ def _evaluate(
 ) -> Evaluation:
     clock, device = Clock(), grading.device
     build: Build | None = None
-    if device is not None and (lacks := lacking(parse(submission.code), device.name)):
+    if device is not None and (lacks := say_what_lacks(parse(submission.code), device.name)):
         device, grading = None, replace(grading, device=None, no_device=lacks)
     if device is not None:
         with clock.stage("build"):
@@ -100,7 +100,9 @@ def _evaluate(
         return evaluation
     if not isinstance(device, Sanitizer):
         return evaluation
-    return _sanitized(grading, device, submission, task, known(grading, task), evaluation)
+    return _add_sanitizer(
+        grading, device, submission, task, known_references(grading, task), evaluation
+    )
 
 
 def _exactly(evaluation: Evaluation, exact: Exact | None) -> Evaluation:
@@ -112,7 +114,7 @@ def _exactly(evaluation: Evaluation, exact: Exact | None) -> Evaluation:
     return evaluation.model_copy(update={"exact": exact, "verdict": verdict})
 
 
-def _sanitized(
+def _add_sanitizer(
     grading: GradingContext,
     device: Sanitizer,
     submission: Submission,
@@ -129,7 +131,7 @@ def _sanitized(
         return evaluation
     runs = tuple(_with_evidence(run, seen.evidence) for run in evaluation.runs)
     if verdict.status == "correct":
-        verdict = _updated(
+        verdict = _update_verdict(
             verdict,
             verdict_of(
                 grading,
@@ -150,7 +152,7 @@ def _with_evidence(run: Run, evidence: tuple[Evidence, ...]) -> Run:
     return run.model_copy(update={"evidence": (*run.evidence, *own)})
 
 
-def _updated(before: Verdict, now: Verdict) -> Verdict:
+def _update_verdict(before: Verdict, now: Verdict) -> Verdict:
     """Return a verdict as it is now, with what was measured before."""
     decided = {name: getattr(now, name) for name in ("status", "sentence", "correct", "general")}
     reasons = tuple(dict.fromkeys((*now.reasons, *before.reasons)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from grader.devices import ExactDevice
 from grader.errors import GraderError
 from grader.judge.tolerance import element_count
-from grader.pipeline.context import GradingContext, known
+from grader.pipeline.context import GradingContext, known_references
 from grader.records import DECIDING, Evaluation, Exact, Submission, Task, Workload
 
 ENOUGH = 64
@@ -17,7 +17,7 @@ def exactness(
 ) -> Exact | None:
     """Return what exact arithmetic says of a program whose values came out right, or wrong."""
     device, build = grading.device, evaluation.build
-    workload = _chosen(task, evaluation)
+    workload = _choose_workload(task, evaluation)
     told = evaluation.verdict.status in {"correct", "incorrect"}
     if not grading.options.exact or not told or workload is None:
         return None
@@ -26,12 +26,12 @@ def exactness(
     if not isinstance(device, ExactDevice):
         return None
     try:
-        return device.exactly(submission, build, task, known(grading, task), workload)
+        return device.exactly(submission, build, task, known_references(grading, task), workload)
     except GraderError:  # it explains, and the verdict is valid without it
         return None
 
 
-def _chosen(task: Task, evaluation: Evaluation) -> Workload | None:
+def _choose_workload(task: Task, evaluation: Evaluation) -> Workload | None:
     """Return the smallest workload that decides: of a wrong program, of those on which it is wrong."""
     roles = {w.name: w for w in task.judged if w.role in DECIDING}
     counted = [item for item in evaluation.comparisons if item.decides and item.workload in roles]

@@ -9,7 +9,7 @@ from grader.diagnose import Program
 from grader.pipeline.context import GradingContext
 from grader.pipeline.evaluation import evaluate
 from grader.pipeline.prepare import Prepared
-from grader.pipeline.verdicts import weighed
+from grader.pipeline.verdicts import weigh_verdict
 from grader.records import (
     Context,
     Evaluation,
@@ -61,7 +61,7 @@ class Examiner:
         """Build, run, compare and inspect a program; how its result came about is weighed."""
         evaluation = evaluate(self.grading, submission, self.task, closely=self.closely)
         program = self.inspect(submission, evaluation)
-        verdict = weighed(self.grading, self.task, evaluation, program.findings)
+        verdict = weigh_verdict(self.grading, self.task, evaluation, program.findings)
         return replace(program, evaluation=verdict)
 
     def inspect(self, submission: Submission, evaluation: Evaluation) -> Program:
@@ -69,12 +69,12 @@ class Examiner:
         seen = evaluation.model_dump_json(include=SEEN)
         key = (submission.key, self.task.key if self.task else "", digest("evidence", seen))
         if key not in self.inspections:
-            self.inspections[key] = self._inspected(submission, evaluation)
+            self.inspections[key] = self._inspect(submission, evaluation)
         found = self.inspections[key]
-        findings = tuple(_placed(finding, submission) for finding in found.findings)
+        findings = tuple(_place_in_sample(finding, submission) for finding in found.findings)
         return Program(submission, evaluation, findings, trouble=found.trouble)
 
-    def _inspected(self, submission: Submission, evaluation: Evaluation) -> Inspection:
+    def _inspect(self, submission: Submission, evaluation: Evaluation) -> Inspection:
         options = self.grading.options
         context, source = self._context(evaluation), parse(submission.code)
         detected = engine.detect(source, context, options.select, options.ignore)
@@ -114,13 +114,13 @@ def evidence_of(evaluation: Evaluation) -> tuple[Evidence, ...]:
     return (
         *((*build.errors, *build.warnings) if build else ()),
         *(item for run in (*evaluation.runs, *evaluation.checked) for item in run.evidence),
-        *_raised(evaluation.runs),
+        *_raised_in_python(evaluation.runs),
         *patterns,
         *evaluation.probes,
     )
 
 
-def _raised(runs: tuple[Run, ...]) -> Iterator[Evidence]:
+def _raised_in_python(runs: tuple[Run, ...]) -> Iterator[Evidence]:
     """Yield what Python raised while the program ran, each sentence once, of the run where it came first."""
     said: dict[str, str] = {}
     for run in runs:
@@ -144,7 +144,7 @@ def _plain(mismatch: Mismatch) -> Evidence:
     )
 
 
-def _placed(finding: Finding, submission: Submission) -> Finding:
+def _place_in_sample(finding: Finding, submission: Submission) -> Finding:
     """Return the finding with its line in the sample."""
     place = finding.place
     if place is None or place.sample_line:

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from math import prod
 
 from grader import execution
-from grader.judge.honesty import LIBRARY, MOVING_OPERATORS, computing, names_of
+from grader.judge.honesty import LIBRARY, MOVING_OPERATORS, computing_operators, names_of
 from grader.judge.side_effects import IDLE
 from grader.pipeline.context import GradingContext
 from grader.records import RIGHT_VALUES, Evaluation, Run, Task
@@ -45,7 +45,10 @@ def own_share(grading: GradingContext, task: Task, evaluation: Evaluation) -> fl
 
 def _left_to_others(run: Run) -> tuple[str, ...]:
     """Return what torch or a library computed in a run, each as often as it was called."""
-    wanted = {*computing([run]), *(name for name in names_of([run]) if name.startswith(LIBRARY))}
+    wanted = {
+        *computing_operators([run]),
+        *(name for name in names_of([run]) if name.startswith(LIBRARY)),
+    }
     bare = ((name.removeprefix("aten::").split(".")[0], n) for name, n in run.operators.items())
     return tuple(name for name, count in bare if name in wanted for _ in range(min(count, 1000)))
 
@@ -56,12 +59,12 @@ def share_left(graph: Graph, left: tuple[str, ...]) -> float:
     products = [cost for product, cost in work if product and cost]
     others = [cost for product, cost in work if not product and cost]
     given = sum(map(_multiplies, left)) if products else 0
-    done = _done(products, given) + _done(others, len(left) - given)
+    done = _share_done(products, given) + _share_done(others, len(left) - given)
     total = sum(products) + sum(others)
     return 1.0 - done / total if total else 0.0
 
 
-def _done(costs: list[int], calls: int) -> float:
+def _share_done(costs: list[int], calls: int) -> float:
     return sum(costs) * min(calls / len(costs), 1.0) if costs else 0.0
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from grader import tasks
 from grader.ingest import extract
 from grader.pipeline.clock import Clock
-from grader.pipeline.context import GradingContext, described
+from grader.pipeline.context import GradingContext, describe_draft
 from grader.pipeline.problem_names import with_problem_names
 from grader.records import Extraction, Sample, Submission, Task, TaskChoice
 from grader.source import parse
@@ -52,7 +52,7 @@ def prepare(
         with clock.stage("task"):
             choice = choose_task(grading, prepared, task)
             prepared = replace(prepared, choice=choice)
-            return replace(prepared, extraction=_completed(prepared))
+            return replace(prepared, extraction=_complete_extraction(prepared))
     except Exception as error:  # noqa: BLE001 - whatever we did wrong, the batch goes on
         return replace(prepared, failure=error)
 
@@ -65,21 +65,21 @@ def choose_task(
     Raises GraderError for our own failure.
     """
     if asked is not None:
-        return _filled(
+        return _fill_workloads(
             grading, TaskChoice(task=asked, how="option", reason="what was asked", confidence=1.0)
         )
-    choice = _chosen(grading, prepared)
-    filled = _filled(grading, choice)
+    choice = _choose_task(grading, prepared)
+    filled = _fill_workloads(grading, choice)
     if choice.task is None or filled.task is None or filled.task.workloads:
         return filled
-    plain = _chosen(grading, prepared, drafts=False)
+    plain = _choose_task(grading, prepared, drafts=False)
     if plain.task is None:
         return filled
     why = f"{choice.task.name} could not be used: {filled.task.notes[-1]}"
     return plain.model_copy(update={"reason": f"{plain.reason} ({why})"})
 
 
-def _chosen(grading: GradingContext, prepared: Prepared, *, drafts: bool = True) -> TaskChoice:
+def _choose_task(grading: GradingContext, prepared: Prepared, *, drafts: bool = True) -> TaskChoice:
     options, submission = grading.options, prepared.submission
     choice = tasks.choose(
         prepared.sample,
@@ -93,14 +93,14 @@ def _chosen(grading: GradingContext, prepared: Prepared, *, drafts: bool = True)
     return tasks.as_asked(choice, code, options.backward)
 
 
-def _filled(grading: GradingContext, choice: TaskChoice) -> TaskChoice:
+def _fill_workloads(grading: GradingContext, choice: TaskChoice) -> TaskChoice:
     """Return the choice with the workloads that a problem file's draft lacks."""
     if choice.task is None or choice.task.workloads:
         return choice
-    return choice.model_copy(update={"task": described(grading, choice.task)})
+    return choice.model_copy(update={"task": describe_draft(grading, choice.task)})
 
 
-def _completed(prepared: Prepared) -> Extraction:
+def _complete_extraction(prepared: Prepared) -> Extraction:
     if prepared.submission is None:
         return prepared.extraction
     whole = with_problem_names(prepared.submission, prepared.task)

@@ -42,10 +42,10 @@ def with_problem_names(submission: Submission, task: Task | None) -> Submission:
         return submission
     taken = {id(statements[name]) for needed in borrowed.values() for name in needed}
     chosen = [one for one in dict.fromkeys(statements.values()) if id(one) in taken]
-    return _completed(submission, tuple(borrowed), chosen)
+    return _add_statements(submission, tuple(borrowed), chosen)
 
 
-def _completed(
+def _add_statements(
     submission: Submission, borrowed: tuple[str, ...], statements: list[ast.stmt]
 ) -> Submission:
     lines = [ast.unparse(one) for one in statements]
@@ -89,10 +89,10 @@ def _statements(reference: str) -> dict[str, ast.stmt]:
         body = ast.parse(reference).body
     except (SyntaxError, ValueError, RecursionError):
         return {}
-    return {name: statement for statement in body for name in _bound(statement)}
+    return {name: statement for statement in body for name in _bound_names(statement)}
 
 
-def _bound(statement: ast.stmt) -> Iterator[str]:
+def _bound_names(statement: ast.stmt) -> Iterator[str]:
     if isinstance(statement, ast.Import | ast.ImportFrom):
         for alias in statement.names:
             yield (alias.asname or alias.name).split(".")[0]

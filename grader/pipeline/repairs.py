@@ -11,7 +11,7 @@ from grader.diagnose import Program
 from grader.languages import names_in
 from grader.pipeline.building import init_of
 from grader.pipeline.clock import Clock
-from grader.pipeline.context import GradingContext, known
+from grader.pipeline.context import GradingContext, known_references
 from grader.pipeline.examiner import Examiner
 from grader.pipeline.verdicts import verdict_of
 from grader.records import Evaluation, Repair, Submission, Task
@@ -22,7 +22,7 @@ from grader.repair import (
     model_repair,
     needs_fix,
     reference_fixed,
-    screening,
+    screen_of,
 )
 from grader.source import parse
 
@@ -52,7 +52,7 @@ def find_fix(examiner: Examiner, task: Task, states: tuple[Program, ...]) -> Rep
     grading = examiner.grading
     quick = _quick(states)
     candidates = Candidates(replace(examiner, closely=False), quick, _evaluations(states))
-    screen = screening(grading.device, task, known(grading, task), quick=quick)
+    screen = screen_of(grading.device, task, known_references(grading, task), quick=quick)
     found = Repaired(*find_repair(states, candidates, grading.options.repair_tries, screen))
     if found.repair is not None and looks_closer(grading.device):
         found = confirm(examiner, found.repair, states[0].submission)
@@ -113,7 +113,7 @@ class Candidates:
     def examine(self, submission: Submission) -> Program:
         """Return a candidate with what was seen of it; see `diagnose.Examiner`."""
         if submission.key not in self.evaluations:
-            refused = _refused(self.examiner, submission) if self.quick else None
+            refused = _refused_build(self.examiner, submission) if self.quick else None
             seen = refused or self.examiner.examine(submission).evaluation
             self.evaluations[submission.key] = seen
         return self.examiner.inspect(submission, self.evaluations[submission.key])
@@ -129,7 +129,7 @@ def _quick(states: tuple[Program, ...]) -> bool:
     return not any(made and made.status == "built" and build.stock_way(made) for made in builds)
 
 
-def _refused(examiner: Examiner, program: Submission) -> Evaluation | None:
+def _refused_build(examiner: Examiner, program: Submission) -> Evaluation | None:
     """Return the evaluation of a candidate that the quick compilers refuse; None where they take it.
 
     Theirs is not the last word, so it never becomes a sample's verdict: it saves the search for a repair

@@ -27,7 +27,7 @@ def review(grading: GradingContext, sample: Sample, stage: Stage = lambda _stage
         known = Review.model_validate_json(stored)
         return known.model_copy(update={"sample": sample.id, "origin": sample.origin})
     clock = Clock(stage)
-    made = _reviewed(grading, prepare(grading, sample, clock), clock)
+    made = _review(grading, prepare(grading, sample, clock), clock)
     if not clock.trouble and made.verdict.status != "grader_error":
         grading.store.write("review", key, made.model_dump_json().encode())
     return made
@@ -41,7 +41,7 @@ def assess(grading: GradingContext, sample: Sample, task: Task | None = None) ->
     """
     prepared = prepare(grading, sample, task=task)
     try:
-        return _assessed(grading, prepared)
+        return _assess(grading, prepared)
     except Exception as error:  # noqa: BLE001 - whatever we did wrong, the batch goes on
         failed = unbuilt(grading, prepared.extraction, our_failure(error))
         return Assessment(evaluation=failed)
@@ -62,7 +62,7 @@ def build_ahead(grading: GradingContext, sample: Sample) -> str:
         return ""
 
 
-def _assessed(grading: GradingContext, prepared: Prepared) -> Assessment:
+def _assess(grading: GradingContext, prepared: Prepared) -> Assessment:
     submission = _submission(prepared)
     if submission is None:
         return Assessment(evaluation=_without_code(grading, prepared).evaluation)
@@ -71,7 +71,7 @@ def _assessed(grading: GradingContext, prepared: Prepared) -> Assessment:
     return Assessment(evaluation=program.evaluation, findings=findings)
 
 
-def _reviewed(grading: GradingContext, prepared: Prepared, clock: Clock) -> Review:
+def _review(grading: GradingContext, prepared: Prepared, clock: Clock) -> Review:
     try:
         submission = _submission(prepared)
         outcome = (

@@ -9,7 +9,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from grader.pipeline.written_sizes import Settled, asked_anew, at_written_sizes, task_of, written
+from grader.pipeline.written_sizes import (
+    Settled,
+    asked_anew,
+    at_written_sizes,
+    task_of,
+    written_numbers,
+)
 from grader.records import RIGHT_VALUES
 from grader.tasks.scale import floor_at, sizes_of
 
@@ -38,5 +44,5 @@ def _wrong_there(settled: Settled) -> Settled | None:
     """Return what is left of a bad verdict once sizes that the answer writes have been asked about."""
     found = at_written_sizes(settled, SHARE)
     sizes = sizes_of(task_of(settled).reference, floor_at(SHARE))
-    doubtful = bool(sizes & written(settled.program.submission))
+    doubtful = bool(sizes & written_numbers(settled.program.submission))
     return None if (doubtful and not found.tried) or "timeout" in found.tried else found

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from grader.devices import Device
 from grader.errors import GraderError
 from grader.pipeline.building import build_on
-from grader.pipeline.context import GradingContext, known
+from grader.pipeline.context import GradingContext, known_references
 from grader.records import Run, Submission, Task
 
 Checked = Callable[[], tuple[Run, ...]]
@@ -29,7 +29,7 @@ def checked_beside(
     if task is None or not closely or not (checker or grading.no_checker):
         yield tuple
     elif checker is None:
-        yield lambda: unchecked(task, "none", grading.no_checker)
+        yield lambda: unchecked_runs(task, "none", grading.no_checker)
     else:
         with ThreadPoolExecutor(1, thread_name_prefix="check") as pool:
             asked: Future[tuple[Run, ...]] = pool.submit(check, grading, checker, submission, task)
@@ -43,16 +43,18 @@ def check(
     try:
         build = build_on(grading, checker, submission, task)
         if build.status != "built":
-            return unchecked(task, checker.name, f"the build for it fails: {build.reason}")
-        results = checker.run(submission, build, task, known(grading, task))
+            return unchecked_runs(task, checker.name, f"the build for it fails: {build.reason}")
+        results = checker.run(submission, build, task, known_references(grading, task))
     except GraderError as error:
-        return unchecked(task, checker.name, str(error))
+        return unchecked_runs(task, checker.name, str(error))
     except Exception as error:  # noqa: BLE001 - whatever fails in the check, the other device's verdict stands
-        return unchecked(task, checker.name, f"the check failed: {type(error).__name__}: {error}")
-    return tuple(_signed(result.run) for result in results)
+        return unchecked_runs(
+            task, checker.name, f"the check failed: {type(error).__name__}: {error}"
+        )
+    return tuple(_sign_run(result.run) for result in results)
 
 
-def unchecked(task: Task, device: str, why: str) -> tuple[Run, ...]:
+def unchecked_runs(task: Task, device: str, why: str) -> tuple[Run, ...]:
     """Return a run of each workload that was not made, with the reason."""
     return tuple(
         Run(workload=one.name, device=device, status="not_run", reason=why[:300])
@@ -60,7 +62,7 @@ def unchecked(task: Task, device: str, why: str) -> tuple[Run, ...]:
     )
 
 
-def _signed(run: Run) -> Run:
+def _sign_run(run: Run) -> Run:
     """Return the run with the device's name on what it saw."""
     seen = (item.model_copy(update={"device": run.device}) for item in run.evidence)
     return run.model_copy(update={"evidence": tuple(seen)})

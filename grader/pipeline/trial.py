@@ -13,7 +13,7 @@ from grader.judge import References
 from grader.judge.tolerance import element_count
 from grader.pipeline.budget import Budget, with_left_out
 from grader.pipeline.clock import Clock
-from grader.pipeline.context import GradingContext, full_size_part_of, known
+from grader.pipeline.context import GradingContext, full_size_part_of, known_references
 from grader.pipeline.soundness_check import Checked
 from grader.pipeline.verdicts import verdict_of
 from grader.records import (
@@ -68,12 +68,12 @@ class Trial:
         An unsound one as well: worse than that may show, and a race is not to keep a cheat from being seen.
         """
         with self.clock.stage("run"):
-            seen = self._settled_early() or self._run()
+            seen = self._settled_early() or self._run_workloads()
         if seen.verdict.status == "incorrect" and _nearly(seen.comparisons):
             with self.clock.stage("run again"):
-                return self._saturated(seen)
+                return self._ask_saturation(seen)
         looks = [("dry_run", self._dry_run), ("run again", self._again)]
-        last = [("check", self._sound), *([("time", self._timed)] if closely else [])]
+        last = [("check", self._sound), *([("time", self._time_seen)] if closely else [])]
         left_out = []
         for stage, look in (*looks, *last):
             if seen.verdict.status not in RIGHT_VALUES:
@@ -88,9 +88,9 @@ class Trial:
 
     @property
     def _references(self) -> References:
-        return known(self.grading, self.task)
+        return known_references(self.grading, self.task)
 
-    def _judged(self, seen: Seen, dishonest: tuple[str, ...] = ()) -> Seen:
+    def _judge_seen(self, seen: Seen, dishonest: tuple[str, ...] = ()) -> Seen:
         verdict = verdict_of(
             self.grading,
             self.task,
@@ -110,10 +110,10 @@ class Trial:
             return None
         smallest = min(decide, key=element_count)
         task = self.task.model_copy(update={"workloads": (smallest,)})
-        seen = replace(self, task=task)._run()
+        seen = replace(self, task=task)._run_workloads()
         return seen if seen.verdict.status not in RIGHT_VALUES else None
 
-    def _run(self) -> Seen:
+    def _run_workloads(self) -> Seen:
         task, references = self.task, self._references
         results = self.device.run(self.submission, self.build, task, references)
         comparisons = [
@@ -129,11 +129,11 @@ class Trial:
         verdict = verdict_of(self.grading, task, self.build, runs, comparisons, probes)
         return Seen(verdict, runs, tuple(comparisons), probes)
 
-    def _saturated(self, seen: Seen) -> Seen:
+    def _ask_saturation(self, seen: Seen) -> Seen:
         """Ask whether the task's own size would show that the result is wrong."""
         part = full_size_part_of(self.grading, self.task)
         found = saturation(self.task, part) if part is not None else ()
-        return self._judged(replace(seen, probes=(*seen.probes, *found))) if found else seen
+        return self._judge_seen(replace(seen, probes=(*seen.probes, *found))) if found else seen
 
     def _dry_run(self, seen: Seen) -> Seen:
         """Call it at full size: it may fail there, or leave to torch what it does itself elsewhere."""
@@ -141,9 +141,9 @@ class Trial:
             return seen
         seed = self._references.guest_seed
         full = self.device.dry_run(self.submission, self.build, self.task, seed)
-        if full is None or (full.status == "ran" and judge.computing(seen.runs)):
+        if full is None or (full.status == "ran" and judge.computing_operators(seen.runs)):
             return seen
-        return self._judged(replace(seen, runs=(*seen.runs, full)))
+        return self._judge_seen(replace(seen, runs=(*seen.runs, full)))
 
     def _again(self, seen: Seen) -> Seen:
         """Look a second time at a program that was right; what it does without kernels too."""
@@ -158,23 +158,23 @@ class Trial:
                 self.build,
                 self.task,
                 lambda: full_size_part_of(self.grading, self.task),
-                library=bool(judge.computing(seen.runs)),
+                library=bool(judge.computing_operators(seen.runs)),
             )
-        return self._judged(replace(seen, probes=probes))
+        return self._judge_seen(replace(seen, probes=probes))
 
     def _sound(self, seen: Seen) -> Seen:
         """Hear what another device proves of it; before its time is taken, which wants the machine for itself."""
         checked = self.checked()
-        return self._judged(replace(seen, checked=checked)) if checked else seen
+        return self._judge_seen(replace(seen, checked=checked)) if checked else seen
 
-    def _timed(self, seen: Seen) -> Seen:
+    def _time_seen(self, seen: Seen) -> Seen:
         if not isinstance(self.device, Timer):
             return seen
         timed = self.device.time(self.submission, self.build, self.task, self._references)
         runs = (*seen.runs, *([timed.run] if timed.run else []))
         comparisons = (*seen.comparisons, *_at_full_size(self.task, timed))
         with_full = replace(seen, runs=runs, comparisons=comparisons)
-        judged = self._judged(with_full, timed.dishonest)
+        judged = self._judge_seen(with_full, timed.dishonest)
         verdict = _with_time(judged.verdict, timed)
         return replace(
             judged,

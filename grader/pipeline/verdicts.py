@@ -47,7 +47,7 @@ def verdict_of(
     )
 
 
-def weighed(
+def weigh_verdict(
     grading: GradingContext,
     task: Task | None,
     evaluation: Evaluation,
@@ -69,7 +69,7 @@ def weighed(
             dishonest=found.dishonest,
         )
     elif found.notes:
-        verdict = judge.noted(verdict, found.notes)
+        verdict = judge.add_notes(verdict, found.notes)
     return evaluation.model_copy(update={"verdict": verdict})
 
 

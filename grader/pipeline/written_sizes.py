@@ -19,7 +19,7 @@ from grader.devices import DryRunner
 from grader.diagnose import Program
 from grader.languages import read
 from grader.pipeline.budget import Budget
-from grader.pipeline.context import GradingContext, described, known
+from grader.pipeline.context import GradingContext, describe_draft, known_references
 from grader.pipeline.examiner import Examiner
 from grader.records import DECIDING, RIGHT_VALUES, Evaluation, Submission, Task
 from grader.source import parse
@@ -42,7 +42,7 @@ class Settled:
     """Verdicts at sizes that were kept as the answer writes them."""
 
 
-def _spent(settled: Settled) -> bool:
+def _is_time_spent(settled: Settled) -> bool:
     """Whether there is no time for other sizes: only a simulator takes as long."""
     device = settled.examiner.grading.device
     return device is not None and device.name == "sim" and settled.budget.spent
@@ -69,14 +69,14 @@ def at_written_sizes(usual: Settled, share: float = 1.0) -> Settled:
 
 def _with_written_sizes(usual: Settled, share: float) -> Settled:
     """Keep the sizes that the answer writes; the largest choice of them that can be run is the one that tells."""
-    sizes = _sizes(usual, share) & written(usual.program.submission)
+    sizes = _sizes(usual, share) & written_numbers(usual.program.submission)
     for kept in _choices(sizes):
-        if _spent(usual):
+        if _is_time_spent(usual):
             return usual
         why = "the answer writes sizes of the task into its code"
         again = _at(usual, kept, why, share)
         if again is not None:
-            return again if again.program.status in RIGHT_VALUES else _tried(usual, again)
+            return again if again.program.status in RIGHT_VALUES else _choose_better(usual, again)
     return usual
 
 
@@ -92,14 +92,14 @@ def _with_sizes_beyond_limits(usual: Settled, share: float) -> Settled:
     if way is None or way in _ways(task, evaluation, right):
         return usual
     for size in sorted(beyond, reverse=True):
-        if _spent(usual):
+        if _is_time_spent(usual):
             return usual
         why = "the answer takes another way beyond a size that it compares with"
         again = _at(usual, frozenset({size}), why, share)
         if again is not None:
             if again.program.status in RIGHT_VALUES and _only_way(again) == {way}:
                 return again
-            usual = _tried(usual, again)
+            usual = _choose_better(usual, again)
     return usual
 
 
@@ -115,7 +115,7 @@ def _at(usual: Settled, kept: frozenset[int], why: str, share: float) -> Settled
     return replace(usual, examiner=there, program=program, tried=tried)
 
 
-def _tried(usual: Settled, again: Settled) -> Settled:
+def _choose_better(usual: Settled, again: Settled) -> Settled:
     return replace(usual, tried=again.tried)
 
 
@@ -135,7 +135,7 @@ def asked_anew(
     The reference does at most `share` of the usual work there; `kept` are sizes that stay as they are.
     """
     draft = task.model_copy(update={"workloads": ()})
-    found = described(grading, draft, kept, share)
+    found = describe_draft(grading, draft, kept, share)
     notes = (*found.notes, why)
     return found.model_copy(update={"notes": notes}) if found.workloads else None
 
@@ -149,7 +149,7 @@ def _way_at_full_size(settled: Settled) -> frozenset[str] | None:
         return None
     if not isinstance(device, DryRunner):
         return None
-    seed = known(grading, task).guest_seed
+    seed = known_references(grading, task).guest_seed
     return device.launched_at_full_size(settled.program.submission, build, task, seed)
 
 
@@ -163,7 +163,7 @@ def _ways(
             yield frozenset(launch.kernel for launch in run.launches)
 
 
-def written(submission: Submission) -> frozenset[int]:
+def written_numbers(submission: Submission) -> frozenset[int]:
     """Return the whole numbers in the code of an answer's kernels, and of what stands beside them."""
     texts = (one.plain for reading in read(parse(submission.code)) for one in reading.texts)
     return frozenset(int(number) for text in texts for number in _NUMBER.findall(text))

@@ -79,7 +79,7 @@ def kernel_of(item: Evidence, spans: Sequence[tuple[str, int, int]]) -> str:
     return next((name for name, first, last in spans if first <= line <= last), named)
 
 
-def observed(context: Context, *groups: str) -> tuple[Evidence, ...]:
+def observed_evidence(context: Context, *groups: str) -> tuple[Evidence, ...]:
     """Return the evidence of these groups that runs gave, with a place."""
     codes = frozenset().union(*(GROUPS[group] for group in groups))
     return tuple(
@@ -108,7 +108,7 @@ def differences(context: Context, *codes: str) -> Iterator[tuple[Evidence, Depen
             yield item, item.details
 
 
-def touched(context: Context) -> Iterator[tuple[Evidence, Touched]]:
+def touched_by_lines(context: Context) -> Iterator[tuple[Evidence, Touched]]:
     """Yield what each line touched."""
     for item in context.seen("provenance"):
         if isinstance(item.details, Touched):
@@ -119,7 +119,7 @@ def beside(context: Context, difference: Dependence) -> tuple[Evidence, ...]:
     """Return which parts of its tensor each line touched, of those that leave some out."""
     return tuple(
         item
-        for item, details in touched(context)
+        for item, details in touched_by_lines(context)
         if details.tensor == difference.tensor and details.elements < details.size
     )[:MOST_BESIDE]
 
@@ -157,16 +157,16 @@ def seen_wrong(context: Context) -> bool:
     return again or bool(wrong_results(context) or wrong_results(context, general=True))
 
 
-def refused(context: Context, *limits: Limit) -> tuple[Evidence, ...]:
+def refused_launches(context: Context, *limits: Limit) -> tuple[Evidence, ...]:
     """Return the launches that runs saw refused for one of these limits."""
     return tuple(
         item
-        for item in observed(context, "launch")
+        for item in observed_evidence(context, "launch")
         if isinstance(item.details, LaunchRefused) and item.details.limit in limits
     )
 
 
-def wrapped(item: Evidence) -> bool:
+def has_wrapped(item: Evidence) -> bool:
     """Whether an access went where a 32-bit index leads after it overflows."""
     return isinstance(item.details, MemoryAccess) and item.details.wrapped
 

@@ -127,7 +127,7 @@ class Repair(Record):
     title: str = ""
 
     @model_validator(mode="after")
-    def _passed(self) -> Self:
+    def _check_passed(self) -> Self:
         if self.evaluation.verdict.status != "correct":
             msg = f"a repair must have passed; this one is {self.evaluation.verdict.status}"
             raise ValueError(msg)

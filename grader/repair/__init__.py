@@ -1,10 +1,10 @@
 """Fixes, reference kernels by family, and what a model proposes: nothing is shown that has not passed."""
 
-from grader.repair.candidates import screening
+from grader.repair.candidates import screen_of
 from grader.repair.compose import UncoveredError
-from grader.repair.locate import located
+from grader.repair.locate import locate_by_repairs
 from grader.repair.model import Model, ModelError, model_repair, summarise
-from grader.repair.reference import Fixed, composed, reference_code, reference_fixed
+from grader.repair.reference import Fixed, compose_for_task, reference_code, reference_fixed
 from grader.repair.search import find_repair
 from grader.repair.wrong import needs_fix
 
@@ -13,13 +13,13 @@ __all__ = [
     "Model",
     "ModelError",
     "UncoveredError",
-    "composed",
+    "compose_for_task",
     "find_repair",
-    "located",
+    "locate_by_repairs",
     "model_repair",
     "needs_fix",
     "reference_code",
     "reference_fixed",
-    "screening",
+    "screen_of",
     "summarise",
 ]

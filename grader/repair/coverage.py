@@ -10,7 +10,7 @@ from pathlib import Path
 from grader.errors import UsageError
 from grader.records import Evaluation, Submission, Task
 from grader.repair.compose import UncoveredError
-from grader.repair.reference import composed, program
+from grader.repair.reference import compose_for_task, program
 from grader.sandbox import Form
 from grader.tasks.problem import load
 
@@ -58,11 +58,11 @@ def problems(folder: Path) -> Iterator[tuple[Path, Task]]:
             continue
 
 
-def covered(path: Path, task: Task, form: Form, judge: Judge | None = None) -> Covered:
+def cover_problem(path: Path, task: Task, form: Form, judge: Judge | None = None) -> Covered:
     """Trace one problem's reference and write its kernel; with `judge`, evaluate it."""
     begin = time.monotonic()
     try:
-        made = composed(task, form)
+        made = compose_for_task(task, form)
     except UncoveredError as error:
         return Covered(path, reason=str(error), seconds=time.monotonic() - begin)
     if judge is None:

@@ -20,7 +20,7 @@ _LINE = re.compile(r"line (\d+): `")
 """How a small change's label begins: with its line in the program as it was fixed so far."""
 
 
-def located(
+def locate_by_repairs(
     findings: tuple[Finding, ...], submission: Submission, repairs: Sequence[Repair]
 ) -> tuple[Finding, ...]:
     """Return the findings, those without a cause of their own placed at the one line that fixes them."""
@@ -33,7 +33,8 @@ def located(
     if change is None:
         return findings
     return tuple(
-        _placed(item, submission, *change) if item.rule == rule else item for item in findings
+        _place_finding(item, submission, *change) if item.rule == rule else item
+        for item in findings
     )
 
 
@@ -63,7 +64,9 @@ def _change(old: str, new: str, label: str) -> tuple[int, str, str] | None:
     return (number, before[number - 1], after[number - 1]) if one_stretch else None
 
 
-def _placed(finding: Finding, submission: Submission, line: int, old: str, new: str) -> Finding:
+def _place_finding(
+    finding: Finding, submission: Submission, line: int, old: str, new: str
+) -> Finding:
     there = finding.place is not None and finding.place.line == line
     if there and finding.rule not in _WRONG:
         return finding

@@ -121,7 +121,7 @@ def model_repair(
 def proposal(answer: str, sample: str) -> Submission | None:
     """Read the program out of an answer: the JSON that was asked for, else any block of code."""
     try:
-        text = Answer.model_validate_json(_braced(answer)).code
+        text = Answer.model_validate_json(_braced_text(answer)).code
     except ValidationError:
         text = answer
     found = extract(Sample(id=sample, origin="model", format="transcript", text=text)).submission
@@ -135,7 +135,7 @@ def summarise(verdict: Verdict, findings: Sequence[Finding], model: Model) -> st
     )
 
 
-def _braced(answer: str) -> str:
+def _braced_text(answer: str) -> str:
     begin, end = answer.find("{"), answer.rfind("}")
     return answer[begin : end + 1] if 0 <= begin < end else "{}"
 

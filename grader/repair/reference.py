@@ -17,7 +17,7 @@ from grader.repair.compose import UncoveredError, compose, read_graph
 from grader.repair.compose.write import Composed
 from grader.repair.families import Names, families
 from grader.repair.plain_triton import triton_code
-from grader.repair.with_gradients import gradient_task, joined
+from grader.repair.with_gradients import gradient_task, join_passes
 from grader.tasks import builtin_tasks
 from grader.tasks.backward import SUFFIX
 from grader.tasks.precision import as_made
@@ -47,16 +47,16 @@ def reference_fixed(
     """
     if task.backward:
         return _with_gradients(task, examiner, form)
-    plain = _examined(task, examiner, "plain", triton_code(task) if in_triton else None)
+    plain = _examine_form(task, examiner, "plain", triton_code(task) if in_triton else None)
     if not plain.repairs:
-        plain = _examined(task, examiner, "plain", reference_code(task, "plain"))
+        plain = _examine_form(task, examiner, "plain", reference_code(task, "plain"))
     if plain.repairs and not both:
         return plain
     try:
-        code = reference_code(task) or composed(task, form).code
+        code = reference_code(task) or compose_for_task(task, form).code
     except UncoveredError as error:
         return Fixed(plain.repairs, "" if plain.repairs else f"No reference-fixed kernel: {error}.")
-    fast = _examined(task, examiner, "fast", code)
+    fast = _examine_form(task, examiner, "fast", code)
     found = plain.repairs + fast.repairs
     return Fixed(found, "" if found else fast.note)
 
@@ -67,26 +67,30 @@ def _with_gradients(task: Task, examiner: Examiner, form: sandbox.Form) -> Fixed
     if base is None:
         return Fixed(note="No reference-fixed kernel: none is written for these gradients.")
     try:
-        gradients = composed(gradient_task(base), form).code
-        results = reference_code(base, "plain") or reference_code(base) or composed(base, form).code
+        gradients = compose_for_task(gradient_task(base), form).code
+        results = (
+            reference_code(base, "plain")
+            or reference_code(base)
+            or compose_for_task(base, form).code
+        )
     except UncoveredError as error:
         return Fixed(note=f"No reference-fixed kernel: {error}.")
-    return _examined(task, examiner, "plain", joined(base, results, gradients))
+    return _examine_form(task, examiner, "plain", join_passes(base, results, gradients))
 
 
-def _examined(task: Task, examiner: Examiner, form: Form, code: str | None) -> Fixed:
+def _examine_form(task: Task, examiner: Examiner, form: Form, code: str | None) -> Fixed:
     if code is None:
         return Fixed()
     evaluation = examiner.examine(program(code, task.name)).evaluation
     if form == "plain" and evaluation.verdict.general is False:
         return Fixed()  # what fails at other sizes is nothing to learn from
     if evaluation.verdict.status != "correct":
-        return Fixed(note=f"No reference-fixed kernel: {_failed(evaluation)}")
+        return Fixed(note=f"No reference-fixed kernel: {_say_failure(evaluation)}")
     passed = Repair(kind="reference", form=form, code=code, evaluation=evaluation, title=task.title)
     return Fixed((passed,))
 
 
-def _failed(evaluation: Evaluation) -> str:
+def _say_failure(evaluation: Evaluation) -> str:
     """Say how far a program of ours got; that it is not right is the grader's own shortcoming."""
     verdict = evaluation.verdict
     because = verdict.sentence.removesuffix(".")
@@ -111,7 +115,7 @@ def reference_code(task: Task, form: Form = "fast") -> str | None:
     return family.write(task, _names(task), form)
 
 
-def composed(task: Task, form: sandbox.Form) -> Composed:
+def compose_for_task(task: Task, form: sandbox.Form) -> Composed:
     """Return the program that is written from the reference, traced in a guest of this form.
 
     Raises UncoveredError, with the reason, where no family covers an operation of it.

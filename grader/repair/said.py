@@ -16,10 +16,10 @@ def how_far(first: Program, best: Program, used: int, small: int) -> str:
     tried = f"{used} candidate change{'s' if used != 1 else ''} evaluated"
     tried += f", {small} small ones tried" if small else ""
     if not best.fixes or not _nearer(first, best) or faulty(first, best):
-        right = "" if best.fixes else _passed(best.evaluation)
+        right = "" if best.fixes else _say_passed(best.evaluation)
         return f"No change of this code was found that makes it right ({tried}). {right}".strip()
     labels = "; ".join(fix.label for _, fix in best.fixes)
-    return f"No change was found that makes it right ({tried}). Nearest: {labels}. {_passed(best.evaluation)}".strip()
+    return f"No change was found that makes it right ({tried}). Nearest: {labels}. {_say_passed(best.evaluation)}".strip()
 
 
 def _nearer(first: Program, best: Program) -> bool:
@@ -38,7 +38,7 @@ def faulty(first: Program, changed: Program) -> bool:
     )
 
 
-def _passed(evaluation: Evaluation) -> str:
+def _say_passed(evaluation: Evaluation) -> str:
     """Return on how many workloads it is right, and the first where it is wrong; empty where none was compared."""
     right = _right(evaluation)
     wrong = [item.workload for item in evaluation.comparisons if item.decides and not item.equal]

@@ -77,22 +77,22 @@ def find_repair(
         if better is None:
             better = _behind(best, examiner, budget)
         if better is None or (better.status != "correct" and not _fixable(better)):
-            better = _guessed(better or best, examiner, budget, screen) or better
+            better = _try_small_changes(better or best, examiner, budget, screen) or better
         if better is None:
             aside = _aside(best, examiner, budget)
-            better = _guessed(aside, examiner, budget, screen, ASIDE) if aside else None
+            better = _try_small_changes(aside, examiner, budget, screen, ASIDE) if aside else None
         better = better or _afresh(states[-1], examiner, budget, screen)
         if better is None:
             return None, how_far(states[0], best, budget.used, budget.small)
         together = together or doubtful(better.fixes[len(best.fixes) :])
         best = better
-    best = _generalised(best, examiner, budget, screen)
+    best = _generalise(best, examiner, budget, screen)
     if together:  # a change that came alone has made the program better by itself
         best = _smallest(states[-1], best, examiner, budget)
     return _repair(states[0].submission, best), ""
 
 
-def _generalised(
+def _generalise(
     program: Program, examiner: Examiner, budget: Budget, screen: Screen | None
 ) -> Program:
     """Return a fixed program made right at the other sizes as well, where a small change does that."""
@@ -121,7 +121,7 @@ def _fixable(program: Program) -> bool:
     return next(_candidates(program), None) is not None
 
 
-def _guessed(
+def _try_small_changes(
     program: Program,
     examiner: Examiner,
     budget: Budget,
@@ -162,7 +162,7 @@ def _afresh(
     first: Program, examiner: Examiner, budget: Budget, screen: Screen | None
 ) -> Program | None:
     """Return the program that the search began with, right after a small change: fixes that come nearer may lead astray."""
-    found = _guessed(first, examiner, budget, screen, ASIDE)
+    found = _try_small_changes(first, examiner, budget, screen, ASIDE)
     return found if found is not None and found.status == "correct" else None
 
 
@@ -212,7 +212,7 @@ def _behind(program: Program, examiner: Examiner, budget: Budget) -> Program | N
         if not alone or not budget.affords(program, chosen):
             continue
         tried = try_fixes(program, chosen, examiner)
-        if tried is None or not _exposed(program, tried):
+        if tried is None or not _exposed_rules(program, tried):
             continue
         better = _improve(tried, examiner, budget)
         if better is not None and better.status == "correct":
@@ -220,7 +220,7 @@ def _behind(program: Program, examiner: Examiner, budget: Budget) -> Program | N
     return None
 
 
-def _exposed(before: Program, after: Program) -> set[str]:
+def _exposed_rules(before: Program, after: Program) -> set[str]:
     """Return the rules of proven errors with a fix that show after a change alone."""
     errors = (one for one in after.findings if one.severity == "error" and one.fixes)
     proven = {one.rule for one in errors if one.confidence == "proven"}
@@ -301,7 +301,9 @@ def _without(
 
 def _repair(submission: Submission, right: Program) -> Repair:
     text = right.submission.code
-    settled = tuple((finding.rule, fix.label) for finding, fix in right.fixes if _kept(fix, text))
+    settled = tuple(
+        (finding.rule, fix.label) for finding, fix in right.fixes if _is_kept(fix, text)
+    )
     return Repair(
         kind="fix",
         title="the submission, fixed",
@@ -312,7 +314,7 @@ def _repair(submission: Submission, right: Program) -> Repair:
     )
 
 
-def _kept(fix: Fix, text: str) -> bool:
+def _is_kept(fix: Fix, text: str) -> bool:
     """Whether the fix is still in the text after what wasn't needed was taken back."""
     inserted = [edit.text.strip() for edit in fix.edits if edit.text.strip()]
     return not inserted or any(piece in text for piece in inserted)

@@ -75,7 +75,7 @@ def gradient_task(task: Task) -> Task:
     )
 
 
-def joined(task: Task, results: str, gradients: str) -> str:
+def join_passes(task: Task, results: str, gradients: str) -> str:
     """Return one program whose `ModelNew` has the results of one and the gradients of the other."""
     asked = with_backward(task)
     first = asked.workloads[0].backward if asked else None

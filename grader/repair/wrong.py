@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from grader.diagnose import Program
-from grader.judge import undefined
+from grader.judge import proves_undefined
 from grader.records import Comparison, Finding, Fix
 
 HARMLESS = ("STY", "PRF")
@@ -27,7 +27,7 @@ def needs_fix(program: Program) -> bool:
 
 def _lucky(finding: Finding) -> bool:
     """Whether it rests on undefined behaviour that a run showed: a GPU may show it in another way (a race, say)."""
-    return any(undefined(item) for item in finding.evidence)
+    return any(proves_undefined(item) for item in finding.evidence)
 
 
 def doubtful(fixes: tuple[tuple[Finding, Fix], ...]) -> bool:
@@ -37,11 +37,11 @@ def doubtful(fixes: tuple[tuple[Finding, Fix], ...]) -> bool:
     one often settles what the others are for.
     """
     alike = {tuple(edit.text.strip() for edit in fix.edits) for _, fix in fixes}
-    shown = all(_shown(finding) for finding, _ in fixes)
+    shown = all(_is_shown_by_run(finding) for finding, _ in fixes)
     return len(fixes) > 1 and (not shown or len(alike) < len(fixes))
 
 
-def _shown(finding: Finding) -> bool:
+def _is_shown_by_run(finding: Finding) -> bool:
     """Whether it is an error of the kernel's that a run showed."""
     proven = finding.severity == "error" and finding.confidence == "proven"
     return proven and finding.rule.startswith(("SYN", "MEM", "RED", "IDX"))

@@ -23,7 +23,7 @@ Changed = Mapping[str, Sequence[Span]]
 def spans(patch: str) -> tuple[Span, ...]:
     """Return the changed lines of one file's patch: its hunks, with or without a header before them."""
     found: list[Span] = []
-    for line in _added(patch):
+    for line in _added_lines(patch):
         if found and found[-1].last == line - 1:
             found[-1] = found[-1]._replace(last=line)
         else:
@@ -31,12 +31,12 @@ def spans(patch: str) -> tuple[Span, ...]:
     return tuple(found)
 
 
-def holding(found: Sequence[Span], first: int, last: int) -> bool:
+def is_held(found: Sequence[Span], first: int, last: int) -> bool:
     """Whether one span holds all lines from the first to the last."""
     return any(span.first <= first and last <= span.last for span in found)
 
 
-def _added(patch: str) -> Iterator[int]:
+def _added_lines(patch: str) -> Iterator[int]:
     line = 0
     for text in patch.split("\n"):
         if hunk := _HUNK.match(text):

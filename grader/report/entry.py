@@ -66,7 +66,7 @@ def entry(review: Review) -> Entry:
         seconds=sum(evaluation.seconds.values()),
         errors=levels["error"],
         warnings=levels["warning"],
-        claimed=tuple(sorted({_claimed(f) for f in review.findings if f.severity != "note"})),
+        claimed=tuple(sorted({_claim_of(f) for f in review.findings if f.severity != "note"})),
         cause=_cause(review),
         fixed=bool(kinds & {"fix", "model"}),
         has_reference="reference" in kinds,
@@ -74,7 +74,7 @@ def entry(review: Review) -> Entry:
     )
 
 
-def _claimed(finding: Finding) -> Claimed:
+def _claim_of(finding: Finding) -> Claimed:
     return Claimed(sys.intern(finding.rule), sys.intern(finding.name), finding.severity)
 
 

@@ -55,7 +55,7 @@ def prose(text: str, limit: int = 900) -> str:
     return _no_block("".join(spans).strip() or _escape_few("'".join(parts)))
 
 
-def ended(text: str) -> str:
+def end_sentence(text: str) -> str:
     """Return a sentence with a full stop, where others follow it."""
     return text if not text or text.rstrip().endswith((".", "!", "?", ":")) else f"{text.rstrip()}."
 

@@ -11,7 +11,7 @@ _CONFIDENCES = ("proven", "likely", "possible")
 MOST_LINES = 6
 
 
-def ranked(findings: Iterable[Finding]) -> list[Finding]:
+def rank_findings(findings: Iterable[Finding]) -> list[Finding]:
     """Return the gravest first; those of the submission as it is before those seen after a fix."""
     return sorted(findings, key=_rank)
 
@@ -24,14 +24,14 @@ def _rank(finding: Finding) -> tuple[int, bool, int]:
     )
 
 
-def folded(findings: Iterable[Finding]) -> list[str]:
+def folded_notes(findings: Iterable[Finding]) -> list[str]:
     """Return the names of the notes that hit nearly every kernel."""
     return sorted({f"{item.name} ({item.rule})" for item in findings if item.folded})
 
 
-def shown(findings: Iterable[Finding]) -> list[Finding]:
+def shown_findings(findings: Iterable[Finding]) -> list[Finding]:
     """Return the others, ranked."""
-    return [finding for finding in ranked(findings) if not finding.folded]
+    return [finding for finding in rank_findings(findings) if not finding.folded]
 
 
 def by_rule(findings: Sequence[Finding]) -> list[tuple[Finding, str]]:
@@ -56,8 +56,8 @@ def cause(review: Review) -> Finding | None:
     return review.findings[at] if at is not None and 0 <= at < len(review.findings) else None
 
 
-def listed(review: Review) -> list[Finding]:
+def listed_findings(review: Review) -> list[Finding]:
     """Return the findings to show: the one that the verdict rests on first, then by rank."""
     first = cause(review)
-    found = shown(review.findings)
+    found = shown_findings(review.findings)
     return found if first is None else [first, *(one for one in found if one is not first)]

@@ -22,7 +22,7 @@ from grader.store import write_parts
 if TYPE_CHECKING:
     from grader.report.entry import Entry
 
-_PLACES = (names.markdown, names.page, names.data)
+_PLACES = (names.markdown_name, names.page, names.data)
 _OF_ALL = (names.SARIF, names.INDEX, names.PAGES_INDEX, names.JUNIT)
 _REPAIRS = ("fix", "model", "reference", "reference_fast")
 
@@ -59,14 +59,14 @@ class RunFolder:
         would set inputs which their author knows, and bring rows for samples that were never graded.
         """
         path = self.root / "run.json"
-        recorded = self._recorded(path)
+        recorded = self._recorded_version(path)
         self._ours = recorded is not None
         seed = next(value for value in (wanted, recorded, fresh) if value is not None)
         run = {"seed": seed, "seal": self._seal(f"seed {seed}")}
         self._write(path, json.dumps(run) + "\n")
         return seed
 
-    def _recorded(self, path: Path) -> int | None:
+    def _recorded_version(self, path: Path) -> int | None:
         try:
             found = json.loads(path.read_text("utf-8"))
             seed = int(found["seed"])
@@ -88,7 +88,7 @@ class RunFolder:
                 f"another grading writes to {self.root}", "wait for it, or choose another --out"
             ) from error
         try:
-            with self._telling():
+            with self._tell_disk_errors():
                 for draft in self.root.rglob(".draft-*"):
                     draft.unlink(missing_ok=True)
                 self.rows.fix_tail()
@@ -100,7 +100,7 @@ class RunFolder:
         """Return the content address of each sample with a whole row; none where the run isn't ours."""
         if not self._ours:
             return {}
-        with self._telling():
+        with self._tell_disk_errors():
             return self.rows.finished()
 
     def settle(self, seen: set[str], paths: Sequence[str]) -> bool:
@@ -115,7 +115,7 @@ class RunFolder:
         def wanted(head: RowHead) -> bool:
             return head.sample in seen or not str(here / head.origin).startswith(inside)
 
-        with self._telling():
+        with self._tell_disk_errors():
             kept = self.rows.keep(wanted)
             there = {path.stem for path in (self.root / "data").glob("*.json")}
             for sample in there - kept:
@@ -150,14 +150,14 @@ class RunFolder:
 
     def append(self, written: Written) -> None:
         """Add the row of a review that is written: only who has claimed the folder may."""
-        with self._lock, self._telling():
+        with self._lock, self._tell_disk_errors():
             self.rows.append(written.row)
 
     def render(self, review: Review) -> None:
         """Write a review's markdown, page and repaired programs, from the review alone."""
         from grader.report import html, markdown
 
-        self._write(self.root / names.markdown(review.sample), markdown.render(review))
+        self._write(self.root / names.markdown_name(review.sample), markdown.render(review))
         self._write(self.root / names.page(review.sample), html.page(review))
         repairs = {repair.kind: repair for repair in reversed(review.repairs)}
         named = repairs | {"reference_fast": review.reference_fast}
@@ -194,7 +194,7 @@ class RunFolder:
 
         found: list[Entry] = []
         environment: dict[str, str] | None = None
-        with self._telling(), SpillFile(self.root) as spill:
+        with self._tell_disk_errors(), SpillFile(self.root) as spill:
             log, cases = sarif.Log(spill), junit.Cases(spill)
             for review in self.reviews():
                 environment = review.environment if environment is None else environment
@@ -211,11 +211,11 @@ class RunFolder:
         self._write_parts(path, (text,))
 
     def _write_parts(self, path: Path, parts: Iterable[str]) -> None:
-        with self._telling():
+        with self._tell_disk_errors():
             write_parts(path, (part.encode("utf-8", "replace") for part in parts))
 
     @contextlib.contextmanager
-    def _telling(self) -> Iterator[None]:
+    def _tell_disk_errors(self) -> Iterator[None]:
         """Turn what the disk refuses into a sentence that says what would help."""
         try:
             yield

@@ -22,14 +22,14 @@ def render(reviews: Iterable[Review], *, notes: bool = False) -> str:
     A sample that is not correct and has no finding gets an annotation of its verdict. Reviews are
     read once, one at a time, sorted by sample.
     """
-    lines = [ranked for review in reviews for ranked in _ranked(review, notes=notes)]
+    lines = [ranked for review in reviews for ranked in _rank_lines(review, notes=notes)]
     lines.sort(key=lambda ranked: ranked[0])
     return "".join(f"{line}\n" for _, line in lines)
 
 
-def _ranked(review: Review, *, notes: bool) -> Iterator[tuple[tuple[int, bool], str]]:
+def _rank_lines(review: Review, *, notes: bool) -> Iterator[tuple[tuple[int, bool], str]]:
     """Yield the review's lines, each with its place among those of all reviews."""
-    if _unexplained(review):
+    if _is_unexplained(review):
         yield (-1, False), _verdict(review)
     for finding in review.findings:
         if notes or finding.severity != "note":
@@ -37,7 +37,7 @@ def _ranked(review: Review, *, notes: bool) -> Iterator[tuple[tuple[int, bool], 
             yield rank, _finding(review, finding)
 
 
-def _unexplained(review: Review) -> bool:
+def _is_unexplained(review: Review) -> bool:
     explained = any(finding.severity == "error" for finding in review.findings)
     return review.verdict.status != "correct" and not explained
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 
 from grader.records import Finding, Review, digest
-from grader.report.changed_lines import Changed, Span, holding
-from grader.report.escape import code, ended, prose
-from grader.report.findings import shown
+from grader.report.changed_lines import Changed, Span, is_held
+from grader.report.escape import code, end_sentence, prose
+from grader.report.findings import shown_findings
 from grader.report.places import in_file
 from grader.report.proofs import proofs
 from grader.report.status import group
@@ -65,7 +65,7 @@ class PullReview:
         if self.others:
             said = ", ".join(f"{count} {status}" for status, count in self.others.most_common())
             parts += ["", f"Samples in files that this pull request does not change: {said}."]
-        return _cut("\n".join([*parts, "", footer]).rstrip() + "\n")
+        return _cut_to_limit("\n".join([*parts, "", footer]).rstrip() + "\n")
 
     def _headline(self) -> str:
         total, right = self.counts.total(), self.counts["correct"]
@@ -122,7 +122,7 @@ def _comments(
     """Yield the review's comments with their rank; list what has no changed line to stand at."""
     seen: Counter[str] = Counter()
     offered: set[tuple[int, int]] = set()
-    for finding in shown(review.findings):
+    for finding in shown_findings(review.findings):
         if finding.severity == "note":
             continue
         offer = suggestion(review, finding, changed)
@@ -130,7 +130,7 @@ def _comments(
             offer = None
         lines = _lines(review, finding, changed, offer)
         if lines is None:
-            elsewhere.append(_listed(review, finding, path))
+            elsewhere.append(_list_item(review, finding, path))
             continue
         if offer:
             offered.add((offer.first, offer.last))
@@ -138,7 +138,7 @@ def _comments(
         seen[key] += 1
         mark = f"<!-- kernel-grader: {digest(key, str(seen[key]))[:16]} -->"
         rank = (*LEVELS,).index(finding.severity)
-        yield rank, Comment(path, *lines, mark, _cut(_body(finding, offer)))
+        yield rank, Comment(path, *lines, mark, _cut_to_limit(_body(finding, offer)))
 
 
 def _lines(
@@ -148,9 +148,9 @@ def _lines(
     if offer:
         return Span(offer.first, offer.last)
     place = in_file(review, finding.place)
-    if place.line and holding(changed, place.line, max(place.line, place.end_line)):
+    if place.line and is_held(changed, place.line, max(place.line, place.end_line)):
         return Span(place.line, max(place.line, place.end_line))
-    if place.line and holding(changed, place.line, place.line):
+    if place.line and is_held(changed, place.line, place.line):
         return Span(place.line, place.line)
     return None
 
@@ -184,10 +184,10 @@ def _row(review: Review) -> str:
     return f"| {code(review.sample)} | {status} | {why} | {'passes' if fix else ''} |"
 
 
-def _listed(review: Review, finding: Finding, path: str) -> str:
+def _list_item(review: Review, finding: Finding, path: str) -> str:
     line = in_file(review, finding.place).line
     where = code(f"{path}:{line}" if line else path)
-    return f"- {where} {finding.rule}: {ended(_text(finding.message, 300))}"
+    return f"- {where} {finding.rule}: {end_sentence(_text(finding.message, 300))}"
 
 
 def _text(text: str, limit: int = 900) -> str:
@@ -195,7 +195,7 @@ def _text(text: str, limit: int = 900) -> str:
     return prose(text, limit).replace("\\@", "@\u200b").replace("\\#", "#\u200b")
 
 
-def _cut(text: str) -> str:
+def _cut_to_limit(text: str) -> str:
     """Return the text's first lines, as many as GitHub takes."""
     if len(text) <= MOST_CHARACTERS:
         return text

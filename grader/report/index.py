@@ -36,7 +36,7 @@ def render(entries: Sequence[Entry]) -> str:
 
 def _row(entry: Entry) -> str:
     cells = (
-        f"[{escape.inline(entry.sample)}]({names.markdown(entry.sample)})",
+        f"[{escape.inline(entry.sample)}]({names.markdown_name(entry.sample)})",
         escape.inline(entry.task or "unknown"),
         entry.device,
         f"`{entry.status}`",

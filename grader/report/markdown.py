@@ -14,7 +14,7 @@ from grader.records import Finding, KernelResources, Place, Review, Run
 from grader.report import escape, names
 from grader.report.excerpt import excerpt
 from grader.report.facts import facts
-from grader.report.findings import by_rule, cause, folded, listed
+from grader.report.findings import by_rule, cause, folded_notes, listed_findings
 from grader.report.gain import gain
 from grader.report.log import readable
 from grader.report.places import command
@@ -62,7 +62,7 @@ def _templates() -> Environment:
     )
     environment.filters |= {
         "prose": escape.prose,
-        "ended": escape.ended,
+        "ended": escape.end_sentence,
         "inline": escape.inline,
         "code": escape.code,
         "fence": escape.fence,
@@ -75,20 +75,20 @@ def _templates() -> Environment:
 def render(review: Review) -> str:
     """Return the review's markdown, at most MOST_LINES long: of what is folded, as much as there is room for."""
     for size in SIZES:
-        text = sized(review, size)
+        text = markdown_of_size(review, size)
         if text.count("\n") <= MOST_LINES:
             break
     return text
 
 
-def sized(review: Review, size: Size) -> str:
+def markdown_of_size(review: Review, size: Size) -> str:
     """Return the markdown with so much of each part."""
-    found = listed(review)
+    found = listed_findings(review)
     text = (
         _templates()
         .get_template("review.md.jinja")
         .render(
-            **_said(review),
+            **_review_parts(review),
             main=[finding for finding in found if finding.severity != "note"],
             notes=by_rule([finding for finding in found if finding.severity == "note"]),
             most=size.most,
@@ -101,7 +101,7 @@ def sized(review: Review, size: Size) -> str:
     return re.sub(r"\n{3,}", "\n\n", text)
 
 
-def _said(review: Review) -> dict[str, object]:
+def _review_parts(review: Review) -> dict[str, object]:
     """Return what a review of any length is made of."""
     lines = (review.code or "").splitlines()
     return {
@@ -114,7 +114,7 @@ def _said(review: Review) -> dict[str, object]:
         "fix": next((item for item in review.repairs if item.kind != "reference"), None),
         "reference": review.reference,
         "gain": gain(review),
-        "folded": folded(review.findings),
+        "folded": folded_notes(review.findings),
         "excerpt": lambda finding: _excerpt(lines, finding),
         "where": where,
         "proof": _proof,

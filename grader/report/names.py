@@ -18,7 +18,7 @@ _SUFFIX = {
 }
 
 
-def markdown(sample: str) -> str:
+def markdown_name(sample: str) -> str:
     """Return a review's file name; a sample called README must not be the index."""
     return f"{sample}.review.md" if sample.lower() == "readme" else f"{sample}.md"
 

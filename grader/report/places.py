@@ -31,7 +31,7 @@ def in_file(review: Review, place: Place | None) -> FilePlace:
     if not is_text_file(review) or place is None:
         return FilePlace(review.origin)
     first = place.sample_line or _nearest(review, place.line)
-    last = _mapped(review, place.end_line) if place.end_line > place.line else first
+    last = _map_line(review, place.end_line) if place.end_line > place.line else first
     return FilePlace(review.origin, first, max(first, last))
 
 
@@ -49,7 +49,7 @@ def is_text_file(review: Review) -> bool:
 def same_line(review: Review, line: int) -> int:
     """Return the file's line that holds the same text as the submission's line; 0 where none does."""
     mapped, text, own = (
-        _mapped(review, line),
+        _map_line(review, line),
         review.text.split("\n"),
         (review.code or "").split("\n"),
     )
@@ -57,10 +57,10 @@ def same_line(review: Review, line: int) -> int:
     return mapped if known and text[mapped - 1] == own[line - 1] else 0
 
 
-def _mapped(review: Review, line: int) -> int:
+def _map_line(review: Review, line: int) -> int:
     return review.line_map[line - 1] if 1 <= line <= len(review.line_map) else 0
 
 
 def _nearest(review: Review, line: int) -> int:
     """Return the sample line of the closest line above that has one."""
-    return next((mapped for n in range(line, 0, -1) if (mapped := _mapped(review, n))), 0)
+    return next((mapped for n in range(line, 0, -1) if (mapped := _map_line(review, n))), 0)

@@ -18,7 +18,7 @@ from urllib.parse import quote
 
 from grader.records import Edit, Evidence, Finding, Fix, JsonValue, Place, Review
 from grader.report.escape import clean, one_line
-from grader.report.findings import shown
+from grader.report.findings import shown_findings
 from grader.report.places import FilePlace, in_file, is_text_file, same_line
 from grader.report.spill import Piece, SpillFile
 from grader.rules import all_rules
@@ -57,7 +57,7 @@ class Log:
         self._files.add(_uri(in_file(review, None).path))
         if review.verdict.status == "grader_error":
             self._notices.append(_notice(f"{review.sample}: {review.verdict.sentence}"))
-        for finding in shown(review.findings):
+        for finding in shown_findings(review.findings):
             self._first.setdefault(finding.rule, finding)
         if len(self._results) < MOST_RESULTS:
             for finding, result in _results(review):
@@ -138,7 +138,7 @@ def _rule(code: str, finding: Finding) -> Json:
 
 def _results(review: Review) -> Iterator[tuple[Finding, Json]]:
     seen: Counter[str] = Counter()
-    for finding in shown(review.findings):
+    for finding in shown_findings(review.findings):
         digest = _line_hash(review, finding)
         seen[digest] += 1
         yield finding, _result(review, finding, f"{digest}:{seen[digest]}")
@@ -221,7 +221,7 @@ def _fix(review: Review, fix: Fix) -> Json | None:
     """Return the fix against the sample's file, or None where its lines are not the file's."""
     if not is_text_file(review) or not review.code or not fix.edits:
         return None
-    regions = [_deleted(review, review.code, edit) for edit in fix.edits]
+    regions = [_deleted_region(review, review.code, edit) for edit in fix.edits]
     if None in regions:
         return None
     change = {
@@ -234,7 +234,7 @@ def _fix(review: Review, fix: Fix) -> Json | None:
     return {"description": {"text": one_line(fix.label)}, "artifactChanges": [change]}
 
 
-def _deleted(review: Review, code: str, edit: Edit) -> Json | None:
+def _deleted_region(review: Review, code: str, edit: Edit) -> Json | None:
     ends = [_file_point(review, code, offset) for offset in (edit.start, edit.end)]
     if ends[0] is None or ends[1] is None:
         return None

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from grader.records import Finding, Repair, Review
-from grader.report.changed_lines import Span, holding
+from grader.report.changed_lines import Span, is_held
 from grader.report.escape import clean
 from grader.report.places import same_line
 from grader.source import edits
@@ -51,10 +51,10 @@ def _changes(review: Review, finding: Finding) -> Iterator[tuple[str, str]]:
             changed = edits.apply(review.code or "", fix.edits)
         except ValueError:
             continue
-        yield changed, _known(passed, (finding.rule, fix.label))
+        yield changed, _known_fix(passed, (finding.rule, fix.label))
 
 
-def _known(passed: Repair | None, settled: tuple[str, str]) -> str:
+def _known_fix(passed: Repair | None, settled: tuple[str, str]) -> str:
     if passed is None or settled not in passed.settles:
         return "This change has not been run by itself."
     others = len(passed.settles) - 1
@@ -70,19 +70,19 @@ def _whole_lines(
     old, new = (review.code or "").split("\n"), code.split("\n")
     if old == new:
         return None
-    start, end = _differing(old, new)
+    start, end = _differing_lines(old, new)
     tail = len(old) - end
     for first, last in ((start, end), (start, end + 1), (start - 1, end)):
         if not 0 <= first < last <= len(old):
             continue
         lines = [same_line(review, number + 1) for number in range(first, last)]
         text = "\n".join(new[first : len(new) - tail + last - end])
-        if _consecutive(lines) and holding(changed, lines[0], lines[-1]) and _plain(text):
+        if _consecutive(lines) and is_held(changed, lines[0], lines[-1]) and _plain(text):
             return Suggestion(lines[0], lines[-1], text, note)
     return None
 
 
-def _differing(old: Sequence[str], new: Sequence[str]) -> tuple[int, int]:
+def _differing_lines(old: Sequence[str], new: Sequence[str]) -> tuple[int, int]:
     """Return which lines of the old text (from, up to) are not in the new one as they were."""
     most = min(len(old), len(new))
     start = next((n for n in range(most) if old[n] != new[n]), most)

@@ -18,11 +18,11 @@ def terminal(markdown: str, *, everything: bool = False) -> str:
     A fold becomes its summary, with its contents if `everything` is wanted.
     """
     lines = [clean(line, _LONGEST_LINE) for line in markdown.split("\n")]
-    made = "\n".join(_unfolded(lines, everything=everything))
+    made = "\n".join(_unfold_lines(lines, everything=everything))
     return re.sub(r"\n{3,}", "\n\n", made) if not everything else made
 
 
-def _unfolded(lines: Sequence[str], *, everything: bool) -> Iterator[str]:
+def _unfold_lines(lines: Sequence[str], *, everything: bool) -> Iterator[str]:
     fence, folded = "", False
     for line in lines:
         inside, shown = bool(fence), everything or not folded

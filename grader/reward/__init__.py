@@ -14,7 +14,15 @@ from grader.reward.feedback import Feedback, Level, feedback
 from grader.reward.function import function
 from grader.reward.grader import Answer, Graded, Grader, task_of
 from grader.reward.questions import Question, questions
-from grader.reward.shaping import CHEATS, UNKNOWN, Reward, Shaping, Told, rewarded, shown
+from grader.reward.shaping import (
+    CHEATS,
+    UNKNOWN,
+    Reward,
+    Shaping,
+    Told,
+    reward_evaluation,
+    shown_to_trainer,
+)
 
 __all__ = [
     "CHEATS",
@@ -33,7 +41,7 @@ __all__ = [
     "feedback",
     "function",
     "questions",
-    "rewarded",
-    "shown",
+    "reward_evaluation",
+    "shown_to_trainer",
     "task_of",
 ]

@@ -71,14 +71,14 @@ class Episode:
         self._over = right or truncated
         reward = self.graded.reward
         info = {"status": reward.status, "parts": reward.parts, "signals": reward.signals}
-        return self._observed(answer, self.graded), reward.value, right, truncated, info
+        return self._observe(answer, self.graded), reward.value, right, truncated, info
 
     @property
     def status(self) -> Status | None:
         """Return where the last answer stands; None before the first."""
         return self.graded.reward.status if self.graded else None
 
-    def _observed(self, answer: str, graded: Graded) -> Observation:
+    def _observe(self, answer: str, graded: Graded) -> Observation:
         told = feedback(graded.assessment, self.level, answer)
         text = told.text if self._over else told.text + AGAIN
         return Observation(text=text, turn=self.turn, turns=self.turns, feedback=told)

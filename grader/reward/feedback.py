@@ -18,7 +18,7 @@ from typing import Literal, get_args
 
 from grader.records import Assessment, Evidence, Finding, Record, Status
 from grader.report.escape import clean
-from grader.report.findings import ranked
+from grader.report.findings import rank_findings
 from grader.rules.registry import all_rules
 
 Level = Literal["verdict", "cause", "line", "review"]
@@ -74,7 +74,7 @@ class Feedback(Record):
     @property
     def text(self) -> str:
         """Return it as a message for the model."""
-        return "\n".join((self.sentence, *map(_told, self.causes), *_rest(self.left_out)))
+        return "\n".join((self.sentence, *map(_tell_cause, self.causes), *_rest(self.left_out)))
 
 
 def feedback(made: Assessment, level: Level, answer: str) -> Feedback:
@@ -91,7 +91,9 @@ def feedback(made: Assessment, level: Level, answer: str) -> Feedback:
 
 
 def _causes(made: Assessment, level: Level, lines: Sequence[str]) -> tuple[Cause, ...]:
-    found = [one for one in ranked(made.findings) if not one.folded and one.severity != "note"]
+    found = [
+        one for one in rank_findings(made.findings) if not one.folded and one.severity != "note"
+    ]
     rules = all_rules()
     of_rules = (
         _of_finding(one, rules[one.rule].summary, level, lines)
@@ -139,7 +141,7 @@ def _details(finding: Finding) -> Iterable[str]:
     yield from (f"what would change it: {clean(fix.label, 300)}" for fix in finding.fixes[:2])
 
 
-def _told(cause: Cause) -> str:
+def _tell_cause(cause: Cause) -> str:
     head = f"- {cause.rule} {cause.name}".rstrip() if cause.rule else f"- {cause.name}"
     where = f"\n  line {cause.line}: `{cause.code}`" if cause.line is not None else ""
     return f"{head}: {cause.summary}{where}" + "".join(f"\n  {one}" for one in cause.details)

@@ -17,7 +17,7 @@ from grader.errors import UsageError
 from grader.ingest.decode import clean
 from grader.pipeline import open_context
 from grader.records import Assessment, Record, Sample, Task
-from grader.reward.shaping import Reward, Shaping, rewarded
+from grader.reward.shaping import Reward, Shaping, reward_evaluation
 from grader.scheduling.pool import open_local
 from grader.store import Store
 
@@ -70,7 +70,7 @@ class Grader:
 
     def begin(self, answer: Answer) -> Future[Graded]:
         """Grade in the background, as `submit`; the assessment that the reward rests on comes with it."""
-        return self._pool.submit(self._looked, answer, task_of(answer.task))
+        return self._pool.submit(self._look_up_or_grade, answer, task_of(answer.task))
 
     def look(self, answer: Answer) -> Graded:
         """Grade one answer and wait for it, as `begin`."""
@@ -106,13 +106,13 @@ class Grader:
         self.close(wait=kind is None)
 
     def _grade(self, answer: Answer, task: Task | None) -> Reward:
-        return self._looked(answer, task).reward
+        return self._look_up_or_grade(answer, task).reward
 
-    def _looked(self, answer: Answer, task: Task | None) -> Graded:
+    def _look_up_or_grade(self, answer: Answer, task: Task | None) -> Graded:
         text = clean(answer.text)
         sample = Sample(id=answer.id, origin="a training loop", format="transcript", text=text)
         made = self._workers.assess(sample, task)
-        return Graded(rewarded(made.evaluation, self._shaping, made.findings), made)
+        return Graded(reward_evaluation(made.evaluation, self._shaping, made.findings), made)
 
 
 @lru_cache(4096)
@@ -123,7 +123,7 @@ def task_of(named: str | None) -> Task | None:
     if "\n" not in named:
         if "/" in named or named.endswith(".py"):
             raise UsageError("a task is a name or a source, not a path", "`tasks` lists the names")
-        return tasks.named(named, None)
+        return tasks.task_named(named, None)
     draft = tasks.from_reference(named)
     if draft is None:
         raise UsageError("the task's source defines no `Model` and `get_inputs`")

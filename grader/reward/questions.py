@@ -35,7 +35,7 @@ def questions(asked: Tasks = None) -> tuple[Question, ...]:
 
     None asks for all built-in tasks. Raises UsageError for what is no task.
     """
-    found = tuple(_question(name, task) for name, task in _named(asked))
+    found = tuple(_question(name, task) for name, task in _named_tasks(asked))
     if not found:
         raise UsageError(
             f"{asked} holds no task", "a folder of KernelBench-style .py files, or names"
@@ -43,7 +43,7 @@ def questions(asked: Tasks = None) -> tuple[Question, ...]:
     return found
 
 
-def _named(asked: Tasks) -> Iterable[tuple[str, str]]:
+def _named_tasks(asked: Tasks) -> Iterable[tuple[str, str]]:
     if asked is None:
         return [(name, name) for name in sorted(tasks.builtin_tasks())]
     if isinstance(asked, Mapping):

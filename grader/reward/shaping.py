@@ -92,7 +92,7 @@ class Reward(Record):
     evaluation: Evaluation
 
 
-def rewarded(
+def reward_evaluation(
     evaluation: Evaluation, shaping: Shaping | None = None, findings: Iterable[Finding] = ()
 ) -> Reward:
     """Return the reward of an evaluation; see the module for the terms."""
@@ -106,12 +106,12 @@ def rewarded(
         status=verdict.status,
         sentence=verdict.sentence,
         speedup=verdict.speedup,
-        findings=tuple(map(_told, findings)),
+        findings=tuple(map(_tell_finding, findings)),
         evaluation=evaluation,
     )
 
 
-def shown(reward: Reward) -> dict[str, Any]:
+def shown_to_trainer(reward: Reward) -> dict[str, Any]:
     """Return what a trainer is told: the scalar, its parts, the verdict and the findings.
 
     No text of the answer but the names and the few words of it that sentences quote.
@@ -132,7 +132,7 @@ def shown(reward: Reward) -> dict[str, Any]:
     }
 
 
-def _told(finding: Finding) -> Told:
+def _tell_finding(finding: Finding) -> Told:
     return Told(
         rule=finding.rule,
         name=finding.name,

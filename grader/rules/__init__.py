@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from grader.records import Finding
     from grader.source import Source
 
-__all__ = ["Context", "Example", "Rule", "all_rules", "explained", "review_text"]
+__all__ = ["Context", "Example", "Rule", "all_rules", "is_explained", "review_text"]
 
 
 def all_rules() -> Mapping[str, Rule]:
@@ -22,11 +22,11 @@ def all_rules() -> Mapping[str, Rule]:
     return registry.all_rules()
 
 
-def explained(findings: Collection[Finding]) -> bool:
+def is_explained(findings: Collection[Finding]) -> bool:
     """Say whether a proven finding explains wrong results; see `grader.rules.merge`."""
     from grader.rules import merge
 
-    return merge.explained(findings)
+    return merge.is_explained(findings)
 
 
 def review_text(

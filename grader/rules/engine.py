@@ -51,7 +51,7 @@ def detect(
     """Return what each rule finds by itself, which rules failed, and which did not run for want of time."""
     found: list[Finding] = []
     trouble: list[str] = []
-    selected = taking_part(chosen(all_rules().values(), select, ignore), names_in(source))
+    selected = taking_part(choose_rules(all_rules().values(), select, ignore), names_in(source))
     waiting = sorted(selected, key=lambda rule: not family_of(rule.code).first)
     try:
         with deadline(TIME_LIMIT) as late:
@@ -89,12 +89,14 @@ def _run_rule(
         trouble.append(f"rule {rule.code} failed: {type(error).__name__}: {error}")
 
 
-def chosen(
+def choose_rules(
     rules: Iterable[Rule], select: Collection[str], ignore: Collection[str]
 ) -> tuple[Rule, ...]:
     """Return the rules that `select` names and `ignore` does not."""
     return tuple(
-        rule for rule in rules if (not select or _named(rule, select)) and not _named(rule, ignore)
+        rule
+        for rule in rules
+        if (not select or _is_named(rule, select)) and not _is_named(rule, ignore)
     )
 
 
@@ -115,7 +117,7 @@ def _certain() -> frozenset[str]:
     return frozenset(rule.code for rule in all_rules().values() if rule.certain_from_text)
 
 
-def _named(rule: Rule, names: Collection[str]) -> bool:
+def _is_named(rule: Rule, names: Collection[str]) -> bool:
     return any(rule.code.startswith(name.upper()) or rule.name == name for name in names if name)
 
 

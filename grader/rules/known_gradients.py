@@ -48,7 +48,8 @@ def context(wrong: Mapping[str, str], *, launches: int = 2) -> Context:
         Workload(name=name, role="stress", inputs=(x, x, asked)) for name, asked in ASKED.items()
     )
     runs = tuple(
-        _run(name, 1 if asked.way == "without grad" else launches) for name, asked in ASKED.items()
+        _run_with_launches(name, 1 if asked.way == "without grad" else launches)
+        for name, asked in ASKED.items()
     )
     comparisons = tuple(
         Comparison(
@@ -65,6 +66,6 @@ def context(wrong: Mapping[str, str], *, launches: int = 2) -> Context:
     return Context(task=task, outcome=Outcome(runs=runs, comparisons=comparisons))
 
 
-def _run(name: str, launches: int) -> Run:
+def _run_with_launches(name: str, launches: int) -> Run:
     launch = Launch(kernel="k", grid=(1, 1, 1), block=(32, 1, 1), shared_bytes=0, count=launches)
     return Run(workload=name, device="sim", status="ran", launches=(launch,))

@@ -25,7 +25,7 @@ def merge(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     for finding in _first_resorts(sorted(findings, key=_precedence)):
         for index, first in enumerate(kept):
             if _one_defect(first, finding):
-                kept[index] = _joined(first, finding)
+                kept[index] = _join_findings(first, finding)
                 break
         else:
             kept.append(finding)
@@ -74,7 +74,7 @@ def _workloads(finding: Finding) -> set[str]:
     return {item.workload for item in runs if item.workload}
 
 
-def explained(findings: Iterable[Finding]) -> bool:
+def is_explained(findings: Iterable[Finding]) -> bool:
     """Whether a finding that is proven says why results are wrong."""
     return any(_explains(finding) and finding.confidence == "proven" for finding in findings)
 
@@ -127,7 +127,7 @@ def _overlap(first: Finding, second: Finding) -> bool:
     return one.line <= other.end_line and other.line <= one.end_line
 
 
-def _joined(first: Finding, second: Finding) -> Finding:
+def _join_findings(first: Finding, second: Finding) -> Finding:
     also = [*first.also, second.rule, *second.also]
     return first.model_copy(
         update={

@@ -50,7 +50,7 @@ def confirm(
         pending.setdefault(kernel_of(item, spans(source)), []).append(item)
     for finding in found:
         proof = pending.pop(finding.kernels[0], None)
-        yield _proved(finding, proof) if proof else finding
+        yield _add_proof(finding, proof) if proof else finding
 
 
 def settle(
@@ -71,13 +71,13 @@ def settle(
         else:
             rest.setdefault((item.code, item.place.line if item.place else 0), []).append(item)
     for index, finding in enumerate(told):
-        yield _proved(finding, proofs[index]) if index in proofs else finding
+        yield _add_proof(finding, proofs[index]) if index in proofs else finding
     for items in rest.values():
         weight: Severity = "warning" if items[0].code in FORGIVEN else "error"
         yield rule.finding(items[0].place, cause_of(items[0]), severity=weight, evidence=items)
 
 
-def _proved(finding: Finding, proof: Sequence[Evidence]) -> Finding:
+def _add_proof(finding: Finding, proof: Sequence[Evidence]) -> Finding:
     """Return a finding of the text with what runs showed of it: an error, unless GPUs carry on with that."""
     harmless = all(item.code.replace("_", "-") in CARRIED_ON for item in proof)
     return finding.model_copy(

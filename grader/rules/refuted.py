@@ -48,13 +48,13 @@ def weighed_by_runs(
             yield finding
 
 
-def shown(finding: Finding) -> bool:
+def is_shown(finding: Finding) -> bool:
     """Whether something that was observed, and not a text alone, shows it."""
     return any(item.kind != "text" for item in finding.evidence)
 
 
 def _proven_error(finding: Finding) -> bool:
-    return finding.severity == "error" and shown(finding)
+    return finding.severity == "error" and is_shown(finding)
 
 
 def _without_weight(finding: Finding, answer: Answer) -> Iterator[Finding]:
@@ -96,7 +96,7 @@ class _Seen:
 
     def answer(self, finding: Finding) -> Answer:
         """Return what was seen of a finding's prediction."""
-        if finding.rejects or shown(finding):
+        if finding.rejects or is_shown(finding):
             return "upheld"
         asked = _ASK.get(finding.predicts, _Seen.in_kernels)
         answer = asked(self, finding)
@@ -182,7 +182,7 @@ class _Seen:
         Without counts (on a GPU) runs that ended well came by every kernel, and by no line for sure.
         """
         runs = [run for run in self.outcome.examined if finding.workload in {"", run.workload}]
-        if not runs or self._stopped(finding) or not all(run.status == "ran" for run in runs):
+        if not runs or self._has_stopped(finding) or not all(run.status == "ran" for run in runs):
             return "none"
         if not self.exact:
             return "kernel"
@@ -203,7 +203,7 @@ class _Seen:
         compiled = own & {count.line for each in self.outcome.examined for count in each.counts}
         return bool(counted & (own if compiled else beside(self.source, place)))
 
-    def _stopped(self, finding: Finding) -> bool:
+    def _has_stopped(self, finding: Finding) -> bool:
         """Whether a kernel that it is about did not run to its end."""
         kernels = self._kernels(finding)
         fatal = [

@@ -67,7 +67,7 @@ def output_of(frame: Frame) -> GuestOutput:
     )
 
 
-def split(arguments: Sequence[Argument]) -> tuple[list[JsonValue], list[Frame]]:
+def split_tensors(arguments: Sequence[Argument]) -> tuple[list[JsonValue], list[Frame]]:
     """Return JSON for each argument, and the tensors.
 
     That is `["tensor", i]`, `["part", [i, rows of the whole, its first row]]` or `["value", x]`.
@@ -86,6 +86,6 @@ def split(arguments: Sequence[Argument]) -> tuple[list[JsonValue], list[Frame]]:
     return values, frames
 
 
-def named(frames: Iterator[Frame], names: Sequence[str]) -> dict[str, np.ndarray]:
+def name_arrays(frames: Iterator[Frame], names: Sequence[str]) -> dict[str, np.ndarray]:
     """Return the arrays of as many frames as there are names."""
     return {name: from_frame(next(frames)) for name in names}

@@ -111,7 +111,7 @@ class Bubblewrap(Form):
             if fork_server is None:
                 guest = self._fresh(plan, self._confinement(plan, identity))
             else:
-                guest = self._joined(plan, self._confinement(plan, identity), fork_server)
+                guest = self._join_guest(plan, self._confinement(plan, identity), fork_server)
         except BaseException:
             if give_back is not None:
                 give_back()
@@ -150,9 +150,9 @@ class Bubblewrap(Form):
         guest.first = _first_process(report)
         return guest
 
-    def _joined(self, plan: Plan, confine: dict[str, Any], fork_server: ForkServer) -> Guest:
+    def _join_guest(self, plan: Plan, confine: dict[str, Any], fork_server: ForkServer) -> Guest:
         """Have bwrap make the sandbox, and a warm guest join it."""
-        process, first, lifeline = self._held(plan)
+        process, first, lifeline = self._hold_sandbox(plan)
         order = ForkRequest(
             join=True,
             environment=interpreter.environment(SCRATCH, TEMPORARY),
@@ -170,7 +170,7 @@ class Bubblewrap(Form):
         guest.filter = _filter(plan)
         return guest
 
-    def _held(self, plan: Plan) -> tuple[subprocess.Popen[bytes], int, int]:
+    def _hold_sandbox(self, plan: Plan) -> tuple[subprocess.Popen[bytes], int, int]:
         """Make a sandbox in which a shell waits.
 
         Returns bwrap, a pidfd of the namespace's first process, and what ends it when closed.

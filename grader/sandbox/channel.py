@@ -149,7 +149,7 @@ class HostChannel:
             if key.fd == self._guest.to_guest:
                 self._write()
             elif key.fd == self._guest.from_guest:
-                self._read()
+                self._read_frames()
             elif not self._drain(key.fd):
                 self._selector.unregister(key.fd)
 
@@ -175,7 +175,7 @@ class HostChannel:
             if view[count:]:
                 self._outgoing.appendleft(view[count:])
 
-    def _read(self) -> None:
+    def _read_frames(self) -> None:
         data = os.read(self._guest.from_guest, CHUNK)
         if data:
             self._frames.extend(self._decoder.feed(data))

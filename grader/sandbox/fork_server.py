@@ -112,7 +112,7 @@ _fork_servers: dict[tuple[int, tuple[str, ...], bool], ForkServer | None] = {}
 """By process, and by what is loaded in it beside torch."""
 
 
-def shared(libraries: tuple[str, ...] = (), *, triton: bool = False) -> ForkServer | None:
+def shared_server(libraries: tuple[str, ...] = (), *, triton: bool = False) -> ForkServer | None:
     """Return this process's fork server, started at the first call; None where it can't start.
 
     With `libraries` of the simulator or `triton`, its branch that has loaded them; the parent itself where there is
@@ -123,17 +123,17 @@ def shared(libraries: tuple[str, ...] = (), *, triton: bool = False) -> ForkServ
         own = (os.getpid(), (), False)
         if own not in _fork_servers:
             _fork_servers.clear()
-            _fork_servers[own] = _made(ForkServer.started)
+            _fork_servers[own] = _make_server(ForkServer.started)
         first = _fork_servers[own]
         if first is None or not (libraries or triton):
             return first
         key = (os.getpid(), libraries, triton)
         if key not in _fork_servers:
-            _fork_servers[key] = _made(lambda: first.branch(libraries, triton=triton))
+            _fork_servers[key] = _make_server(lambda: first.branch(libraries, triton=triton))
         return _fork_servers[key] or first
 
 
-def _made(make: Callable[[], ForkServer]) -> ForkServer | None:
+def _make_server(make: Callable[[], ForkServer]) -> ForkServer | None:
     try:
         return make()
     except (GraderError, OSError):

@@ -86,14 +86,14 @@ class Guest:
 
     def kill(self) -> None:
         """End the whole process tree and wait until nothing is left of it."""
-        self.lifeline = _closed(self.lifeline)
+        self.lifeline = _close(self.lifeline)
         if self.first >= 0:
             with contextlib.suppress(ProcessLookupError):
                 signal.pidfd_send_signal(self.first, signal.SIGKILL)
             _readable(self.first, None)
-            self.first = _closed(self.first)
+            self.first = _close(self.first)
         self.wait(REAPER_TIME)
-        self.status = _closed(self.status)
+        self.status = _close(self.status)
         if self.process is not None:
             self.process.kill()
             self.process.wait()
@@ -104,18 +104,18 @@ class Guest:
 
     def wait(self, seconds: float) -> int | None:
         """Return the exit status (negative: signal), or None if it still runs."""
-        status = self._told(seconds) if self.fork else self._exited(seconds)
+        status = self._read_told_status(seconds) if self.fork else self._wait_for_exit(seconds)
         # A signal is handed on as a status above 128.
         known = status is not None and status - 128 in set(signal.Signals)
         return 128 - status if known and status is not None else status
 
-    def _exited(self, seconds: float) -> int | None:
+    def _wait_for_exit(self, seconds: float) -> int | None:
         try:
             return self.process.wait(seconds) if self.process is not None else None
         except subprocess.TimeoutExpired:
             return None
 
-    def _told(self, seconds: float) -> int | None:
+    def _read_told_status(self, seconds: float) -> int | None:
         if self.status < 0 or not _readable(self.status, seconds):
             return None
         text = os.read(self.status, 16)
@@ -124,7 +124,7 @@ class Guest:
     def close(self) -> None:
         """Close this side's descriptors."""
         for descriptor in (self.to_guest, self.from_guest, self.log):
-            _closed(descriptor)
+            _close(descriptor)
         self.to_guest = self.from_guest = self.log = -1
 
 
@@ -135,7 +135,7 @@ def _readable(descriptor: int, seconds: float | None) -> bool:
     return bool(poll.poll(None if seconds is None else seconds * 1000))
 
 
-def _closed(descriptor: int) -> int:
+def _close(descriptor: int) -> int:
     """Close a descriptor that is open; return what stands for none."""
     if descriptor >= 0:
         os.close(descriptor)

@@ -15,7 +15,7 @@ from grader.sandbox.job import GuestJob
 
 def job_frames(job: GuestJob) -> list[Frame]:
     """Return the frames of a job, but for its settings, which come second."""
-    _, init = arrays.split(job.init or ())
+    _, init = arrays.split_tensors(job.init or ())
     files = read_folder(job.artifact) if job.artifact is not None else []
     names = list(job.state or {})
     held = [job.state or {}, *([job.initial] if job.state and job.initial else [])]
@@ -42,7 +42,7 @@ def job_frames(job: GuestJob) -> list[Frame]:
 
 def settings_frame(job: GuestJob, scratch: str) -> Frame:
     """Return the frame of a job's settings; `scratch` is the guest's folder as it sees it."""
-    values, _ = arrays.split(job.init or ())
+    values, _ = arrays.split_tensors(job.init or ())
     settings = {
         "scratch": scratch,
         "env": dict(job.env),

@@ -81,7 +81,7 @@ def program(*, sockets: bool, signals: bool, memory_files: bool = False) -> byte
     if not signals:
         for name in ("kill", "tkill", "tgkill", "rt_sigqueueinfo", "pidfd_send_signal"):
             _refuse(rules, refused, name)
-    return _exported(rules)
+    return _export_filter(rules)
 
 
 def _refuse(rules: Any, action: object, name: str, *arguments: object) -> None:
@@ -95,7 +95,7 @@ def _refuse(rules: Any, action: object, name: str, *arguments: object) -> None:
     rules.add_rule(action, name, *arguments)
 
 
-def _exported(rules: Any) -> bytes:
+def _export_filter(rules: Any) -> bytes:
     with tempfile.TemporaryFile() as file:
         rules.export_bpf(file)
         file.flush()

@@ -19,7 +19,7 @@ from grader.records import RunStatus, digest
 from grader.sandbox import arrays
 from grader.sandbox.channel import GuestEndedError, GuestGreedyError, GuestLateError, HostChannel
 from grader.sandbox.files import write_file
-from grader.sandbox.fork_server import forget, shared
+from grader.sandbox.fork_server import forget, shared_server
 from grader.sandbox.form import Form, Guest, Plan
 from grader.sandbox.job import GuestJob, GuestOutput, GuestReply, GuestResult, GuestWorkload
 from grader.sandbox.job_frames import job_frames, settings_frame
@@ -105,7 +105,7 @@ def start(
 
     `libraries` are the simulator's, where the guest will load them, and `triton` whether it will import that.
     """
-    fork_server = shared(libraries, triton=triton) if warm and holds_warm(form) else None
+    fork_server = shared_server(libraries, triton=triton) if warm and holds_warm(form) else None
     if fork_server is not None:
         try:
             return form.start(plan, fork_server)
@@ -159,7 +159,7 @@ class Conversation:
         except GuestLateError:
             return self._late()
         except GuestEndedError:
-            return self._died()
+            return self._reply_died()
 
     def reply(self, status: Any, reason: str = "", **more: Any) -> GuestReply:
         """Return a reply with what has come so far; workloads not reached are `not_run`."""
@@ -186,7 +186,7 @@ class Conversation:
     def _work(self) -> GuestReply:
         frame = self._after_stages("ready", "raised", "described")
         if frame.kind == "raised":
-            return self._raised(frame)
+            return self._reply_raised(frame)
         if frame.kind == "described":
             return self.reply("done", description=_json(frame.body))
         names = frame.header["state"]
@@ -219,7 +219,7 @@ class Conversation:
                 raise ProtocolError("a stage that was over")
             self._so_far["stage"] = frame.header["stage"]
 
-    def _raised(self, frame: Frame) -> GuestReply:
+    def _reply_raised(self, frame: Frame) -> GuestReply:
         header = frame.header
         self._so_far["stage"] = header["stage"]
         return self.reply(
@@ -235,7 +235,7 @@ class Conversation:
 
     def _call(self, workload: GuestWorkload) -> GuestResult:
         """Run one workload; its clock starts when its last input byte has left."""
-        values, tensors = arrays.split(workload.args)
+        values, tensors = arrays.split_tensors(workload.args)
         header = {
             "name": workload.name[:500],
             "tensors": len(tensors),
@@ -249,10 +249,12 @@ class Conversation:
         try:
             answer = self._answer(started, deadline)
         except GuestLateError:
-            self._unfinished(workload, "timeout", f"no answer within {deadline - started:.1f} s")
+            self._note_unfinished(
+                workload, "timeout", f"no answer within {deadline - started:.1f} s"
+            )
             raise
         except (ProtocolError, GuestEndedError, GuestGreedyError):
-            self._unfinished(workload, "crashed", "the process ended or broke the protocol")
+            self._note_unfinished(workload, "crashed", "the process ended or broke the protocol")
             raise
         return _result_of(workload.name, *answer)
 
@@ -266,7 +268,7 @@ class Conversation:
         ]
         return frame, outputs, seconds
 
-    def _unfinished(self, workload: GuestWorkload, status: RunStatus, reason: str) -> None:
+    def _note_unfinished(self, workload: GuestWorkload, status: RunStatus, reason: str) -> None:
         self._results.append(GuestResult(workload.name, status, reason))
 
     def _keep(self, folder: Path) -> None:
@@ -281,7 +283,7 @@ class Conversation:
     def _late(self) -> GuestReply:
         return self.reply("timeout", f"not done within {self._limits.wall * self._longer:.0f} s")
 
-    def _died(self) -> GuestReply:
+    def _reply_died(self) -> GuestReply:
         """Tell how the process ended, from its exit status."""
         status = self._guest.wait(DYING)
         if status is None:

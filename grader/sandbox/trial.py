@@ -13,7 +13,7 @@ from typing import IO
 from grader.errors import GraderError
 from grader.guest.protocol import Frame, ProtocolError
 from grader.sandbox.channel import GuestEndedError, GuestGreedyError, GuestLateError, HostChannel
-from grader.sandbox.fork_server import ForkServer, shared
+from grader.sandbox.fork_server import ForkServer, shared_server
 from grader.sandbox.form import Form, Plan
 from grader.sandbox.limits import Limits
 
@@ -23,7 +23,7 @@ LIMITS = Limits(wall=60, start=60)
 @cache
 def hold(form: Form) -> str:
     """Return "" where the form holds on this machine, else why not."""
-    return _broken(form, None)
+    return _broken_promise(form, None)
 
 
 _one_at_a_time = threading.Lock()
@@ -37,11 +37,11 @@ def holds_warm(form: Form) -> bool:
 
 @cache
 def _holds_warm(form: Form) -> bool:
-    fork_server = shared()
-    return fork_server is not None and not _broken(form, fork_server)
+    fork_server = shared_server()
+    return fork_server is not None and not _broken_promise(form, fork_server)
 
 
-def _broken(form: Form, fork_server: ForkServer | None) -> str:
+def _broken_promise(form: Form, fork_server: ForkServer | None) -> str:
     try:
         guest = form.start(Plan(LIMITS, "cpu", slot="trial"), fork_server)
     except (GraderError, OSError) as error:

@@ -61,12 +61,12 @@ class WithoutNamespaces(Form):
                 ends.append(functools.partial(slots.sweep, identity))
             folder, release = slots.take_folder(plan.slot, identity)
             ends.append(release)
-            guest = self._started(plan, folder, identity, fork_server)
+            guest = self._start_guest(plan, folder, identity, fork_server)
             guest.ends = [*ends]
             stack.pop_all()
         return guest
 
-    def _started(
+    def _start_guest(
         self, plan: Plan, folder: Path, identity: int | None, fork_server: ForkServer | None
     ) -> Guest:
         environment = interpreter.environment(str(folder), str(folder))
@@ -101,7 +101,7 @@ class WithoutNamespaces(Form):
         # Where others have the same user id and no domain keeps signals in, there are none.
         return seccomp.program(
             sockets=False,
-            signals=self.own_identity or scoped(),
+            signals=self.own_identity or are_signals_scoped(),
             memory_files=plan.device == "cuda",
         )
 
@@ -131,7 +131,7 @@ def _rules(plan: Plan, folder: Path) -> dict[str, list[str]]:
 
 
 @cache
-def scoped() -> bool:
+def are_signals_scoped() -> bool:
     """Whether Landlock keeps signals inside its domain here."""
     from grader.guest import landlock
 
@@ -162,7 +162,11 @@ def _lacks(*own: str) -> tuple[str, ...]:
 
 def landlock_form(*, root: bool) -> WithoutNamespaces:
     """Return the form that goes by Landlock."""
-    kept = "signals: none to processes outside" if scoped() or root else "signals: none at all"
+    kept = (
+        "signals: none to processes outside"
+        if are_signals_scoped() or root
+        else "signals: none at all"
+    )
     return WithoutNamespaces(
         name="landlock",
         covers=("file system: read-only but for its scratch folder, no home", kept, *_COMMON),

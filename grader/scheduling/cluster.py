@@ -20,11 +20,11 @@ from typing import Any
 from grader import pipeline, sandbox
 from grader.config import Options
 from grader.devices.cuda.device import open_cuda
-from grader.devices.cuda.gpu import GpuFacts, installed
+from grader.devices.cuda.gpu import GpuFacts, installed_gpus
 from grader.errors import GraderError, UsageError
 from grader.machine import python_path
 from grader.pipeline import NOT_KEYED, GradingContext
-from grader.pipeline.lost import lost
+from grader.pipeline.lost import lost_review
 from grader.pipeline.review import build_ahead, review
 from grader.records import SCHEMA, Review, Sample, digest
 from grader.report.folder import RunFolder, Written
@@ -75,7 +75,7 @@ class Cluster:
         try:
             return Review.model_validate_json(self.ray.get(task))
         except self.ray.exceptions.RayError as error:
-            return lost(sample, "The cluster failed", _first(error))
+            return lost_review(sample, "The cluster failed", _first(error))
 
     def finish(self) -> None:
         """Leave the cluster."""
@@ -133,13 +133,13 @@ def connect(options: Options, seed: int) -> Cluster:
 
 def _prepare_node(options: str, seed: int) -> tuple[GpuFacts, ...]:
     """Make a node ready; return the GPUs that runs will be on."""
-    _grading(options, seed, ())
-    return installed() if Options.model_validate_json(options).device == "cuda" else ()
+    _open_grading(options, seed, ())
+    return installed_gpus() if Options.model_validate_json(options).device == "cuda" else ()
 
 
 def _build(options: str, seed: int, gpus: tuple[GpuFacts, ...], sample: str) -> Packed | None:
     """Build a sample's submission on whatever node this is."""
-    grading = _grading(options, seed, gpus)
+    grading = _open_grading(options, seed, gpus)
     key = build_ahead(grading, Sample.model_validate_json(sample))
     return pack(grading.store, key) if key else None
 
@@ -148,7 +148,7 @@ def _review(
     options: str, seed: int, gpus: tuple[GpuFacts, ...], sample: str, packed: Packed | None
 ) -> str:
     """Grade a sample on a node with the device; its build is there already."""
-    grading = _grading(options, seed, installed() if gpus else ())
+    grading = _open_grading(options, seed, installed_gpus() if gpus else ())
     if gpus and grading.device and grading.device.facts["device"] != f"cuda: {gpus[0].name}":
         raise GraderError(f"a node without {gpus[0].name}", "give each kind of GPU its own run")
     if packed is not None:
@@ -157,7 +157,7 @@ def _review(
 
 
 @lru_cache(4)
-def _grading(options: str, seed: int, gpus: tuple[GpuFacts, ...]) -> GradingContext:
+def _open_grading(options: str, seed: int, gpus: tuple[GpuFacts, ...]) -> GradingContext:
     """Open this process's grading once; a node without a GPU builds for those of others."""
     chosen = Options.model_validate_json(options)
     named = os.environ.get("KERNEL_GRADER_CACHE")

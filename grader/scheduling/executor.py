@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from grader.pipeline import GradingContext, review_key
-from grader.pipeline.lost import lost, lost_evaluation
+from grader.pipeline.lost import lost_evaluation, lost_review
 from grader.records import Assessment, Sample, Task
 from grader.report.folder import RunFolder, Written
 from grader.scheduling.messages import Request, Response
@@ -52,7 +52,7 @@ class LocalExecutor(ABC):
         response = self.respond(Request(sample=sample, folder=str(folder.root)), stage)
         if response.written is not None:
             return response.written
-        return folder.write(lost(sample, LOST, response.failure), self.key(sample))
+        return folder.write(lost_review(sample, LOST, response.failure), self.key(sample))
 
     def assess(self, sample: Sample, task: Task | None) -> Assessment:
         """Judge one answer, without deeper diagnosis, repair and reports."""

@@ -47,7 +47,7 @@ class WorkerPool(LocalExecutor):
         """Have the request carried out where there is room; a process that dies is asked anew, up to `TRIES` times."""
         place = self._idle.get()
         try:
-            return self._asked(place, request, stage)
+            return self._ask_worker(place, request, stage)
         finally:
             self._idle.put(place)
 
@@ -56,7 +56,7 @@ class WorkerPool(LocalExecutor):
         for process in self._processes:
             process.close()
 
-    def _asked(self, place: Place, request: Request, stage: Callable[[str], None]) -> Response:
+    def _ask_worker(self, place: Place, request: Request, stage: Callable[[str], None]) -> Response:
         process, line = place
         if process is None:
             return grade_one(self.grading, request, stage)

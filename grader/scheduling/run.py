@@ -53,7 +53,7 @@ def run(
     """
     outcome = Outcome()
     done = {} if fresh else folder.finished()
-    todo = _unfinished(samples, executor, done, outcome)
+    todo = _unfinished_samples(samples, executor, done, outcome)
     stop = threading.Event()
 
     def work(sample: Sample) -> bool:
@@ -67,7 +67,7 @@ def run(
 
     pool = ThreadPoolExecutor(executor.jobs, thread_name_prefix="grader")
     try:
-        outcome.graded = sum(_bounded(pool, work, todo, 2 * executor.jobs))
+        outcome.graded = sum(_map_bounded(pool, work, todo, 2 * executor.jobs))
     except BaseException:
         stop.set()  # guests die with this process
         raise
@@ -77,7 +77,7 @@ def run(
     return outcome
 
 
-def _unfinished(
+def _unfinished_samples(
     samples: Iterable[Sample], executor: Executor, done: dict[str, str], outcome: Outcome
 ) -> Iterator[Sample]:
     for sample in samples:
@@ -88,7 +88,7 @@ def _unfinished(
             yield sample
 
 
-def _bounded(
+def _map_bounded(
     pool: ThreadPoolExecutor, work: Callable[[T], R], items: Iterator[T], limit: int
 ) -> Iterator[R]:
     running: set[Future[R]] = set()

@@ -46,7 +46,7 @@ class WorkerProcess:
                 stage(response.stage)
         except OSError:
             pass
-        raise LostError(f"a process of this program {self._buried(process)}")
+        raise LostError(f"a process of this program {self._bury_process(process)}")
 
     def close(self) -> None:
         """End the process, and its guests with it; what is asked from now on is lost."""
@@ -61,10 +61,10 @@ class WorkerProcess:
             if self._closed:
                 raise LostError("it was ended")
             if self._process is None:
-                self._process, self._lines = _started(self._settings, self._count)
+                self._process, self._lines = _start_worker(self._settings, self._count)
             return self._process, self._lines[number]
 
-    def _buried(self, process: subprocess.Popen[str]) -> str:
+    def _bury_process(self, process: subprocess.Popen[str]) -> str:
         """Make sure that it has ended, and let the next request start another; say how it ended."""
         with self._lock:
             _end(process)
@@ -74,7 +74,7 @@ class WorkerProcess:
         return f"was ended by signal {-status}" if status < 0 else f"ended with status {status}"
 
 
-def _started(settings: Settings, count: int) -> tuple[subprocess.Popen[str], list[TextIO]]:
+def _start_worker(settings: Settings, count: int) -> tuple[subprocess.Popen[str], list[TextIO]]:
     pairs = [socket.socketpair() for _ in range(count)]
     theirs = [their for _, their in pairs]
     numbers = ",".join(str(their.fileno()) for their in theirs)

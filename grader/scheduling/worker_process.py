@@ -41,10 +41,14 @@ def _serve(grading: GradingContext, descriptor: int) -> None:
             file.flush()
 
         for text in file:
-            say(_done(grading, Request.of(text), lambda stage: say(Response(stage=stage))))
+            say(
+                _answer_request(grading, Request.of(text), lambda stage: say(Response(stage=stage)))
+            )
 
 
-def _done(grading: GradingContext, request: Request, stage: Callable[[str], None]) -> Response:
+def _answer_request(
+    grading: GradingContext, request: Request, stage: Callable[[str], None]
+) -> Response:
     try:
         return grade_one(grading, request, stage)
     except Exception as error:  # noqa: BLE001 - whatever it is, it is response where the run is led

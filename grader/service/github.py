@@ -57,7 +57,7 @@ class Api:
         tries = TRIES if method in {"GET", "PATCH"} else 1
         for number in range(1, tries + 1):
             try:
-                return self._called(method, path, body)
+                return self._call_api(method, path, body)
             except urllib.error.HTTPError as error:
                 if error.code < HTTPStatus.INTERNAL_SERVER_ERROR or number == tries:
                     raise _refusal(method, path, error) from error
@@ -76,7 +76,7 @@ class Api:
             if len(items) < PAGE:
                 return
 
-    def _called(self, method: str, path: str, body: Json | None) -> JsonValue:
+    def _call_api(self, method: str, path: str, body: Json | None) -> JsonValue:
         address = f"{self.root}/{path}"
         if urlsplit(address).scheme not in {"http", "https"}:
             raise GraderError(f"{self.root} is no address of the web", "set GITHUB_API_URL")
@@ -131,19 +131,19 @@ class Pull:
 
     def comment(self, comments: list[Comment]) -> int:
         """Say in one review what was not said before; return how many comments that were."""
-        said = self._said()
+        said = self._comments_said()
         new = [comment for comment in comments if comment.mark not in said]
         if new:
             review = {
                 "commit_id": self.commit,
                 "event": "COMMENT",
-                "comments": [_placed(comment) for comment in new],
+                "comments": [_place_comment(comment) for comment in new],
             }
             path = f"repos/{self.repository}/pulls/{self.number}/reviews"
             self.api.call("POST", path, review)
         return len(new)
 
-    def _said(self) -> set[str]:
+    def _comments_said(self) -> set[str]:
         path = f"repos/{self.repository}/pulls/{self.number}/comments"
         ours = (item for item in self.api.pages(path) if self._is_ours(item, ""))
         return {str(item.get("body", "")).partition("\n")[0].rstrip("\r") for item in ours}
@@ -153,7 +153,7 @@ class Pull:
         return user.get("login") == self.author and str(item.get("body", "")).startswith(mark)
 
 
-def _placed(comment: Comment) -> Json:
+def _place_comment(comment: Comment) -> Json:
     """Return the comment as GitHub takes it: on lines of the new file."""
     made: Json = {
         "path": comment.path,

@@ -26,7 +26,7 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from grader.errors import GraderError, UsageError
-from grader.reward import Answer, Grader, shown
+from grader.reward import Answer, Grader, shown_to_trainer
 
 MOST_BYTES = 16 << 20
 """Length of a request."""
@@ -56,42 +56,42 @@ class Service:
                 Route("/grade", self.grade, methods=["POST"]),
                 Route("/health", self.health, methods=["GET"]),
             ],
-            exception_handlers={HTTPException: unrouted},
+            exception_handlers={HTTPException: answer_unrouted},
         )
 
     async def health(self, request: Request) -> JSONResponse:
         """Say how many answers are waiting or being graded."""
-        if not self._allowed(request):
-            return refused(401, "no such token")
+        if not self._is_allowed(request):
+            return answer_refused(401, "no such token")
         return JSONResponse({"status": "ok", "waiting": self._waiting, "queue": self._queue})
 
     async def grade(self, request: Request) -> JSONResponse:
         """Grade one answer."""
-        if not self._allowed(request):
-            return refused(401, "no such token")
+        if not self._is_allowed(request):
+            return answer_refused(401, "no such token")
         if self._waiting >= self._queue:
-            return refused(429, "the queue is full", AGAIN)
+            return answer_refused(429, "the queue is full", AGAIN)
         self._waiting += 1
         try:
             body = await body_of(request)
             if body is None:
-                return refused(413, f"more than {MOST_BYTES} bytes")
+                return answer_refused(413, f"more than {MOST_BYTES} bytes")
             answer = _answer(body)
             reward = await self._grader.grade_async(answer.text, answer.task)
         except SlowClientError as error:
-            return refused(408, str(error))
+            return answer_refused(408, str(error))
         except UsageError as error:
-            return refused(422, str(error)[:1000])
+            return answer_refused(422, str(error)[:1000])
         except Exception as error:
             logger.warning("a request failed", exc_info=not isinstance(error, GraderError))
-            return refused(503, str(error)[:1000] or type(error).__name__, AGAIN)
+            return answer_refused(503, str(error)[:1000] or type(error).__name__, AGAIN)
         finally:
             self._waiting -= 1
         if reward.status == "grader_error":
-            return refused(503, reward.sentence[:1000], AGAIN)
-        return JSONResponse(shown(reward))
+            return answer_refused(503, reward.sentence[:1000], AGAIN)
+        return JSONResponse(shown_to_trainer(reward))
 
-    def _allowed(self, request: Request) -> bool:
+    def _is_allowed(self, request: Request) -> bool:
         kind, _, given = request.headers.get("authorization", "").partition(" ")
         return kind.lower() == "bearer" and hmac.compare_digest(given.encode(), self._token)
 
@@ -126,12 +126,12 @@ async def body_of(request: Request) -> bytes | None:
     """Return the request's body; None where it is too long. Raises SlowClientError where it doesn't come."""
     try:
         async with asyncio.timeout(MOST_SECONDS):
-            return await _read(request)
+            return await _read_body(request)
     except TimeoutError as error:
         raise SlowClientError(f"not there after {MOST_SECONDS:.0f} s") from error
 
 
-async def _read(request: Request) -> bytes | None:
+async def _read_body(request: Request) -> bytes | None:
     """Read a body to its end, of which no more is kept than may come.
 
     What is beyond is read and dropped: a client that is answered while it still writes may never
@@ -148,19 +148,19 @@ async def _read(request: Request) -> bytes | None:
     return b"".join(parts) if size <= MOST_BYTES else None
 
 
-def unrouted(request: Request, error: Exception) -> JSONResponse:
+def answer_unrouted(request: Request, error: Exception) -> JSONResponse:
     """Answer what no route takes: say which paths there are, each with its method."""
     status = error.status_code if isinstance(error, HTTPException) else 404
     routes = (route for route in request.app.routes if isinstance(route, Route))
     known = ", ".join(
         f"{min((route.methods or set()) - {'HEAD'})} {route.path}" for route in routes
     )
-    return refused(
+    return answer_refused(
         status, f"nothing answers {request.method} {request.url.path} (there is {known})"
     )
 
 
-def refused(status: int, reason: str, headers: dict[str, str] | None = None) -> JSONResponse:
+def answer_refused(status: int, reason: str, headers: dict[str, str] | None = None) -> JSONResponse:
     """Return an answer that says why there is no grade."""
     return JSONResponse({"error": reason}, status_code=status, headers=headers)
 

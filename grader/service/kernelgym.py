@@ -28,7 +28,14 @@ from starlette.routing import Route
 from grader.errors import GraderError, UsageError
 from grader.records import Evaluation
 from grader.reward import CHEATS, UNKNOWN, Answer, Graded, Grader, Level, feedback
-from grader.service.http import AGAIN, MOST_BYTES, SlowClientError, body_of, refused, unrouted
+from grader.service.http import (
+    AGAIN,
+    MOST_BYTES,
+    SlowClientError,
+    answer_refused,
+    answer_unrouted,
+    body_of,
+)
 
 KEPT = 10_000
 """Finished tasks whose results can be asked for; the oldest are forgotten first."""
@@ -105,36 +112,36 @@ class KernelGym:
                 Route("/results/{task_id}", self.results, methods=["GET"]),
                 Route("/health", self.health, methods=["GET"]),
             ],
-            exception_handlers={HTTPException: unrouted},
+            exception_handlers={HTTPException: answer_unrouted},
         )
 
     async def evaluate(self, request: Request) -> JSONResponse:
         """Take a task, or say when to come again."""
         if len(self._running) >= self._queue:
-            return refused(429, "the queue is full", AGAIN)
+            return answer_refused(429, "the queue is full", AGAIN)
         if time.monotonic() < self._paused_until:
-            return refused(503, "the grader failed a moment ago", AGAIN)
+            return answer_refused(503, "the grader failed a moment ago", AGAIN)
         try:
             body = await body_of(request)
             if body is None:
-                return refused(413, f"more than {MOST_BYTES} bytes")
-            asked = _asked(body)
+                return answer_refused(413, f"more than {MOST_BYTES} bytes")
+            asked = _read_request(body)
             known = self._tasks.get(asked.task_id)
             if known is None or (asked.force_refresh and known.result):
                 if len(self._running) >= self._queue:  # filled while the body came
-                    return refused(429, "the queue is full", AGAIN)
+                    return answer_refused(429, "the queue is full", AGAIN)
                 known = self._begin(asked)
         except SlowClientError as error:
-            return refused(408, str(error))
+            return answer_refused(408, str(error))
         except UsageError as error:
-            return refused(422, str(error)[:1000])
+            return answer_refused(422, str(error)[:1000])
         return JSONResponse({"task_id": known.id, "status": known.status})
 
     async def status(self, request: Request) -> JSONResponse:
         """Say where a task stands."""
         task = self._tasks.get(request.path_params["task_id"])
         if task is None:
-            return refused(404, "no such task; results are kept for a while only")
+            return answer_refused(404, "no such task; results are kept for a while only")
         said = {"task_id": task.id, "status": task.status}
         return JSONResponse(said | ({"error_message": task.error} if task.error else {}))
 
@@ -142,7 +149,7 @@ class KernelGym:
         """Give the result of a task that is over."""
         task = self._tasks.get(request.path_params["task_id"])
         if task is None or not task.result:
-            return refused(404, "no such task" if task is None else "the task is not over")
+            return answer_refused(404, "no such task" if task is None else "the task is not over")
         return JSONResponse(task.result)
 
     async def health(self, request: Request) -> JSONResponse:
@@ -172,14 +179,14 @@ class KernelGym:
         try:
             found = graded.result()
         except Exception as error:  # noqa: BLE001 - whatever of ours failed, the client is told to come again
-            self._failed(task, error)
+            self._fail_task(task, error)
         else:
-            self._finished(task, found, asked.kernel_code)
+            self._finish_task(task, found, asked.kernel_code)
 
-    def _finished(self, task: Task, graded: Graded, code: str) -> None:
+    def _finish_task(self, task: Task, graded: Graded, code: str) -> None:
         reward = graded.reward
         if reward.status == "grader_error":
-            self._failed(task, GraderError(reward.sentence))
+            self._fail_task(task, GraderError(reward.sentence))
         elif reward.status in UNKNOWN:
             self._over(task, "failed", f"not graded: {reward.sentence}")
         else:
@@ -189,7 +196,7 @@ class KernelGym:
             task.result["processing_time"] = seconds
             task.status = "completed"
 
-    def _failed(self, task: Task, error: Exception) -> None:
+    def _fail_task(self, task: Task, error: Exception) -> None:
         if isinstance(error, GraderError):
             self._paused_until = time.monotonic() + PAUSE_SECONDS
         self._over(
@@ -240,13 +247,13 @@ def result(graded: Graded, level: Level, code: str) -> dict[str, Any]:
 
 def _kernels(evaluation: Evaluation) -> dict[str, int]:
     """Return how many kernels ran in a call, and how many of them were the answer's own."""
-    from grader.judge.honesty import computing
+    from grader.judge.honesty import computing_operators
 
     run = next((run for run in evaluation.runs if run.status == "ran"), None)
     if run is None:
         return {}
     own = sum(launch.count for launch in run.launches)
-    return {"num_custom_kernels": own, "num_total_kernels": own + len(computing([run]))}
+    return {"num_custom_kernels": own, "num_total_kernels": own + len(computing_operators([run]))}
 
 
 def _times(evaluation: Evaluation) -> dict[str, float]:
@@ -258,7 +265,7 @@ def _times(evaluation: Evaluation) -> dict[str, float]:
     return {"speedup": evaluation.verdict.speedup, **measured}
 
 
-def _asked(body: bytes) -> Asked:
+def _read_request(body: bytes) -> Asked:
     """Return what a request asks. Raises UsageError, in words for who wrote the client."""
     try:
         return Asked.model_validate(json.loads(body))

@@ -17,7 +17,7 @@ from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import ToolAnnotations
 
-from grader.api import Graded, graded
+from grader.api import Graded, grade_answer
 from grader.config import Options
 from grader.errors import GraderError
 from grader.machine import cores
@@ -105,7 +105,7 @@ class Tools:
         the name of a built-in task (see `list_tasks`) or the text of a KernelBench-style problem with
         `Model` and `get_inputs`; give it, else it is guessed. Takes seconds to minutes.
         """
-        return _reviewed(self._graded(code, task, context, repair=False))
+        return _review_answer(self._grade_code(code, task, context, repair=False))
 
     def fix(self, code: str, context: Context, task: str | None = None) -> FixedCode:
         """Look for a change of the kernel that makes it pass every workload, and return the changed code.
@@ -113,7 +113,7 @@ class Tools:
         Arguments are those of `review`. What is returned has been built and run like any other code;
         where no change is found, `reference` may hold a kernel for the task to learn from.
         """
-        return _fixed(self._graded(code, task, context, repair=True))
+        return _fixed_answer(self._grade_code(code, task, context, repair=True))
 
     def explain_rule(self, rule: str) -> str:
         """Explain a rule by its code, such as SYN002: what it finds, why it matters, how to fix it."""
@@ -132,11 +132,11 @@ class Tools:
 
         return {name: task.title for name, task in sorted(builtin_tasks().items())}
 
-    def _graded(self, code: str, task: str | None, context: Context, *, repair: bool) -> Graded:
+    def _grade_code(self, code: str, task: str | None, context: Context, *, repair: bool) -> Graded:
         options = self._options.model_copy(update={"repair": repair})
         try:
             with self._places:
-                return graded(code, task, options, _reporter(context))
+                return grade_answer(code, task, options, _reporter(context))
         except GraderError as error:
             raise ToolError(str(error)) from error
 
@@ -171,7 +171,7 @@ def _reporter(context: Context) -> Callable[[str], None]:
     return report
 
 
-def _reviewed(graded: Graded) -> Reviewed:
+def _review_answer(graded: Graded) -> Reviewed:
     evaluation: Evaluation = graded.review.evaluation
     findings = [finding for finding in graded.findings if not finding.folded]
     return Reviewed(
@@ -181,12 +181,12 @@ def _reviewed(graded: Graded) -> Reviewed:
         device=evaluation.device,
         general=evaluation.verdict.general,
         speedup=evaluation.verdict.speedup,
-        findings=tuple(map(_found, findings[:MOST])),
+        findings=tuple(map(_finding_answer, findings[:MOST])),
         left_out=max(len(findings) - MOST, 0),
     )
 
 
-def _found(finding: Finding) -> Found:
+def _finding_answer(finding: Finding) -> Found:
     place = finding.place
     return Found(
         rule=finding.rule,
@@ -202,7 +202,7 @@ def _found(finding: Finding) -> Found:
     )
 
 
-def _fixed(graded: Graded) -> FixedCode:
+def _fixed_answer(graded: Graded) -> FixedCode:
     review = graded.review
     passed: Repair | None = next((one for one in review.repairs if one.kind != "reference"), None)
     return FixedCode(

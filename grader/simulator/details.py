@@ -57,11 +57,11 @@ def _race(data: Entry) -> Race:
     return Race(conflict=fields.text(data.get("conflict")))
 
 
-def _unwritten(data: Entry) -> UnwrittenRead:
+def _read_unwritten(data: Entry) -> UnwrittenRead:
     return UnwrittenRead(use=fields.text(data.get("use")))
 
 
-def _waiting(data: Entry) -> Waiting:
+def _read_waiting(data: Entry) -> Waiting:
     return Waiting(
         at="warp" if data.get("at") == "warp" else "barrier",
         threads=fields.whole(data.get("threads")),
@@ -87,9 +87,9 @@ _READS = ("uninit-shared-read", "uninit-global-read", "uninit-local-read", "shuf
 _BY_KIND: Mapping[str, Callable[[Entry], Details]] = {
     **dict.fromkeys(_ACCESSES, _access),
     **dict.fromkeys(("race", "race-volatile", "global-race", "same-value-race"), _race),
-    **dict.fromkeys(_READS, _unwritten),
+    **dict.fromkeys(_READS, _read_unwritten),
     **dict.fromkeys(
-        ("barrier-exited", "barrier-divergence", "deadlock", "grid-deadlock"), _waiting
+        ("barrier-exited", "barrier-divergence", "deadlock", "grid-deadlock"), _read_waiting
     ),
     **dict.fromkeys(("sync-exited-lanes", "sync-lane-not-in-mask"), _mask),
 }

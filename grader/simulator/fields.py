@@ -10,7 +10,7 @@ _LARGEST = 2**63
 _PLAIN = re.compile(r"[^\x20-\x7e]+")
 
 
-def mapping(value: JsonValue) -> dict[str, JsonValue]:
+def as_mapping(value: JsonValue) -> dict[str, JsonValue]:
     """Return an object, or an empty one."""
     return value if isinstance(value, dict) else {}
 
@@ -35,7 +35,7 @@ def whole(value: JsonValue) -> int:
 
 def counts(value: JsonValue, most: int) -> dict[str, int]:
     """Return whole numbers by name, so many at most."""
-    return {text(key): whole(count) for key, count in list(mapping(value).items())[:most]}
+    return {text(key): whole(count) for key, count in list(as_mapping(value).items())[:most]}
 
 
 def scalar(value: JsonValue) -> JsonValue:

@@ -111,7 +111,7 @@ def build(
     # Wherever the toolkit's headers lie: what they declare changes with the major version alone.
     stamp = [*flags, repr(PARTS), _cuda_major(cuda_includes)]
     target = cache_dir / f"kgsim-{_key(command, stamp, sources())}" / NAME
-    if target.exists() or _copied(INSTALLED / target.parent.name / NAME, target):
+    if target.exists() or _copy_installed(INSTALLED / target.parent.name / NAME, target):
         return target
     flags += [part for path in cuda_includes for part in ("-isystem", str(path))]
     begin()
@@ -119,12 +119,12 @@ def build(
     with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
         objects = _compile(command, flags, cache_dir / "objects", jobs)
         output = Path(scratch) / NAME
-        _run([*command, "-shared", *flags, *map(str, objects), *_LINK, "-o", str(output)])
+        _run_command([*command, "-shared", *flags, *map(str, objects), *_LINK, "-o", str(output)])
         output.replace(target)
     return target
 
 
-def _copied(installed: Path, target: Path) -> bool:
+def _copy_installed(installed: Path, target: Path) -> bool:
     """Copy the library that was compiled when this package was installed, if that is this one.
 
     Guests read it in the cache folder: the package may lie where they can't go.
@@ -173,7 +173,7 @@ def _compile(
 def _compile_part(command: tuple[str, ...], flags: list[str], own: list[Path], made: Path) -> None:
     unit = made.with_suffix(".cpp")
     unit.write_text("".join(f'#include "{source}"\n' for source in own), "utf-8")
-    _run([*command, *flags, "-c", str(unit), "-o", str(made)])
+    _run_command([*command, *flags, "-c", str(unit), "-o", str(made)])
 
 
 def _machine_flags(command: tuple[str, ...]) -> list[str]:
@@ -189,7 +189,7 @@ def _machine_flags(command: tuple[str, ...]) -> list[str]:
     return ["-march=native"] if probe.returncode == 0 else ["-march=x86-64-v2"]
 
 
-def _run(command: list[str]) -> None:
+def _run_command(command: list[str]) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise GraderError(
@@ -200,7 +200,7 @@ def _run(command: list[str]) -> None:
 def _key(command: tuple[str, ...], flags: list[str], units: list[Path]) -> str:
     """Content of the sources, the compiler and the processor: what the bytes depend on."""
     hasher = hashlib.sha256(repr((command, flags)).encode() + _version(command) + _processor())
-    for path in sorted({*units, *_included(units), *SOURCES.glob("*.map")}):
+    for path in sorted({*units, *_included_headers(units), *SOURCES.glob("*.map")}):
         if path.is_file():
             hasher.update(path.name.encode() + b"\0" + path.read_bytes())
     return hasher.hexdigest()[:16]
@@ -211,7 +211,7 @@ def _version(command: tuple[str, ...]) -> bytes:
     return subprocess.run([*command, "--version"], capture_output=True, check=False).stdout
 
 
-def _included(units: Sequence[Path]) -> set[Path]:
+def _included_headers(units: Sequence[Path]) -> set[Path]:
     """Return the headers of ours that the units include, directly or not."""
     found: set[Path] = set()
     rest = list(units)

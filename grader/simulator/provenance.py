@@ -183,9 +183,9 @@ def _elements(access: Access, elements: Flat, tensor: Tensor) -> Flat:
     return np.flatnonzero(read).astype(np.int64)
 
 
-def told(report: JsonValue, source: Source) -> Told | None:
+def read_told(report: JsonValue, source: Source) -> Told | None:
     """Return what a report of any shape tells; None where that is nothing."""
-    given = fields.mapping(report)
+    given = fields.as_mapping(report)
     room = _Room(MOST_TOGETHER)
     tensors = tuple(
         _tensor(entry, room) for entry in fields.entries(given.get("tensors"), MOST_TENSORS)
@@ -205,7 +205,7 @@ def told(report: JsonValue, source: Source) -> Told | None:
         accesses=accesses,
         origins=found,
         of_results=given.get("roots") == "outputs",
-        lost=tuple(_lost(fields.entries(given.get("lost"), 500), accesses, source, reads)),
+        lost=tuple(_lost_accesses(fields.entries(given.get("lost"), 500), accesses, source, reads)),
     )
 
 
@@ -335,7 +335,7 @@ def _origin(
     constants = {
         (place.line, used.line, number, fields.text(entry.get("op")).startswith(CHOOSE))
         for entry in fields.entries(value.get("constants"), 500)
-        for used in [_place(fields.mapping(entry.get("used")), source)]
+        for used in [_place(fields.as_mapping(entry.get("used")), source)]
         for place in [_place(entry, source) or used]
         if place is not None
         and used is not None
@@ -378,7 +378,7 @@ def _single(bits: int) -> float:
     return float(np.array(bits & 0xFFFFFFFF, np.uint32).view(np.float32))
 
 
-def _lost(
+def _lost_accesses(
     entries: list[dict[str, JsonValue]],
     accesses: tuple[Access, ...],
     source: Source,
@@ -389,7 +389,7 @@ def _lost(
         threads = _runs(entry.get("threads"), room)
         if reads is not None:
             ends = (int(threads[0]), int(threads[-1])) if len(threads) else ()
-            at, on = (_places(one, source) for one in (entry, fields.mapping(entry.get("next"))))
+            at, on = (_places(one, source) for one in (entry, fields.as_mapping(entry.get("next"))))
             goes_on = (
                 on[0 if len(at) > 1 else -1] if on else None
             )  # where the function stands that it ends in

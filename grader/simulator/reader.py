@@ -55,7 +55,7 @@ class Reader:
             kind = fields.text(entry.get("kind"))
             if kind not in KINDS:
                 continue
-            other = fields.mapping(entry.get("other"))
+            other = fields.as_mapping(entry.get("other"))
             second = self._place(other) if other else None
             kernel, actor = self._kernel(entry), _actor(entry)
             yield Evidence(
@@ -73,7 +73,7 @@ class Reader:
                 kernel=kernel,
                 actor=actor,
                 other_actor=_actor(other) if other else None,
-                details=details_of(kind, fields.mapping(entry.get("data"))),
+                details=details_of(kind, fields.as_mapping(entry.get("data"))),
             )
 
     def launch_errors(self, host: dict[str, JsonValue]) -> Iterator[Evidence]:

@@ -30,10 +30,10 @@ __all__ = [
     "OF_THE_HOST",
     "Outcome",
     "api_calls",
-    "autotuned",
-    "narrowed",
     "only_stores",
     "outcome",
+    "read_autotuned",
+    "read_narrowed",
     "switches",
     "to_evidence",
     "with_own_lines",
@@ -67,10 +67,10 @@ class Outcome:
 
 def outcome(report: JsonValue) -> Outcome:
     """Return how the run ended, from a guest's report of any shape."""
-    host = fields.mapping(fields.mapping(report).get("host"))
+    host = fields.as_mapping(fields.as_mapping(report).get("host"))
     missing = fields.counts(host.get("not_run"), 50)
     launches = fields.entries(
-        fields.mapping(fields.mapping(report).get("core")).get("launches"), MOST_LAUNCHES
+        fields.as_mapping(fields.as_mapping(report).get("core")).get("launches"), MOST_LAUNCHES
     )
     return Outcome(
         hung=fields.text(host.get("hung")),
@@ -78,7 +78,7 @@ def outcome(report: JsonValue) -> Outcome:
         lost=fields.text(host.get("sticky"))
         and fields.text(host.get("sticky_reason") or host.get("sticky")),
         not_run=tuple(missing),
-        operators=fields.counts(fields.mapping(report).get("operators"), 500),
+        operators=fields.counts(fields.as_mapping(report).get("operators"), 500),
         launches=sum(max(fields.whole(entry.get("count")), 1) for entry in launches),
     )
 
@@ -86,16 +86,18 @@ def outcome(report: JsonValue) -> Outcome:
 def api_calls(report: JsonValue) -> dict[str, int]:
     """Return how often each function of the CUDA runtime was called, from a guest's whole report."""
     return fields.counts(
-        fields.mapping(fields.mapping(fields.mapping(report).get("simulator")).get("host")).get(
-            "calls"
-        ),
+        fields.as_mapping(
+            fields.as_mapping(fields.as_mapping(report).get("simulator")).get("host")
+        ).get("calls"),
         500,
     )
 
 
 def only_stores(report: JsonValue) -> bool:
     """Whether kernels stored and read nothing, and nothing was copied, from a guest's whole report."""
-    core = fields.mapping(fields.mapping(fields.mapping(report).get("simulator")).get("core"))
+    core = fields.as_mapping(
+        fields.as_mapping(fields.as_mapping(report).get("simulator")).get("core")
+    )
     launches = fields.entries(core.get("launches"), MOST_LAUNCHES)
     lines = fields.entries(core.get("lines"), MOST_LINES)
     accesses = sum(fields.whole(entry.get("accesses")) for entry in launches)
@@ -105,13 +107,13 @@ def only_stores(report: JsonValue) -> bool:
 
 def switches(report: JsonValue) -> tuple[str, ...]:
     """Return which of torch's switches for fewer digits were on, from a guest's whole report."""
-    given = fields.mapping(report).get("switches")
+    given = fields.as_mapping(report).get("switches")
     return tuple(fields.text(name) for name in given[:20]) if isinstance(given, list) else ()
 
 
-def narrowed(simulator: JsonValue) -> tuple[Narrowed, ...]:
+def read_narrowed(simulator: JsonValue) -> tuple[Narrowed, ...]:
     """Return which of torch's operators lost digits, from the simulator's report."""
-    given = fields.counts(fields.mapping(simulator).get("narrowed"), 100)
+    given = fields.counts(fields.as_mapping(simulator).get("narrowed"), 100)
     words = ((key.partition(" "), count) for key, count in given.items())
     return tuple(
         Narrowed(precision=_PRECISIONS[how], operator=operator, count=count)
@@ -120,9 +122,9 @@ def narrowed(simulator: JsonValue) -> tuple[Narrowed, ...]:
     )
 
 
-def autotuned(simulator: JsonValue) -> tuple[Autotuned, ...]:
+def read_autotuned(simulator: JsonValue) -> tuple[Autotuned, ...]:
     """Return which configurations autotuning took, from the simulator's report."""
-    given = fields.entries(fields.mapping(simulator).get("autotuned"), 100)
+    given = fields.entries(fields.as_mapping(simulator).get("autotuned"), 100)
     found = (
         Autotuned(
             kernel=fields.text(entry.get("kernel")),
@@ -141,18 +143,18 @@ def to_evidence(
 
     Places are the submission's own lines; counts at lines that it doesn't have are dropped.
     """
-    core = fields.mapping(fields.mapping(report).get("core"))
-    host = fields.mapping(fields.mapping(report).get("host"))
+    core = fields.as_mapping(fields.as_mapping(report).get("core"))
+    host = fields.as_mapping(fields.as_mapping(report).get("host"))
     names = {
         key: short(fields.text(text))
-        for key, text in list(fields.mapping(host.get("names")).items())[:500]
+        for key, text in list(fields.as_mapping(host.get("names")).items())[:500]
     }
     reader = Reader(source, workload, names)
     evidence = (
         *reader.findings(core),
         *reader.launch_errors(host),
         *reader.host_pointers(host),
-        *reader.host_access(fields.mapping(host.get("host_access"))),
-        *reader.unwritten(fields.mapping(report).get("unwritten")),
+        *reader.host_access(fields.as_mapping(host.get("host_access"))),
+        *reader.unwritten(fields.as_mapping(report).get("unwritten")),
     )
     return evidence, tuple(reader.lines(core)), tuple(reader.launches(core, host))

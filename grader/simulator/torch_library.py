@@ -84,10 +84,10 @@ def _build(
     if quick is not None:
         ours = [*quick.compile, f"-I{_NATIVE}", f"-I{_SOURCES}"]
         try:
-            return _made(folder, sources, ours, [str(cxx)], [*quick.link, *libraries])
+            return _make_library(folder, sources, ours, [str(cxx)], [*quick.link, *libraries])
         except GraderError:  # what the plain compiler then says counts
             pass
-    return _made(folder, sources, plain, [str(cxx)], libraries)
+    return _make_library(folder, sources, plain, [str(cxx)], libraries)
 
 
 def _flags(headers: TorchHeaders) -> list[str]:
@@ -104,7 +104,7 @@ def _flags(headers: TorchHeaders) -> list[str]:
     ]
 
 
-def _made(
+def _make_library(
     folder: Path,
     sources: Sequence[Path],
     compiler: Sequence[str],

@@ -7,7 +7,7 @@ from grader.source.functions import Function, Kernel
 from grader.source.launches import Launch, PythonBinding
 from grader.source.parse import parse, read_python
 from grader.source.places import in_sample
-from grader.source.scopes import FunctionNode, dotted, nodes_under
+from grader.source.scopes import FunctionNode, dotted_name, nodes_under
 from grader.source.source import PythonError, Source
 from grader.source.units import Unit
 
@@ -26,7 +26,7 @@ __all__ = [
     "Source",
     "Unit",
     "cuda_language",
-    "dotted",
+    "dotted_name",
     "in_sample",
     "nodes_under",
     "parse",

@@ -104,7 +104,7 @@ def delete_keyword(source: Source, call: ast.Call, name: str) -> Edit | None:
     return None
 
 
-def quoted(value: str) -> str:
+def quote_text(value: str) -> str:
     """Return a text as a Python literal; over several lines in triple quotes."""
     if "\n" not in value or '"""' in value or "\\" in value:
         return repr(value) if '"' in value else f'"{value}"' if "\\" not in value else repr(value)
@@ -121,18 +121,18 @@ def add_declarations(
         return None
     if isinstance(expression, ast.List | ast.Tuple):
         if not expression.elts:
-            return replace(source, expression, f"[{quoted(new)}]")
+            return replace(source, expression, f"[{quote_text(new)}]")
         at = source.span(expression.elts[-1])[1]
-        return Edit(start=at, end=at, text=f", {quoted(new)}")
+        return Edit(start=at, end=at, text=f", {quote_text(new)}")
     if isinstance(expression, ast.Constant) and not str(expression.value or "").strip():
-        return replace(source, expression, quoted(new))
+        return replace(source, expression, quote_text(new))
     for unit in extension.cpp[-1:]:
         glue = "" if not unit.text or unit.text.endswith("\n") else "\n"
         edit = unit.edit(len(unit.data), len(unit.data), f"{glue}{new}")
         if edit is not None and unit not in extension.cuda and unit.text.strip():
             return edit
     if len(extension.cpp) == 1:
-        return replace(source, expression, f"[{source.text(expression)}, {quoted(new)}]")
+        return replace(source, expression, f"[{source.text(expression)}, {quote_text(new)}]")
     return None
 
 

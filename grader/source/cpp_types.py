@@ -65,7 +65,7 @@ def type_of(unit: Unit, node: Node | None, depth: int = DEPTH) -> str | None:  #
         case "true" | "false":
             return "bool"
         case "identifier":
-            return _declared(unit, node, depth)
+            return _declared_type(unit, node, depth)
         case "parenthesized_expression" if node.named_child_count == 1:
             return type_of(unit, node.named_child(0), depth - 1)
         case "unary_expression" | "update_expression":
@@ -236,7 +236,7 @@ def _of_prototype(parameter: Node) -> bool:
     return here is not None and here.type == "declaration"
 
 
-def _declared(unit: Unit, use: Node, depth: int) -> str | None:
+def _declared_type(unit: Unit, use: Node, depth: int) -> str | None:
     node = declaration_of(unit, use)
     if node is None:
         return _constant(unit, text(use))

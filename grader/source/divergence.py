@@ -18,7 +18,7 @@ def all_arrive(block: Node) -> bool:
     are not looked at.
     """
     function = next((one for one in around(block) if one.type in FUNCTIONS), None)
-    own = varying(function) if function is not None else frozenset()
+    own = varying_variables(function) if function is not None else frozenset()
     inside = (one for one in (block, *around(block)) if one.type in CONTROLS)
     return not any(_depends(part, own) for one in inside for part in _heads(one))
 
@@ -26,7 +26,7 @@ def all_arrive(block: Node) -> bool:
 def depends_on_thread(condition: Node) -> bool:
     """Whether a condition differs between the threads of a block, by the thread's own number."""
     function = next((one for one in around(condition) if one.type in FUNCTIONS), None)
-    return _depends(condition, varying(function) if function is not None else frozenset())
+    return _depends(condition, varying_variables(function) if function is not None else frozenset())
 
 
 def _heads(control: Node) -> list[Node]:
@@ -36,11 +36,12 @@ def _heads(control: Node) -> list[Node]:
     return [child for child in control.named_children if child.id not in skipped]
 
 
-def varying(function: Node) -> frozenset[str]:
+def varying_variables(function: Node) -> frozenset[str]:
     """Return the variables of a function whose value depends on the thread's number."""
-    made = [_made(node) for node in descendants(function, "init_declarator")]
+    made = [_assignment_made(node) for node in descendants(function, "init_declarator")]
     made += [
-        _made(node, "left", "right") for node in descendants(function, "assignment_expression")
+        _assignment_made(node, "left", "right")
+        for node in descendants(function, "assignment_expression")
     ]
     known: set[str] = set()
     before = -1
@@ -50,7 +51,9 @@ def varying(function: Node) -> frozenset[str]:
     return frozenset(known)
 
 
-def _made(node: Node, name: str = "declarator", value: str = "value") -> tuple[str, Node | None]:
+def _assignment_made(
+    node: Node, name: str = "declarator", value: str = "value"
+) -> tuple[str, Node | None]:
     return text(node.child_by_field_name(name)), node.child_by_field_name(value)
 
 

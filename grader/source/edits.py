@@ -32,7 +32,7 @@ def apply(code: str, edits: Iterable[Edit]) -> str:
     return "".join((*parts, code[cursor:]))
 
 
-def fixed(submission: Submission, fixes: Sequence[Fix]) -> Submission:
+def apply_fixes(submission: Submission, fixes: Sequence[Fix]) -> Submission:
     """Return the submission with the fixes applied and its line map carried over."""
     code = apply(submission.code, (edit for fix in fixes for edit in fix.edits))
     return Submission(

@@ -21,11 +21,11 @@ from grader.source.scopes import (
     add_instance_attributes,
     call_scope,
     class_names,
-    dotted,
+    dotted_name,
     read_scope,
 )
-from grader.source.string_methods import dedented
-from grader.source.text import Text, computed, join
+from grader.source.string_methods import dedent_text
+from grader.source.text import Text, computed_text, join
 from grader.source.values import UNKNOWN, Value, arithmetic
 
 MAX_DEPTH = 40
@@ -79,7 +79,9 @@ class Evaluator:
 
     def as_text(self, value: Value, node: ast.expr) -> Text:
         """Return the value of an expression as text."""
-        return value if isinstance(value, Text) else _spelled(value, *self.positions.span(node))
+        return (
+            value if isinstance(value, Text) else _spell_number(value, *self.positions.span(node))
+        )
 
     @singledispatchmethod
     def _evaluate(self, node: ast.expr, scope: Scope) -> Value:
@@ -101,15 +103,15 @@ class Evaluator:
         return node.value if isinstance(node.value, (int, float, type(None))) else UNKNOWN
 
     def _inexact(self, node: ast.Constant) -> Text:
-        return computed(str(node.value), *self.positions.span(node))
+        return computed_text(str(node.value), *self.positions.span(node))
 
     @_evaluate.register
     def _(self, node: ast.JoinedStr, scope: Scope) -> Value:
         def hole(expression: str, start: int, end: int) -> Text:
             value = self._hole(expression, scope)
             if isinstance(value, Text):
-                return computed(value.value, start, end, resolved=value.resolved)
-            return _spelled(value, start, end)
+                return computed_text(value.value, start, end, resolved=value.resolved)
+            return _spell_number(value, start, end)
 
         if len(node.values) > MAX_MARKS:
             return UNKNOWN
@@ -134,13 +136,13 @@ class Evaluator:
             if not isinstance(here.node, ast.ClassDef) or first:
                 if bindings := here.bindings.get(name):
                     before = (node.lineno, node.col_offset) if first else None
-                    return self._bound(bindings, here, before)
+                    return self._evaluate_bindings(bindings, here, before)
                 if name in here.parameters:
                     return self.value(*here.parameters[name])
             here, first = here.parent, False
         return UNKNOWN
 
-    def _bound(
+    def _evaluate_bindings(
         self, bindings: list[Binding], scope: Scope, before: tuple[int, int] | None
     ) -> Value:
         """Play the assignments to a name in order; with `before`, only those above the use."""
@@ -156,7 +158,7 @@ class Evaluator:
 
     @_evaluate.register
     def _(self, node: ast.Attribute, scope: Scope) -> Value:
-        name = dotted(node)
+        name = dotted_name(node)
         if not name:
             return UNKNOWN
         owner, _, attribute = name.rpartition(".")
@@ -164,7 +166,7 @@ class Evaluator:
         for one in owners:
             found = self.classes.get(one)
             if found is not None and (bindings := found.bindings.get(attribute)):
-                return self._bound(bindings, found, None)
+                return self._evaluate_bindings(bindings, found, None)
         return self._lookup(name, node, scope)
 
     @_evaluate.register
@@ -239,21 +241,21 @@ class Evaluator:
 
     @_evaluate.register
     def _(self, node: ast.Call, scope: Scope) -> Value:
-        name = dotted(node.func)
+        name = dotted_name(node.func)
         if name in {"textwrap.dedent", "dedent"} and node.args:
             value = self.value(node.args[0], scope)
-            return dedented(value) if isinstance(value, Text) else UNKNOWN
+            return dedent_text(value) if isinstance(value, Text) else UNKNOWN
         if name in {"str", "int", "list", "tuple"} and len(node.args) == 1 and not node.keywords:
             value = self.value(node.args[0], scope)
             return self.as_text(value, node) if name == "str" else value
         if isinstance(node.func, ast.Name):
-            value = self._returned(node, node.func.id, scope)
+            value = self._evaluate_return(node, node.func.id, scope)
             return self._passed_through(node, scope) if value is UNKNOWN else value
         if isinstance(node.func, ast.Attribute):
             return self._method(node, node.func, scope)
         return UNKNOWN
 
-    def _returned(self, call: ast.Call, name: str, scope: Scope) -> Value:
+    def _evaluate_return(self, call: ast.Call, name: str, scope: Scope) -> Value:
         """Return what a function of the module returns, where it has one `return`."""
         function = self.module.functions.get(name)
         if function is None:
@@ -284,13 +286,13 @@ class Evaluator:
         return text if self._length <= MAX_LENGTH else UNKNOWN
 
 
-def _spelled(value: Value, start: int, end: int) -> Text:
+def _spell_number(value: Value, start: int, end: int) -> Text:
     """Return a number as text; an unresolved name for what isn't known."""
     if isinstance(value, (bool, int, float, str)):
-        return computed(str(value), start, end)
-    return computed(unknown_name(start), start, end, resolved=False)
+        return computed_text(str(value), start, end)
+    return computed_text(unknown_name(start), start, end, resolved=False)
 
 
 def _no_hole(expression: str, start: int, end: int) -> Text:
     del expression
-    return computed(unknown_name(start), start, end, resolved=False)
+    return computed_text(unknown_name(start), start, end, resolved=False)

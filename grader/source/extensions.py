@@ -7,7 +7,7 @@ from itertools import islice
 
 from grader.source.evaluate import Evaluator
 from grader.source.functions import Function
-from grader.source.scopes import FunctionNode, Scope, call_scope, dotted, read_scope
+from grader.source.scopes import FunctionNode, Scope, call_scope, dotted_name, read_scope
 from grader.source.text import Text
 from grader.source.units import Unit, UnitLanguage
 from grader.source.values import Value
@@ -123,7 +123,7 @@ class ExtensionReader:
         return self.units[key]
 
     def _kind(self, call: ast.Call) -> str | None:
-        name = dotted(call.func)
+        name = dotted_name(call.func)
         first, _, rest = name.partition(".")
         full = ".".join(filter(None, (self.imports.get(first, first), rest)))
         last = full.rsplit(".", 1)[-1]
@@ -141,9 +141,9 @@ class ExtensionReader:
             if isinstance(node, (ast.ClassDef, FunctionNode)):
                 owners, variable = (*owners, node), None
             elif isinstance(node, ast.Assign):
-                variable = dotted(node.targets[0]) or None
+                variable = dotted_name(node.targets[0]) or None
             elif isinstance(node, (ast.AnnAssign, ast.NamedExpr)):
-                variable = dotted(node.target) or None
+                variable = dotted_name(node.target) or None
             elif isinstance(node, ast.stmt):
                 variable = None
             inner_try = inside_try or isinstance(node, (ast.Try, ast.TryStar))

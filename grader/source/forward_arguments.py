@@ -97,7 +97,7 @@ class _Scope:
             else:
                 self.known.pop(target.id, None)
         elif isinstance(target, ast.Tuple):
-            of = self._shaped(value)
+            of = self._tensor_of_shape(value)
             for dim, item in enumerate(target.elts):
                 if of is not None and isinstance(item, ast.Name):
                     self.known[item.id] = Binding("size", of.index, dim)
@@ -105,7 +105,7 @@ class _Scope:
                 for item, one in zip(target.elts, value.elts, strict=False):
                     self._assign(item, one)
 
-    def _shaped(self, value: ast.expr) -> Binding | None:
+    def _tensor_of_shape(self, value: ast.expr) -> Binding | None:
         """Return the tensor of `x.shape` or `x.size()`."""
         match value:
             case ast.Attribute(attr="shape", value=base):
@@ -131,7 +131,7 @@ class _Scope:
             ):
                 return self._size(self.resolve(base), k)
             case ast.Subscript(value=base, slice=ast.Constant(value=int(k))):
-                return self._size(self._shaped(base), k)
+                return self._size(self._tensor_of_shape(base), k)
             case ast.Call(func=ast.Attribute(attr=kept, value=base)) if kept in _KEEP:
                 return self.resolve(base)
         return None

@@ -72,7 +72,7 @@ class Reader:
         node = self.function.node
         found: dict[str, list[Node | None]] = {}
         for one in descendants(node, "init_declarator"):
-            found.setdefault(declared(one), []).append(one.child_by_field_name("value"))
+            found.setdefault(declared_name(one), []).append(one.child_by_field_name("value"))
         for one in descendants(node, "assignment_expression", "update_expression"):
             target = one.child_by_field_name("left") or one.child_by_field_name("argument")
             found.setdefault(text(target), []).append(None)
@@ -141,7 +141,7 @@ def bare(node: Node) -> Node:
         node = inner
 
 
-def declared(node: Node) -> str:
+def declared_name(node: Node) -> str:
     """Return the name that a declarator with a value declares, pointers included."""
     names = descendants(node.child_by_field_name("declarator") or node, "identifier")
     return text(next(names, None))

@@ -63,7 +63,7 @@ def _of_launch(unit: Unit, kernel: Kernel, launch: Launch) -> Iterator[Instantia
             values[parameter.name] = value
     for parameter in kernel.template_parameters:
         if parameter.type == "typename" and parameter.name not in types:
-            deduced = _deduced(unit, kernel, launch, parameter.name)
+            deduced = _deduce_type(unit, kernel, launch, parameter.name)
             if deduced is not None:
                 types[parameter.name] = deduced
     macro, choices = dispatch(launch.node)
@@ -75,7 +75,7 @@ def _of_launch(unit: Unit, kernel: Kernel, launch: Launch) -> Iterator[Instantia
         yield Instantiation(types, values, launch)
 
 
-def _deduced(unit: Unit, kernel: Kernel, launch: Launch, name: str) -> str | None:
+def _deduce_type(unit: Unit, kernel: Kernel, launch: Launch, name: str) -> str | None:
     """Return what a type parameter is deduced as from the arguments, e.g. `data_ptr<float>()`."""
     for parameter, argument in zip(kernel.parameters, launch.arguments, strict=False):
         words = parameter.type.replace("*", " ").replace("&", " ").split()

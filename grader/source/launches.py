@@ -53,7 +53,7 @@ def read_launches(syntaxes: Iterable[Node], functions: tuple[Function, ...]) -> 
             shared=configuration[2],
             stream=configuration[3],
             arguments=tuple(_expressions(arguments)) if arguments else (),
-            host_function=_enclosing(call, functions),
+            host_function=_enclosing_function(call, functions),
             node=call,
         )
 
@@ -84,7 +84,7 @@ def _expressions(node: Node) -> Iterator[Node]:
     yield from (child for child in node.named_children if child.type != "comment")
 
 
-def _enclosing(node: Node, functions: tuple[Function, ...]) -> Function | None:
+def _enclosing_function(node: Node, functions: tuple[Function, ...]) -> Function | None:
     """Return the smallest function around a node."""
     around = [
         f for f in functions if f.body and f.node.start_byte <= node.start_byte < f.node.end_byte

@@ -9,7 +9,7 @@ import re
 import unicodedata
 from collections.abc import Callable
 
-from grader.source.text import Literal, Piece, Text, computed, join
+from grader.source.text import Literal, Piece, Text, computed_text, join
 
 Hole = Callable[[str, int, int], Text]
 """Gives the text of an f-string hole from its expression and the place of its braces."""
@@ -88,7 +88,7 @@ def unknown_name(number: int) -> str:
 
 def _unknown_hole(expression: str, start: int, end: int) -> Text:
     del expression
-    return computed(unknown_name(start), start, end, resolved=False)
+    return computed_text(unknown_name(start), start, end, resolved=False)
 
 
 def _skip(code: str, at: int) -> int:

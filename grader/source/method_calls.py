@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from grader.source.literals import unknown_name
 from grader.source.scopes import Scope
-from grader.source.string_methods import formatted, replaced, separated, stripped
-from grader.source.text import Text, computed
+from grader.source.string_methods import format_text, join_text, replace_text, strip_text
+from grader.source.text import Text, computed_text
 from grader.source.values import UNKNOWN, Unknown, Value
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def _strip(evaluator: Evaluator, owner: Text, call: ast.Call, scope: Scope) -> V
     characters = evaluator.value(call.args[0], scope) if call.args else None
     if isinstance(characters, Unknown):
         return owner.unresolved()
-    return stripped(owner, name, characters.value if isinstance(characters, Text) else None)
+    return strip_text(owner, name, characters.value if isinstance(characters, Text) else None)
 
 
 def _replace(evaluator: Evaluator, owner: Text, call: ast.Call, scope: Scope) -> Value:
@@ -30,7 +30,7 @@ def _replace(evaluator: Evaluator, owner: Text, call: ast.Call, scope: Scope) ->
     old, new = (evaluator.value(argument, scope) for argument in call.args)
     if not isinstance(old, Text) or not isinstance(new, Text):
         return owner.unresolved()
-    return evaluator.counted(replaced(owner, old.value, new))
+    return evaluator.counted(replace_text(owner, old.value, new))
 
 
 def _format(evaluator: Evaluator, owner: Text, call: ast.Call, scope: Scope) -> Value:
@@ -41,17 +41,17 @@ def _format(evaluator: Evaluator, owner: Text, call: ast.Call, scope: Scope) -> 
     def field(name: str, offset: int) -> Text:
         argument = named.get(name) or numbered.get(name)
         if argument is None:
-            return computed(unknown_name(offset), start, end, resolved=False)
+            return computed_text(unknown_name(offset), start, end, resolved=False)
         return evaluator.text(argument, scope)
 
-    return evaluator.counted(formatted(owner, field))
+    return evaluator.counted(format_text(owner, field))
 
 
 def _join(evaluator: Evaluator, owner: Text, call: ast.Call, scope: Scope) -> Value:
     items = evaluator.value(call.args[0], scope) if len(call.args) == 1 else UNKNOWN
     if not isinstance(items, tuple):
         return UNKNOWN
-    return evaluator.counted(separated(owner, [evaluator.as_text(item, call) for item in items]))
+    return evaluator.counted(join_text(owner, [evaluator.as_text(item, call) for item in items]))
 
 
 METHODS: Mapping[str, Callable[[Evaluator, Text, ast.Call, Scope], Value]] = {

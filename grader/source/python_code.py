@@ -7,7 +7,7 @@ from functools import cached_property, lru_cache
 from typing import TypeVar
 
 from grader.source import Source, nodes_under
-from grader.source.scopes import dotted
+from grader.source.scopes import dotted_name
 
 Node = TypeVar("Node", bound=ast.AST)
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -99,7 +99,7 @@ class PythonCode:
             match assign:
                 case ast.Assign(targets=[ast.Name(id=name)], value=value) if (
                     name not in names
-                    and (target := _dotted(value, names))
+                    and (target := _dotted_name(value, names))
                     and ("." in target or isinstance(value, ast.Call))
                 ):
                     names[name] = target
@@ -111,7 +111,7 @@ class PythonCode:
         Follows imports, plain aliases and `getattr` with a constant: `t.cuda.Event` after
         `import torch as t` is `torch.cuda.Event`.
         """
-        return _dotted(node, self.aliases) if node is not None else ""
+        return _dotted_name(node, self.aliases) if node is not None else ""
 
     @cached_property
     def calls(self) -> tuple[tuple[str, ast.Call], ...]:
@@ -171,7 +171,7 @@ class PythonCode:
                 value = bool(node.value.value)
             for target in targets:
                 if isinstance(target, ast.Name | ast.Attribute):
-                    values.setdefault(dotted(target), set()).add(value)
+                    values.setdefault(dotted_name(target), set()).add(value)
         stored = [node.id for node in self.of(ast.Name) if isinstance(node.ctx, ast.Store)]
         parameters = {node.arg for node in self.of(ast.arg)}
         return {
@@ -191,7 +191,7 @@ class PythonCode:
             node = todo.pop()
             yield node
             if isinstance(node, ast.If | ast.IfExp):
-                decided = self._decided(node.test)
+                decided = self._decide_test(node.test)
                 branches = {True: node.body, False: node.orelse}
                 for value, branch in branches.items():
                     if decided is None or decided is value:
@@ -200,17 +200,17 @@ class PythonCode:
             else:
                 todo += ast.iter_child_nodes(node)
 
-    def _decided(self, test: ast.expr) -> bool | None:
+    def _decide_test(self, test: ast.expr) -> bool | None:
         match test:
             case ast.Constant(value=value):
                 return bool(value)
             case ast.Name() | ast.Attribute():
-                return self.switches.get(dotted(test))
+                return self.switches.get(dotted_name(test))
             case ast.UnaryOp(op=ast.Not(), operand=operand):
-                inner = self._decided(operand)
+                inner = self._decide_test(operand)
                 return None if inner is None else not inner
             case ast.BoolOp(op=operator, values=values):
-                decided = [self._decided(value) for value in values]
+                decided = [self._decide_test(value) for value in values]
                 stops = isinstance(operator, ast.Or)
                 if stops in decided:
                     return stops
@@ -255,23 +255,25 @@ def _index(tree: ast.Module) -> PythonCode:
     return PythonCode(tree, ordered, parents)
 
 
-def _dotted(node: ast.AST, aliases: Mapping[str, str]) -> str:
+def _dotted_name(node: ast.AST, aliases: Mapping[str, str]) -> str:
     match node:
         case ast.Name(id=name):
             return aliases.get(name, name)
         case ast.Attribute(value=value, attr=attribute):
-            base = _dotted(value, aliases)
+            base = _dotted_name(value, aliases)
             return f"{base}.{attribute}" if base else ""
         case ast.Call(func=ast.Name(id="getattr"), args=[value, name, *_]):
-            base, attribute = _dotted(value, aliases), constant_text(name) or ""
+            base, attribute = _dotted_name(value, aliases), constant_text(name) or ""
             return f"{base}.{attribute}" if base and attribute else ""
         case ast.Call(func=ast.Name(id="__import__"), args=[name, *_]):
             return constant_text(name) or ""
         case ast.Call(func=function, args=[name, *_]) if (
-            _dotted(function, aliases) == "importlib.import_module"
+            _dotted_name(function, aliases) == "importlib.import_module"
         ):
             return constant_text(name) or ""
-        case ast.Subscript(value=value, slice=name) if _dotted(value, aliases) == "sys.modules":
+        case ast.Subscript(value=value, slice=name) if (
+            _dotted_name(value, aliases) == "sys.modules"
+        ):
             return constant_text(name) or ""
         case _:
             return ""

@@ -104,7 +104,7 @@ def add_instance_attributes(scope: Scope) -> None:
                 scope.bindings.setdefault(attribute, []).extend(bindings)
 
 
-def dotted(node: ast.AST | None) -> str:
+def dotted_name(node: ast.AST | None) -> str:
     """Return `a.b.c` for such a chain of attributes, else an empty string."""
     names: list[str] = []
     while isinstance(node, ast.Attribute):
@@ -134,22 +134,22 @@ def _statements(body: list[ast.stmt]) -> Iterator[tuple[ast.stmt, bool]]:
 def _assignments(statement: ast.stmt, *, conditional: bool) -> Iterator[tuple[str, ast.expr, bool]]:
     """Yield (name, value, augmented); attributes of `self` are named `self.x`."""
     if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
-        yield from _grown(statement.value, conditional=conditional)
+        yield from _grow_list(statement.value, conditional=conditional)
     elif isinstance(statement, ast.AugAssign):
-        if isinstance(statement.op, ast.Add) and (name := dotted(statement.target)):
+        if isinstance(statement.op, ast.Add) and (name := dotted_name(statement.target)):
             yield name, statement.value, True
     elif isinstance(statement, ast.AnnAssign):
-        if statement.value is not None and (name := dotted(statement.target)):
+        if statement.value is not None and (name := dotted_name(statement.target)):
             yield name, statement.value, False
     elif isinstance(statement, ast.Assign):
         for target in statement.targets:
             yield from _unpack(target, statement.value)
 
 
-def _grown(call: ast.Call, *, conditional: bool) -> Iterator[tuple[str, ast.expr, bool]]:
+def _grow_list(call: ast.Call, *, conditional: bool) -> Iterator[tuple[str, ast.expr, bool]]:
     """Yield what a call makes of a list: `x.append(y)` is `x += [y]`, and in a loop or a branch no longer known."""
     function = call.func
-    if not isinstance(function, ast.Attribute) or not (name := dotted(function.value)):
+    if not isinstance(function, ast.Attribute) or not (name := dotted_name(function.value)):
         return
     if function.attr not in LIST_METHODS:
         return
@@ -162,9 +162,9 @@ def _grown(call: ast.Call, *, conditional: bool) -> Iterator[tuple[str, ast.expr
 
 
 def _unpack(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.expr, bool]]:
-    if name := dotted(target):
+    if name := dotted_name(target):
         yield name, value, False
     elif isinstance(target, (ast.Tuple, ast.List)) and isinstance(value, (ast.Tuple, ast.List)):
         for one, part in zip(target.elts, value.elts, strict=False):
-            if name := dotted(one):
+            if name := dotted_name(one):
                 yield name, part, False

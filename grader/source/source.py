@@ -10,7 +10,7 @@ from grader.records import Place
 from grader.source.extensions import CPP_PRELUDE, CUDA_PRELUDE, Extension
 from grader.source.places import place_span
 from grader.source.positions import Positions
-from grader.source.scopes import FunctionNode, dotted
+from grader.source.scopes import FunctionNode, dotted_name
 from grader.source.units import Unit
 
 NodeType = TypeVar("NodeType", bound=ast.AST)
@@ -101,7 +101,7 @@ class Source:
 
         `F.relu` gives `torch.nn.functional.relu`.
         """
-        name = dotted(node)
+        name = dotted_name(node)
         first, _, rest = name.partition(".")
         return ".".join(filter(None, (self.imports.get(first, first), rest)))
 

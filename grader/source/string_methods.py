@@ -12,7 +12,7 @@ MAX_REPLACED = 1000
 _FIELD = re.compile(r"\{\{|\}\}|\{([^{}]*)\}")
 
 
-def stripped(text: Text, method: str, characters: str | None) -> Text:
+def strip_text(text: Text, method: str, characters: str | None) -> Text:
     """Apply `strip`, `lstrip` or `rstrip`."""
     value = text.value
     start = len(value) - len(value.lstrip(characters)) if method != "rstrip" else 0
@@ -20,7 +20,7 @@ def stripped(text: Text, method: str, characters: str | None) -> Text:
     return text.cut(start, max(start, end))
 
 
-def replaced(text: Text, old: str, new: Text) -> Text:
+def replace_text(text: Text, old: str, new: Text) -> Text:
     """Apply `replace`."""
     if not old or text.value.count(old) > MAX_REPLACED:
         return text.unresolved()
@@ -32,7 +32,7 @@ def replaced(text: Text, old: str, new: Text) -> Text:
     return join([*parts, text.cut(at, len(text.value))])
 
 
-def formatted(text: Text, field: Callable[[str, int], Text]) -> Text:
+def format_text(text: Text, field: Callable[[str, int], Text]) -> Text:
     """Apply `format`; `field` gives the text of a field from its name or number and its offset."""
     parts: list[Text] = []
     at = counter = 0
@@ -48,7 +48,7 @@ def formatted(text: Text, field: Callable[[str, int], Text]) -> Text:
     return join([*parts, text.cut(at, len(text.value))])
 
 
-def separated(separator: Text, items: list[Text]) -> Text:
+def join_text(separator: Text, items: list[Text]) -> Text:
     """Apply `join`."""
     parts: list[Text] = []
     for item in items:
@@ -56,7 +56,7 @@ def separated(separator: Text, items: list[Text]) -> Text:
     return join(parts[1:])
 
 
-def dedented(text: Text) -> Text:
+def dedent_text(text: Text) -> Text:
     """Apply `textwrap.dedent`, which shortens each line from the left (blank lines wholly)."""
     new = textwrap.dedent(text.value).split("\n")
     old = text.value.split("\n")

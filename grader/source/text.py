@@ -76,7 +76,7 @@ def join(parts: list[Text]) -> Text:
     )
 
 
-def computed(value: str, start: int, end: int, *, resolved: bool = True) -> Text:
+def computed_text(value: str, start: int, end: int, *, resolved: bool = True) -> Text:
     """Return a value that the code at `start:end` computes rather than spells out."""
     return Text(value, (Piece(len(value), start, end, None),) if value else (), resolved)
 

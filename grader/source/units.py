@@ -179,7 +179,7 @@ class Unit:
         The text is escaped as the literal needs it; None where that can't be done.
         """
         span = self._span(self._character(start_byte), self._character(end_byte))
-        written = _written(text, span[2]) if span else None
+        written = _write_in_literal(text, span[2]) if span else None
         if span is None or written is None:
             return None
         return Edit(start=span[0], end=span[1], text=written)
@@ -258,7 +258,7 @@ def _fits_raw(text: str, quote: str) -> bool:
     return quote not in text and not text.endswith("\\") and quote[0] not in text[:1] + text[-1:]
 
 
-def _written(text: str, literal: Literal) -> str | None:
+def _write_in_literal(text: str, literal: Literal) -> str | None:
     """Return how a text is written inside a literal; None if a raw one can't hold it."""
     long = len(literal.quote) == 3
     if literal.raw:

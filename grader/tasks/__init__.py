@@ -1,7 +1,7 @@
 """What was asked: built-in tasks, KernelBench problems, and which of them a sample answers."""
 
 from grader.tasks.backward import as_asked
-from grader.tasks.choose import choose, named
+from grader.tasks.choose import choose, task_named
 from grader.tasks.entry import Entry
 from grader.tasks.infer import infer
 from grader.tasks.problem import from_reference
@@ -15,5 +15,5 @@ __all__ = [
     "entries",
     "from_reference",
     "infer",
-    "named",
+    "task_named",
 ]

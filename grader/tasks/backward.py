@@ -35,7 +35,7 @@ def _number(_: Inputs, __: tuple[JsonValue, ...]) -> Shape:
     return ()
 
 
-def _reduced(inputs: Inputs, init: tuple[JsonValue, ...]) -> Shape:
+def _reduced_shape(inputs: Inputs, init: tuple[JsonValue, ...]) -> Shape:
     shape, dim = _shape(inputs[0]), init[0]
     return (*shape[:dim], *shape[dim + 1 :])
 
@@ -84,8 +84,8 @@ RESULTS: dict[str, Result] = {
     **dict.fromkeys(_LOSSES.split(), _number),
     "cross-entropy-loss": _number,
     "linear-cross-entropy": _number,
-    "mean-dim": _reduced,
-    "max-dim": _reduced,
+    "mean-dim": _reduced_shape,
+    "max-dim": _reduced_shape,
     "matmul": _product(),
     "matmul-square": _product(),
     "matmul-batched": _product(),
@@ -125,10 +125,12 @@ def with_backward(task: Task) -> Task | None:
     by = tuple(name for name in by if name not in CONSTANT_INPUTS.get(task.name, ()))
     count = RESULTS_OF_THAT_SHAPE.get(task.name, 1)
     asked = [
-        _asked(work, Backward(by=by, upstream=count), [result(work.inputs, work.init)] * count)
-        for work in _chosen(task)
+        _ask_gradients(
+            work, Backward(by=by, upstream=count), [result(work.inputs, work.init)] * count
+        )
+        for work in _choose_workloads(task)
     ]
-    small = min((w for w in _chosen(task) if w.role == "nominal"), key=_elements)
+    small = min((w for w in _choose_workloads(task) if w.role == "nominal"), key=_elements)
     return task.model_copy(
         update={
             "name": f"{task.name}{SUFFIX}",
@@ -177,14 +179,15 @@ def with_gradients(task: Task, shapes: Mapping[str, Sequence[Shape]], by: tuple[
     """Return a problem's task with gradients asked at each workload that has results of these shapes."""
     usable = [w for w in task.workloads if w.name in shapes and not any(map(_has_kinks, w.inputs))]
     asked = [
-        _asked(w, Backward(by=by, upstream=len(shapes[w.name])), shapes[w.name]) for w in usable
+        _ask_gradients(w, Backward(by=by, upstream=len(shapes[w.name])), shapes[w.name])
+        for w in usable
     ]
     small = min((w for w in usable if w.role == "nominal"), key=_elements, default=None)
     ways = _ways(small, by, shapes[small.name]) if small and not small.costly else ()
     return task.model_copy(update={"workloads": (*asked, *ways)})
 
 
-def _chosen(task: Task) -> Iterator[Workload]:
+def _choose_workloads(task: Task) -> Iterator[Workload]:
     """Yield the workloads at which gradients are asked, the full one last."""
     left = {"nominal": 2, "stress": OTHER_VALUES, "general": OTHER_SIZES, "full": 1}
     for work in task.workloads:
@@ -202,17 +205,19 @@ def _ways(work: Workload, by: tuple[str, ...], shapes: Sequence[Shape]) -> Itera
     if any(shapes):
         # Not along rows: a softmax or a norm has no gradient but rounding errors where all of a row is the same.
         ones = [(1, *shape[1:]) if shape else () for shape in shapes]
-        yield _asked(stress, laid, ones, "expanded upstream")
+        yield _ask_gradients(stress, laid, ones, "expanded upstream")
     if any(len(shape) > 1 for shape in shapes):
-        yield _asked(stress, laid, shapes, "transposed upstream")
+        yield _ask_gradients(stress, laid, shapes, "transposed upstream")
     for way in ("twice", "without grad"):
-        yield _asked(stress, asked.model_copy(update={"way": way}), shapes, f"backward {way}")
+        yield _ask_gradients(
+            stress, asked.model_copy(update={"way": way}), shapes, f"backward {way}"
+        )
     for name in dict.fromkeys((by[0], by[-1])) if len(by) > 1 else ():
         alone = asked.model_copy(update={"by": (name,)})
-        yield _asked(stress, alone, shapes, f"gradient of {name} alone")
+        yield _ask_gradients(stress, alone, shapes, f"gradient of {name} alone")
 
 
-def _asked(
+def _ask_gradients(
     work: Workload,
     backward: Backward,
     shapes: Sequence[Shape],

@@ -15,7 +15,7 @@ from grader.tasks.entry import Entry
 from grader.tasks.infer import ENOUGH, infer_from
 from grader.tasks.precision import in_precision, split_name
 from grader.tasks.registry import builtin_tasks, entries
-from grader.tasks.sizes import fitted
+from grader.tasks.sizes import fit_sizes
 
 FOLDERS = 4
 """Folders around a sample's file that may have a problem's name, as in `39_L2Norm_/code/1.py`."""
@@ -95,7 +95,7 @@ def asked_for(name: str, tasks_dir: Path | None) -> Task:
         return found
     if name not in builtin_tasks() and name.endswith(".py") and Path(name).is_file():
         return problem.load(Path(name))
-    return named(name, tasks_dir)
+    return task_named(name, tasks_dir)
 
 
 def _is_text(task: str) -> bool:
@@ -103,7 +103,7 @@ def _is_text(task: str) -> bool:
     return "\n" in task
 
 
-def named(name: str, tasks_dir: Path | None) -> Task:
+def task_named(name: str, tasks_dir: Path | None) -> Task:
     """Return the task of that name: built-in, or a file of `tasks_dir`.
 
     No path is opened: a sample may give the name. Raises UsageError, with the nearest names, where
@@ -176,7 +176,7 @@ def _of_problem(number: int) -> Entry | None:
 
 def _by_kernelbench_file(ident: KernelBenchId | None, tasks_dir: Path | None) -> TaskChoice | None:
     path = problem.find(tasks_dir, ident.level, ident.problem) if ident and tasks_dir else None
-    return _of_file(path, f"the file name says {_said(ident)}")
+    return _of_file(path, f"the file name says {_say_problem(ident)}")
 
 
 def _by_problem_name(sample: Sample, tasks_dir: Path | None) -> TaskChoice | None:
@@ -199,7 +199,7 @@ def _of_file(path: Path | None, reason: str) -> TaskChoice | None:
     return TaskChoice(task=draft, how="kernelbench", reason=f"{reason}: {path.name}")
 
 
-def _said(ident: KernelBenchId | None) -> str:
+def _say_problem(ident: KernelBenchId | None) -> str:
     return f"level {ident.level}, problem {ident.problem}" if ident else ""
 
 
@@ -228,7 +228,9 @@ def _by_kernelbench_number(ident: KernelBenchId | None) -> TaskChoice | None:
     entry = _of_problem(ident.problem) if ident and ident.level == 1 else None
     if entry is None:
         return None
-    reason = f"the file name says {_said(ident)}, which the built-in {entry.task.name} stands for"
+    reason = (
+        f"the file name says {_say_problem(ident)}, which the built-in {entry.task.name} stands for"
+    )
     return TaskChoice(task=entry.task, how="kernelbench", reason=reason)
 
 
@@ -254,7 +256,7 @@ def _by_inference(sample: Sample, extraction: Extraction, tasks_dir: Path | None
             why = f"it asks for {sample.task_hint!r}, which is no task ({_nearest(sample.task_hint)}); {why}"
         return TaskChoice(task=None, how="none", reason=why, confidence=found.confidence)
     entry = found.best.entry
-    task = _own_problem(entry, tasks_dir) or fitted(entry.task, clues.sizes)
+    task = _own_problem(entry, tasks_dir) or fit_sizes(entry.task, clues.sizes)
     return TaskChoice(task=task, how="inferred", reason=found.reason, confidence=found.confidence)
 
 

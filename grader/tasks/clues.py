@@ -82,10 +82,10 @@ def gather(sample: Sample, extraction: Extraction) -> Clues:
         formulas=re.sub(r"\s+", "", before + "\n" + _python_only(source)),
         body=_body(source),
         constructor=_constructor(source, constructor),
-        required=_required(constructor),
+        required=_required_arguments(constructor),
         forward=_forward(source.method(ENTRY_CLASS, "forward")),
-        modules=frozenset(_called(source, "torch.nn.", ENTRY_CLASS)),
-        calls=frozenset(_called(source, "torch.", ENTRY_CLASS)),
+        modules=frozenset(_called_functions(source, "torch.nn.", ENTRY_CLASS)),
+        calls=frozenset(_called_functions(source, "torch.", ENTRY_CLASS)),
         sizes=frozenset(_sizes(before + "\n" + _python_only(source))),
     )
 
@@ -134,7 +134,7 @@ def _argument_names(node: FunctionNode) -> tuple[str, ...]:
     return tuple(argument.arg for argument in every[1:])
 
 
-def _required(node: FunctionNode | None) -> int:
+def _required_arguments(node: FunctionNode | None) -> int:
     if node is None:
         return 0
     return max(len(node.args.posonlyargs + node.args.args) - 1 - len(node.args.defaults), 0)
@@ -146,7 +146,7 @@ def _forward(node: FunctionNode | None) -> tuple[str, ...] | None:
     return _argument_names(node)
 
 
-def _called(source: Source, prefix: str, owner: str) -> Iterator[str]:
+def _called_functions(source: Source, prefix: str, owner: str) -> Iterator[str]:
     if owner not in source.classes:
         return
     for node in ast.walk(source.classes[owner]):
@@ -178,7 +178,7 @@ def _whole(pattern: str) -> tuple[str, re.Pattern[str]]:
 
 
 @cache
-def compiled(pattern: str) -> re.Pattern[str]:
+def compile_pattern(pattern: str) -> re.Pattern[str]:
     """Return a pattern of formulas or code, compiled once."""
     return re.compile(pattern)
 

@@ -12,7 +12,7 @@ from functools import cache
 from math import exp
 
 from grader.records import Extraction, Sample
-from grader.tasks.clues import Clues, compiled, gather, share
+from grader.tasks.clues import Clues, compile_pattern, gather, share
 from grader.tasks.entry import Entry
 from grader.tasks.registry import entries
 
@@ -110,7 +110,7 @@ def infer_from(clues: Clues) -> Inference:
 
 def _guess(entry: Entry, clues: Clues) -> Guess:
     because: list[str] = []
-    score = _named(entry, clues, because) + _written(entry, clues, because)
+    score = _score_names(entry, clues, because) + _score_text(entry, clues, because)
     if score > 0:
         foreign = _foreign(entry, clues)
         alone = ALONE if not foreign and share(entry.words + entry.usual, clues.names) else 0.0
@@ -123,8 +123,8 @@ def _inner(entry: Entry, clues: Clues) -> float:
     """Return what the CUDA code itself says; a wrong program may say something wrong."""
     if not clues.body:
         return 0.0
-    found = any(compiled(pattern).search(clues.body) for pattern in entry.inside)
-    other = any(compiled(pattern).search(clues.body) for pattern in entry.outside)
+    found = any(compile_pattern(pattern).search(clues.body) for pattern in entry.inside)
+    other = any(compile_pattern(pattern).search(clues.body) for pattern in entry.outside)
     return (
         1.5 * (found if entry.inside else 0)
         - 1.5 * (not found if entry.inside else 0)
@@ -142,7 +142,7 @@ WHERE: Mapping[str, tuple[float, float, str]] = {
 """For each kind of text: weight of a name, weight against a look-alike's name, and the words."""
 
 
-def _named(entry: Entry, clues: Clues, because: list[str]) -> float:
+def _score_names(entry: Entry, clues: Clues, because: list[str]) -> float:
     found = {where: share(entry.words, getattr(clues, where)) for where in WHERE}
     if entry.usual and any(found.values()):
         for where in ("names", "before", "documented"):
@@ -151,9 +151,9 @@ def _named(entry: Entry, clues: Clues, because: list[str]) -> float:
     return sum(WHERE[where][0] * value for where, value in found.items())
 
 
-def _written(entry: Entry, clues: Clues, because: list[str]) -> float:
+def _score_text(entry: Entry, clues: Clues, because: list[str]) -> float:
     for rank, pattern in enumerate(entry.formulas):
-        found = compiled(pattern).search(clues.formulas)
+        found = compile_pattern(pattern).search(clues.formulas)
         if found:
             because.append(f"`{found.group()[:60]}` stands in it")
             return 4.0 if rank == 0 else 3.0

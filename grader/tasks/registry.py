@@ -17,7 +17,7 @@ from grader.tasks.entry import Entry
 def entries() -> Mapping[str, Entry]:
     """Return every built-in entry by the name of its task, in alphabetical order."""
     found: dict[str, Entry] = {}
-    for entry in _written():
+    for entry in _written_tasks():
         if entry.task.name in found:
             msg = f"two built-in tasks are called {entry.task.name!r}"
             raise ValueError(msg)
@@ -25,7 +25,7 @@ def entries() -> Mapping[str, Entry]:
     return MappingProxyType(dict(sorted(found.items())))
 
 
-def _written() -> Iterator[Entry]:
+def _written_tasks() -> Iterator[Entry]:
     for module in pkgutil.iter_modules(builtin.__path__):
         read = importlib.import_module(f"{builtin.__name__}.{module.name}")
         yield from getattr(read, "ENTRIES", None) or (read.ENTRY,)

@@ -13,7 +13,7 @@ import symtable
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from grader.tasks.spacing import most_quotient, spaced
+from grader.tasks.spacing import most_quotient, space_values
 
 FLOOR = 32
 """Numbers up to this (kernel sizes, strides, groups, heads, classes) stay as they are."""
@@ -147,7 +147,7 @@ def chains(text: str, kept: frozenset[int] = frozenset(), floor: int = FLOOR) ->
     numbers = found
     named = any(BATCH.search(number.name) for number in numbers)
     batches = BATCHES if named else BATCHES[-1:]
-    sharing = _sharing(numbers)
+    sharing = _find_sharing(numbers)
     made = [
         Chain(kind, tuple(_chain(text, numbers, _Way(kind, batch, floor, sharing))))
         for kind in ("spatial", "all")
@@ -186,11 +186,11 @@ def _around(
         for kind in ("spatial", "all")
         for batch in BATCHES
     ]
-    odd = _Way("odd", ODD_BATCH, sharing=_sharing(numbers))
+    odd = _Way("odd", ODD_BATCH, sharing=_find_sharing(numbers))
     return (*made, Chain("odd", tuple(_chain(text, numbers, odd))))
 
 
-def _sharing(numbers: tuple[_Number, ...]) -> _Sharing:
+def _find_sharing(numbers: tuple[_Number, ...]) -> _Sharing:
     """Return what shares a width; nothing where the text names none, or several numbers of them."""
     named = {n.value for n in numbers if SHARERS.search(n.name) and n.value >= FEWEST_SHARERS}
     if len(named) != 1:
@@ -225,13 +225,13 @@ def _with_one_kept(
 
     free = tuple(number for number in numbers if not stays(number))
     change = _plan(free, _Way(kind, batch, sharing=sharing), FACTORS[0])
-    return Variant(_edited(text, free, change), batch, FACTORS[0])
+    return Variant(_edit_numbers(text, free, change), batch, FACTORS[0])
 
 
 def _chain(text: str, numbers: tuple[_Number, ...], way: _Way) -> Iterator[Variant]:
     seen = set()
     for factor in FACTORS:
-        made = _edited(text, numbers, _plan(numbers, way, factor))
+        made = _edit_numbers(text, numbers, _plan(numbers, way, factor))
         if made not in seen:
             yield Variant(made, way.batch, factor)
         seen.add(made)
@@ -241,7 +241,7 @@ def _plan(numbers: tuple[_Number, ...], way: _Way, factor: int) -> Callable[[_Nu
     """Return what each number becomes: numbers of one sort keep their order and what they are to one another."""
     free = [number for number in numbers if not BATCH.search(number.name)]
     lengths = {n.value for n in free if n.spatial}
-    spatial = _spaced(lengths, way, factor, SPATIAL_FLOOR, close=factor == FACTORS[0])
+    spatial = _space_values(lengths, way, factor, SPATIAL_FLOOR, close=factor == FACTORS[0])
     fewer, others = _features([n for n in free if not n.spatial], way, factor)
 
     def change(number: _Number) -> int:
@@ -265,16 +265,18 @@ def _features(numbers: Sequence[_Number], way: _Way, factor: int) -> tuple[int, 
     """
     named = {number.value for number in numbers if number.name}
     own = {number.value for number in numbers} - named if named else set()
-    apart = _spaced(own, way, factor, way.floor)
-    fewer, others = _named([n for n in numbers if n.value not in own], way, factor)
+    apart = _space_values(own, way, factor, way.floor)
+    fewer, others = _scale_named([n for n in numbers if n.value not in own], way, factor)
     return fewer, {**others, **apart}
 
 
-def _named(numbers: Sequence[_Number], way: _Way, factor: int) -> tuple[int, Mapping[int, int]]:
+def _scale_named(
+    numbers: Sequence[_Number], way: _Way, factor: int
+) -> tuple[int, Mapping[int, int]]:
     sharing = way.sharing
     covered = {n.value for n in numbers if sharing.covers(n)} - {sharing.count}
     free = {n.value for n in numbers if not sharing.covers(n)} - covered
-    alone = _spaced(free, way, factor, way.floor)
+    alone = _space_values(free, way, factor, way.floor)
     if not covered:
         return sharing.fewer(way.kind, factor), alone
     fewer = next(
@@ -284,10 +286,10 @@ def _named(numbers: Sequence[_Number], way: _Way, factor: int) -> tuple[int, Map
         or all(sharing.of(v, some) > alone[u] for v in covered for u in free if u < v)
     )
     fixed = {value: sharing.of(value, fewer) for value in covered}
-    return fewer, _spaced(free, way, factor, way.floor, fixed)
+    return fewer, _space_values(free, way, factor, way.floor, fixed)
 
 
-def _spaced(
+def _space_values(
     values: Collection[int],
     way: _Way,
     factor: int,
@@ -300,14 +302,14 @@ def _spaced(
     stay = {value: value for value in way.fixed} | dict(fixed or {})
 
     def smaller(value: int) -> int:
-        made = divided(value, factor, floor)
+        made = divide_size(value, factor, floor)
         return made | 1 if odd and value > FLOOR else made
 
     small = {value: value for value in values if value <= floor}
-    return spaced(values, smaller, most_quotient(factor), stay | small, odd=odd, close=close)
+    return space_values(values, smaller, most_quotient(factor), stay | small, odd=odd, close=close)
 
 
-def divided(value: int, factor: int, floor: int) -> int:
+def divide_size(value: int, factor: int, floor: int) -> int:
     """Return a smaller number of the same kind: a power of two, a multiple of 32, or neither.
 
     No number gets smaller than `floor`, and none that is smaller changes.
@@ -341,13 +343,13 @@ def _numbers(tree: ast.Module) -> Iterator[_Number]:
     for node in tree.body:
         if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
             target = node.targets[0] if isinstance(node, ast.Assign) else node.target
-            yield from _assigned(target, node.value)
+            yield from _assigned_numbers(target, node.value)
         elif isinstance(node, ast.FunctionDef) and node.name in _MAKERS:
             for statement in node.body:
                 yield from _literals(statement, "")
 
 
-def _assigned(target: ast.expr, value: ast.expr) -> Iterator[_Number]:
+def _assigned_numbers(target: ast.expr, value: ast.expr) -> Iterator[_Number]:
     pairs = [(target, value)]
     if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
         pairs = list(zip(target.elts, value.elts, strict=False))
@@ -375,7 +377,7 @@ def _whole(node: ast.AST) -> int | None:
     return None
 
 
-def _edited(text: str, numbers: tuple[_Number, ...], change: Callable[[_Number], int]) -> str:
+def _edit_numbers(text: str, numbers: tuple[_Number, ...], change: Callable[[_Number], int]) -> str:
     lines = [line.encode() for line in text.split("\n")]
     for number in sorted(numbers, key=lambda n: (n.line, n.column), reverse=True):
         line = lines[number.line - 1]

@@ -11,7 +11,7 @@ BLOCK = 256
 WARP = 32
 
 
-def fitted(task: Task, named: Iterable[int]) -> Task:
+def fit_sizes(task: Task, named: Iterable[int]) -> Task:
     """Return the task with nominal sizes that suit the sizes a text names.
 
     Where every size in the text is a multiple of 32 (the KernelBench of 2024: 16 x 16384), a
@@ -23,8 +23,8 @@ def fitted(task: Task, named: Iterable[int]) -> Task:
         return task
     made: list[Workload] = []
     for workload in task.workloads:
-        if workload.role in {"nominal", "stress"} and _ragged(workload):
-            made.append(_rounded(workload))
+        if workload.role in {"nominal", "stress"} and _make_ragged(workload):
+            made.append(_make_round(workload))
             if workload.role == "nominal":
                 made.append(workload.model_copy(update={"role": "general"}))
         else:
@@ -33,7 +33,7 @@ def fitted(task: Task, named: Iterable[int]) -> Task:
     return task.model_copy(update={"workloads": tuple(reversed(unique.values()))})
 
 
-def _ragged(workload: Workload) -> bool:
+def _make_ragged(workload: Workload) -> bool:
     return any(
         _odd(n) for item in workload.inputs if isinstance(item, TensorSpec) for n in item.shape
     )
@@ -43,7 +43,7 @@ def _odd(size: int) -> bool:
     return size > WARP and size % WARP != 0
 
 
-def _rounded(workload: Workload) -> Workload:
+def _make_round(workload: Workload) -> Workload:
     inputs = tuple(
         item.model_copy(update={"shape": tuple(_up(n) for n in item.shape)})
         if isinstance(item, TensorSpec)

@@ -22,7 +22,7 @@ def most_quotient(factor: int) -> int:
     return next(most for least, most in QUOTIENTS if factor >= least)
 
 
-def spaced(
+def space_values(
     values: Collection[int],
     smaller: Callable[[int], int],
     most: int,

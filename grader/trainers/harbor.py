@@ -73,10 +73,10 @@ END_OF_KERNEL
 
 def export(asked: Iterable[Question], folder: Path, device: str = "sim") -> tuple[Path, ...]:
     """Write a folder for each question; return them. Raises UsageError where one is there already."""
-    return tuple(_written(one, folder / one.name, device) for one in asked)
+    return tuple(_write_folder(one, folder / one.name, device) for one in asked)
 
 
-def _written(question: Question, folder: Path, device: str) -> Path:
+def _write_folder(question: Question, folder: Path, device: str) -> Path:
     if folder.exists():
         raise UsageError(f"{folder} is there already", "name a new folder")
     task = task_of(question.task)
@@ -85,7 +85,7 @@ def _written(question: Question, folder: Path, device: str) -> Path:
     given = "\n" in question.task
     known, where = version("kernel-grader"), {"sim": "a simulator of a GPU"}.get(device, "a GPU")
     texts = {
-        "task.toml": TOML.format(name=question.name, title=_quoted(task.title), version=known),
+        "task.toml": TOML.format(name=question.name, title=_quote_text(task.title), version=known),
         "instruction.md": INSTRUCTION.format(prompt=question.prompt, answer=ANSWER, device=where),
         "environment/Dockerfile": DOCKERFILE,
         "tests/test.sh": TEST.format(
@@ -108,5 +108,5 @@ def _written(question: Question, folder: Path, device: str) -> Path:
     return folder
 
 
-def _quoted(text: str) -> str:
+def _quote_text(text: str) -> str:
     return text.replace("\\", " ").replace('"', "'").replace("\n", " ")

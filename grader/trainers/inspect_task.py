@@ -56,7 +56,7 @@ def kernel_turns(turns: int, level: Level, options: dict[str, Any]) -> Solver:
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         state = await generate(state)
         for _ in range(turns - 1):
-            graded = await _graded(state, options)
+            graded = await _grade_state(state, options)
             if graded.reward.status == "correct":
                 break
             told = feedback(graded.assessment, level, state.output.completion)
@@ -73,7 +73,7 @@ def kernel_reward(options: dict[str, Any]) -> Scorer:
 
     async def score(state: TaskState, target: Target) -> Score:
         del target  # the task's own reference is what an answer is held against
-        graded = await _graded(state, options)
+        graded = await _grade_state(state, options)
         reward = graded.reward
         if reward.value is None:
             return Score.unscored(explanation=f"{reward.status}: {reward.sentence}")
@@ -93,7 +93,7 @@ def kernel_reward(options: dict[str, Any]) -> Scorer:
     return score
 
 
-async def _graded(state: TaskState, options: dict[str, Any]) -> Graded:
+async def _grade_state(state: TaskState, options: dict[str, Any]) -> Graded:
     grader = await asyncio.to_thread(grader_for, options)
     answer = Answer(text=state.output.completion, task=state.metadata["task"])
     return await asyncio.to_thread(grader.look, answer)

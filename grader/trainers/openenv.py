@@ -65,7 +65,7 @@ class KernelEnvironment(Environment[KernelAction, KernelObservation, KernelState
     ) -> KernelObservation:
         """Ask a task: the one that is named, else one drawn with the seed."""
         self._episode = Episode(
-            self._grader, self._chosen(seed, task), turns=self._turns, level=self._level
+            self._grader, self._choose_question(seed, task), turns=self._turns, level=self._level
         )
         self._id = episode_id or uuid.uuid4().hex
         seen = self._episode.reset()
@@ -115,7 +115,7 @@ class KernelEnvironment(Environment[KernelAction, KernelObservation, KernelState
         """Return all tasks' names."""
         return [self.get_task(split, index) for index in range(len(self._asked))]
 
-    def _chosen(self, seed: int | None, task: str | None) -> Question:
+    def _choose_question(self, seed: int | None, task: str | None) -> Question:
         if task is None:
             return random.Random(seed).choice(self._asked)  # noqa: S311 - no secret
         found = next((one for one in self._asked if one.name == task), None)

@@ -16,10 +16,10 @@ def grader_for(options: Mapping[str, Any]) -> Grader:
 
     Raises UsageError for an option that there is not, GraderError where this machine can't grade.
     """
-    return _opened(json.dumps(dict(options), sort_keys=True))
+    return _open_grader(json.dumps(dict(options), sort_keys=True))
 
 
 @lru_cache(8)
-def _opened(options: str) -> Grader:
+def _open_grader(options: str) -> Grader:
     chosen, _ = config.load(json.loads(options), origin="option")
     return Grader(chosen)

@@ -8,7 +8,7 @@ import pytest
 
 from grader.build.builder import for_stock_compilers
 from grader.build.driver.command import Command, parse
-from grader.build.driver.conditions import asked, asked_by
+from grader.build.driver.conditions import asked_by, conditions_asked
 
 
 def call(folder: Path, *flags: str) -> Command:
@@ -41,22 +41,22 @@ def call(folder: Path, *flags: str) -> Command:
 def test_a_name_of_the_compilers_or_of_torchs_headers_is_told(
     text: str, name: str, tmp_path: Path
 ) -> None:
-    assert asked(call(tmp_path), text) == name
+    assert conditions_asked(call(tmp_path), text) == name
 
 
 def test_what_the_call_defines_is_its_own(tmp_path: Path) -> None:
-    assert asked(call(tmp_path, "-DFAST=1"), "#ifdef FAST\n") == ""
-    assert asked(call(tmp_path), "#ifdef FAST\n") == "FAST"
+    assert conditions_asked(call(tmp_path, "-DFAST=1"), "#ifdef FAST\n") == ""
+    assert conditions_asked(call(tmp_path), "#ifdef FAST\n") == "FAST"
 
 
 def test_headers_of_its_own_are_read_whatever_they_include(tmp_path: Path) -> None:
     (tmp_path / "one.h").write_text('#include "two.h"\n')
     (tmp_path / "two.h").write_text('#include "one.h"\n#ifdef __clang__\n#endif\n')
-    assert asked(call(tmp_path), '#include "one.h"\n') == "__clang__"
+    assert conditions_asked(call(tmp_path), '#include "one.h"\n') == "__clang__"
     (tmp_path / "more").mkdir()
     (tmp_path / "more" / "three.h").write_text("#ifdef __llvm__\n")
     flag = f"-I{tmp_path / 'more'}"
-    assert asked(call(tmp_path, flag), "#include <three.h>\n") == "__llvm__"
+    assert conditions_asked(call(tmp_path, flag), "#include <three.h>\n") == "__llvm__"
 
 
 def test_a_whole_submission_is_asked_as_its_sources_are() -> None:

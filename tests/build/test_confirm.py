@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from grader.build import header_extraction
 from grader.build.driver.command import Command, parse
 from grader.build.driver.config import Config
-from grader.build.driver.confirm import agreed, sure
+from grader.build.driver.confirm import does_clang_agree, sure
 
 TORCH = """
 namespace at { struct Tensor { int features; }; void forward(int input); }
@@ -186,7 +186,7 @@ def test_two_front_ends_on_one_line_are_enough_but_for_what_other_headers_add(
     source = command.sources[0]
     log = f"{source}(2): error: {nvcc}\n{source}(9): error: something else\n"
     other = f"{source}:2:7: error: {clang}\n" if clang else f"{source}:3:1: error: {nvcc}\n"
-    assert agreed(config, command, log, other) is expected
+    assert does_clang_agree(config, command, log, other) is expected
 
 
 def test_an_error_in_a_header_is_never_sure(config: Config, tmp_path: Path) -> None:
@@ -196,4 +196,6 @@ def test_an_error_in_a_header_is_never_sure(config: Config, tmp_path: Path) -> N
         f'{command.sources[0]}(1): error: expected a ";"\n'
     )
     assert not sure(config, command, log, stub=True)
-    assert not agreed(config, command, log, f"{command.sources[0]}:1:1: error: expected ';'\n")
+    assert not does_clang_agree(
+        config, command, log, f"{command.sources[0]}:1:1: error: expected ';'\n"
+    )

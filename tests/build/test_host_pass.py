@@ -54,7 +54,7 @@ def test_the_abi_that_an_older_torch_names_is_the_precompiled_one(tmp_path: Path
     source, made = tmp_path / "main.cpp", tmp_path / "main.o"
     source.write_text("#include <torch/extension.h>\ntorch::Tensor same(torch::Tensor x);\n")
     command = parse([host_pass.PRESENT_ABI, "-std=c++20", "-c", str(source), "-o", str(made)])
-    assert host_pass.unsuited(config, command, [("-std", config.standard)]) == ""
+    assert host_pass.why_unsuited(config, command, [("-std", config.standard)]) == ""
     assert host_pass.cpp_object(config, command, source.read_text(), tmp_path).ok
     other = parse(["-D_GLIBCXX_USE_CXX11_ABI=2", "-c", str(source), "-o", str(made)])
-    assert "changes what is precompiled" in host_pass.unsuited(config, other, [])
+    assert "changes what is precompiled" in host_pass.why_unsuited(config, other, [])

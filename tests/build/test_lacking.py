@@ -8,7 +8,7 @@ import pytest
 
 from grader.build import discover, installed
 from grader.build.installed import STAND_INS
-from grader.build.lacking import lacking
+from grader.build.lacking import say_what_lacks
 
 TOOLCHAIN = replace(discover(), cuda_includes=(), library_includes=())
 
@@ -25,12 +25,12 @@ CURAND = "#include <curand_kernel.h>\n"
     ],
 )
 def test_every_compilers_words_are_understood(line: str) -> None:
-    assert "install nvidia-curand with pip" in lacking(line, CURAND, TOOLCHAIN)
+    assert "install nvidia-curand with pip" in say_what_lacks(line, CURAND, TOOLCHAIN)
 
 
 def test_a_header_of_nobody_is_the_samples_own() -> None:
     line = "host.cu:3:10: fatal error: my_kernels.cuh: No such file or directory"
-    assert not lacking(line, '#include "my_kernels.cuh"', TOOLCHAIN)
+    assert not say_what_lacks(line, '#include "my_kernels.cuh"', TOOLCHAIN)
 
 
 @pytest.mark.parametrize(
@@ -54,17 +54,17 @@ def test_a_header_of_nobody_is_the_samples_own() -> None:
 )
 def test_only_headers_that_the_library_has_are_the_machines_gap(name: str, package: str) -> None:
     line = f"host.cu:3:10: fatal error: {name}: No such file or directory"
-    said = lacking(line, f"#include <{name}>", TOOLCHAIN)
+    said = say_what_lacks(line, f"#include <{name}>", TOOLCHAIN)
     assert package in said
     assert bool(said) is bool(package)
 
 
 def test_words_alone_do_not_make_it_the_machines_gap() -> None:
     line = "RuntimeError: x.cu:1:1: fatal error: curand_kernel.h: No such file or directory"
-    assert not lacking(line, f"raise RuntimeError({line!r})", TOOLCHAIN)
+    assert not say_what_lacks(line, f"raise RuntimeError({line!r})", TOOLCHAIN)
     line = "ImportError: undefined symbol: _ZNK3c104cuda10CUDAStream6streamEv"
     code = f"raise ImportError({line!r})"
-    assert not lacking(line, code, replace(TOOLCHAIN, torch_cuda=""))
+    assert not say_what_lacks(line, code, replace(TOOLCHAIN, torch_cuda=""))
 
 
 def test_a_header_that_torchs_own_asks_for_is_the_machines_gap(tmp_path: Path) -> None:
@@ -73,8 +73,8 @@ def test_a_header_that_torchs_own_asks_for_is_the_machines_gap(tmp_path: Path) -
     header.write_text("#include <cusparse.h>\n")
     line = f"{header}:1:10: fatal error: cusparse.h: No such file or directory"
     tools = replace(TOOLCHAIN, torch=tmp_path)
-    assert "nvidia-cusparse" in lacking(line, "#include <ATen/Sparse.h>", tools)
-    assert not lacking(line, "", TOOLCHAIN)
+    assert "nvidia-cusparse" in say_what_lacks(line, "#include <ATen/Sparse.h>", tools)
+    assert not say_what_lacks(line, "", TOOLCHAIN)
 
 
 STOOD_IN = replace(TOOLCHAIN, library_includes=(STAND_INS,))
@@ -91,8 +91,8 @@ STOOD_IN = replace(TOOLCHAIN, library_includes=(STAND_INS,))
 )
 def test_a_call_that_only_the_real_library_has_is_the_machines_gap(line: str) -> None:
     code = "#include <cublas_v2.h>\ncublasSsyrk(handle);"
-    assert not lacking(line, code, TOOLCHAIN)
-    assert "nvidia-cublas" in lacking(line, code, STOOD_IN)
+    assert not say_what_lacks(line, code, TOOLCHAIN)
+    assert "nvidia-cublas" in say_what_lacks(line, code, STOOD_IN)
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_a_call_that_only_the_real_library_has_is_the_machines_gap(line: str) ->
 )
 def test_a_broken_program_is_broken_whatever_library_it_includes(line: str) -> None:
     code = "#include <cublas_v2.h>\n#include <cusparse.h>\ncublasSgemm(handle)"
-    assert not lacking(line, code, STOOD_IN)
+    assert not say_what_lacks(line, code, STOOD_IN)
 
 
 @pytest.mark.parametrize(
@@ -126,14 +126,14 @@ def test_a_broken_program_is_broken_whatever_library_it_includes(line: str) -> N
 )
 def test_a_name_that_no_library_has_is_the_programs_own(name: str, real: bool) -> None:
     line = f"k.cu:5:3: error: '{name}' was not declared in this scope"
-    assert bool(lacking(line, f"#include <cublas_v2.h>\n{name}(handle);", STOOD_IN)) is real
+    assert bool(say_what_lacks(line, f"#include <cublas_v2.h>\n{name}(handle);", STOOD_IN)) is real
 
 
 def test_torchs_own_cuda_part_is_missing_from_a_cpu_build_alone() -> None:
     log = "ImportError: one.so: undefined symbol: _ZNK3c104cuda10CUDAStream6streamEv"
     code = "auto stream = c10::cuda::getCurrentCUDAStream();"
-    assert "CPU build" in lacking(log, code, replace(TOOLCHAIN, torch_cuda=""))
-    assert not lacking(log, code, replace(TOOLCHAIN, torch_cuda="13.2"))
+    assert "CPU build" in say_what_lacks(log, code, replace(TOOLCHAIN, torch_cuda=""))
+    assert not say_what_lacks(log, code, replace(TOOLCHAIN, torch_cuda="13.2"))
 
 
 def test_the_stand_ins_satisfy_torchs_own_headers(tmp_path: Path) -> None:

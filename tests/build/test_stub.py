@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader.build.driver.stub import _named, is_lean
+from grader.build.driver.stub import _declarations_named, is_lean
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ from grader.build.driver.stub import _named, is_lean
     ],
 )
 def test_a_declaration_that_stands_alone(rows: list[str], expected: str) -> None:
-    assert _named({"item": rows, "other": ["int other();"]}, {"item"}) == expected
+    assert _declarations_named({"item": rows, "other": ["int other();"]}, {"item"}) == expected
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 from grader import pipeline
 from grader.config import Options
-from grader.devices.cuda.gpu import installed
+from grader.devices.cuda.gpu import installed_gpus
 from grader.pipeline.review import review
 from grader.records import Context, Review, Sample
 from grader.rules import review_text
@@ -68,7 +68,7 @@ def test_a_run_shows_no_error(name: str) -> None:
 @pytest.mark.gpu
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_gpu_shows_no_error(name: str) -> None:
-    if not installed():
+    if not installed_gpus():
         pytest.skip("nvidia-smi finds no GPU")
     _runs_right(name, "cuda")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from grader.devices.cuda.autotuning import autotuned
+from grader.devices.cuda.autotuning import read_autotuned
 
 LOG = """Autotuning kernel add with config BLOCK: 128, num_warps: 4, maxnreg: None
 Autotuning kernel add with config BLOCK: 256, num_warps: 4, maxnreg: None
@@ -14,10 +14,10 @@ best config selected: BLOCK: 256, num_warps: 4, maxnreg: None;
 
 
 def test_kernel_configuration_and_time_are_read() -> None:
-    (found,) = autotuned(f"hello\n{LOG}bye\n")
+    (found,) = read_autotuned(f"hello\n{LOG}bye\n")
     assert (found.kernel, found.of, found.seconds) == ("add", 2, 0.42)
     assert found.config == "BLOCK: 256, num_warps: 4"
 
 
 def test_other_output_is_none_of_it() -> None:
-    assert not autotuned("Triton autotuning for function add")
+    assert not read_autotuned("Triton autotuning for function add")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 def test_they_have_a_parent_with_the_simulator_loaded(device: Simulator) -> None:
     options = device.guest_options()
     libraries = (str(options["library"]), str(options["torch_library"]))
-    branch = fork_server.shared(libraries)
+    branch = fork_server.shared_server(libraries)
     assert branch is not None
-    assert branch is not fork_server.shared()
-    assert branch is fork_server.shared(libraries)
+    assert branch is not fork_server.shared_server()
+    assert branch is fork_server.shared_server(libraries)

@@ -8,7 +8,7 @@ from grader import judge, sandbox
 from grader.config import Options
 from grader.devices import RunResult
 from grader.devices.cuda.device import CudaDevice, open_cuda
-from grader.devices.cuda.gpu import installed
+from grader.devices.cuda.gpu import installed_gpus
 from grader.execution.reference import reference
 from grader.records import Build, Comparison
 from grader.store import Store
@@ -23,7 +23,7 @@ Outcome = tuple[RunResult, Comparison | None]
 def built(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[CudaDevice, Build]:
-    found = installed()
+    found = installed_gpus()
     if not found:
         pytest.skip("nvidia-smi finds no GPU")
     options = Options(device="cuda", run_seconds=60, build=request.param)

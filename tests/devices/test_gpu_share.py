@@ -54,7 +54,7 @@ def test_one_that_is_alone_has_no_neighbour(
     seen = Seen()
 
     def use(alone: bool) -> None:
-        way = gpu_share.alone if alone else gpu_share.shared
+        way = gpu_share.alone if alone else gpu_share.hold_seat
         with way(all_gpus, folder) as gpu:
             seen.come(gpu.uuid, alone=alone)
             time.sleep(0.01)
@@ -72,7 +72,7 @@ def test_guests_that_compute_are_there_at_once(tmp_path: Path) -> None:
     together = threading.Barrier(seats, timeout=60)
 
     def use(_: int) -> None:
-        with gpu_share.shared(gpus, tmp_path):
+        with gpu_share.hold_seat(gpus, tmp_path):
             together.wait()  # breaks where one of them is kept out
 
     with ThreadPoolExecutor(seats) as pool:
@@ -100,10 +100,10 @@ def test_newcomers_wait_behind_one_that_wants_it_alone(tmp_path: Path) -> None:
             order.append("alone")
 
     def newcomer() -> None:
-        with gpu_share.shared(gpus, tmp_path):
+        with gpu_share.hold_seat(gpus, tmp_path):
             order.append("newcomer")
 
-    with gpu_share.shared(gpus, tmp_path):
+    with gpu_share.hold_seat(gpus, tmp_path):
         first = threading.Thread(target=alone)
         first.start()
         wants.wait()
@@ -128,8 +128,8 @@ def _shut(folder: Path) -> bool:
 
 def test_an_idle_gpu_is_taken_before_a_busy_one(tmp_path: Path) -> None:
     gpus = (a_gpu("one"), a_gpu("two"))
-    with gpu_share.shared(gpus, tmp_path) as first:
-        with gpu_share.shared(gpus, tmp_path) as second:
+    with gpu_share.hold_seat(gpus, tmp_path) as first:
+        with gpu_share.hold_seat(gpus, tmp_path) as second:
             assert {first.uuid, second.uuid} == {"one", "two"}
         with gpu_share.alone(gpus, tmp_path) as third:
             assert third.uuid != first.uuid

@@ -40,14 +40,14 @@ class Device:
 
 def test_what_ends_well_runs_once() -> None:
     device = Device({}, {})
-    found = guard_zones.judged(TASK, device.run)
+    found = guard_zones.run_between_zones(TASK, device.run)
     assert device.asked == [("abc", True)]
     assert [item.run.unguarded for item in found] == ["", "", ""]
 
 
 def test_what_fails_between_zones_alone_is_not_charged() -> None:
     device = Device({"b": "raised"}, {})
-    found = guard_zones.judged(TASK, device.run)
+    found = guard_zones.run_between_zones(TASK, device.run)
     assert device.asked == [("abc", True), ("b", False)]
     assert [item.run.status for item in found] == ["ran", "ran", "ran"]
     assert found[1].run.unguarded == "between them it ended as raised: b True"
@@ -56,7 +56,7 @@ def test_what_fails_between_zones_alone_is_not_charged() -> None:
 
 def test_what_fails_without_them_as_well_fails_as_it_does_there() -> None:
     device = Device({"a": "out_of_memory", "c": "crashed"}, {"a": "hung"})
-    found = guard_zones.judged(TASK, device.run)
+    found = guard_zones.run_between_zones(TASK, device.run)
     assert device.asked == [("abc", True), ("ac", False)]
     assert [item.run.status for item in found] == ["hung", "ran", "ran"]
     assert found[0].run.reason == "a False"

@@ -8,7 +8,7 @@ import pytest
 from grader.devices import Device, Tracer
 from grader.execution.reference import reference
 from grader.records import Submission, Task, TensorSpec, Workload
-from grader.simulator.provenance import Told, told
+from grader.simulator.provenance import Told, read_told
 from grader.source import parse
 
 from .conftest import a_submission
@@ -65,7 +65,7 @@ def traced(device: Device, code: str, task: Task, asked: tuple[int, int]) -> Tol
     assert isinstance(device, Tracer)
     build = device.build(submission, ())
     run = device.trace(submission, build, task, known, task.workloads[0], [asked])
-    found = told(run.report, parse(code))
+    found = read_told(run.report, parse(code))
     assert found is not None
     return found
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from grader.devices import Device, RunResult
-from grader.judge import computing
+from grader.judge import computing_operators
 from grader.judge.honesty import AFTER
 from grader.records import Build, Comparison, Evidence, UnwrittenOutput
 
@@ -117,7 +117,7 @@ def test_what_computes_while_results_are_taken_is_logged(way: Way) -> None:
     result, _ = way(34)
     assert result.run.status == "ran", result.run.reason
     assert set(result.run.operators) == {"aten::empty_like", f"{AFTER}aten::clamp_"}
-    assert computing([result.run]) == ("clamp_",)
+    assert computing_operators([result.run]) == ("clamp_",)
 
 
 def test_races_are_found(way: Way) -> None:

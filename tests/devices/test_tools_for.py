@@ -9,9 +9,9 @@ import pytest
 
 from grader.config import Options
 from grader.devices.base import Sanitized
-from grader.devices.cuda.sanitizer import ALL, examined, telling, tools_for
+from grader.devices.cuda.sanitizer import ALL, is_examined, telling_workload, tools_for
 from grader.judge import References, verdict
-from grader.pipeline.evaluation import _sanitized
+from grader.pipeline.evaluation import _add_sanitizer
 from grader.records import (
     Build,
     Comparison,
@@ -69,7 +69,7 @@ def test_the_smallest_that_went_wrong_and_decides_is_looked_at() -> None:
         verdict=Verdict(status="hung", sentence="It never ends."),
         runs=tuple(Run(workload=name, device="cuda", status=status) for name, status in statuses),
     )
-    looked_at = telling(task, evaluation)
+    looked_at = telling_workload(task, evaluation)
     assert looked_at is not None
     assert looked_at.name == "small"
 
@@ -86,7 +86,7 @@ def test_a_right_program_is_looked_at_where_it_is_judged() -> None:
     task = a_task((0,)).model_copy(update={"workloads": workloads})
     right = Verdict(status="correct", sentence="Correct.")
     evaluation = Evaluation(submission="x", device="cuda", sandbox="none", verdict=right)
-    looked_at = telling(task, evaluation)
+    looked_at = telling_workload(task, evaluation)
     assert looked_at is not None
     assert looked_at.name == "own"
 
@@ -112,7 +112,7 @@ def test_no_tool_looks_where_a_device_that_checks_has_told(
     seen = Evaluation(
         submission="x", device="cuda", sandbox="none", verdict=verdict, checked=(run,)
     )
-    assert examined(seen, workload) is enough
+    assert is_examined(seen, workload) is enough
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ def test_what_a_tool_saw_of_a_right_program_may_make_it_unsound(
     )
     program = Submission(sample="s", code="", line_map=(), how="")
     grading = cast("Any", SimpleNamespace(options=Options(), no_device=""))
-    after = _sanitized(grading, device, program, task, References(task.key, 1), before)
+    after = _add_sanitizer(grading, device, program, task, References(task.key, 1), before)
     assert after.verdict.status == status
     assert after.verdict.speedup == 2.0
     assert {"measured once", "a tool failed"} <= {*after.verdict.reasons}

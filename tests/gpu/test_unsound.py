@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from grader.config import Options
-from grader.devices.cuda.gpu import installed
+from grader.devices.cuda.gpu import installed_gpus
 from grader.pipeline import open_context
 from grader.pipeline.review import review as reviewed
 from grader.records import Review, Sample
@@ -15,7 +15,7 @@ from tests.corpus import corpus
 pytestmark = [
     pytest.mark.gpu,
     pytest.mark.timeout(900),
-    pytest.mark.skipif(not installed(), reason="nvidia-smi finds no GPU"),
+    pytest.mark.skipif(not installed_gpus(), reason="nvidia-smi finds no GPU"),
 ]
 LABELS = {label.name: label for label in (*corpus.originals(), *corpus.mutants())}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from grader.guest.altered import altered
+from grader.guest.altered import hold_altered
 
 
 def model() -> torch.nn.Module:
@@ -19,7 +19,7 @@ def model() -> torch.nn.Module:
 def test_a_change_holds_inside_alone(change):
     linear, given = model(), torch.ones(2, 4)
     before = linear(given)
-    with altered(linear, change):
+    with hold_altered(linear, change):
         assert not torch.equal(linear(given), before)
     assert torch.equal(linear(given), before)
 
@@ -27,18 +27,18 @@ def test_a_change_holds_inside_alone(change):
 def test_what_each_change_is():
     linear = model()
     weight = linear.weight.detach().clone()
-    with altered(linear, {"zero": ["bias"]}):
+    with hold_altered(linear, {"zero": ["bias"]}):
         assert not linear.bias.any()
         assert torch.equal(linear.weight, weight)
-    with altered(linear, {"swap": ["weight", 0, 1]}):
+    with hold_altered(linear, {"swap": ["weight", 0, 1]}):
         assert torch.equal(linear.weight, weight.T)
-    with altered(linear, None):
+    with hold_altered(linear, None):
         assert torch.equal(linear.weight, weight)
 
 
 def test_weights_are_put_back_after_an_exception():
     linear = model()
     weight = linear.weight.detach().clone()
-    with pytest.raises(ValueError, match="forward"), altered(linear, {"zero": ["weight"]}):
+    with pytest.raises(ValueError, match="forward"), hold_altered(linear, {"zero": ["weight"]}):
         raise ValueError("forward")
     assert torch.equal(linear.weight, weight)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import fx
 
-from grader.guest.numbers import Number, number, plain, remembered
+from grader.guest.numbers import Number, number, plain, remember_numbers
 
 
 def size(value: float) -> Any:
@@ -35,7 +35,7 @@ def test_they_calculate_like_numbers_and_remember(a: int, b: int) -> None:
 def test_roots_and_whole_numbers_are_remembered_while_a_text_is_traced() -> None:
     names: dict[str, Any] = {"sqrt": math.sqrt}
     before = math.sqrt
-    with remembered(names):
+    with remember_numbers(names):
         assert isinstance(names["sqrt"](size(16)), Number)
         assert isinstance(math.sqrt(size(16)), Number)
         whole = names["int"](size(16) / 3)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.judge.asked import Asked, chosen, needed
+from grader.judge.asked import Asked, choose_elements, needed_elements
 from grader.judge.boxes import extents, in_words
 from grader.judge.dependence import evidence_of
 from grader.judge.way import Way
@@ -255,15 +255,15 @@ def test_a_box_holds_every_element_that_it_is_around(flat: list[int]) -> None:
 def test_what_is_needed_is_where_the_gradient_is_not_zero(
     gradient: list[float], expected: list[int]
 ) -> None:
-    assert needed(np.array(gradient)).tolist() == expected
+    assert needed_elements(np.array(gradient)).tolist() == expected
 
 
 def test_right_elements_are_asked_about_only_where_they_are_not_right_by_chance() -> None:
     mostly = np.ones(100, bool)
     mostly[50] = False
-    assert all(wrong for _, wrong in chosen(mostly))
+    assert all(wrong for _, wrong in choose_elements(mostly))
     half = np.arange(100) < 50
-    picked = dict(chosen(half))
+    picked = dict(choose_elements(half))
     assert picked[0]
     assert not picked[50]
 

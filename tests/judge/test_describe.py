@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from grader.execution.strong_sizes import audited
-from grader.judge.candidates import COSTLY, described
+from grader.execution.strong_sizes import find_strong_sizes
+from grader.judge.candidates import COSTLY, describe_candidates
 from grader.judge.sizes import HUGE, MOST, SMALL
 from grader.sandbox import Limits, strongest
 from grader.tasks.scale import chains
@@ -42,7 +42,7 @@ def made_of(cost: dict[str, int]):
         for i, chain in enumerate(found)
     ]
     description = {"full": fact(10, cost), "chains": facts, "values": [{"low": 0.0, "high": 1.0}]}
-    return described(found, description)
+    return describe_candidates(found, description)
 
 
 def cost_at(limits) -> dict[str, int]:
@@ -64,7 +64,7 @@ def test_what_takes_long_for_each_run_gets_one_workload():
     assert [(w.role, w.inputs[0].shape[0]) for w in made.all] == [("nominal", 2), ("full", 10)]
     assert [w.costly for w in made.all] == [True, False]
     assert made.length >= 25088
-    found = audited(known, PROBLEM, strongest(), Limits())
+    found = find_strong_sizes(known, PROBLEM, strongest(), Limits())
     assert found.workloads == made.all
     assert found.note == COSTLY
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.judge.relations import lost
+from grader.judge.relations import relations_lost
 
 
 def fact(*shapes: tuple[int, ...], init: tuple[object, ...] = ()) -> dict[str, object]:
@@ -27,13 +27,13 @@ FULL = fact((128, 32, 256, 512), init=(32, 64, 3))
     ],
 )
 def test_what_is_lost(smaller: dict[str, object], points: int) -> None:
-    assert lost(smaller, FULL) == points
+    assert relations_lost(smaller, FULL) == points
 
 
 def test_groups_that_became_as_many_as_channels_are_lost() -> None:
     full = fact((1024, 8192), init=(8192, 256))
-    assert lost(fact((64, 512), init=(512, 256)), full) == 0
-    assert lost(fact((64, 256), init=(256, 256)), full) == 2
+    assert relations_lost(fact((64, 512), init=(512, 256)), full) == 0
+    assert relations_lost(fact((64, 256), init=(256, 256)), full) == 2
 
 
 SHAPES = st.lists(st.integers(1, 600), min_size=1, max_size=4).map(tuple)
@@ -42,4 +42,4 @@ SHAPES = st.lists(st.integers(1, 600), min_size=1, max_size=4).map(tuple)
 @given(SHAPES, SHAPES)
 def test_a_size_loses_nothing_to_itself(first: tuple[int, ...], second: tuple[int, ...]) -> None:
     whole = fact(first, second, init=(first[0], [second[0], 2.0, "x", True]))
-    assert lost(whole, whole) == 0
+    assert relations_lost(whole, whole) == 0

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from grader.judge import in_keeping, verdict
 from grader.judge.side_effects import probe
-from grader.judge.soundness import BENIGN, SANITIZER, UNDEFINED, undefined
+from grader.judge.soundness import BENIGN, SANITIZER, UNDEFINED, proves_undefined
 from grader.records import (
     Build,
     Comparison,
@@ -115,13 +115,13 @@ def test_at_other_sizes_alone_it_is_correct_and_not_general() -> None:
 
 
 def test_what_a_tool_can_not_know_proves_nothing() -> None:
-    assert undefined(seen("race", kind="sanitizer"))
+    assert proves_undefined(seen("race", kind="sanitizer"))
     within_a_warp = seen("race", kind="sanitizer").model_copy(
         update={"details": Race(within_warp=True)}
     )
-    assert not undefined(within_a_warp)
-    assert not undefined(seen("uninit-global-read", kind="sanitizer"))
-    assert not undefined(seen("race", kind="text"))
+    assert not proves_undefined(within_a_warp)
+    assert not proves_undefined(seen("uninit-global-read", kind="sanitizer"))
+    assert not proves_undefined(seen("race", kind="text"))
 
 
 def finding(severity: str, confidence: str) -> Finding:

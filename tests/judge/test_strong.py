@@ -6,8 +6,8 @@ import pytest
 
 from grader import sandbox
 from grader.execution.audit import AuditRow
-from grader.execution.describe import examined
-from grader.execution.strong_sizes import _mistakes, _settled, _Tried
+from grader.execution.describe import examine_reference
+from grader.execution.strong_sizes import _mistakes, _settle_choice, _Tried
 from grader.judge.candidates import Workloads
 from grader.judge.sizes import Chosen
 from grader.records import Workload
@@ -26,13 +26,13 @@ def test_what_was_not_computed_is_not_caught():
     fails = tried("c", AuditRow(SWAP, passes=(), fails=("c",)))
     assert SWAP in unknown.passing
     assert SWAP not in _mistakes([passes, unknown])
-    assert [w.name for w in _settled([passes, unknown], 2).workloads] == ["a"]
-    assert [w.name for w in _settled([passes, fails], 2).workloads] == ["c"]
+    assert [w.name for w in _settle_choice([passes, unknown], 2).workloads] == ["a"]
+    assert [w.name for w in _settle_choice([passes, fails], 2).workloads] == ["c"]
 
 
 @pytest.mark.parametrize(("choices", "weak"), [(1, (SWAP,)), (2, ())])
 def test_one_choice_of_sizes_does_not_show_that_nothing_depends_on_it(choices, weak):
-    found = _settled([tried("a", AuditRow(SWAP, passes=("a",), fails=()))], choices)
+    found = _settle_choice([tried("a", AuditRow(SWAP, passes=("a",), fails=()))], choices)
     assert found.undetected == weak
     assert bool(found.unmoved) is not bool(weak)
 
@@ -54,6 +54,6 @@ def get_init_inputs():
 
 @pytest.mark.slow
 def test_a_product_that_vanishes_is_decided_by_values_near_one():
-    found = examined(PRODUCT, sandbox.strongest(), sandbox.Limits(wall=60))
+    found = examine_reference(PRODUCT, sandbox.strongest(), sandbox.Limits(wall=60))
     assert not found.weak
     assert any("near one" in workload.name for workload in found.workloads)

@@ -85,7 +85,7 @@ def graded(code: str, tmp_path: Path) -> Review:
 
 def test_a_plug_in_is_a_language_and_what_is_none_is_left_out(installed: None) -> None:
     assert set(languages.languages()) == {"cuda", "rowwise", "triton"}
-    assert "kernel_grader.languages rowwise:LANGUAGE 1" in plugins.installed()
+    assert "kernel_grader.languages rowwise:LANGUAGE 1" in plugins.installed_plugins()
 
 
 def test_its_wrong_kernel_is_graded_with_a_finding_at_the_kernels_line(

@@ -20,7 +20,7 @@ from grader.errors import GraderError
 from grader.judge import soundness
 from grader.pipeline import GradingContext, open_context
 from grader.pipeline.review import assess
-from grader.pipeline.soundness_check import unchecked
+from grader.pipeline.soundness_check import unchecked_runs
 from grader.records import (
     Assessment,
     Build,
@@ -189,13 +189,13 @@ def test_how_another_devices_run_ends_is_a_remark() -> None:
         Run(workload="b", device="sim", status="timeout", reason="30 s were over"),
         Run(workload="c", device="sim", status="timeout", reason="30 s were over"),
     )
-    assert list(soundness.unexamined(runs, {"a", "b", "c"})) == [
+    assert list(soundness.reasons_unexamined(runs, {"a", "b", "c"})) == [
         "not examined on sim for races and accesses out of bounds: on b it ended there as timeout: 30 s were over"
     ]
     relu = builtin_tasks()["relu"]
     said = list(
-        soundness.unexamined(
-            unchecked(relu, "none", "it was not asked"), {w.name for w in relu.judged}
+        soundness.reasons_unexamined(
+            unchecked_runs(relu, "none", "it was not asked"), {w.name for w in relu.judged}
         )
     )
     assert said == ["not examined for races and accesses out of bounds: it was not asked"]

@@ -9,7 +9,7 @@ import pytest
 from grader.records import Context, Form, Task
 from grader.repair.families import families
 from grader.repair.families.family import MOST_LINES, cuda_lines
-from grader.repair.families.windows import overlapping
+from grader.repair.families.windows import overlapping_windows
 from grader.repair.reference import reference_code
 from grader.rules import review_text
 from grader.source import parse
@@ -93,4 +93,4 @@ def test_a_row_is_shared_by_blocks_that_are_all_on_the_gpu() -> None:
 def test_windows_that_overlap_are_known_to_the_compiler(
     kernel: object, stride: object, dilation: object, padding: object, expected: object
 ) -> None:
-    assert overlapping(2, kernel, stride, dilation, padding) == expected
+    assert overlapping_windows(2, kernel, stride, dilation, padding) == expected

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from grader.records import Evaluation, Finding, Place, Repair, Submission, Verdict
-from grader.repair import located
+from grader.repair import locate_by_repairs
 
 CODE = "a\nfor (int k = 0; k <= n; ++k)\nb\n"
 SUBMISSION = Submission(sample="s", code=CODE, line_map=(5, 6, 7), how="")
@@ -32,7 +32,7 @@ def finding(rule: str, line: int | None) -> Finding:
 @pytest.mark.parametrize("line", [None, 3])
 def test_the_changed_line_is_the_place(line: int | None) -> None:
     repair = fixed(CODE.replace("<=", "<"), "MEM011")
-    (found,) = located((finding("MEM011", line),), SUBMISSION, [repair])
+    (found,) = locate_by_repairs((finding("MEM011", line),), SUBMISSION, [repair])
     assert found.place is not None
     assert (found.place.line, found.place.sample_line) == (2, 6)
     assert "k < n" in found.message
@@ -48,7 +48,7 @@ def test_the_changed_line_is_the_place(line: int | None) -> None:
 )
 def test_nothing_moves_where_the_fix_does_not_say_where(code: str, rule: str) -> None:
     before = (finding(rule, 3),)
-    assert located(before, SUBMISSION, [fixed(code, rule)]) == before
+    assert locate_by_repairs(before, SUBMISSION, [fixed(code, rule)]) == before
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_among_several_changes_the_label_says_which(label: str, line: int) -> No
     code = CODE.replace("b", "\nb")
     spaced = Submission(sample="s", code=code, line_map=(5, 6, 7, 8), how="")
     changed = "new\n" + code.replace("<=", "<").replace("b", "c")
-    (found,) = located((finding("NUM001", 1),), spaced, [fixed(changed, "NUM001", label)])
+    (found,) = locate_by_repairs((finding("NUM001", 1),), spaced, [fixed(changed, "NUM001", label)])
     assert found.place is not None
     assert found.place.line == line
 
@@ -67,7 +67,7 @@ def test_among_several_changes_the_label_says_which(label: str, line: int) -> No
 def test_a_change_of_several_lines_is_placed_at_the_one_that_its_label_says() -> None:
     code = CODE.replace("<=", "<").replace("b", "c")
     repair = fixed(code, "NUM001", "line 2: `<` in the place of `<=`, and what goes with it")
-    (found,) = located((finding("NUM001", 1),), SUBMISSION, [repair])
+    (found,) = locate_by_repairs((finding("NUM001", 1),), SUBMISSION, [repair])
     assert found.place is not None
     assert found.place.line == 2
 
@@ -76,6 +76,6 @@ def test_a_line_of_forward_is_python() -> None:
     code = "class ModelNew:\n    def forward(self, x):\n        return x.permute(1, 2, 0)\n"
     submission = Submission(sample="s", code=code, line_map=(1, 2, 3), how="")
     repair = fixed(code.replace("1, 2, 0", "1, 0, 2"), "NUM001")
-    (found,) = located((finding("NUM001", 1),), submission, [repair])
+    (found,) = locate_by_repairs((finding("NUM001", 1),), submission, [repair])
     assert found.place is not None
     assert (found.place.line, found.place.language) == (3, "python")

@@ -7,7 +7,7 @@ import ast
 import pytest
 
 from grader.languages import names_in
-from grader.repair.plain_triton import edited, programs, triton_code
+from grader.repair.plain_triton import edit_code, programs, triton_code
 from grader.source import parse
 from grader.tasks import builtin_tasks
 
@@ -46,4 +46,4 @@ def test_it_is_a_whole_program_in_triton(name: str) -> None:
 
 def test_an_edit_that_misses_is_an_error() -> None:
     with pytest.raises(ValueError, match="occurs 0 times"):
-        edited("a", [("b", "c")])
+        edit_code("a", [("b", "c")])

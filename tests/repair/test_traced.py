@@ -8,7 +8,7 @@ import pytest
 
 from grader import execution, sandbox
 from grader.repair.compose import Graph, UncoveredError, compose, read_graph
-from grader.repair.reference import composed
+from grader.repair.reference import compose_for_task
 from grader.tasks import builtin_tasks
 
 REFERENCE = '''
@@ -218,11 +218,11 @@ def test_half_precision_is_computed_in_float32_and_given_back_as_it_was_asked() 
 
 def test_a_built_in_task_without_a_family_gets_its_kernel_from_its_reference() -> None:
     task = builtin_tasks()["rms-norm-residual"]
-    made = composed(task, sandbox.strongest())
+    made = compose_for_task(task, sandbox.strongest())
     assert made.families == ("elementwise", "reduction")
     assert "get_inputs" not in made.code
 
 
 def test_heads_that_share_keys_are_not_taken_for_heads_of_their_own() -> None:
     with pytest.raises(UncoveredError, match="share keys"):
-        composed(builtin_tasks()["causal-attention"], sandbox.strongest())
+        compose_for_task(builtin_tasks()["causal-attention"], sandbox.strongest())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from grader.repair.candidates.scope import scopes
-from grader.repair.candidates.transposed import transposed
+from grader.repair.candidates.transposed import transpose_places
 from grader.rules.examples import as_submission
 from grader.source import parse
 from grader.source.edits import apply
@@ -38,7 +38,7 @@ def texts(place: str, reference: str = "nn.ConvTranspose1d(i, o, 3)") -> list[st
     code = as_submission(KERNEL.replace("PLACE", place))
     every = list(scopes(parse(code).cuda))
     host = [scope for scope in every if scope.on_host]
-    found = [one for scope in every for one in transposed(scope, host, reference)]
+    found = [one for scope in every for one in transpose_places(scope, host, reference)]
     fixes = [fix for one in found if (fix := one.fix()) is not None]
     return [apply(code, fix.edits) for fix in fixes]
 

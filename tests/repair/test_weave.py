@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from grader.diagnose import Program
 from grader.records import Run, Workload
 from grader.repair.candidates.order import candidates
-from grader.repair.candidates.screen import allowed
+from grader.repair.candidates.screen import allowed_seconds
 from grader.repair.candidates.weave import CHOICE, weave
 from grader.source import parse
 
@@ -52,7 +52,7 @@ def test_a_change_may_take_many_times_as_long_as_the_program(
     run = Run(workload="w", device="sim", status=status, seconds=took or 0.0)
     before = program.evaluation.model_copy(update={"runs": (run,)})
     workload = Workload(name="w", role="nominal", inputs=())
-    assert allowed(before, (workload,)) == pytest.approx(may)
+    assert allowed_seconds(before, (workload,)) == pytest.approx(may)
 
 
 def test_a_copy_with_other_code_has_another_key(program: Program) -> None:

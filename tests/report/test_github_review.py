@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from grader.records import Edit, Fix, Review
-from grader.report.changed_lines import Span, holding, spans
+from grader.report.changed_lines import Span, is_held, spans
 from grader.report.github_review import MOST_COMMENTS, SUMMARY_MARK, PullReview, pull_review
 from grader.report.suggestion import suggestion
 from grader.source import edits
@@ -86,7 +86,7 @@ def test_a_suggestion_stays_within_one_changed_stretch(
     made = with_fix(Fix(label="change it", edits=(change,)))
     changed = (Span(first, first + more),)
     offer = suggestion(made, made.findings[0], changed)
-    assert offer is None or holding(changed, offer.first, offer.last)
+    assert offer is None or is_held(changed, offer.first, offer.last)
 
 
 def test_a_change_with_hidden_characters_is_not_offered() -> None:

@@ -42,7 +42,7 @@ def raw_html(text: str) -> list[str]:
 def test_words_never_become_markup(make_review: Make, payload: str) -> None:
     reviews = [make_review(words=words, status="build_failed") for words in ("two words", payload)]
     for size in (markdown.SIZES[0], markdown.SIZES[-1]):
-        plain, hostile = (markdown.sized(one, size) for one in reviews)
+        plain, hostile = (markdown.markdown_of_size(one, size) for one in reviews)
         assert shape(hostile) == shape(plain)
         assert raw_html(hostile) == raw_html(plain)
         assert all(html.startswith(OURS) for html in raw_html(hostile))

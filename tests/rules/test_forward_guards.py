@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from grader.source import parse
-from grader.source.analysis.forward_guards import guarded
+from grader.source.analysis.forward_guards import is_guarded
 
 MODEL = """
 import torch
@@ -34,8 +34,8 @@ def _source(test: str) -> str:
 )
 def test_a_test_of_the_remainder_is_seen(test: str) -> None:
     source = parse(_source(test))
-    assert guarded(source, remainder=True)
-    assert guarded(source)
+    assert is_guarded(source, remainder=True)
+    assert is_guarded(source)
 
 
 @pytest.mark.parametrize(
@@ -50,5 +50,5 @@ def test_a_test_of_the_remainder_is_seen(test: str) -> None:
 )
 def test_only_comparisons_of_sizes_with_numbers_count(test: str, seen: bool) -> None:
     source = parse(_source(test))
-    assert guarded(source) is seen
-    assert not guarded(source, remainder=True)
+    assert is_guarded(source) is seen
+    assert not is_guarded(source, remainder=True)

@@ -12,7 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from grader.report.changed_lines import holding, spans
+from grader.report.changed_lines import is_held, spans
 
 REPOSITORY = "octo/kernels"
 NUMBER = 12
@@ -76,7 +76,7 @@ class PlayedGitHub:
         for comment in body["comments"]:
             first = comment.get("start_line", comment["line"])
             there = spans(self.files.get(comment["path"], ""))
-            if not holding(there, first, comment["line"]) or comment["side"] != "RIGHT":
+            if not is_held(there, first, comment["line"]) or comment["side"] != "RIGHT":
                 return 422, {"message": "line must be part of the diff"}
             if len(comment["body"]) > _MOST or comment.get("start_line") == comment["line"]:
                 return 422, {"message": "Validation Failed"}

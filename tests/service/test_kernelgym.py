@@ -19,7 +19,7 @@ import pytest
 from grader.config import Options
 from grader.errors import GraderError
 from grader.records import Assessment, Evaluation, Verdict
-from grader.reward import Graded, Grader, rewarded
+from grader.reward import Graded, Grader, reward_evaluation
 from grader.service import kernelgym
 from grader.service.kernelgym import KernelGym, result
 from tests.trainers.replayed import DECOY, RIGHT, SIM, WRONG, builds, served
@@ -117,13 +117,13 @@ def test_what_a_gpu_measured_is_told() -> None:
     timed = Evaluation(
         submission="x", device="cuda", sandbox="none", own_share=1.0, verdict=verdict
     )
-    graded = Graded(rewarded(timed), Assessment(evaluation=timed))
+    graded = Graded(reward_evaluation(timed), Assessment(evaluation=timed))
     assert result(graded, "line", "")["speedup"] == 2.0
 
 
 def test_words_that_clients_show_to_the_model_hold_no_secret() -> None:
     made = told_by_a_run("incorrect")
-    graded = Graded(rewarded(made.evaluation, findings=made.findings), made)
+    graded = Graded(reward_evaluation(made.evaluation, findings=made.findings), made)
     assert SECRET not in str(result(graded, "line", ANSWER))
     assert SECRET in str(result(graded, "review", ANSWER))
 
@@ -154,7 +154,7 @@ def test_a_failure_of_ours_is_said_and_pauses_the_queue(
     def failed(*_: object) -> None:
         raise GraderError("no space left on the disk")
 
-    monkeypatch.setattr(text_grader, "_looked", failed)
+    monkeypatch.setattr(text_grader, "_look_up_or_grade", failed)
     with gym(text_grader, 2) as client:
         lost = submitted_and_polled(client, payload("a", transcript(1)))
         assert (lost["status"], "no space" in lost["error_message"]) == ("failed", True)
@@ -168,7 +168,7 @@ def test_a_wait_of_ours_that_is_over_is_no_timeout_of_the_task(
     def failed(*_: object) -> None:
         raise TimeoutError
 
-    monkeypatch.setattr(text_grader, "_looked", failed)
+    monkeypatch.setattr(text_grader, "_look_up_or_grade", failed)
     with gym(text_grader, 2) as client:
         assert submitted_and_polled(client, payload("a", transcript(1)))["status"] == "failed"
 
@@ -177,8 +177,10 @@ def test_a_task_that_takes_too_long_ends_and_keeps_its_place(
     text_grader: Grader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     release = threading.Event()
-    grade = text_grader._looked
-    monkeypatch.setattr(text_grader, "_looked", lambda *given: release.wait(60) and grade(*given))
+    grade = text_grader._look_up_or_grade
+    monkeypatch.setattr(
+        text_grader, "_look_up_or_grade", lambda *given: release.wait(60) and grade(*given)
+    )
     with gym(text_grader, 1) as client:
         slow = submitted_and_polled(client, payload("slow", transcript(1), timeout=0.2))
         assert slow["status"] == "timeout"

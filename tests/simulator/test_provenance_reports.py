@@ -7,7 +7,7 @@ from typing import Any
 
 from grader.records import JsonValue
 from grader.simulator import provenance
-from grader.simulator.provenance import Told, told
+from grader.simulator.provenance import Told, read_told
 from grader.source import parse
 
 HUGE = 2**62
@@ -34,7 +34,7 @@ def report(**changed: Any) -> JsonValue:
 
 
 def read(report: JsonValue) -> Told:
-    found = told(report, parse("x = 1"))
+    found = read_told(report, parse("x = 1"))
     assert found is not None
     return found
 

@@ -19,7 +19,7 @@ from grader.judge import Expected, References, compare, make_inputs
 from grader.records import DECIDING, Backward, Comparison, Task, TensorSpec, Workload
 from grader.repair.gradient_formulas import FORMULAS
 from grader.repair.with_gradients import gradient_reference
-from grader.tasks import builtin_tasks, named
+from grader.tasks import builtin_tasks, task_named
 from grader.tasks.backward import RESULTS
 
 from .programs import SEED, Output, Outputs, construct
@@ -124,7 +124,7 @@ MISTAKES: dict[str, Change] = {
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_reference_passes_and_gives_every_gradient(name: str) -> None:
-    task = named(f"{name}-backward", None)
+    task = task_named(f"{name}-backward", None)
     assert task.full is not None
     assert task.full.backward
     assert len({w.name for w in task.workloads}) == len(task.workloads)
@@ -136,7 +136,7 @@ def test_the_reference_passes_and_gives_every_gradient(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_right_backward_passes_and_each_mistake_is_found(name: str) -> None:
-    task = named(f"{name}-backward", None)
+    task = task_named(f"{name}-backward", None)
     deciding = [w for w in task.judged if w.role in DECIDING]
     small = sorted(deciding, key=lambda w: w.role == "nominal")
     assert all(judged(task, w, RIGHT).equal for w in small)
@@ -155,7 +155,7 @@ def upstream_of(workload: Workload) -> list[TensorSpec]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_it_is_asked_in_all_ways(name: str) -> None:
-    task = named(f"{name}-backward", None)
+    task = task_named(f"{name}-backward", None)
     asked = [w.backward for w in task.judged if isinstance(w.backward, Backward)]
     assert len(asked) == len(task.judged)
     assert {one.way for one in asked} == {"once", "twice", "without grad"}
@@ -166,12 +166,12 @@ def test_it_is_asked_in_all_ways(name: str) -> None:
 def test_a_task_without_gradients_has_no_such_form() -> None:
     assert "argmax-dim" in builtin_tasks()
     with pytest.raises(Exception, match="no task called"):
-        named("argmax-dim-backward", None)
+        task_named("argmax-dim-backward", None)
 
 
 @pytest.mark.parametrize("name", sorted(FORMULAS))
 def test_the_formula_of_our_kernel_is_the_gradient(name: str) -> None:
-    task = named(f"{name}-backward", None)
+    task = task_named(f"{name}-backward", None)
     space: dict[str, Any] = {}
     exec(gradient_reference(builtin_tasks()[name]), space)
     asking = [w for w in task.judged if w.backward and w.backward.in_order]

@@ -8,7 +8,7 @@ from grader.errors import UsageError
 from grader.ingest import extract
 from grader.records import Extraction, KernelBenchId, Sample, Submission
 from grader.tasks import builtin_tasks, choose, problem
-from grader.tasks.sizes import fitted
+from grader.tasks.sizes import fit_sizes
 
 PROBLEM = """
 import torch
@@ -182,15 +182,15 @@ def test_nothing_raises_on_an_empty_sample():
 
 def test_sizes_of_the_text_decide_what_is_nominal():
     task = builtin_tasks()["l2-norm"]
-    fit = fitted(task, {16384, 64})
+    fit = fit_sizes(task, {16384, 64})
     for workload in fit.workloads:
         if workload.role in {"nominal", "stress"}:
             assert all(n % 32 == 0 or n < 32 for n in workload.inputs[0].shape[1:])
     general = {w.inputs[0].shape for w in fit.workloads if w.role == "general"}
     assert (3, 65535) in general
     assert len({w.name for w in fit.workloads}) == len(fit.workloads)
-    assert fitted(task, {32768, 65535}) is task
-    assert fitted(task, ()) is task
+    assert fit_sizes(task, {32768, 65535}) is task
+    assert fit_sizes(task, ()) is task
 
 
 @pytest.mark.parametrize(

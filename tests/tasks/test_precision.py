@@ -12,17 +12,17 @@ from grader.ingest import extract
 from grader.judge.compare import equal_values
 from grader.judge.inputs import numpy_dtype
 from grader.records import Sample
-from grader.tasks import builtin_tasks, choose, from_reference, named
+from grader.tasks import builtin_tasks, choose, from_reference, task_named
 from grader.tasks.precision import in_precision
 
 from .transcripts import answers
 
 
 def test_a_task_is_called_by_its_precision() -> None:
-    task = named("softmax-bf16", None)
+    task = task_named("softmax-bf16", None)
     assert {item.dtype for work in task.workloads for item in work.inputs} == {"bfloat16"}
     assert not task.weak
-    bag = named("embedding-bag-fp16", None).workloads[0].inputs
+    bag = task_named("embedding-bag-fp16", None).workloads[0].inputs
     assert [item.dtype for item in bag] == ["int64", "float16", "float16"]
 
 
@@ -44,13 +44,13 @@ def test_what_nobody_asks_in_half_has_no_such_form(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["causal-attention-fp16", "sum-dim-bf16", "avg-pool-3d-bf16"])
 def test_trivial_answers_in_half_fail(name: str) -> None:
-    rows = execution.audit(named(name, None), sandbox.strongest(), sandbox.Limits())
+    rows = execution.audit(task_named(name, None), sandbox.strongest(), sandbox.Limits())
     assert not execution.weaknesses(rows)
 
 
 @pytest.mark.parametrize(("name", "dtype"), [("bf16", torch.bfloat16), ("fp16", torch.float16)])
 def test_a_sum_in_half_is_told_from_one_in_float32(name: str, dtype: torch.dtype) -> None:
-    task = named(f"matmul-{name}", None)
+    task = task_named(f"matmul-{name}", None)
     works = [w for w in task.workloads if w.role == "nominal"]
     known = execution.reference(task, works, 7, sandbox.strongest(), sandbox.Limits())
     kinds: dict[str, list[bool]] = {"float32": [], "half": []}

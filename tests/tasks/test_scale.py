@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.tasks.scale import chains, divided, sizes_of
+from grader.tasks.scale import chains, divide_size, sizes_of
 
 TEXT = """
 batch_size = 112
@@ -125,7 +125,7 @@ def test_no_python_no_variants():
 
 @given(value=st.integers(0, 2**31), factor=st.sampled_from([1, 2, 8, 1024]), floor=st.just(32))
 def test_divided(value, factor, floor):
-    smaller = divided(value, factor, floor)
+    smaller = divide_size(value, factor, floor)
     assert smaller <= max(value, floor)
     if value > floor:
         assert smaller >= floor
@@ -134,7 +134,7 @@ def test_divided(value, factor, floor):
 
 @pytest.mark.parametrize(("value", "smaller"), [(65535, 8191), (65536, 8192), (393216, 49152)])
 def test_divided_by_eight(value, smaller):
-    assert divided(value, 8, 32) == smaller
+    assert divide_size(value, 8, 32) == smaller
 
 
 ATTENTION = """

@@ -99,7 +99,7 @@ class Command:
         return [v for n, v in self.options if n == name and v is not None]
 
 
-def _split(argument: str, following: str | None) -> tuple[str, str | None, bool]:
+def _split_argument(argument: str, following: str | None) -> tuple[str, str | None, bool]:
     """Return name, value, and whether the value was an argument of its own."""
     name, equals, value = argument.partition("=")
     if argument in _TAKES_VALUE:
@@ -125,7 +125,7 @@ def parse(arguments: list[str]) -> Command:
         if not argument.startswith("-") and not argument.startswith("@"):
             command.sources.append(argument)
             continue
-        name, value, separate = _split(argument, following)
+        name, value, separate = _split_argument(argument, following)
         index += separate
         _place(command, _LONG_NAMES.get(name, name), value)
     return command

@@ -33,7 +33,7 @@ _SPELT = re.compile(r"\b(?:__VERSION__|__PRETTY_FUNCTION__)\b")
 """What each compiler spells in its own way, for a program to compare when it runs."""
 
 
-def asked(command: Command, text: str) -> str:
+def conditions_asked(command: Command, text: str) -> str:
     """Return a name, of a condition or a spelling, that compilers may answer in different ways, or "".
 
     Looked at are the text and the headers beside it and in the call's own folders.

@@ -102,7 +102,7 @@ def sure(config: Config, command: Command, log: str, *, stub: bool) -> bool:
     return _nowhere(config, command, error, next(group for group in unknown.groups() if group))
 
 
-def agreed(config: Config, command: Command, log: str, clang: str) -> bool:
+def does_clang_agree(config: Config, command: Command, log: str, clang: str) -> bool:
     """Whether clang, over torch's own declarations, refuses the line of the first error as well."""
     error = first(log, command)
     other = [e.text for e in _errors(clang, command) if error and e.line == error.line]

@@ -23,7 +23,7 @@ def compile_cpp(config: Config, command: Command) -> int:
     if command.depfile:
         Path(command.depfile).write_text(f"{command.output}: {command.sources[0]}\n", "utf-8")
     text = Path(command.sources[0]).read_text("utf-8", "replace")
-    reason = _unsuited(config, command, text)
+    reason = _why_unsuited(config, command, text)
     if not reason:
         with scratch() as folder:
             outcome = host_pass.cpp_object(config, command, text, folder)
@@ -46,16 +46,16 @@ def compile_cpp(config: Config, command: Command) -> int:
     return stock.plain_cpp(config, command)
 
 
-def _unsuited(config: Config, command: Command, text: str) -> str:
+def _why_unsuited(config: Config, command: Command, text: str) -> str:
     if config.mode == "stock" or config.zig is None or not config.precompiled:
         return "asked for, or no clang"
     if not _FIRST.match(text):
         return "the file does not start with load_inline's include"
     if (header := host_pass.cpp_header(command, text)) not in config.precompiled:
         return f"{header} is not precompiled"
-    if name := conditions.asked(command, text):
+    if name := conditions.conditions_asked(command, text):
         return f"the text asks for {name}"
-    return host_pass.unsuited(config, command, command.options)
+    return host_pass.why_unsuited(config, command, command.options)
 
 
 def link(config: Config, command: Command) -> int:
@@ -85,7 +85,7 @@ def _link(config: Config, command: Command, arguments: list[str], folder: Path) 
     quick = ["-fuse-ld=lld", f"-B{config.programs}"]
     outcome = run([config.gxx, *arguments, *halves.linked(config), *quick])
     more: list[Path] = []
-    if outcome.ok and "main" in config.precompiled and (names := _missed(config, command)):
+    if outcome.ok and "main" in config.precompiled and (names := _missed_inputs(config, command)):
         trace(f"in no half: {names[:5]}")
         if all(run(step).ok for step in halves.commands(config, "main", folder)):
             more = [folder / "main.a"]
@@ -96,5 +96,5 @@ def _link(config: Config, command: Command, arguments: list[str], folder: Path) 
     return run([config.gxx, *arguments, *halves.linked(config, *more)])
 
 
-def _missed(config: Config, command: Command) -> list[bytes]:
-    return halves.lacks(config, halves.undefined(Path(str(command.output))))
+def _missed_inputs(config: Config, command: Command) -> list[bytes]:
+    return halves.lacks(config, halves.undefined_symbols(Path(str(command.output))))

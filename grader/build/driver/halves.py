@@ -52,7 +52,7 @@ def lacks(config: Config, names: Iterable[bytes]) -> list[bytes]:
     return [name for name in asked if not _among(exported, name)]
 
 
-def undefined(extension: Path) -> list[bytes]:
+def undefined_symbols(extension: Path) -> list[bytes]:
     """Return the names that an extension leaves to libraries, and to Python."""
     said = run(["nm", "-D", "--undefined-only", str(extension)])
     return [line.split()[-1].encode() for line in said.text.splitlines() if line.strip()]

@@ -50,7 +50,7 @@ def cpp_header(command: Command, text: str) -> str:
     return "extension" if binding.only_declares(text) else "main"
 
 
-def unsuited(config: Config, command: Command, flags: list[tuple[str, str | None]]) -> str:
+def why_unsuited(config: Config, command: Command, flags: list[tuple[str, str | None]]) -> str:
     """Say why the precompiled headers can't serve this call; empty if they can."""
     conditions = set(config.read_json("conditions.json"))
     for define in command.defines:

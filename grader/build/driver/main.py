@@ -47,7 +47,7 @@ def _compile(config: Config, command: Command, role: str) -> int:
         return 1
     start = refusals.said_so_far()
     try:
-        status = _compiled(config, command, role)
+        status = _compile_for_role(config, command, role)
     except Exception as error:  # noqa: BLE001 - whatever fails here is no word of a compiler
         trace(f"the driver failed: {error!r}")
         status = _plainly(config, command, role)
@@ -58,7 +58,7 @@ def _compile(config: Config, command: Command, role: str) -> int:
     return status
 
 
-def _compiled(config: Config, command: Command, role: str) -> int:
+def _compile_for_role(config: Config, command: Command, role: str) -> int:
     """Compile, importing what this one's place needs: a driver starts several times a build."""
     if role == "nvcc":
         from grader.build.driver import nvcc

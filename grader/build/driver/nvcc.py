@@ -34,13 +34,13 @@ def compile_cuda(config: Config, command: Command) -> int:
     text = source.read_text("utf-8", "replace")
     _depend(command)
     with scratch() as folder:
-        reason = _unsuited(config, command, text)
+        reason = _why_unsuited(config, command, text)
         if reason:
             return _stock_way(config, command, text, folder, reason)
         return _quick(config, command, text, folder)
 
 
-def _unsuited(config: Config, command: Command, text: str) -> str:
+def _why_unsuited(config: Config, command: Command, text: str) -> str:
     if config.mode == "stock" or config.zig is None:
         return "asked for" if config.mode == "stock" else "no clang"
     header = host_pass.precompiled_for(text)
@@ -49,11 +49,11 @@ def _unsuited(config: Config, command: Command, text: str) -> str:
     for option, value in command.options:
         if option in _UNSUITED and value != "false":
             return f"{option} needs nvcc's own host code"
-    if name := conditions.asked(command, text):
+    if name := conditions.conditions_asked(command, text):
         return f"the text asks for {name}"
     if has_device_lambda(text):
         return "extended lambdas have names that only nvcc can make"
-    return host_pass.unsuited(config, command, host_pass.host_flags(command))
+    return host_pass.why_unsuited(config, command, host_pass.host_flags(command))
 
 
 def _quick(config: Config, command: Command, text: str, folder: Path) -> int:

@@ -9,7 +9,7 @@ from pathlib import Path
 from grader.build.driver import conditions, device_pass, stub
 from grader.build.driver.command import Command
 from grader.build.driver.config import Config
-from grader.build.driver.confirm import agreed, sure
+from grader.build.driver.confirm import does_clang_agree, sure
 from grader.build.driver.tools import STOCK_WAY, Outcome, run, say, scratch, trace
 
 _HEAVY = re.compile(r"\bPYBIND11|\bpybind11\b|\bpy::|torch::(?:nn|optim|jit|data|autograd)\b")
@@ -35,7 +35,7 @@ def decide_device(
             return Outcome(asked.code, _fatal(asked.text)), folder / "stub.ptx"
     if sure(config, command, outcome.text, stub=True):
         return outcome, folder / "stub.ptx"
-    if agreed(config, command, outcome.text, clang()):
+    if does_clang_agree(config, command, outcome.text, clang()):
         return outcome, folder / "stub.ptx"
     trace(f"over the stub: {outcome.text[:1500]}")
     say(STOCK_WAY)
@@ -67,7 +67,7 @@ def _fatal(text: str) -> str:
 
 def compile_cuda(config: Config, command: Command, text: str, folder: Path) -> int:
     """Compile by nvcc alone with the real headers; for the simulator its program is added."""
-    outcome = _compiled(config, command, [config.nvcc], ["-Xptxas", "-v"])
+    outcome = _compile_with_real_headers(config, command, [config.nvcc], ["-Xptxas", "-v"])
     say(outcome.text)
     if not outcome.ok or config.device != "sim":
         return outcome.code
@@ -85,17 +85,19 @@ def decide_cpp(config: Config, command: Command, text: str, clang: str) -> Outco
     if outcome.ok:
         return None
     by_name = sure(config, command, outcome.text, stub=True)
-    return outcome if by_name or agreed(config, command, outcome.text, clang) else None
+    return outcome if by_name or does_clang_agree(config, command, outcome.text, clang) else None
 
 
 def plain_cpp(config: Config, command: Command) -> int:
     """Run g++ with the call as it came, up to its first errors: an old -std has thousands in torch."""
-    outcome = _compiled(config, command, [config.gxx], ["-fmax-errors=20"])
+    outcome = _compile_with_real_headers(config, command, [config.gxx], ["-fmax-errors=20"])
     say(outcome.text)
     return outcome.code
 
 
-def _compiled(config: Config, command: Command, compiler: list[str], more: list[str]) -> Outcome:
+def _compile_with_real_headers(
+    config: Config, command: Command, compiler: list[str], more: list[str]
+) -> Outcome:
     """Compile with the real headers; what the simulator is to run, with its face on torch's CUDA.
 
     An object over torch's own CUDA headers calls libc10_cuda, which looks for a driver. The face
@@ -124,7 +126,7 @@ def _names_torch_cuda(command: Command) -> bool:
 
 def _embed_program(config: Config, command: Command, text: str, folder: Path) -> int:
     """Put the simulator's program in the place of the machine code in nvcc's object."""
-    if conditions.asked(command, text):
+    if conditions.conditions_asked(command, text):
         outcome, ptx = device_pass.front_end(config, command, text, folder, "full")
     else:
         outcome, ptx = device_pass.over_stub(config, command, text, folder)

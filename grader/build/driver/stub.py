@@ -63,7 +63,7 @@ def _usable(declaration: str) -> bool:
     return all(name in _KNOWN_TYPES for name in types) and "{" not in declaration.replace("{}", "")
 
 
-def _named(declarations: dict[str, list[str]], words: set[str]) -> str:
+def _declarations_named(declarations: dict[str, list[str]], words: set[str]) -> str:
     rows = [
         row
         for name in sorted(words & declarations.keys())
@@ -120,9 +120,9 @@ def write(config: Config, text: str, folder: Path, *, lean: bool = False) -> lis
     methods = _but(declared["methods"], _STUB_METHODS)
     functions = _but(declared["functions"], _STUB_FUNCTIONS)
     factories = _but(declared["factories"], _STUB_FUNCTIONS)
-    (folder / "kg_methods.inc").write_text(_named(methods, words))
-    (folder / "kg_functions.inc").write_text(_named(functions, words))
-    (folder / "kg_factories.inc").write_text(_named(factories, words))
+    (folder / "kg_methods.inc").write_text(_declarations_named(methods, words))
+    (folder / "kg_functions.inc").write_text(_declarations_named(functions, words))
+    (folder / "kg_factories.inc").write_text(_declarations_named(factories, words))
     dispatch = '#include "kg_dispatch_all.inc"\n' if "AT_DISPATCH" in text else ""
     (folder / "kg_dispatch.inc").write_text(dispatch)
     takes_type = int(config.dispatch_takes_type)

@@ -15,7 +15,7 @@ _DONE = re.compile(
 MOST = 20
 
 
-def autotuned(log: str) -> tuple[Autotuned, ...]:
+def read_autotuned(log: str) -> tuple[Autotuned, ...]:
     """Return one entry a kernel, the first time that it was tuned; what a program prints itself only misleads its reader."""
     tried = _TRIED.findall(log)
     found: dict[str, Autotuned] = {}

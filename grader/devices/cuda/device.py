@@ -15,7 +15,7 @@ from grader.config import Options
 from grader.devices.base import RunResult, Sanitized
 from grader.devices.cuda import guard_zones
 from grader.devices.cuda import share as gpu_share
-from grader.devices.cuda.autotuning import autotuned
+from grader.devices.cuda.autotuning import read_autotuned
 from grader.devices.cuda.errors import cuda_error
 from grader.devices.cuda.gpu import GpuFacts, Watch
 from grader.devices.cuda.health import HEALTH, prove_healthy, suspicious
@@ -23,14 +23,14 @@ from grader.devices.cuda.plain_guest import PlainGuest
 from grader.devices.cuda.sanitizer import (
     HUNG_SECONDS,
     SECONDS,
-    examined,
+    is_examined,
     sanitize,
-    telling,
+    telling_workload,
     tools_for,
 )
-from grader.devices.cuda.timing_turn import timed
+from grader.devices.cuda.timing_turn import time_program
 from grader.devices.guests import GuestDevice
-from grader.devices.outcome import brief, cut, unreached
+from grader.devices.outcome import brief, cut_log, outcome_of_unreached
 from grader.devices.timed import Timed
 from grader.errors import GraderError
 from grader.judge import References
@@ -126,7 +126,7 @@ class CudaDevice(GuestDevice):
 
     def observe(self, job: GuestJob, limits: Limits) -> GuestReply:
         """Run a job beside others' on the GPU, once."""
-        with gpu_share.shared(self.gpus, self.locks) as gpu:
+        with gpu_share.hold_seat(self.gpus, self.locks) as gpu:
             return self._converse(gpu, job, limits)
 
     @property
@@ -166,7 +166,7 @@ class CudaDevice(GuestDevice):
             return GuestDevice.run(device, *program, in_place=in_place)
 
         zones = self.prepared.guard_zones is not None and not in_place
-        found = guard_zones.judged(task, run) if zones else run(task, False)
+        found = guard_zones.run_between_zones(task, run) if zones else run(task, False)
         found = [
             _not_its_fault(item)
             if item.run.status == "out_of_memory" and not self._fits(task, workload, references)
@@ -208,10 +208,10 @@ class CudaDevice(GuestDevice):
         """
         status = evaluation.verdict.status
         tools = tools_for(status, self.options.sanitize)
-        workload = telling(task, evaluation)
+        workload = telling_workload(task, evaluation)
         if not tools or workload is None:
             return Sanitized()
-        if self.options.sanitize is None and examined(evaluation, workload):
+        if self.options.sanitize is None and is_examined(evaluation, workload):
             return Sanitized()
         seconds = HUNG_SECONDS if status == "hung" else SECONDS
         return sanitize(self, submission, build, references, workload, tools, seconds)
@@ -227,7 +227,7 @@ class CudaDevice(GuestDevice):
             GraderError: the GPU can't be used any more.
 
         """
-        return timed(self, submission, build, task, references)
+        return time_program(self, submission, build, task, references)
 
     def record(
         self,
@@ -240,7 +240,7 @@ class CudaDevice(GuestDevice):
         status: RunStatus = result.status
         reason = result.reason
         if status == "not_run":
-            status, reason = unreached(reply)
+            status, reason = outcome_of_unreached(reply)
         elif status == "crashed" and reply.reason:
             reason = reply.reason
         return Run(
@@ -253,8 +253,8 @@ class CudaDevice(GuestDevice):
             operators=_operators(result.report),
             switches=switches(result.report),
             seconds=result.seconds,
-            output=cut(reply.log),
-            autotuned=autotuned(reply.log),
+            output=cut_log(reply.log),
+            autotuned=read_autotuned(reply.log),
         )
 
     def lost(self, result: GuestResult) -> bool:

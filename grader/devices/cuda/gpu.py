@@ -27,12 +27,12 @@ class GpuFacts:
     """Bytes."""
 
 
-def installed() -> tuple[GpuFacts, ...]:
+def installed_gpus() -> tuple[GpuFacts, ...]:
     """Return this machine's NVIDIA GPUs, those of CUDA_VISIBLE_DEVICES where that is set.
 
     None where there is no driver.
     """
-    return visible(_asked()[0], os.environ.get("CUDA_VISIBLE_DEVICES"))
+    return visible(_ask_nvidia_smi()[0], os.environ.get("CUDA_VISIBLE_DEVICES"))
 
 
 def visible(gpus: tuple[GpuFacts, ...], wanted: str | None) -> tuple[GpuFacts, ...]:
@@ -44,14 +44,14 @@ def visible(gpus: tuple[GpuFacts, ...], wanted: str | None) -> tuple[GpuFacts, .
         return gpus
     found: list[GpuFacts] = []
     for name in (part.strip() for part in wanted.split(",")):
-        named = _named(gpus, name)
+        named = _gpu_named(gpus, name)
         if named is None or named in found:
             break
         found.append(named)
     return tuple(found)
 
 
-def _named(gpus: tuple[GpuFacts, ...], name: str) -> GpuFacts | None:
+def _gpu_named(gpus: tuple[GpuFacts, ...], name: str) -> GpuFacts | None:
     if name.isdecimal():
         return gpus[int(name)] if int(name) < len(gpus) else None
     fitting = [gpu for gpu in gpus if name and gpu.uuid.startswith(name)]
@@ -60,10 +60,10 @@ def _named(gpus: tuple[GpuFacts, ...], name: str) -> GpuFacts | None:
 
 def trouble() -> str:
     """Return what the driver's own program says where it is there and finds no GPU; else nothing."""
-    return _asked()[1]
+    return _ask_nvidia_smi()[1]
 
 
-def _asked() -> tuple[tuple[GpuFacts, ...], str]:
+def _ask_nvidia_smi() -> tuple[tuple[GpuFacts, ...], str]:
     """Ask nvidia-smi; return the GPUs, and its words where it gave none."""
     program = shutil.which("nvidia-smi")
     if program is None:

@@ -26,7 +26,9 @@ def fact(prepared: Prepared) -> str:
     return "around what a run that is judged allocates; none where time is taken"
 
 
-def judged(task: Task, run: Callable[[Task, bool], Sequence[RunResult]]) -> list[RunResult]:
+def run_between_zones(
+    task: Task, run: Callable[[Task, bool], Sequence[RunResult]]
+) -> list[RunResult]:
     """Return the runs of a task's workloads; `run` takes a task, and whether there are to be zones."""
     found = list(run(task, True))
     failed = [w for w, item in zip(task.judged, found, strict=True) if item.run.status != "ran"]
@@ -34,10 +36,10 @@ def judged(task: Task, run: Callable[[Task, bool], Sequence[RunResult]]) -> list
         return found
     asked = task.model_copy(update={"workloads": tuple(failed)})
     again = {item.run.workload: item for item in run(asked, False)}
-    return [_counting(item, again.get(item.run.workload)) for item in found]
+    return [_run_that_counts(item, again.get(item.run.workload)) for item in found]
 
 
-def _counting(guarded: RunResult, plain: RunResult | None) -> RunResult:
+def _run_that_counts(guarded: RunResult, plain: RunResult | None) -> RunResult:
     """Return the run that counts; where it ended well only without zones, it says so."""
     if plain is None or plain.run.status != "ran":
         return plain or guarded

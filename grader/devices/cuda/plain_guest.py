@@ -53,7 +53,9 @@ class PlainGuest:
                 refuted |= right
                 shown = bool(failed & {w.name for w in group.workloads} - right)
         status: RunStatus = "not_run" if shown else "grader_error"
-        return [_refuted(item, status) if item.run.workload in refuted else item for item in found]
+        return [
+            _refute_run(item, status) if item.run.workload in refuted else item for item in found
+        ]
 
     def _right(self, group: Group, failed: set[str]) -> set[str]:
         """Return which of the failed workloads of a group are right in a plain guest."""
@@ -80,7 +82,7 @@ class PlainGuest:
         return compare(self.task, workload, self.references, result).equal
 
 
-def _refuted(item: RunResult, status: RunStatus) -> RunResult:
+def _refute_run(item: RunResult, status: RunStatus) -> RunResult:
     how = item.run.status.replace("_", " ")
     reason = f"{how} only in the grader's own guest, and right in a plain one: {item.run.reason}"
     return replace(item, run=item.run.model_copy(update={"status": status, "reason": reason}))

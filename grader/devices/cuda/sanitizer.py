@@ -82,7 +82,7 @@ def sanitize(
     return Sanitized(tuple(found), tuple(notes))
 
 
-def telling(task: Task, evaluation: Evaluation) -> Workload | None:
+def telling_workload(task: Task, evaluation: Evaluation) -> Workload | None:
     """Return the smallest workload that went wrong, one that decides if there is one.
 
     Where none did, the one that decides whose sizes are least round: tails are cut there, if anywhere.
@@ -97,7 +97,7 @@ def telling(task: Task, evaluation: Evaluation) -> Workload | None:
     return min(deciding or looked_at, key=order, default=None)
 
 
-def examined(evaluation: Evaluation, workload: Workload) -> bool:
+def is_examined(evaluation: Evaluation, workload: Workload) -> bool:
     """Whether another device has seen each access of it: it found a reason, or values alone are wrong."""
     if not all(clean(run) for run in evaluation.checked):
         return True

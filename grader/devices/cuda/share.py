@@ -26,7 +26,7 @@ _WAIT = 0.05
 
 
 @contextlib.contextmanager
-def shared(gpus: tuple[GpuFacts, ...], folder: Path) -> Iterator[GpuFacts]:
+def hold_seat(gpus: tuple[GpuFacts, ...], folder: Path) -> Iterator[GpuFacts]:
     """Wait for a seat on one of the GPUs, the emptiest first, and hold it."""
     folder.mkdir(parents=True, exist_ok=True)
     while True:
@@ -70,7 +70,7 @@ def shared_then_alone(
     crowded: Callable[[T], bool],
 ) -> T:
     """Do it beside others; once more alone where what came of it could be its neighbours' fault."""
-    with shared(gpus, folder) as gpu:
+    with hold_seat(gpus, folder) as gpu:
         done = work(gpu)
     if not crowded(done):
         return done

@@ -66,7 +66,7 @@ def output_bytes(batch: Batch) -> int:
     )
 
 
-def wanted(random: SystemRandom, calls: int, elements: int) -> dict[str, JsonValue]:
+def wanted_elements(random: SystemRandom, calls: int, elements: int) -> dict[str, JsonValue]:
     """Return which elements are to be handed over: all of a small output, else random blocks.
 
     First and last block are always among them: that is where tails go wrong.
@@ -105,7 +105,7 @@ class Match:
         for worker in (candidate, reference):
             worker.prepare(arguments(self._workload), 1)
         # The first call loads modules and tunes; the second is looked at.
-        for turn, want in enumerate((UNSEEN, wanted(self._random, 1, CHECKED_FIRST))):
+        for turn, want in enumerate((UNSEEN, wanted_elements(self._random, 1, CHECKED_FIRST))):
             seed = self._draw(turn)
             ours, theirs = candidate.play(1, seed, want), reference.play(1, seed, want)
         given, made = input_bytes(self._workload), output_bytes(theirs)
@@ -153,7 +153,7 @@ class Match:
         end = time.monotonic() + seconds
         due = LEAST_ROUNDS  # the intervals are looked at now and then: that takes the host's time
         for turn in range(MOST_ROUNDS + 1):
-            seed, want = self._draw(100 + turn), wanted(self._random, self.calls, CHECKED)
+            seed, want = self._draw(100 + turn), wanted_elements(self._random, self.calls, CHECKED)
             batches = {what: p.play(self.calls, seed, want) for what, p in workers.items()}
             first, second = list(batches.values())[:2]
             doubts += self._doubts(seed, want, first, second)

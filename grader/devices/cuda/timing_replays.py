@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from secrets import SystemRandom
 
 from grader.devices.cuda.errors import cuda_error
-from grader.devices.cuda.timing import CHECKED_FIRST, arguments, wanted
+from grader.devices.cuda.timing import CHECKED_FIRST, arguments, wanted_elements
 from grader.devices.cuda.timing_checks import CLEARLY, Checks, Doubt
 from grader.devices.cuda.timing_worker import UNSEEN, Batch, TimingWorker, WorkerGoneError
 from grader.devices.outcome import brief
@@ -65,7 +65,7 @@ class Replays:
             with self.plain() as worker:
                 again = self._again(worker, suspect)
         except WorkerGoneError as error:
-            return self._gone(error)
+            return self._outcome_without_result(error)
         if again is None:
             return self._ours(f"its result was wrong there: {suspect.mismatch.text}")
         return self._wrong(suspect, again)
@@ -80,7 +80,7 @@ class Replays:
                 found = (self._of_a_batch(worker, suspect) for suspect in suspects)
                 return next(filter(None, found), None)
         except WorkerGoneError as error:
-            return self._gone(error)
+            return self._outcome_without_result(error)
 
     def failure(self, reference: TimingWorker, failed: Run) -> Timed:
         """Return what a failure in a timed guest comes to: charged where a plain guest fails as well."""
@@ -90,7 +90,7 @@ class Replays:
         except WorkerGoneError as error:
             if error.who != PLAIN:
                 raise
-            return Timed(run=failed) if error.how in SHOWN else self._gone(error)
+            return Timed(run=failed) if error.how in SHOWN else self._outcome_without_result(error)
         return (
             self._ours(f"there it {failed.status}: {failed.reason}") if right else Timed(run=failed)
         )
@@ -100,7 +100,7 @@ class Replays:
         for each in (worker, reference):
             each.prepare(arguments(self.checks.workload), 1)
         for _ in range(CALLS):
-            seed, want = random.getrandbits(60), wanted(random, 1, CHECKED_FIRST // CALLS)
+            seed, want = random.getrandbits(60), wanted_elements(random, 1, CHECKED_FIRST // CALLS)
             ours, theirs = worker.play(1, seed, want), reference.play(1, seed, want)
             mismatch = self.checks.against_eager(ours, theirs)
             if mismatch and self._suspects([Doubt(seed, want, ours, theirs, mismatch)]):
@@ -165,7 +165,7 @@ class Replays:
         ran = Run(workload=self.checks.workload.name, device="cuda", status="ran")
         return Timed(run=ran, comparison=self.checks.comparison(suspect.doubt, mismatch))
 
-    def _gone(self, error: WorkerGoneError) -> Timed:
+    def _outcome_without_result(self, error: WorkerGoneError) -> Timed:
         """Return what it means that a plain guest gave no result."""
         if error.how not in SHOWN:
             why = error.how.replace("_", " ")

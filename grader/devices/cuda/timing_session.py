@@ -61,7 +61,7 @@ class TimingSession:
             with self._worker(self._reference(), EAGER) as eager:
                 timed = self._against(job, eager, measure=measure)
                 wanted = timed.speedup is not None and self.device.options.torch_compile
-                compiled = self._compiled(eager) if wanted else None
+                compiled = self._time_compiled(eager) if wanted else None
         except WorkerGoneError as error:
             return Timed(note=f"not timed: the reference at {self.workload.name}: {error}")
         return replace(timed, timings=(*timed.timings, *([compiled] if compiled else [])))
@@ -76,11 +76,11 @@ class TimingSession:
                 found = replays.first_result(doubt) if doubt else None
                 if found is not None or not measure:
                     return found or Timed()
-                series, doubts, seen = self._measured(match, {OURS: ours, EAGER: eager}, BUDGET)
+                series, doubts, seen = self._play_rounds(match, {OURS: ours, EAGER: eager}, BUDGET)
         except WorkerGoneError as error:
             if error.who == EAGER and error.how in SHOWN:
                 raise
-            return self._gone(replays, eager, error)
+            return self._outcome_of_lost_worker(replays, eager, error)
         eager.prepare(arguments(self.workload), 1)  # the memory of a batch is wanted now
         found = replays.batches(doubts) if doubts else None
         return found or self._outcome(match, series, seen, eager)
@@ -93,7 +93,7 @@ class TimingSession:
             exact=lambda: self._worker(self._reference(double=True), "float64"),
         )
 
-    def _measured(
+    def _play_rounds(
         self, match: Match, workers: dict[str, TimingWorker], seconds: float
     ) -> tuple[dict[str, Series], list[Doubt], str]:
         """Play the rounds, once more if the GPU's clock changed; return what was seen of it too."""
@@ -107,7 +107,9 @@ class TimingSession:
         changed = f"its clock changed from {low} to {high} MHz, and {again} when measured again"
         return series, doubts + more, f"{condition(self.gpu, len(workers))}; {changed}"
 
-    def _gone(self, replays: Replays, eager: TimingWorker, error: WorkerGoneError) -> Timed:
+    def _outcome_of_lost_worker(
+        self, replays: Replays, eager: TimingWorker, error: WorkerGoneError
+    ) -> Timed:
         """Return how it failed, if that can't be the grader's doing, or the other guest's."""
         if error.how in SHOWN:
             return replays.failure(eager, failed_run(self.workload.name, error))
@@ -154,7 +156,7 @@ class TimingSession:
         kinds = [spec.dtype for spec in specs if "float" in spec.dtype]
         return kinds[0] if kinds else "float32"
 
-    def _compiled(self, eager: TimingWorker) -> Timing | None:
+    def _time_compiled(self, eager: TimingWorker) -> Timing | None:
         """Return torch.compile's time, measured in turns with eager torch once a task."""
         known = self.device.compiled
         key = f"{self.task.key} {self.gpu.uuid}"
@@ -170,7 +172,9 @@ class TimingSession:
         with self._worker(self._reference(compiled=True), "compile") as compiled:
             if match.first(compiled, eager) is not None:
                 return None
-            series, doubts, _ = self._measured(match, {"compile": compiled, EAGER: eager}, BUDGET)
+            series, doubts, _ = self._play_rounds(
+                match, {"compile": compiled, EAGER: eager}, BUDGET
+            )
         note = f"{ratio(series['compile'], series[EAGER])[0]:.3g} times as fast as eager"
         return None if doubts else series["compile"].timing(self.workload.name, note)
 

@@ -28,7 +28,7 @@ PROFILING = 240.0
 """Seconds that a program may live under the profiler."""
 
 
-def timed(
+def time_program(
     device: CudaDevice, submission: Submission, build: Build, task: Task, references: References
 ) -> Timed:
     """Time a correct program; without the option `timing` only its result at full size is looked at.

@@ -12,7 +12,7 @@ from grader.config import Options
 from grader.devices.base import Readiness, RunResult, Traced
 from grader.devices.guests import GuestDevice
 from grader.devices.outcome import run_of
-from grader.devices.sim.dry_run import dry_run, launched
+from grader.devices.sim.dry_run import dry_run, launched_at_full_size
 from grader.devices.sim.exact import exactly
 from grader.devices.sim.first_block import full_size
 from grader.devices.sim.first_rows import first_rows
@@ -143,7 +143,7 @@ class Simulator(GuestDevice):
         self, submission: Submission, build: Build, task: Task, seed: int
     ) -> frozenset[str] | None:
         """Return the kernels of such a call."""
-        return launched(self, submission, build, task, seed)
+        return launched_at_full_size(self, submission, build, task, seed)
 
     def look_at_full_size(
         self,

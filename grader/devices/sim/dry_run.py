@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import Any
 
 from grader.build.workspace import ARTIFACT
-from grader.devices.built_when_called import keeping
+from grader.devices.built_when_called import run_and_keep_compiled
 from grader.devices.guests import GuestDevice
 from grader.judge import Group, References
-from grader.judge.honesty import computing
+from grader.judge.honesty import computing_operators
 from grader.judge.inputs import plain
 from grader.languages import compiles_when_launched
 from grader.records import Build, Evidence, Run, Submission, Task, TensorSpec, Workload
@@ -40,10 +40,10 @@ def dry_run(
     None where nothing fails and none computes.
     """
     run = _dry_run_of(device, submission, build, task, seed)
-    return None if run is None else _failed(run) or _left_to_torch(run)
+    return None if run is None else _failed_run(run) or _left_to_torch(run)
 
 
-def launched(
+def launched_at_full_size(
     device: GuestDevice, submission: Submission, build: Build, task: Task, seed: int
 ) -> frozenset[str] | None:
     """Return the kernels that forward launches at the task's full size; None where it does not get to its end."""
@@ -61,20 +61,20 @@ def _dry_run_of(
     known = References(
         task=task.key,
         seed=seed,
-        inputs={full.name: _described(full)},
+        inputs={full.name: _workload_key(full)},
         precision=task.precision or "",
     )
     group = Group(full.init, full.weights, (full,))
     job = device.job(submission, build, group, group.workloads, known)
     simulator: Any = job.options["simulator"]
     options = {**job.options, "dry_run": True, "simulator": {**simulator, **SETTINGS}}
-    job = replace(job, options=options, workloads=(GuestWorkload(full.name, _described(full)),))
+    job = replace(job, options=options, workloads=(GuestWorkload(full.name, _workload_key(full)),))
     limits = device.limits(min(SECONDS, device.options.run_seconds))
     if compiles_when_launched(
         parse(submission.code)
     ):  # the looks at that size need the same kernels
         limits = replace(limits, output=ARTIFACT)
-        reply = keeping(job, lambda job: device.converse(job, limits))
+        reply = run_and_keep_compiled(job, lambda job: device.converse(job, limits))
     else:
         reply = device.converse(job, limits)
     if not reply.results or reply.results[0].status not in {"ran", "raised"}:
@@ -86,7 +86,7 @@ def _is_run_anyway(task: Task, full: Workload) -> bool:
     return any(w.inputs == full.inputs and w.init == full.init for w in task.judged)
 
 
-def _described(workload: Workload) -> tuple[Any, ...]:
+def _workload_key(workload: Workload) -> tuple[Any, ...]:
     return tuple(
         {"shape": list(item.shape), "dtype": item.dtype}
         if isinstance(item, TensorSpec)
@@ -95,7 +95,7 @@ def _described(workload: Workload) -> tuple[Any, ...]:
     )
 
 
-def _failed(run: Run) -> Run | None:
+def _failed_run(run: Run) -> Run | None:
     """Return the run if it failed, with the evidence that counts."""
     evidence = tuple(item for item in run.evidence if item.code in _KEPT)
     refused = next((item.text for item in evidence if item.code in _REFUSED), "")
@@ -105,7 +105,7 @@ def _failed(run: Run) -> Run | None:
         update={
             "status": "raised",
             "reason": refused or run.reason,
-            "evidence": _named(evidence, run.workload),
+            "evidence": _name_workload(evidence, run.workload),
             "counts": (),
             "launches": (),
         }
@@ -114,10 +114,10 @@ def _failed(run: Run) -> Run | None:
 
 def _left_to_torch(run: Run) -> Run | None:
     """Return the run, with nothing but its operators, where one of torch's computes."""
-    if run.status != "ran" or not computing([run]):
+    if run.status != "ran" or not computing_operators([run]):
         return None
     return run.model_copy(update={"evidence": (), "counts": (), "launches": ()})
 
 
-def _named(evidence: tuple[Evidence, ...], workload: str) -> tuple[Evidence, ...]:
+def _name_workload(evidence: tuple[Evidence, ...], workload: str) -> tuple[Evidence, ...]:
     return tuple(item.model_copy(update={"workload": workload}) for item in evidence)

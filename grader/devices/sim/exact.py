@@ -65,13 +65,13 @@ def exactly(
         reason = f"of the reference: {unfollowed or expected.status}"
         return Exact(algebraic="not applicable", workload=workload.name, reason=reason)
     found = _results(device, job)[0]
-    first = _compared(found, expected)
+    first = _compare_residues(found, expected)
     if first.algebraic == "not shown" and _EXPANDED.search(submission.code):
         named = device.exact_build(submission, workload.init)
         if named.status == "built":
             again = device.job(submission, named, group, (workload,), references)
             found_again = _results(device, again)[0]
-            second = _compared(found_again, expected)
+            second = _compare_residues(found_again, expected)
             found, first = (found_again, second) if second.elements else (found, first)
     if first.algebraic != "not shown" or not first.unequal:
         return first
@@ -92,7 +92,7 @@ def _without(device: Simulator, asked: GuestJob, references: References, found: 
     )
     for way, result in zip(ways, _results(device, job), strict=False):
         varied = any(np.unique(one.array).size > 1 for one in result.outputs[::2])
-        if varied and _compared(found, result).algebraic == "equal":
+        if varied and _compare_residues(found, result).algebraic == "equal":
             return way.name
     return ""
 
@@ -111,7 +111,7 @@ def _ways(workload: GuestWorkload, references: References) -> Iterator[Without]:
 
 def _results(device: Simulator, job: GuestJob) -> list[GuestResult]:
     """Return what came of a job's workloads in exact arithmetic, in their order."""
-    simulator = fields.mapping(job.options["simulator"])
+    simulator = fields.as_mapping(job.options["simulator"])
     key = int(digest("exact", str(job.seed))[:15], 16)
     options: dict[str, JsonValue] = {
         **job.options,
@@ -122,17 +122,17 @@ def _results(device: Simulator, job: GuestJob) -> list[GuestResult]:
     return list(reply.results) or [GuestResult(job.workloads[0].name, "not_run", reply.reason)]
 
 
-def _told(result: GuestResult) -> dict[str, JsonValue]:
-    seen = fields.mapping(result.report).get("simulator")
-    return fields.mapping(fields.mapping(seen).get("exact"))
+def _what_was_not_followed(result: GuestResult) -> dict[str, JsonValue]:
+    seen = fields.as_mapping(result.report).get("simulator")
+    return fields.as_mapping(fields.as_mapping(seen).get("exact"))
 
 
 def _operators(result: GuestResult) -> list[str]:
-    given = _told(result).get("operators")
+    given = _what_was_not_followed(result).get("operators")
     return [str(one)[:80] for one in given[:20]] if isinstance(given, list) else []
 
 
-def _compared(found: GuestResult, expected: GuestResult) -> Exact:
+def _compare_residues(found: GuestResult, expected: GuestResult) -> Exact:
     """Compare residues, which stand in the place of results, each with a mask of what are no constants."""
     result = Exact(algebraic="not shown", workload=expected.name)
     if found.status != "ran" or len(found.outputs) != len(expected.outputs):
@@ -150,7 +150,10 @@ def _compared(found: GuestResult, expected: GuestResult) -> Exact:
         reason = "the reference's results are constants on this path"
         changed = {"algebraic": "not applicable", "reason": reason}
     elif counted["unequal"]:
-        unfollowed = [*_operators(found), fields.text(_told(found).get("instructions"), 300)]
+        unfollowed = [
+            *_operators(found),
+            fields.text(_what_was_not_followed(found).get("instructions"), 300),
+        ]
         changed = {"reason": ", ".join(filter(None, unfollowed))}
     else:
         changed = {"algebraic": "equal"}

@@ -19,7 +19,7 @@ from grader.devices.base import RunResult
 from grader.devices.sim import other_blocks
 from grader.execution.full_size_part import FullSizePart
 from grader.judge import Group, clean, compare
-from grader.judge.honesty import TO_THE_HOST, computing, in_forward, names_of
+from grader.judge.honesty import TO_THE_HOST, computing_operators, in_forward, names_of
 from grader.judge.side_effects import COMPARED, probe
 from grader.records import Build, Evidence, Mismatch, Run, Submission, Task
 from grader.sandbox import GuestJob, GuestResult, Limits, Part
@@ -77,7 +77,7 @@ def full_size(
 
 def _right_values(part: FullSizePart, run: Run, result: GuestResult) -> tuple[Evidence, ...]:
     """Return how much of what a kernel stored at full size was compared, where it was all right."""
-    if run.status != "ran" or computing([run]):
+    if run.status != "ran" or computing_operators([run]):
         return ()
     looked_at = int((result.outputs[1].array == STORED).sum())
     text = f"at {part.full.name}, {looked_at} elements that a first block of the kernel stored are right"
@@ -97,7 +97,7 @@ def _wrong_elsewhere(
     task: Task, part: FullSizePart, first: int, whole: int, run: Run, result: GuestResult
 ) -> tuple[Evidence, ...]:
     """Compare what other blocks wrote, and whether all of them can have written everything."""
-    if run.status != "ran" or computing([run]) or not _of_one_launch(run, result):
+    if run.status != "ran" or computing_operators([run]) or not _of_one_launch(run, result):
         return ()
     values, how, stored = result.outputs
     expected = part.references.expected[part.workload.name].native[0]
@@ -144,7 +144,7 @@ def _wrong_values(
     task: Task, part: FullSizePart, run: Run, result: GuestResult
 ) -> tuple[Evidence, ...]:
     """Compare what was written, where it can only come from inputs and blocks that were there."""
-    if run.status != "ran" or len(result.outputs) != 3 or computing([run]):
+    if run.status != "ran" or len(result.outputs) != 3 or computing_operators([run]):
         return ()
     values, how, stored = result.outputs
     expected = part.references.expected[part.workload.name].native[0]

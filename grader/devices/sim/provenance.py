@@ -40,7 +40,7 @@ def trace(
         g for g in groups(task.judged) if any(w.name == workload.name for w in g.workloads)
     )
     job = device.job(submission, build, group, (workload,), references)
-    simulator = fields.mapping(job.options["simulator"])
+    simulator = fields.as_mapping(job.options["simulator"])
     options: dict[str, JsonValue] = {
         **job.options,
         "simulator": {**simulator, **SETTINGS},
@@ -50,5 +50,5 @@ def trace(
     if not reply.results or reply.results[0].status != "ran":
         return Traced()
     result = reply.results[0]
-    simulator = fields.mapping(fields.mapping(result.report).get("simulator"))
+    simulator = fields.as_mapping(fields.as_mapping(result.report).get("simulator"))
     return Traced(tuple(output.array for output in result.outputs), simulator.get("provenance"))

@@ -18,7 +18,7 @@ FIRST_SIMULATED = (3, 3)
 
 def lacks(source: Source, device: str) -> str:
     """Return what is missing for a program on a device, and the command that helps; empty where nothing is."""
-    known = installed()
+    known = installed_version()
     if known is None:
         return 'Triton is not installed here; run pip install "kernel-grader[triton]"'
     if device == "sim" and known < FIRST_SIMULATED:
@@ -35,7 +35,7 @@ def lacks(source: Source, device: str) -> str:
     return ""
 
 
-def installed() -> tuple[int, int] | None:
+def installed_version() -> tuple[int, int] | None:
     """Return major and minor version of this machine's Triton, whichever distribution brought it; None where there is none."""
     spec = find_spec("triton")
     if spec is None or spec.origin is None:

@@ -41,7 +41,7 @@ class TritonReading:
         launched = {one.name for one in self.launches}
         helpers = {name.rpartition(".")[2] for name in self.called} - launched
         own = (one for one in self.functions if one.name not in helpers)
-        return tuple(Kernel(one.name, self._defined(one)) for one in own)
+        return tuple(Kernel(one.name, self._definition_place(one)) for one in own)
 
     @cached_property
     def launches(self) -> tuple[Entry, ...]:
@@ -49,7 +49,7 @@ class TritonReading:
         return tuple(
             Entry(name, self.source.place(call))
             for call in self.source.walk(ast.Call)
-            if (name := self._launched(call))
+            if (name := self._launched_kernel(call))
         )
 
     @cached_property
@@ -103,12 +103,12 @@ class TritonReading:
                 found.update({name: kernel for name in names if name and name not in found})
         return found
 
-    def _launched(self, call: ast.Call) -> str:
+    def _launched_kernel(self, call: ast.Call) -> str:
         if not isinstance(call.func, ast.Subscript):
             return ""
         return self._aliases.get(_last_name(call.func.value), "")
 
-    def _defined(self, function: ast.FunctionDef) -> Place:
+    def _definition_place(self, function: ast.FunctionDef) -> Place:
         return self.source.line_place(function.lineno)
 
     def _text(self, function: ast.FunctionDef) -> CodeText:
@@ -132,10 +132,10 @@ def _is_jit(node: ast.expr, source: Source) -> bool:
 
 def _handed_over(source: Source) -> frozenset[str]:
     """Return the names of the functions that are arguments of `triton.jit(...)`."""
-    return frozenset(_given(source))
+    return frozenset(_given_names(source))
 
 
-def _given(source: Source) -> Iterator[str]:
+def _given_names(source: Source) -> Iterator[str]:
     for call in source.walk(ast.Call):
         if _is_jit(call.func, source):
             yield from (one.id for one in call.args if isinstance(one, ast.Name))

@@ -6,6 +6,6 @@ answer right everywhere are proposed as plain edits, which are then evaluated li
 """
 
 from grader.repair.candidates.rounds import Guesses, guess
-from grader.repair.candidates.screen import Screen, screening
+from grader.repair.candidates.screen import Screen, screen_of
 
-__all__ = ["Guesses", "Screen", "guess", "screening"]
+__all__ = ["Guesses", "Screen", "guess", "screen_of"]

@@ -155,11 +155,13 @@ class Clues:
 def origins(units: tuple[Unit, ...], lines: Collection[int]) -> frozenset[int]:
     """Return the lines of the submission that declare a variable which one of these lines uses; they are left out."""
     functions = ((u, f) for u in units for f in u.functions if f.body is not None)
-    found = {line for u, f in functions if f.runs != "host" for line in _declared(u, f, lines)}
+    found = {
+        line for u, f in functions if f.runs != "host" for line in _declaration_lines(u, f, lines)
+    }
     return frozenset(found.difference(lines))
 
 
-def _declared(unit: Unit, function: Function, lines: Collection[int]) -> Iterator[int]:
+def _declaration_lines(unit: Unit, function: Function, lines: Collection[int]) -> Iterator[int]:
     names = descendants(function.node, "identifier") if lines else ()
     used = {text(node) for node in names if unit.place(node).line in lines}
     for made in variables(function.node) if used else ():

@@ -28,7 +28,9 @@ def exchanges(scope: Scope) -> Iterator[Candidate]:
         yield from _row_major(scope)
 
 
-def _replaced(scope: Scope, cost: float, touches: Touches, *pairs: tuple[Node, str]) -> Candidate:
+def _replace_words(
+    scope: Scope, cost: float, touches: Touches, *pairs: tuple[Node, str]
+) -> Candidate:
     pieces = (Piece(scope.unit, node, "replace", words) for node, words in pairs)
     return Candidate(tuple(pieces), cost, touches)
 
@@ -45,7 +47,7 @@ def _arguments(scope: Scope) -> Iterator[Candidate]:
         for (first, one), (second, other) in pairwise(typed):
             if one == other and text(first) != text(second):
                 pairs = (first, text(second)), (second, text(first))
-                yield _replaced(scope, 3.0, "index", *pairs)
+                yield _replace_words(scope, 3.0, "index", *pairs)
 
 
 def _sizes_of_launches(scope: Scope) -> Iterator[Candidate]:
@@ -57,11 +59,11 @@ def _sizes_of_launches(scope: Scope) -> Iterator[Candidate]:
                 for first, second in pairwise(given.named_children[:2]):
                     x, y = text(second).replace(".y", ".x"), text(first).replace(".x", ".y")
                     if x != y:
-                        yield _replaced(scope, 2.0, "launch", (first, x), (second, y))
+                        yield _replace_words(scope, 2.0, "launch", (first, x), (second, y))
     for launch in scope.unit.launches:
         if launch.host_function is scope.function and launch.grid and launch.block:
             sizes = (launch.grid, text(launch.block)), (launch.block, text(launch.grid))
-            yield _replaced(scope, 2.5, "launch", *sizes)
+            yield _replace_words(scope, 2.5, "launch", *sizes)
 
 
 # ---------------------------------------------------------------- quotient and remainder
@@ -96,17 +98,17 @@ def _divide(scope: Scope, *values: Node) -> bool:
 def _swapped_parts(scope: Scope, first: Node, second: Node) -> Iterator[Candidate]:
     one, two = text(first), text(second)
     a, b = parts(first)[2], parts(second)[2]
-    yield _replaced(scope, 1.5, "index", (first, two), (second, one))
+    yield _replace_words(scope, 1.5, "index", (first, two), (second, one))
     if a != b:
-        pairs = (first, _put(two, {a: b, b: a})), (second, _put(one, {a: b, b: a}))
-        yield _replaced(scope, 1.8, "index", *pairs)
+        pairs = (first, _put_words(two, {a: b, b: a})), (second, _put_words(one, {a: b, b: a}))
+        yield _replace_words(scope, 1.8, "index", *pairs)
         return
     for other in (name for name in scope.sizes if name != a):
-        pairs = (first, _put(two, {a: other})), (second, _put(one, {a: other}))
-        yield _replaced(scope, 2.5, "index", *pairs)
+        pairs = (first, _put_words(two, {a: other})), (second, _put_words(one, {a: other}))
+        yield _replace_words(scope, 2.5, "index", *pairs)
 
 
-def _put(words: str, new: dict[str, str]) -> str:
+def _put_words(words: str, new: dict[str, str]) -> str:
     """Return a text with other words for some of its words."""
     pattern = "|".join(rf"(?<!\w){re.escape(word)}(?!\w)" for word in new)
     return re.sub(pattern, lambda match: new[match.group()], words)
@@ -121,10 +123,10 @@ def _row_major(scope: Scope) -> Iterator[Candidate]:
         call = read_call(node)
         for form, count, widths, factors in _GEMM:
             if re.fullmatch(form, call.last) and len(call.arguments) == count:
-                yield from _turned(scope, call.arguments, widths, factors)
+                yield from _exchange_factors(scope, call.arguments, widths, factors)
 
 
-def _turned(
+def _exchange_factors(
     scope: Scope, given: Sequence[Node], widths: tuple[int, ...], factors: tuple[int, int]
 ) -> Iterator[Candidate]:
     """Yield the exchange of the factors, and the leading dimensions alone; `given` are cuBLAS's arguments.
@@ -145,4 +147,4 @@ def _turned(
             new[at] = width
         changed = [(n, one) for n, one in zip(given, new, strict=True) if one != text(n)]
         if changed:
-            yield _replaced(scope, cost, "host", *changed)
+            yield _replace_words(scope, cost, "host", *changed)

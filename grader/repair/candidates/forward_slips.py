@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from grader.records import Edit
-from grader.repair.candidates.methods import Change, applied_to, stored
-from grader.source import Source, dotted, nodes_under
+from grader.repair.candidates.methods import Change, applied_to, stored_names
+from grader.source import Source, dotted_name, nodes_under
 from grader.source.python_code import PythonCode
 
 DIMS = (0, 1, 2, -1)
@@ -25,27 +25,27 @@ A transposed convolution's weight has the channels of the input first.
 """
 
 
-def rewritten(source: Source, code: PythonCode, forward: ast.FunctionDef) -> Iterator[Change]:
+def rewrite_forward(source: Source, code: PythonCode, forward: ast.FunctionDef) -> Iterator[Change]:
     """Yield small changes of `forward`: what they do, their edits, and how unlikely each is."""
     own = [node for node in nodes_under(forward) if code.function_of(node) is forward]
     layers = _layers(code)
     for node in own:
         if isinstance(node, ast.Call) and _is_kernels(code, node, layers):
-            yield from _exchanged(source, node)
+            yield from _exchange_arguments(source, node)
             yield from _of_arguments(source, code, node)
         elif isinstance(node, ast.IfExp):
             sides = (source.text(side) for side in (node.body, node.orelse))
-            yield from (_put(source, node, f"({side})", 2.5) for side in sides)
+            yield from (_put_words(source, node, f"({side})", 2.5) for side in sides)
         elif isinstance(node, ast.Constant):
             yield from _constants(source, node)
         elif isinstance(node, ast.If) and _keeps(node):
             yield _made_anew(source, node)
-    yield from _divided(source, forward)
+    yield from _divide_result(source, forward)
     yield from _left_out(source, code, forward, layers)
     yield from _in_another_order(source, forward)
 
 
-def _put(source: Source, node: ast.AST, words: str, cost: float) -> Change:
+def _put_words(source: Source, node: ast.AST, words: str, cost: float) -> Change:
     start, end = source.span(node)
     label = f"`{words}` in the place of `{source.code[start:end]}`"
     return label, [Edit(start=start, end=end, text=words)], cost
@@ -53,8 +53,10 @@ def _put(source: Source, node: ast.AST, words: str, cost: float) -> Change:
 
 def _keeps(branch: ast.If) -> bool:
     """Whether a branch makes attributes of the model that its test looks at: `if self.out is None: self.out = ...`."""
-    made = [dotted(to) for one in branch.body if isinstance(one, ast.Assign) for to in one.targets]
-    asked = {dotted(node) for node in ast.walk(branch.test) if isinstance(node, ast.Attribute)}
+    made = [
+        dotted_name(to) for one in branch.body if isinstance(one, ast.Assign) for to in one.targets
+    ]
+    asked = {dotted_name(node) for node in ast.walk(branch.test) if isinstance(node, ast.Attribute)}
     every = all(isinstance(one, ast.Assign) for one in branch.body)
     return every and not branch.orelse and bool(made) and set(made) <= asked
 
@@ -65,34 +67,34 @@ def _made_anew(source: Source, branch: ast.If) -> Change:
     words = source.code[source.span(branch.body[0])[0] : end]
     deeper = " " * (branch.body[0].col_offset - branch.col_offset)
     again = words.replace(f"\n{deeper}", "\n")
-    made = ", ".join(dotted(to) for one in branch.body for to in getattr(one, "targets", ()))
+    made = ", ".join(dotted_name(to) for one in branch.body for to in getattr(one, "targets", ()))
     return f"make `{made}` anew in each call", [Edit(start=start, end=end, text=again)], 0.6
 
 
-def _divided(source: Source, forward: ast.FunctionDef) -> Iterator[Change]:
+def _divide_result(source: Source, forward: ast.FunctionDef) -> Iterator[Change]:
     """Yield the result as a mean over the rows, or over all elements, of the first input."""
     last, given = forward.body[-1], [one.arg for one in forward.args.args[1:]]
     if isinstance(last, ast.Return) and last.value is not None and given:
         words = source.text(last.value)
         for count in ("size(0)", "numel()"):
-            yield _put(source, last.value, f"({words}) / {given[0]}.{count}", 2.8)
+            yield _put_words(source, last.value, f"({words}) / {given[0]}.{count}", 2.8)
 
 
 def _layers(code: PythonCode) -> set[str]:
     """Return the attributes that hold torch's own modules: `self.conv`."""
     made = (one for one in code.of(ast.Assign) if isinstance(one.value, ast.Call))
     own = (one for one in made if code.canonical(one.value.func).startswith("torch.nn."))  # type: ignore[attr-defined]
-    return {dotted(target) for one in own for target in one.targets}
+    return {dotted_name(target) for one in own for target in one.targets}
 
 
 def _is_kernels(code: PythonCode, call: ast.Call, layers: set[str]) -> bool:
     """Whether a call goes to an extension's function, as far as its name tells."""
-    name = dotted(call.func)
+    name = dotted_name(call.func)
     plain = code.canonical(call.func)
     return bool(name) and bool(call.args) and name not in layers and not plain.startswith("torch.")
 
 
-def _exchanged(source: Source, call: ast.Call) -> Iterator[Change]:
+def _exchange_arguments(source: Source, call: ast.Call) -> Iterator[Change]:
     """Yield neighbouring arguments the other way round."""
     for first, second in pairwise(call.args):
         if source.text(first) != source.text(second) and type(first) is type(second):
@@ -115,12 +117,12 @@ def _of_arguments(source: Source, code: PythonCode, call: ast.Call) -> Iterator[
         words = source.text(argument)
         if words in settings:
             others = (other for other in settings if other != words)
-            yield from (_put(source, argument, other, 3.0) for other in others)
+            yield from (_put_words(source, argument, other, 3.0) for other in others)
         elif isinstance(argument, ast.Name | ast.Attribute | ast.Call):
             weight = re.search(r"(?:weight|kernel|filter|\bw)$", words) is not None
             for method, usual, of_weight in FORMS:
                 cost = of_weight if weight else usual
-                yield _put(source, argument, f"{words}{method}.contiguous()", cost)
+                yield _put_words(source, argument, f"{words}{method}.contiguous()", cost)
 
 
 def _settings(code: PythonCode) -> list[str]:
@@ -129,35 +131,35 @@ def _settings(code: PythonCode) -> list[str]:
     nodes = nodes_under(maker) if maker is not None else ()
     made = (one for one in nodes if isinstance(one, ast.Assign))
     plain = (one for one in made if isinstance(one.value, ast.Name | ast.Constant))
-    names = [dotted(target) for one in plain for target in one.targets]
+    names = [dotted_name(target) for one in plain for target in one.targets]
     return [name for name in names if name.startswith("self.")]
 
 
 def _constants(source: Source, node: ast.Constant) -> Iterator[Change]:
     if isinstance(node.value, bool):
-        yield _put(source, node, str(not node.value), 3.5)
+        yield _put_words(source, node, str(not node.value), 3.5)
     elif isinstance(node.value, int) and node.value in DIMS:
-        yield from (_put(source, node, str(k), 3.5) for k in DIMS if k != node.value)
+        yield from (_put_words(source, node, str(k), 3.5) for k in DIMS if k != node.value)
 
 
 def _left_out(
     source: Source, code: PythonCode, forward: ast.FunctionDef, layers: set[str]
 ) -> Iterator[Change]:
     """Yield `x` for `torch.relu(x)`: what the kernel has done already. The kernels' own calls stay."""
-    tensors = {one.arg for one in forward.args.args[1:]} | stored(forward)
+    tensors = {one.arg for one in forward.args.args[1:]} | stored_names(forward)
     for node in nodes_under(forward):
         operand = applied_to(node, tensors) if isinstance(node, ast.expr) else None
         out = isinstance(node, ast.Call) and _calls_out(code, node, layers, tensors)
         if operand is not None and not out:
-            yield _put(source, node, source.text(operand), 2.2)
+            yield _put_words(source, node, source.text(operand), 2.2)
 
 
 def _calls_out(code: PythonCode, call: ast.Call, layers: set[str], tensors: set[str]) -> bool:
     """Whether a call is neither torch's nor a tensor's method."""
     owner = call.func.value if isinstance(call.func, ast.Attribute) else None
     method = isinstance(owner, ast.Name) and owner.id in tensors
-    plain = code.canonical(call.func).startswith("torch.") or dotted(call.func) in layers
-    return not (plain or method or (owner is not None and not dotted(owner)))
+    plain = code.canonical(call.func).startswith("torch.") or dotted_name(call.func) in layers
+    return not (plain or method or (owner is not None and not dotted_name(owner)))
 
 
 def _in_another_order(source: Source, forward: ast.FunctionDef) -> Iterator[Change]:

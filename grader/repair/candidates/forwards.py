@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from grader.records import Fix
 from grader.repair.candidates.candidate import Change
-from grader.repair.candidates.forward_slips import rewritten
+from grader.repair.candidates.forward_slips import rewrite_forward
 from grader.repair.candidates.methods import forward_of
-from grader.repair.candidates.reference_steps import finished
+from grader.repair.candidates.reference_steps import finish_forward
 from grader.source import Source, edits, nodes_under
 from grader.source.python_code import Function, python_code
 
@@ -37,8 +37,8 @@ def forwards(source: Source, reference: str) -> Iterator[Forward]:
     if code is None or not isinstance(forward, ast.FunctionDef) or _says_super(forward):
         return
     for label, changes, cost in (
-        *finished(source, code, forward, reference),
-        *rewritten(source, code, forward),
+        *finish_forward(source, code, forward, reference),
+        *rewrite_forward(source, code, forward),
     ):
         made = forward_of(edits.apply(source.code, changes), "ModelNew")
         if made is not None and ast.dump(made) != ast.dump(forward):

@@ -9,7 +9,7 @@ from itertools import permutations
 from tree_sitter import Node
 
 from grader.repair.candidates.pattern import HOLES, Site
-from grader.repair.candidates.scope import mentions, parts, put
+from grader.repair.candidates.scope import mentions, parts, replace_word
 from grader.repair.candidates.sites import axes_of, call_around, makes_tensor
 from grader.source.cuda_code import around, descendants, read_call, text
 
@@ -23,28 +23,32 @@ CONSTANTS = (
 _AXIS = re.compile(r"threadIdx\.[xyz]|[A-Za-z_]\w*")
 
 
-def _unused(site: Site, names: Iterator[str] | list[str] | tuple[str, ...]) -> list[str]:
+def _unused_names(site: Site, names: Iterator[str] | list[str] | tuple[str, ...]) -> list[str]:
     return [name for name in names if not mentions(site.words, name)]
 
 
-HOLES["SIZE"] = lambda site: _unused(site, site.scope.sizes)
+HOLES["SIZE"] = lambda site: _unused_names(site, site.scope.sizes)
 HOLES["ANYSIZE"] = lambda site: site.scope.sizes
-HOLES["INTEGER"] = lambda site: _unused(site, site.scope.known("integer", site.node.start_byte))
+HOLES["INTEGER"] = lambda site: _unused_names(
+    site, site.scope.known("integer", site.node.start_byte)
+)
 HOLES["MEANT"] = lambda site: [
     name
     for name in HOLES["INTEGER"](site)
     if name in site.scope.sizes or name in site.scope.idle or rest_of(site, name)
 ]
-HOLES["NEAR"] = lambda site: _unused(site, site.scope.own("integer", site.node.start_byte, NEAR))
+HOLES["NEAR"] = lambda site: _unused_names(
+    site, site.scope.own("integer", site.node.start_byte, NEAR)
+)
 HOLES["GIVEN"] = lambda site: site.scope.known("real", site.scope.function.node.start_byte)
 HOLES["IDLE"] = lambda site: site.scope.idle_elements(site.node.start_byte)
 HOLES["IDLESIZE"] = lambda site: [n for n in site.scope.sizes if n in site.scope.idle]
-HOLES["STEP"] = lambda site: _unused(
+HOLES["STEP"] = lambda site: _unused_names(
     site, ["1", "32", "blockDim.x", "gridDim.x", "blockDim.x * gridDim.x"]
 )
 HOLES["DIM"] = lambda site: [k for k in "0123" if k != site.text("d")]
 HOLES["AXIS"] = lambda site: [n for n in _whole(site) if n in {"dim", "axis"}]
-HOLES["LAUNCHED"] = lambda site: _unused(site, _launched(site))
+HOLES["LAUNCHED"] = lambda site: _unused_names(site, _launched(site))
 HOLES["NUMBER"] = lambda site: list(numbers(site))
 HOLES["LENGTH"] = lambda site: [f"{t}.size({d})" for t in [*site.scope.tensors][:1] for d in "01"]
 
@@ -67,7 +71,7 @@ def _launched(site: Site) -> list[str]:
 
 def reals(site: Site) -> list[str]:
     """Return the real numbers that are known there and not in it: parameters, and what was declared last."""
-    return _unused(
+    return _unused_names(
         site, [*HOLES["GIVEN"](site), *site.scope.own("real", site.node.start_byte, NEAR)]
     )
 
@@ -94,7 +98,7 @@ def loop_limits(site: Site) -> list[str]:
     return [limit[1] for limit in found if limit]
 
 
-def renamed(site: Site) -> list[str]:
+def rename_sizes(site: Site) -> list[str]:
     """Return `plane * H * W` for `plane * OH * OW`: sizes of the input for those of the output, all of them."""
     made = []
     for names in _sides(site.scope.sizes):
@@ -128,7 +132,7 @@ def by_another_axis(site: Site) -> list[str]:
     others += [f"threadIdx.{axis}" for axis in "xy"]
     words = text(value)
     pairs = ((a, b) for a in dict.fromkeys(own) for b in dict.fromkeys(others))
-    return [f"({put(words, a, b)})" for a, b in pairs if _axis(a, made) != _axis(b, made)]
+    return [f"({replace_word(words, a, b)})" for a, b in pairs if _axis(a, made) != _axis(b, made)]
 
 
 def _axis(name: str, made: Mapping[str, Node]) -> str:
@@ -201,7 +205,7 @@ HOLES["REAL"] = reals
 HOLES["POINTER"] = other_pointers
 HOLES["MISSING"] = missing_bounds
 HOLES["LIMIT"] = loop_limits
-HOLES["RENAMED"] = renamed
+HOLES["RENAMED"] = rename_sizes
 HOLES["OTHERAXIS"] = by_another_axis
 HOLES["SHAPE"] = shapes
 

@@ -109,9 +109,11 @@ class _Asked:
     def configured(self, grid: Sequence[str], block: Sequence[str]) -> tuple[Piece, ...]:
         """Give the launch other sizes: where its `dim3` is declared, if it is, else in the launch itself."""
         pairs = ((self.launch.grid, grid), (self.launch.block, block))
-        return tuple(p for node, new in pairs if node is not None for p in self._sized(node, new))
+        return tuple(
+            p for node, new in pairs if node is not None for p in self._size_pieces(node, new)
+        )
 
-    def _sized(self, node: Node, sizes: Sequence[str]) -> Iterator[Piece]:
+    def _size_pieces(self, node: Node, sizes: Sequence[str]) -> Iterator[Piece]:
         declared = self.declared(node)
         if len(declared) != len(sizes):
             yield Piece(self.scope.unit, node, "replace", f"dim3({', '.join(sizes)})")

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Collection, Sequence
 
 from grader.records import Edit
-from grader.source import dotted, nodes_under, read_python
+from grader.source import dotted_name, nodes_under, read_python
 
 Change = tuple[str, Sequence[Edit], float]
 """What it does, its edits, and how unlikely it is."""
@@ -21,7 +21,7 @@ def forward_of(code: str, name: str) -> ast.FunctionDef | None:
     return next((method for method in methods if method.name == "forward"), None)
 
 
-def stored(function: ast.AST) -> set[str]:
+def stored_names(function: ast.AST) -> set[str]:
     """Return the names that are assigned to."""
     names = (node for node in nodes_under(function) if isinstance(node, ast.Name))
     return {node.id for node in names if isinstance(node.ctx, ast.Store)}
@@ -49,7 +49,7 @@ def _is_tensor(owner: ast.expr, tensors: Collection[str]) -> bool:
     """Whether the owner of a method is a value, and no module."""
     if isinstance(owner, ast.Name):
         return owner.id in tensors
-    return not dotted(owner)
+    return not dotted_name(owner)
 
 
 def chain(value: ast.expr, tensors: Collection[str]) -> list[ast.expr]:

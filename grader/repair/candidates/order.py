@@ -21,7 +21,7 @@ from grader.repair.candidates.rewrites import REWRITES
 from grader.repair.candidates.scope import Scope, is_target, parts, scopes
 from grader.repair.candidates.sites import makes_tensor
 from grader.repair.candidates.statements import statements
-from grader.repair.candidates.transposed import transposed
+from grader.repair.candidates.transposed import transpose_places
 from grader.repair.candidates.triton import triton_changes
 from grader.source import Source
 from grader.source.cuda_code import around, read_call, text
@@ -58,7 +58,7 @@ def candidates(
     found: list[Candidate] = []
     for scope, one in _of_cuda(source, clues, reference):
         if not _changes_shape(one) or clues.wrong_shape:
-            cost = one.cost * clues.likelihood(_touched(scope, one), one.line, before)
+            cost = one.cost * clues.likelihood(_touches_of(scope, one), one.line, before)
             found.append(replace(one, cost=cost * (HOST if scope.on_host else 1.0)))
     found += [
         one for one in triton_changes(source, clues, reference) if _is_authors(program, one.line)
@@ -73,19 +73,19 @@ def _of_cuda(source: Source, clues: Clues, reference: str) -> Iterator[tuple[Sco
     every = list(scopes(source.cuda))
     host = [scope for scope in every if scope.on_host]
     for scope in host if clues.host_alone else every:
-        single = list(_replaced(scope))
+        single = list(_replace_expressions(scope))
         for one in (
             *single,
             *_together(single),
             *statements(scope),
             *exchanges(scope),
             *launches(scope),
-            *transposed(scope, host, reference),
+            *transpose_places(scope, host, reference),
         ):
             yield scope, one
 
 
-def _replaced(scope: Scope) -> Iterator[Candidate]:
+def _replace_expressions(scope: Scope) -> Iterator[Candidate]:
     """Yield each expression's rewrites, a text once with the least of its costs."""
     rewrites = by_form(REWRITES)
     for node in scope.expressions():
@@ -124,7 +124,7 @@ def _apart(pieces: Sequence[Piece]) -> bool:
     return all(first.node.end_byte <= second.node.start_byte for first, second in pairwise(ordered))
 
 
-def _touched(scope: Scope, one: Candidate) -> Touches:
+def _touches_of(scope: Scope, one: Candidate) -> Touches:
     """Return what a change touches; where its kind doesn't say it, the number that it changes does."""
     if scope.on_host and one.touches in {"", "literal", "bound", "index"}:
         return "host"

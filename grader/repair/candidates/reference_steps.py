@@ -8,7 +8,7 @@ from copy import deepcopy
 from typing import Any
 
 from grader.records import Edit
-from grader.repair.candidates.methods import Change, chain, forward_of, stored
+from grader.repair.candidates.methods import Change, chain, forward_of, stored_names
 from grader.source import Source, nodes_under
 from grader.source.python_code import PythonCode
 
@@ -17,7 +17,7 @@ LAST = 1.4
 """Cost of what the reference does last of all; a little more for each thing before it."""
 
 
-def finished(
+def finish_forward(
     source: Source, code: PythonCode, forward: ast.FunctionDef, reference: str
 ) -> Iterator[Change]:
     """Yield `forward` with more and more of the reference's last operations after it."""
@@ -43,7 +43,7 @@ def _ends(theirs: ast.FunctionDef) -> Iterator[list[ast.stmt]]:
                 ast.Assign(targets=[ast.Name()], value=value)
                 | ast.Return(value=ast.expr() as value)
             ):
-                made = {name for before in theirs.body[:at] for name in stored(before)}
+                made = {name for before in theirs.body[:at] for name in stored_names(before)}
                 for operand in chain(value, given | made):
                     if not isinstance(operand, ast.Name) or operand.id in made:
                         begun: ast.stmt = _Result(ast.dump(operand)).visit(deepcopy(statement))
@@ -70,7 +70,7 @@ def _told(
     """Return statements that go on from the result, in the answer's names; None where it lacks what they use."""
     given = [[one.arg for one in each.args.args[1:]] for each in (theirs, ours)]
     renamed = dict(zip(*given, strict=False))
-    changed = stored(ours)
+    changed = stored_names(ours)
     own = {t.attr for t in code.of(ast.Attribute) if isinstance(t.ctx, ast.Store)}
     known = {RESULT, "self"}
     lines = []
@@ -85,6 +85,6 @@ def _told(
                     ):
                         return None
                     node.id = renamed.get(name, name)
-        known |= stored(statement)
+        known |= stored_names(statement)
         lines.append(ast.unparse(statement))
     return None if any("\n" in line for line in lines) else lines

@@ -87,11 +87,11 @@ def _without(site: Site, _: str) -> float:
     return 1.5 if one else 2.5 if whole and site.text("b").isdigit() else 4.0
 
 
-def _undivided(site: Site, _: str) -> float:
+def _cost_undivided(site: Site, _: str) -> float:
     return 2.5 if site.scope.kind_of(site.node) == "real" and site.kind("b") == "integer" else 3.5
 
 
-def _summed(site: Site, _: str) -> float:
+def _cost_summed(site: Site, _: str) -> float:
     array = stored_in(site.node)
     return 2.0 if not array or site.text("b").startswith(f"{array}[") else 4.0
 
@@ -107,7 +107,7 @@ OPERATORS = (
         *((f"a {sign} b", f"{{b}} {sign} {{a}}", 4.0) for sign in "-/"),
         *((f"a {sign} b", "{a}", _without) for sign in "+-"),
         ("a * b", "{a}", 3.5),
-        ("a / b", "{a}", _undivided),
+        ("a / b", "{a}", _cost_undivided),
         ("-a", "{a}", 4.0),
         ("!a", "{a}", 4.0),
         ("c ? a : b", "{c} ? {b} : {a}", 3.0),
@@ -118,7 +118,7 @@ OPERATORS = (
     *_rows("launch", ("a / b", "({a} / {b} + 1)", 2.5), where=(integer, host)),
     *_rows(
         "store",
-        ("a = b", "{a} += {b}", _summed),
+        ("a = b", "{a} += {b}", _cost_summed),
         ("a = b", "{a} *= {b}", lambda site, _: 6.0 if stored_in(site.node) else 4.0),
         *((f"a {one} b", f"{{a}} {other} {{b}}", 3.0) for one in ("+=", "*=", "-=") for other in ("=", "+=", "-=", "*=") if one != other),
         where=(_numeric,),
@@ -187,7 +187,7 @@ def _words(name: str) -> set[str]:
     return set(re.split(r"_|(?<=[a-z])(?=[A-Z])", name))
 
 
-def _turned(site: Site, size: str) -> float:
+def _cost_turned(site: Site, size: str) -> float:
     fits = re.split(r"\W+", site.text("a"))[-1].lower() == size.lower()  # `h * W + w`
     return 2.0 if fits else 2.8 if size == site.text("s") else 3.2
 
@@ -224,9 +224,9 @@ INDICES = (
     *_rows("index", ("a", "{NEAR}", 3.5), where=(is_index,)),
     *_rows(
         "index",
-        *((f"{cast}a * s + b", f"{cast}{{b:f}} * {{ANYSIZE}} + {{a}}", _turned) for cast in CASTS[1:]),
-        ("a * s + b", "{b:f} * {ANYSIZE} + {a}", lambda site, size: 9.0 if site.bound["a"].type == "cast_expression" else _turned(site, size)),
-        ("a * s + b", "{b:f} * {s} + {a}", _turned),
+        *((f"{cast}a * s + b", f"{cast}{{b:f}} * {{ANYSIZE}} + {{a}}", _cost_turned) for cast in CASTS[1:]),
+        ("a * s + b", "{b:f} * {ANYSIZE} + {a}", lambda site, size: 9.0 if site.bound["a"].type == "cast_expression" else _cost_turned(site, size)),
+        ("a * s + b", "{b:f} * {s} + {a}", _cost_turned),
         ("(x * h + i) * w + j", "({x} * {w} + {i}) * {h} + {j}", 2.5),
         ("(x * h + i) * w + j", "({x} * {h} + {j}) * {w} + {i}", 2.5),
         where=(integer,),
@@ -265,7 +265,7 @@ def _near(site: Site, dim: str) -> float:
     return 2.0 if known else 3.0
 
 
-def _counted(site: Site, name: str) -> float:
+def _cost_counted(site: Site, name: str) -> float:
     known = name in site.scope.constants and re.search(rf"\b{name}\b", launched_text(site))
     return 2.0 if known else 3.5
 
@@ -274,7 +274,7 @@ HOST = (
     *_rows(
         "launch",
         ("a", "{LAUNCHED}", 3.5),
-        ("a", "{a} * {LAUNCHED}", _counted),
+        ("a", "{a} * {LAUNCHED}", _cost_counted),
         where=(is_launch_size,),
     ),
     *_rows(

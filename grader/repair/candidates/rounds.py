@@ -13,7 +13,7 @@ from grader.repair.candidates import triton
 from grader.repair.candidates.candidate import Candidate
 from grader.repair.candidates.order import candidates
 from grader.repair.candidates.screen import Allowance, Outcome, Screen
-from grader.repair.candidates.weave import touching, weave
+from grader.repair.candidates.weave import candidates_touching, weave
 from grader.sandbox.limits import crowding
 from grader.source import edits, parse
 
@@ -89,14 +89,14 @@ def _in_one_build(
     program: Program, screen: Screen, chosen: Sequence[Candidate], allowance: Allowance
 ) -> Guesses:
     numbered = dict(enumerate(chosen, start=1))
-    woven, build, numbered = _built(program.submission, numbered, screen)
+    woven, build, numbered = _build_woven(program.submission, numbered, screen)
     if woven is None or build is None:
         return Guesses()
     size = triton.ROUND if names_in(parse(program.submission.code)) == {"triton"} else ROUND
     return _Rounds(program.evaluation, screen, woven, build, numbered, allowance, size).play()
 
 
-def _built(
+def _build_woven(
     submission: Submission, numbered: dict[int, Candidate], screen: Screen
 ) -> tuple[Submission | None, Build | None, dict[int, Candidate]]:
     for _ in range(BUILDS):
@@ -108,7 +108,9 @@ def _built(
         if build.status == "built":
             return woven, build, numbered
         lines = _error_lines(submission, woven, build)
-        bad = touching(numbered, lines) or touching(numbered, _whole_statements(submission, lines))
+        bad = candidates_touching(numbered, lines) or candidates_touching(
+            numbered, _whole_statements(submission, lines)
+        )
         numbered = {n: candidate for n, candidate in numbered.items() if n not in bad}
         if not bad or not numbered:
             break

@@ -245,7 +245,7 @@ def stored_in(node: Node | None) -> str:
     return text(left.child_by_field_name("argument"))
 
 
-def put(words: str, old: str, new: str) -> str:
+def replace_word(words: str, old: str, new: str) -> str:
     """Return a text with another word for one of its words."""
     return re.sub(rf"(?<![\w.]){re.escape(old)}(?!\w)", lambda _: new, words)
 

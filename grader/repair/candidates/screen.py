@@ -114,7 +114,7 @@ class Screen:
         """
         found: dict[Call, Outcome] = {}
         for group in groups(workloads):
-            seconds = patience * allowed(before, group.workloads)
+            seconds = patience * allowed_seconds(before, group.workloads)
             play = _Play(self, woven, build, group, seconds, allowance)
             found.update(play.all([(w.name, n) for w in group.workloads for n in numbers]))
         return found
@@ -141,7 +141,7 @@ class Allowance:
         self.until += max(seconds, 0.0)
 
 
-def allowed(before: Evaluation, workloads: Sequence[Workload]) -> float:
+def allowed_seconds(before: Evaluation, workloads: Sequence[Workload]) -> float:
     """Return the seconds of simulation that a candidate may take on any of these workloads.
 
     Many times what the program takes as it is, so that an endless loop is soon given up.
@@ -223,7 +223,7 @@ class _Play:
         return found
 
 
-def screening(
+def screen_of(
     device: object, task: Task, references: References, *, quick: bool = True
 ) -> Screen | None:
     """Return the screen of a device; None where it has no guests to run candidates in."""

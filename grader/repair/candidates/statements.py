@@ -25,8 +25,8 @@ WEIGHT = re.compile(r"weight|kernel|filter|^w$")
 def statements(scope: Scope) -> Iterator[Candidate]:
     """Yield guards, barriers and stores of device code; tensors brought into another order before launches."""
     if scope.on_host:
-        yield from moved(scope)
-        yield from turned(scope)
+        yield from move_dims(scope)
+        yield from turn_weights(scope)
         return
     yield from _stores(scope)
     shared = "__shared__" in text(scope.body)
@@ -36,13 +36,13 @@ def statements(scope: Scope) -> Iterator[Candidate]:
             continue
         if shared and not text(node).startswith("__syncthreads"):
             yield Candidate((Piece(scope.unit, node, "before", BARRIER),), 2.0, "sync")
-        yield from _guarded(scope, node)
+        yield from _guard_statement(scope, node)
 
 
 # ---------------------------------------------------------------- guards
 
 
-def _guarded(scope: Scope, node: Node) -> Iterator[Candidate]:
+def _guard_statement(scope: Scope, node: Node) -> Iterator[Candidate]:
     """Yield a statement under the conditions that may be missing, and the return of threads that are too many."""
     for words, cost in (*_of_store(scope, node), *_of_reads(scope, node), *_of_block(scope, node)):
         yield Candidate((Piece(scope.unit, node, "guard", words),), cost, "guard")
@@ -58,7 +58,7 @@ def _of_block(scope: Scope, node: Node) -> Iterator[tuple[str, float]]:
 
 def _of_store(scope: Scope, node: Node) -> Iterator[tuple[str, float]]:
     """Ask that the index of a store is less than a size, or that a thread's place in two directions is."""
-    left = _left(node)
+    left = _left_side(node)
     if left is None or left.type != "subscript_expression":
         return
     index = text(left.child_by_field_name("indices"))[1:-1]
@@ -76,7 +76,7 @@ def _of_reads(scope: Scope, node: Node) -> Iterator[tuple[str, float]]:
             yield from ((f"{name} >= 0 && {name} < {bound}", 2.5) for bound in scope.sizes)
 
 
-def _left(node: Node) -> Node | None:
+def _left_side(node: Node) -> Node | None:
     inner = node.named_children[0] if node.named_children else None
     plain = node.type == "expression_statement" and inner is not None
     return inner.child_by_field_name("left") if plain and inner is not None else None
@@ -158,7 +158,7 @@ def _arrays(scope: Scope) -> dict[str, str]:
 # ---------------------------------------------------------------- host code: tensors in another order
 
 
-def moved(scope: Scope) -> Iterator[Candidate]:
+def move_dims(scope: Scope) -> Iterator[Candidate]:
     """Yield `x = x.movedim(dim, -1).contiguous();` before a launch, for each tensor whose data it takes.
 
     Kernels often take rows for granted. Where the function is told no dim, the first two are tried.
@@ -182,7 +182,7 @@ def moved(scope: Scope) -> Iterator[Candidate]:
                         yield Candidate((piece, *back), cost, "host")
 
 
-def turned(scope: Scope) -> Iterator[Candidate]:
+def turn_weights(scope: Scope) -> Iterator[Candidate]:
     """Yield `weight = weight.transpose(0, 1).contiguous();` before all else: a transposed convolution's has the input first."""
     inside = [node for node in scope.body.named_children if node.type != "comment"]
     constant = {p.name for p in scope.function.parameters if "const" in p.type}

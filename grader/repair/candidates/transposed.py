@@ -10,7 +10,7 @@ from tree_sitter import Node
 from grader.repair.candidates.candidate import Candidate, Piece
 from grader.repair.candidates.pattern import factor
 from grader.repair.candidates.scope import Scope, parts
-from grader.repair.candidates.statements import turned
+from grader.repair.candidates.statements import turn_weights
 from grader.source.cuda_code import around, descendants, text
 from grader.source.variables import variables
 
@@ -20,7 +20,7 @@ COST = 0.8
 OPPOSITE = {"+": "-", "-": "+"}
 
 
-def transposed(scope: Scope, host: Sequence[Scope], reference: str) -> Iterator[Candidate]:
+def transpose_places(scope: Scope, host: Sequence[Scope], reference: str) -> Iterator[Candidate]:
     """Yield the inputs' places turned round, or left out where a division has a rest, where a transposed convolution is asked for.
 
     `host` are the functions that launch: the weight, which has the input's channels first, may want turning as well.
@@ -28,13 +28,13 @@ def transposed(scope: Scope, host: Sequence[Scope], reference: str) -> Iterator[
     if scope.on_host or not ASKED.search(reference):
         return
     values = [value for _, value in scope.made]
-    divided = _pieces(scope, [(value, _divided(value, scope.sizes)) for value in values])
+    divided = _pieces(scope, [(value, _division_of(value, scope.sizes)) for value in values])
     if divided:
         yield Candidate(divided, COST, "index")
-    gathered = _pieces(scope, [(value, _gathered(value, scope.sizes)) for value in values])
+    gathered = _pieces(scope, [(value, _gather_index(value, scope.sizes)) for value in values])
     if gathered:
         yield Candidate(gathered, COST, "index")
-        for more in (one for function in host for one in turned(function)):
+        for more in (one for function in host for one in turn_weights(function)):
             yield Candidate((*gathered, *more.pieces), COST, "index")
 
 
@@ -47,7 +47,7 @@ def _where_divided(place: str, stride: str) -> str:
     return f"({place} % {stride} == 0 ? {place} / {stride} : -1)" if stride else place
 
 
-def _divided(value: Node, sizes: Sequence[str]) -> str:
+def _division_of(value: Node, sizes: Sequence[str]) -> str:
     """Return what `(o + pad - k) / stride` should be; empty for any other value."""
     _, sign, stride = parts(value)
     if sign != "/" or stride not in sizes or not _names(value) & _counters(value):
@@ -56,7 +56,7 @@ def _divided(value: Node, sizes: Sequence[str]) -> str:
     return _where_divided(factor(reached), stride) if reached is not None else ""
 
 
-def _gathered(value: Node, sizes: Sequence[str]) -> str:
+def _gather_index(value: Node, sizes: Sequence[str]) -> str:
     """Return `(o + pad - k) / stride` for a sum of three: `o * stride` (or `o`), less a padding (or none), plus a tap.
 
     A tap is what has the counter of a loop around; the stride is one of `sizes`. Empty for any other value.

@@ -84,7 +84,7 @@ def weave(submission: Submission, numbered: Mapping[int, Candidate]) -> Submissi
     changes: list[Edit] = []
     touched = _by_unit(numbered)
     for unit in source.cuda:
-        changes += _woven(unit, touched.get(_name(unit), []))
+        changes += _weave_pieces(unit, touched.get(_name(unit), []))
     code = edits.apply(submission.code, changes) + _forwards(numbered) + EPILOGUE
     return submission.model_copy(update={"code": code, "line_map": (0,) * len(code.splitlines())})
 
@@ -110,7 +110,7 @@ def _name(unit: Unit) -> tuple[int, str]:
     return unit.place_span(0, 0).line, unit.text
 
 
-def _woven(unit: Unit, pieces: list[tuple[int, Piece]]) -> list[Edit]:
+def _weave_pieces(unit: Unit, pieces: list[tuple[int, Piece]]) -> list[Edit]:
     put = _Insertions()
     sites: dict[tuple[int, int], list[tuple[int, Piece]]] = {}
     for number, piece in pieces:
@@ -135,7 +135,7 @@ def _woven(unit: Unit, pieces: list[tuple[int, Piece]]) -> list[Edit]:
     return put.edits(unit)
 
 
-def touching(numbered: Mapping[int, Candidate], lines: set[int]) -> set[int]:
+def candidates_touching(numbered: Mapping[int, Candidate], lines: set[int]) -> set[int]:
     """Return the candidates with a piece on one of these lines of the submission."""
     return {
         number

@@ -15,12 +15,12 @@ def _of_terms(terms: Terms) -> Rule:
 
     def rule(node: Node, to: Lowered) -> Value:
         made = terms(node, to.tensor(node, 0, "input"), to.tensor(node, 1, "target"))
-        return _reduced(made, node.argument(2, "reduction", "mean"))
+        return _close_with_reduction(made, node.argument(2, "reduction", "mean"))
 
     return rule
 
 
-def _reduced(value: Value, how: object) -> Value:
+def _close_with_reduction(value: Value, how: object) -> Value:
     if how not in {"mean", "sum"}:
         raise UncoveredError(f"a loss with reduction {how!r}")
     return value.over(str(how))
@@ -88,7 +88,7 @@ def _kl(node: Node, to: Lowered) -> Value:
     terms = b * (b.op("clamp_min", 1e-38).op("log") - a)
     how = node.kwargs.get("reduction", node.attributes.get("reduction", "mean"))
     if how != "batchmean":
-        return _reduced(terms, node.argument(2, "reduction", "mean"))
+        return _close_with_reduction(terms, node.argument(2, "reduction", "mean"))
     rest = list(
         range(1, len(a.shape))
     )  # whatever the batch: the mean over it of what the rest sums to

@@ -72,11 +72,11 @@ def _variance(node: Node, to: Lowered) -> Value:
     away = x - x.over("mean", dims, keep=True)
     value = (away * away).over("mean", dims, keep=bool(node.argument(3, "keepdim", False)))
     if correction:
-        value = value * _unbiased(x, dims)
+        value = value * _unbiased_factor(x, dims)
     return value.op("sqrt" if node.op == "std" else "contiguous")
 
 
-def _unbiased(x: Value, dims: list[int]) -> Value:
+def _unbiased_factor(x: Value, dims: list[int]) -> Value:
     """Return n / (n - 1), with n read from the sizes at run time."""
     count = x.size(dims[0])
     for dim in dims[1:]:
@@ -167,7 +167,7 @@ def _copy(node: Node, to: Lowered) -> Value:
     return source.op("contiguous")
 
 
-def _embedding(node: Node, to: Lowered) -> Value:
+def _lower_embedding(node: Node, to: Lowered) -> Value:
     """Look rows up in a table: that moves data, so it stays torch's own indexing."""
     table = to.parameter(f"{node.path}.weight", ()) if node.path else to.given(node, 1, "weight")
     if node.argument(3, "max_norm") is not None:
@@ -203,7 +203,7 @@ RULES: dict[str, Rule] = {
     "var": _variance,
     "dropout": _dropout,
     "copy": _copy,
-    "embedding": _embedding,
+    "embedding": _lower_embedding,
     "interpolate": _interpolate,
     "invert": _not,
     "logical_not": _not,

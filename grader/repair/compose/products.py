@@ -60,7 +60,7 @@ def _triangle(node: Node, to: Lowered) -> Value | None:
     return to.add("matmul", *product.args, shape=node.shape, triangle=side)
 
 
-def _added(node: Node, to: Lowered) -> Value:
+def _lower_added_product(node: Node, to: Lowered) -> Value:
     """Add a product to a tensor: addmm, baddbmm."""
     if node.kwargs.get("beta", 1) != 1 or node.kwargs.get("alpha", 1) != 1:
         raise UncoveredError(f"{node.op} with factors")
@@ -74,7 +74,7 @@ def _outer(node: Node, to: Lowered) -> Value:
 
 PRODUCTS: dict[str, Rule] = {
     "linear": _linear,
-    "addmm": _added,
+    "addmm": _lower_added_product,
     "dot": _dot,
     "matmul": _matmul,
     "outer": _outer,

@@ -61,7 +61,7 @@ def program(
     model = _class(
         tree, source, [line.replace("EXTENSION", extension) for line in lines], arguments
     )
-    needed = _needed(own, model)
+    needed = _needed_statements(own, model)
     rest = [model if _is_model(n) else _text(n, source) for n in own if _is_model(n) or n in needed]
     functions = [declaration.split("(")[0].split()[-1] for declaration in declarations]
     joined = "\n".join(declarations)
@@ -91,7 +91,7 @@ def _is_model(node: ast.stmt) -> bool:
     return isinstance(node, ast.ClassDef) and node.name == "Model"
 
 
-def _needed(statements: list[ast.stmt], model: str) -> list[ast.stmt]:
+def _needed_statements(statements: list[ast.stmt], model: str) -> list[ast.stmt]:
     """Return the statements beside the model, without the functions and classes that nothing uses any more."""
     named = [n for n in statements if isinstance(n, ast.FunctionDef | ast.ClassDef)]
     plain = [n for n in statements if n not in named]

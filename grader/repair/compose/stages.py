@@ -12,7 +12,7 @@ from grader.repair.compose.stage import Call, Stage, Writer
 from grader.repair.families.family import Operation
 from grader.repair.families.normalisations import MOMENTS
 from grader.repair.families.reductions import LOG_SOFTMAX, ONLINE_SUM, REDUCTIONS, SOFTMAX
-from grader.repair.families.windows import overlapping
+from grader.repair.families.windows import overlapping_windows
 
 LOG_SUM_EXP = replace(ONLINE_SUM, finish="return s.top + logf(s.sum);", maps=False)
 
@@ -96,7 +96,7 @@ def pool(node: Node, to: Writer) -> Call:
     dilation = 1 if average else node.argument(4, "dilation", 1)
     ceil = bool(node.kwargs.get("ceil_mode", node.attributes.get("ceil_mode", False)))
     words = ", ".join(_numbers(v, dims, to) for v in (kernel, stride, padding, dilation))
-    fixed = overlapping(dims, kernel, stride, 1 if dilation is None else dilation, padding)
+    fixed = overlapping_windows(dims, kernel, stride, 1 if dilation is None else dilation, padding)
     stage = Stage("pool", "pool.cu.jinja", (("op", "avg" if average else "max"), ("fixed", fixed)))
     return Call(stage, f"KERNEL({to.value(_x(node))}, {words}, {ceil})")
 

@@ -93,7 +93,7 @@ class _Body:
         for node in self.graph.nodes:
             words = self._expression(node)
             if node.op == "output":
-                lines.append(f"return {self._narrowed(node.args[0])}")
+                lines.append(f"return {self._narrow_result(node.args[0])}")
             elif words is not None:
                 self.to.names[node.name] = node.name
                 lines.append(f"{node.name} = {words}")
@@ -117,23 +117,23 @@ class _Body:
         if is_pointwise(node):
             if node.op in COMPARED and not all(map(is_pointwise, self.graph.users(node.name))):
                 raise UncoveredError("truth values as a result")
-            return None if self._inlined(node) else self._fused(node)
+            return None if self._is_inlined(node) else self._write_fused(node)
         if node.op in {"max", "min"} and node.shape is None:
             return None
         if node.op in STAGES and (node.op not in {"max", "min"} or node.argument(1, "dim") is None):
-            return self._called(STAGES[node.op](node, self.to), node.op)
-        return self._moved(node)
+            return self._write_call(STAGES[node.op](node, self.to), node.op)
+        return self._write_move(node)
 
-    def _narrowed(self, value: Any) -> str:
+    def _narrow_result(self, value: Any) -> str:
         """Return the words that give a result, or several, in the reference's own dtype."""
         if isinstance(value, list | tuple):
-            return f"({', '.join(map(self._narrowed, value))},)"
+            return f"({', '.join(map(self._narrow_result, value))},)"
         node = self.to.node(value) if isinstance(value, Ref) else None
         if node is None or not node.half or self.storage.dtype(node) == node.half:
             return self.to.value(value)
         return f"{self.to.value(value)}.to(torch.{node.half})"
 
-    def _called(self, call: Call, does: str) -> str:
+    def _write_call(self, call: Call, does: str) -> str:
         return call.text.replace("KERNEL", self._function(call.stage, does))
 
     def _plain(self, node: Node) -> str:
@@ -167,7 +167,7 @@ class _Body:
             made.op == "size" or (made.op == "getattr" and made.args[1] == "shape")
         )
 
-    def _moved(self, node: Node) -> str:
+    def _write_move(self, node: Node) -> str:
         """Return what only moves data, and the special cases."""
         if node.op == "row_loss":
             return (
@@ -196,17 +196,17 @@ class _Body:
         source = self.to.node(node.args[0]) if isinstance(node.args[0], Ref) else None
         if source is not None and source.op in {"max", "min"} and source.shape is None:
             op = source.op if node.args[1] == 0 else f"arg{source.op}"
-            return self._called(STAGES[op](replace(source, op=op), self.to), op)
+            return self._write_call(STAGES[op](replace(source, op=op), self.to), op)
         index = node.args[1]
         items = index if isinstance(index, list | tuple) else [index]
         return f"{self.to.value(node.args[0])}[{', '.join(self.to.value(item) for item in items)}]"
 
-    def _inlined(self, node: Node) -> bool:
+    def _is_inlined(self, node: Node) -> bool:
         users = self.graph.users(node.name)
         return len(users) == 1 and is_pointwise(users[0])
 
-    def _fused(self, node: Node) -> str:
-        kernel = Fused(self.graph, self._inlined)
+    def _write_fused(self, node: Node) -> str:
+        kernel = Fused(self.graph, self._is_inlined)
         result = kernel.add(node)
         if not kernel.operands:
             raise UncoveredError("an elementwise operation without a tensor")

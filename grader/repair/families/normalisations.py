@@ -88,7 +88,7 @@ PLAIN_BATCH_IDEA = {
 }
 
 
-def _grouped(body: str) -> Draft:
+def _group_draft(body: str) -> Draft:
     values = {"op": MOMENTS, "layer": body is LAYER}
     return Draft.both("normalise", (IDEA, PLAIN_IDEA), body, values, "group_norm", {"affine": True})
 
@@ -106,8 +106,8 @@ def _batch(task: Task) -> Draft:
 
 
 FAMILIES = (
-    Family("layer-norm", lambda _task: _grouped(LAYER)),
-    Family("group-norm", lambda _task: _grouped(GROUP)),
+    Family("layer-norm", lambda _task: _group_draft(LAYER)),
+    Family("group-norm", lambda _task: _group_draft(GROUP)),
     Family("instance-norm", _instance),
     Family("batch-norm", _batch),
 )

@@ -45,7 +45,7 @@ def _plain(
     return Draft(None, Text(f"plain/{template}.cu.jinja", idea, body, values or {}))
 
 
-def _typed(template: str, idea: str, arguments: str) -> Callable[[Task], Draft]:
+def _for_type(template: str, idea: str, arguments: str) -> Callable[[Task], Draft]:
     """Return what writes a kernel for the type that the task is asked in."""
     body = _forward(arguments)
     return lambda task: _plain(template, idea, body, element(task))
@@ -60,8 +60,8 @@ FAMILIES = (
     Family("mxfp4", _alike("mxfp4", "One thread for each byte: two numbers, times a power of two.", _forward("blocks, scales"))),
     Family("matmul-w4a16", _alike("matmul_w4a16", "A warp for each result; weights are unpacked where they are used, sums kept in float.", _forward("x, packed, scales", "group", "int"))),
     Family("matmul-fp8", _alike("matmul_fp8", "A warp for each result; each product takes the scales of its block, sums are kept in float.", _forward("a, w, scale_a, scale_w"))),
-    Family("paged-attention", _typed("paged_attention", "One block for each head of each sequence; a key's page is looked up in the table.", "q, keys, values, table, lengths")),
-    Family("moe-matmul", _typed("moe_matmul", "One thread for each result goes through the token's experts.", "x, experts, weights, w")),
+    Family("paged-attention", _for_type("paged_attention", "One block for each head of each sequence; a key's page is looked up in the table.", "q, keys, values, table, lengths")),
+    Family("moe-matmul", _for_type("moe_matmul", "One thread for each result goes through the token's experts.", "x, experts, weights, w")),
     Family("top-p", _alike("top_p", "One block for each row; bounds are found bit by bit, so that nothing is sorted.", _forward("logits, u", "p", "float"))),
     Family("nms", _alike("nms", "Pairs of boxes all at once; then one block goes through the boxes in the order of their scores.", _forward("corners, sizes, scores", "threshold", "float"))),
 )  # fmt: skip

@@ -66,7 +66,7 @@ def _pool(task: Task) -> Draft | None:
     dims, op = int(str(task.parameters.get("dims", 2))), task.parameters.get("op", "max")
     body = init + POOL_BODY.replace("DIMS", str(dims))
     idea = ROW_POOL_IDEA if dims == 1 else POOL_IDEA
-    values, plain = {"op": op, "fixed": _fixed(task)}, {"op": op, "dims": dims}
+    values, plain = {"op": op, "fixed": _fixed_windows(task)}, {"op": op, "dims": dims}
     return Draft.both("pool", (idea, PLAIN_POOL_IDEA), body, values, plain_values=plain)
 
 
@@ -74,7 +74,7 @@ Kind = tuple[int, int, int, int, int]
 """Of windows: rank, cells along an axis, stride, dilation, and padding before a row."""
 
 
-def _fixed(task: Task) -> tuple[Kind, ...]:
+def _fixed_windows(task: Task) -> tuple[Kind, ...]:
     """Return the windows of the task's own sizes that overlap; see `overlapping`."""
     method = _method(task.reference, "__init__")
     names = [argument.arg for argument in method.args.args[1:]] if method else []
@@ -85,11 +85,11 @@ def _fixed(task: Task) -> tuple[Kind, ...]:
         kernel = given.get("kernel_size")
         stride = given.get("stride") or kernel
         sizes = kernel, stride, given.get("dilation", 1)
-        found |= dict.fromkeys(overlapping(rank, *sizes, given.get("padding", 0)))
+        found |= dict.fromkeys(overlapping_windows(rank, *sizes, given.get("padding", 0)))
     return tuple(found)
 
 
-def overlapping(
+def overlapping_windows(
     rank: int, kernel: object, stride: object, dilation: object, padding: object
 ) -> tuple[Kind, ...]:
     """Return the kind of windows that overlap and are alike along all axes; none for others.
@@ -111,7 +111,7 @@ def overlapping(
 
 def _conv(task: Task) -> Draft | None:
     init = reference_init(task.reference)
-    result = _returned(task.reference)
+    result = _returned_call(task.reference)
     if init is None or result is None:
         return None
     result = _CALL.sub(r"self.convolve(self.\1, ", result)
@@ -127,7 +127,7 @@ def reference_init(reference: str) -> str | None:
     return textwrap.dedent(ast.unparse(method)) + "\n" if method else None
 
 
-def _returned(reference: str) -> str | None:
+def _returned_call(reference: str) -> str | None:
     method = _method(reference, "forward")
     last = method.body[-1] if method else None
     return ast.unparse(last.value) if isinstance(last, ast.Return) and last.value else None

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from grader.records import Context, Edit, Finding, Fix
 from grader.repair.fixes.maker import FixMaker
 from grader.repair.fixes.missing_arguments import pass_the_rest
-from grader.source import Parameter, Source, dotted
+from grader.source import Parameter, Source, dotted_name
 from grader.source.analysis.binding_calls import WrongCall, wrong_calls
 from grader.source.code_edits import fix, replace_node
 from grader.source.cuda_code import one_line, units
@@ -103,10 +103,10 @@ def _in_form(source: Source, one: WrongCall) -> tuple[Fix, ...]:
 
 def _in_place_of_none(source: Source, one: WrongCall) -> tuple[Fix, ...]:
     """Pass zeros of the shape that the weight of the call tells, where a layer has no bias."""
-    weight = next((given for given in one.call.args if dotted(given).endswith("weight")), None)
+    weight = next((given for given in one.call.args if dotted_name(given).endswith("weight")), None)
     if weight is None or weight is one.argument or one.argument is None:
         return ()
-    called, shaped = dotted(one.call.func).lower(), source.text(weight)
+    called, shaped = dotted_name(one.call.func).lower(), source.text(weight)
     first = int("transpos" in called or "deconv" in called)  # its weight begins with the input's
     given = source.text(one.argument)
     words = f"{shaped}.new_zeros({shaped}.shape[{first}])"

@@ -77,9 +77,9 @@ class _Host:
 
     def launches(self, kernel: Kernel) -> Iterator[str]:
         """Yield whole launches, the likeliest first."""
-        block = self._named(BLOCK) or _constant(self.unit, kernel) or "256"
+        block = self._variable_named(BLOCK) or _constant(self.unit, kernel) or "256"
         kinds = [array.element_type for array in kernel.shared if array.dynamic]
-        bytes_ = self._named(SHARED) or (f"{block} * sizeof({kinds[0]})" if kinds else "")
+        bytes_ = self._variable_named(SHARED) or (f"{block} * sizeof({kinds[0]})" if kinds else "")
         shared = f", {bytes_}" if kinds else ""
         options = [self._arguments(kernel, k) for k in range(len(kernel.parameters))]
         for grid, *arguments in product(self._grids(kernel, block), *options):
@@ -87,11 +87,11 @@ class _Host:
             wrap = "\n    " if len(head) + len(given) > LINE else ""
             yield f"{head}{wrap}{given});"
 
-    def _named(self, pattern: re.Pattern[str]) -> str:
+    def _variable_named(self, pattern: re.Pattern[str]) -> str:
         return next((name for name in self.known if pattern.fullmatch(name)), "")
 
     def _grids(self, kernel: Kernel, block: str) -> list[str]:
-        if named := self._named(GRID):
+        if named := self._variable_named(GRID):
             return [named]
         every, given = self.idle(), {parameter.name for parameter in kernel.parameters}
         idle = [name for name in every if name not in given]

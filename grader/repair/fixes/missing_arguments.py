@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 
 from grader.records import Edit, Fix
-from grader.source import Parameter, Source, dotted, nodes_under
+from grader.source import Parameter, Source, dotted_name, nodes_under
 from grader.source.code_edits import fix
 from grader.source.python_code import Function, PythonCode
 
@@ -55,8 +55,8 @@ class _Known:
         made = [n.id for n in names if isinstance(n.ctx, ast.Store) and n.lineno < call.lineno]
         self.given = [argument.arg for argument in function.args.args[1:]]
         self.made = list(dict.fromkeys(reversed(made)))
-        self.passed = {dotted(argument) for argument in call.args}
-        pairs = [(dotted(t), one.value) for one in code.of(ast.Assign) for t in one.targets]
+        self.passed = {dotted_name(argument) for argument in call.args}
+        pairs = [(dotted_name(t), one.value) for one in code.of(ast.Assign) for t in one.targets]
         own = [(name, value) for name, value in pairs if name.startswith("self.")]
         self.attributes = {name for name, _ in own}
         calls = ((name, value.func) for name, value in own if isinstance(value, ast.Call))
@@ -69,13 +69,13 @@ class _Known:
             if spelled in self.attributes and spelled not in self.passed:
                 return spelled
         tensor = "Tensor" in parameter.type
-        if not tensor and (longer := self._containing(name)):
+        if not tensor and (longer := self._attribute_containing(name)):
             return longer
         if len(self.layers) == 1 and name in (WEIGHTS if tensor else SETTINGS):
             return f"{self.layers[0]}.{name}{'[0]' if name in TUPLES else ''}"
         return self._tensor(parameter.name, tensors) if tensor else USUAL.get(name, "")
 
-    def _containing(self, name: str) -> str:
+    def _attribute_containing(self, name: str) -> str:
         """Return the one attribute, not passed yet, whose name holds a parameter's: `negative_slope` for `slope`."""
         free = [own for own in self.attributes if own not in self.passed and own not in self.layers]
         found = [own for own in free if name in own.removeprefix("self.").split("_")]

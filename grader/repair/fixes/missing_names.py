@@ -28,14 +28,14 @@ IMPORTS = {
 """What a name stands for in nearly every program that uses it."""
 
 
-def undefined(
+def define_python_name(
     source: Source, code: PythonCode, nodes: Sequence[ast.Name], reference: Sequence[str]
 ) -> Iterator[Fix]:
     """Yield what may be meant by names that a function reads and nothing defines.
 
     `reference` are the parameters that the function has in the reference, without self.
     """
-    yield from _imported(source, code, nodes)
+    yield from _import_modules(source, code, nodes)
     function = code.function_of(nodes[0])
     if function is not None:
         yield from _stay(source, code, nodes)
@@ -53,7 +53,7 @@ def _stored(function: Function) -> Iterator[str]:
     return (node.id for node in names if isinstance(node.ctx, ast.Store))
 
 
-def _imported(source: Source, code: PythonCode, nodes: Sequence[ast.Name]) -> tuple[Fix, ...]:
+def _import_modules(source: Source, code: PythonCode, nodes: Sequence[ast.Name]) -> tuple[Fix, ...]:
     """Import the modules that are known by these names."""
     lines = list(dict.fromkeys(IMPORTS.get(node.id, "") for node in nodes))
     future = [one for one in code.tree.body if getattr(one, "module", "") == "__future__"]
@@ -140,7 +140,7 @@ def propose(finding: Finding, source: Source, context: Context) -> Iterator[Fix]
     function = code.function_of(nodes[0]) if nodes else None
     where = function.name if function is not None else ""
     if nodes and where not in INPUT_FUNCTIONS:
-        yield from undefined(source, code, nodes, reference_parameters(context, where))
+        yield from define_python_name(source, code, nodes, reference_parameters(context, where))
 
 
 def _first_uses(source: Source, code: PythonCode, finding: Finding) -> list[ast.Name]:

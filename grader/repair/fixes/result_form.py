@@ -52,7 +52,7 @@ def result_in_form(
         for suffix in (*_by_settings(code, pairs), *(suffixes(pairs) or suffixes(pairs[:1]))):
             yield from _with_suffix(source, code, suffix)
         if {len(shape) for pair in pairs for shape in pair} == {2}:
-            yield from _transposed(source, code)
+            yield from _transpose_matrices(source, code)
     elif seen and all(isinstance(one, CountMismatch) and not one.got for one in seen):
         yield from _last_returned(source, code)
     elif len(dtypes) == 1 and DTYPES.fullmatch(min(dtypes)):
@@ -123,7 +123,7 @@ def _with_suffix(source: Source, code: PythonCode, suffix: str) -> tuple[Fix, ..
     return fix(f"return the result{suffix}", after_results(source, code, suffix))
 
 
-def _transposed(source: Source, code: PythonCode) -> Iterator[Fix]:
+def _transpose_matrices(source: Source, code: PythonCode) -> Iterator[Fix]:
     """Hand the kernel matrices the other way round: both, the first, the second."""
     forward = code.method("forward")
     names = [one.arg for one in forward.args.args[1:]] if forward is not None else []

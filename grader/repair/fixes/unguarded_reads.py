@@ -17,7 +17,7 @@ from grader.source.analysis.overruns import overruns
 from grader.source.analysis.walks import cases
 from grader.source.code_edits import fix
 from grader.source.cuda_code import around, descendants, read_call, text
-from grader.source.indices import Coordinate, Reader, bare, comparisons, declared
+from grader.source.indices import Coordinate, Reader, bare, comparisons, declared_name
 from grader.source.rewriting.launch_arguments import element_type
 from grader.source.statements import simple_statement
 
@@ -64,11 +64,11 @@ class Access:
     @property
     def conditions(self) -> tuple[str, ...]:
         """What has to hold for it to stay inside the tensor, as far as that is known and not yet asked."""
-        found = [words for one in self.coordinates for words in self._asked(one)]
-        known = _held(self.node)
+        found = [words for one in self.coordinates for words in self._bounds_asked(one)]
+        known = _held_comparisons(self.node)
         return tuple(dict.fromkeys(words for words in found if words not in known))
 
-    def _asked(self, one: Coordinate) -> Iterator[str]:
+    def _bounds_asked(self, one: Coordinate) -> Iterator[str]:
         if one.literal:
             return
         made = Reader(self.kernel).made_of(one.words)
@@ -166,10 +166,10 @@ def _of_others(one: Access, found: Sequence[Access]) -> tuple[str, ...]:
         return ()
     here = {outer.id for outer in around(one.node)}
     made = descendants(one.kernel.node, "init_declarator")
-    hidden = {declared(node) for node in made if next(_blocks(node)).id not in here}
+    hidden = {declared_name(node) for node in made if next(_blocks(node)).id not in here}
     asked = [words for other in found if other.kernel is one.kernel for words in other.conditions]
     free = (words for words in dict.fromkeys(asked) if not hidden & set(_NAME.findall(words)))
-    known = _held(one.node)
+    known = _held_comparisons(one.node)
     return tuple(words for words in free if words not in known)
 
 
@@ -200,21 +200,21 @@ def _address(reader: Reader, node: Node) -> tuple[list[str], list[Node]]:
     if node.type == "call_expression":
         call = read_call(node)
         loads = call.last == "__ldg" and call.arguments
-        return _pointed(reader, call.arguments[0]) if loads else ([], [])
+        return _pointed_tensor(reader, call.arguments[0]) if loads else ([], [])
     outer = next(islice(around(node), 2, None), None)  # `__ldg(&x[i])` is one access
     if outer is not None and outer.type == "call_expression" and read_call(outer).last == "__ldg":
         return [], []
     base, inner = node.child_by_field_name("argument"), node.child_by_field_name("indices")
-    names, offsets = _pointed(reader, base) if base is not None else ([], [])
+    names, offsets = _pointed_tensor(reader, base) if base is not None else ([], [])
     return names, [*offsets, *(inner.named_children if inner is not None else ())]
 
 
-def _pointed(reader: Reader, node: Node) -> tuple[list[str], list[Node]]:
+def _pointed_tensor(reader: Reader, node: Node) -> tuple[list[str], list[Node]]:
     """Return the same for a pointer: `x`, `x + i`, `&x[i]`, or a variable that is one of these."""
     node = bare(node)
     if node.type == "identifier":
         value = reader.made_of(text(node))
-        return _pointed(reader, value) if value is not None else ([text(node)], [])
+        return _pointed_tensor(reader, value) if value is not None else ([text(node)], [])
     if node.type == "pointer_expression":
         inner = node.child_by_field_name("argument")
         return _address(reader, inner) if inner is not None else ([], [])
@@ -224,7 +224,7 @@ def _pointed(reader: Reader, node: Node) -> tuple[list[str], list[Node]]:
     return ([text(here)], [node]) if here is not node else ([], [])
 
 
-def _held(node: Node) -> set[str]:
+def _held_comparisons(node: Node) -> set[str]:
     """Return the comparisons that the branches, loops and choices around a place have made."""
     conditions = (outer.child_by_field_name("condition") for outer in around(node))
     known = (one for one in conditions if one is not None)

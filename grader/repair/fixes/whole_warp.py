@@ -97,7 +97,7 @@ def _edits(unit: Unit, branch: _Branch) -> Iterator[Edit | None]:
         parent = read.parent
         stored = parent is not None and parent.child_by_field_name("left") == read
         plain = stored and parent is not None and parent.type == "assignment_expression"
-        if index == branch.index and not plain and not _asked(read, branch):
+        if index == branch.index and not plain and not _is_lane_asked(read, branch):
             words = (
                 f"{branch.index} < {branch.bound} ? {text(read)} : {_neutral(unit, branch.node)}"
             )
@@ -105,7 +105,7 @@ def _edits(unit: Unit, branch: _Branch) -> Iterator[Edit | None]:
             yield replace_node(unit, read, words if alone else f"({words})")
 
 
-def _asked(read: Node, branch: _Branch) -> bool:
+def _is_lane_asked(read: Node, branch: _Branch) -> bool:
     """Whether a read stands under a condition on the lane already."""
     inside = takewhile(lambda outer: outer != branch.node, around(read))
     kinds = {"conditional_expression", "if_statement"}

@@ -30,7 +30,7 @@ def programs() -> Mapping[str, str]:
     return MappingProxyType(dict(_programs()))
 
 
-def edited(code: str, edits: Iterable[tuple[str, str]]) -> str:
+def edit_code(code: str, edits: Iterable[tuple[str, str]]) -> str:
     """Return the code with each text replaced by another; raises ValueError where one isn't there exactly once."""
     for old, new in edits:
         if code.count(old) != 1:
@@ -47,4 +47,4 @@ def _programs() -> Iterator[tuple[str, str]]:
         table = path.with_name(path.name.removesuffix(".py.txt") + ".toml")
         if table.exists():
             for entry in tomllib.loads(table.read_text("utf-8"))["variant"]:
-                yield entry["task"], edited(code, entry["edits"])
+                yield entry["task"], edit_code(code, entry["edits"])

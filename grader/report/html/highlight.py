@@ -44,7 +44,7 @@ def lines(code: str) -> list[Markup]:
 
 
 def _tokens(code: str) -> Iterator[Token]:
-    for kind, text in _joined(PythonLexer(stripnl=False, ensurenl=False).get_tokens(code)):
+    for kind, text in _join_strings(PythonLexer(stripnl=False, ensurenl=False).get_tokens(code)):
         lexer = _lexer(text) if kind is String else None
         if lexer and (parts := _QUOTES.match(text)):
             yield String, parts[1]
@@ -61,7 +61,7 @@ def _lexer(text: str) -> str | None:
     return next((alias for alias in found if alias is not None), None)
 
 
-def _joined(tokens: Iterable[Token]) -> Iterator[Token]:
+def _join_strings(tokens: Iterable[Token]) -> Iterator[Token]:
     """Join the pieces in which a lexer gives one string."""
     held: list[str] = []
     for kind, text in tokens:

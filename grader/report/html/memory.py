@@ -84,7 +84,7 @@ def sectors(counts: Sequence[LineCount], findings: Sequence[Finding]) -> Iterato
         shown = bool(stride) and touched <= lanes
         parts = [
             *(_lanes(lanes, touched, stride) if shown else ()),
-            *_touched(touched, least, 52.0 if shown else 4.0),
+            *_draw_touched(touched, least, 52.0 if shown else 4.0),
         ]
         yield Drawn(svg.picture(450, 76 if shown else 28, caption, parts), caption)
 
@@ -106,7 +106,7 @@ def _lanes(lanes: int, touched: int, stride: int) -> Iterator[Markup]:
         yield svg.rect(x - 6, 16, 12, 12, "cat4", title=f"lane {lane}")
 
 
-def _touched(touched: int, least: int, y: float) -> Iterator[Markup]:
+def _draw_touched(touched: int, least: int, y: float) -> Iterator[Markup]:
     for number in range(LANES):
         kind = "cat0" if number < least else "fail" if number < touched else "hollow"
         yield svg.rect(number * STEP, y, 12, 18, kind, title=f"sector {number + 1}")

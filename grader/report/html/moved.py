@@ -181,7 +181,7 @@ def _rules(compared: Compared) -> Plot | None:
     for number, rule in enumerate(shown):
         y, more = 6 + number * 20.0, rule.after - rule.before
         width = abs(more) / most * 70
-        parts.append(svg.text(4, y + 12, svg.cut(f"{rule.rule} {rule.name}", 36)))
+        parts.append(svg.text(4, y + 12, svg.cut_words(f"{rule.rule} {rule.name}", 36)))
         kind = "fail" if more > 0 else "pass"
         title = f"{rule.rule} {rule.name}: {rule.before} before, {rule.after} after"
         parts.append(svg.rect(340 if more > 0 else 340 - width, y, width, 15, kind, title=title))

@@ -14,7 +14,7 @@ from grader.records import Claim, Finding, Repair, Review
 from grader.report import excerpt, names
 from grader.report.escape import clean
 from grader.report.facts import facts
-from grader.report.findings import cause, folded, listed
+from grader.report.findings import cause, folded_notes, listed_findings
 from grader.report.gain import gain
 from grader.report.html import highlight
 from grader.report.html.pictures import pictures
@@ -70,7 +70,7 @@ class Spoken(NamedTuple):
 
 def render(review: Review, *, alone: bool = False) -> str:
     """Return the page; one that stands alone has no script and no way to other files."""
-    found = listed(review)
+    found = listed_findings(review)
     numbered = [Numbered(n, finding, where(finding)) for n, finding in enumerate(found, start=1)]
     whole = [one for one in review.repairs if one is not review.reference_fast]  # which is linked
     repairs = [(repair, _diff(review, repair)) for repair in whole]
@@ -85,8 +85,8 @@ def render(review: Review, *, alone: bool = False) -> str:
             verdict=review.verdict,
             evaluation=review.evaluation,
             numbered=numbered,
-            unplaced=[item for item in numbered if not _placed(review, item.finding)],
-            folded=folded(review.findings),
+            unplaced=[item for item in numbered if not _is_placed(review, item.finding)],
+            folded=folded_notes(review.findings),
             reasons=reasons(review),
             facts=facts(review),
             cause=cause(review),
@@ -101,7 +101,7 @@ def render(review: Review, *, alone: bool = False) -> str:
             workloads=workloads(review),
             log=_log(review),
             group=group(review.verdict.status),
-            markdown_name=names.markdown(review.sample),
+            markdown_name=names.markdown_name(review.sample),
             proofs=proofs,
             command=command,
             repair_name=lambda kind: names.repair(review.sample, kind),
@@ -110,7 +110,7 @@ def render(review: Review, *, alone: bool = False) -> str:
     )
 
 
-def _placed(review: Review, finding: Finding) -> bool:
+def _is_placed(review: Review, finding: Finding) -> bool:
     return finding.place is not None and 1 <= finding.place.line <= _length(review)
 
 
@@ -123,7 +123,7 @@ def _rows(review: Review, numbered: Sequence[Numbered]) -> Iterator[Row]:
         return
     under: dict[int, list[Numbered]] = defaultdict(list)
     for item in numbered:
-        if item.finding.place and _placed(review, item.finding):
+        if item.finding.place and _is_placed(review, item.finding):
             under[min(item.finding.place.end_line, _length(review))].append(item)
     levels = _levels(numbered)
     lines = highlight.lines(review.code)
@@ -165,7 +165,7 @@ def _levels(numbered: Sequence[Numbered]) -> dict[int, str]:
 def _caret(review: Review, finding: Finding) -> str:
     """Return blanks and carets to stand under the finding's line, or nothing for a whole line."""
     place = finding.place
-    if place is None or place.end_line != place.line or not _placed(review, finding):
+    if place is None or place.end_line != place.line or not _is_placed(review, finding):
         return ""
     line = (review.code or "").split("\n")[place.line - 1]
     return excerpt.caret(line, place)

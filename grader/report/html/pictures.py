@@ -83,9 +83,9 @@ def _legend(where: WrongMap) -> Iterator[Markup]:
     for y, level, words in ((2.0, 9, "wrong; paler where only some are"), (22.0, 0, "right")):
         yield svg.rect(x, y, 12, 12, f"level{level}")
         yield svg.text(x + 18, y + 11, words)
-    yield svg.text(x, 50, svg.cut(f"across: {where.across}", 44))
+    yield svg.text(x, 50, svg.cut_words(f"across: {where.across}", 44))
     if where.down:
-        yield svg.text(x, 66, svg.cut(f"down: {where.down}", 44))
+        yield svg.text(x, 66, svg.cut_words(f"down: {where.down}", 44))
 
 
 def _outline(where: WrongMap) -> tuple[bool, ...]:

@@ -94,7 +94,7 @@ def rules(entries: Sequence[Entry]) -> Plot | None:
     parts: list[Markup] = []
     for number, ((code, name, severity), count) in enumerate(shown):
         y, width = 6 + number * 20.0, count / most * 130
-        parts.append(svg.text(250, y + 12, svg.cut(f"{code} {name}", 36), anchor="end"))
+        parts.append(svg.text(250, y + 12, svg.cut_words(f"{code} {name}", 36), anchor="end"))
         parts.append(
             svg.rect(256, y, width, 15, severity, title=f"{code} {name}, {severity}: {count}")
         )

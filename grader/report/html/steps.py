@@ -61,7 +61,7 @@ def steps(seen: Sequence[Evidence], review: Review) -> Iterator[Drawn]:
     for item in [item for item in seen if item.code in _RACES][:2]:
         yield _race(item, lines, _block(item, review))
     for item in [item for item in seen if item.code in _UNWRITTEN][:1]:
-        yield _unwritten(item, lines)
+        yield _draw_unwritten(item, lines)
     stuck = [item for item in seen if item.code in _STUCK]
     if stuck:
         yield _stuck([item for item in stuck if item.workload == stuck[0].workload][:3], lines)
@@ -82,7 +82,7 @@ def _race(item: Evidence, lines: Sequence[str], block: tuple[int, int, int] | No
     return Drawn(_board(actors, made, lack, item.text, warps), item.text)
 
 
-def _unwritten(item: Evidence, lines: Sequence[str]) -> Drawn:
+def _draw_unwritten(item: Evidence, lines: Sequence[str]) -> Drawn:
     made = [
         Step(1, "no thread writes it", "gone"),
         Step(0, f"reads it{_line(item)}", "bad", _source(lines, _place(item))),
@@ -111,15 +111,17 @@ def _stuck(items: Sequence[Evidence], lines: Sequence[str]) -> Drawn:
         else:
             actors.append(f"{_count(total)}{_of_blocks(item)}" if total else _who(item))
         source = _source(lines, _place(item))
-        made.append(Step(len(actors) - 1, f"{_waiting(item)}{_line(item)}", "wait", source))
+        made.append(Step(len(actors) - 1, f"{_say_waiting(item)}{_line(item)}", "wait", source))
     caption = " ".join(item.text for item in items)
     words = "nobody else will come"
     if any(item.code in {"grid-deadlock", "livelock"} for item in items):
         words = "no thread that still runs does what they wait for"
-    return Drawn(_board(actors, made, Lack(words, len(made)), caption, _split(items[0])), caption)
+    return Drawn(
+        _board(actors, made, Lack(words, len(made)), caption, _draw_split_block(items[0])), caption
+    )
 
 
-def _split(item: Evidence) -> list[Markup] | None:
+def _draw_split_block(item: Evidence) -> list[Markup] | None:
     """Draw the threads of a block as a bar, split at those that returned before the barrier."""
     waiting = item.details
     if item.code != "barrier-exited" or not isinstance(waiting, Waiting):
@@ -133,7 +135,7 @@ def _split(item: Evidence) -> list[Markup] | None:
     return [svg.text(4, 12, words), svg.rect(4, 20, wide, 18, "hollow", title="gone"), rest]
 
 
-def _waiting(item: Evidence) -> str:
+def _say_waiting(item: Evidence) -> str:
     if item.code == "livelock":
         return "turns for ever"
     if item.code == "grid-deadlock":
@@ -231,7 +233,7 @@ def _block(item: Evidence, review: Review) -> tuple[int, int, int] | None:
 
 def _who(item: Evidence) -> str:
     thread = item.actor.thread if item.actor else None
-    return _named(thread) if thread else "a thread"
+    return _name_thread(thread) if thread else "a thread"
 
 
 def _other(item: Evidence) -> str:
@@ -240,10 +242,10 @@ def _other(item: Evidence) -> str:
         return "another thread"
     elsewhere = other.block is not None and other.block != (item.actor and item.actor.block)
     block = f" of block ({', '.join(map(str, other.block or ()))})" if elsewhere else ""
-    return f"{_named(other.thread)}{block}"
+    return f"{_name_thread(other.thread)}{block}"
 
 
-def _named(thread: tuple[int, int, int]) -> str:
+def _name_thread(thread: tuple[int, int, int]) -> str:
     return f"thread ({', '.join(map(str, thread))})"
 
 
@@ -266,4 +268,4 @@ def _at(line: int) -> str:
 def _source(lines: Sequence[str], line: int) -> str:
     if not 1 <= line <= len(lines):
         return ""
-    return svg.cut(" ".join(clean(lines[line - 1], 400).split()), _CODE)
+    return svg.cut_words(" ".join(clean(lines[line - 1], 400).split()), _CODE)

@@ -57,7 +57,7 @@ def line(x1: float, y1: float, x2: float, y2: float, class_: str) -> Markup:
     return tag("line", x1=x1, y1=y1, x2=x2, y2=y2, class_=class_)
 
 
-def cut(words: str, most: int) -> str:
+def cut_words(words: str, most: int) -> str:
     """Return the words, shortened where they are longer than there is room."""
     return words if len(words) <= most else f"{words[: most - 1]}…"
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from grader.report.escape import clean, ended, one_line
+from grader.report.escape import clean, end_sentence, one_line
 
 FOLDER = Path(__file__).parent.parent / "templates" / "html"
 
@@ -29,7 +29,7 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {"line": one_line, "clean": clean, "ended": ended, "prose": prose}
+    made.filters |= {"line": one_line, "clean": clean, "ended": end_sentence, "prose": prose}
     made.globals |= {"script": _asset("report.js"), "style": _asset("report.css"), "csp": policy()}
     return made
 

@@ -20,12 +20,12 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         else:
             yield RULE.finding(
                 source.place(one.node),
-                f"{_said(source, one)}: TypeError (incompatible function arguments)",
+                f"{_say_call(source, one)}: TypeError (incompatible function arguments)",
                 evidence=evidence,
             )
 
 
-def _said(source: Source, one: WrongCall) -> str:
+def _say_call(source: Source, one: WrongCall) -> str:
     name = one.function.name
     if one.wrong == "keywords":
         keyword = one.call.keywords[0].arg
@@ -34,7 +34,7 @@ def _said(source: Source, one: WrongCall) -> str:
         pointers = ", ".join(one_line(each.node, 60) for each in raw_pointers(one.function))
         return f"{name} takes raw pointers ({pointers}), and Python has no tensor for one"
     if one.parameter is None or one.argument is None:
-        return _miscounted(one)
+        return _say_miscount(one)
     passed = "a tuple (torch's layers keep it for each dimension)" if one.given == "tuple" else ""
     passed = passed or PASSED.get(one.given, "a number")
     if one.given == "nothing" and not isinstance(one.argument, ast.Constant):
@@ -47,7 +47,7 @@ def _said(source: Source, one: WrongCall) -> str:
 PASSED = {"nothing": "None", "text": "a string", "tensor": "a tensor", "layer": "a layer", "fraction": "a float"}  # fmt: skip
 
 
-def _miscounted(one: WrongCall) -> str:
+def _say_miscount(one: WrongCall) -> str:
     given, parameters = len(one.call.args), one.parameters
     defaults = [each for each in parameters if "=" in one_line(each.node, 200)]
     short = given < len(parameters) and given >= len(parameters) - len(defaults)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from grader.records import Context, Evidence, Finding, Fix, Raised
 from grader.rules.rule import Rule, shown, triton_module
 from grader.source import Source
-from grader.source.analysis.triton import Launch, allocated, kernels, launches
+from grader.source.analysis.triton import Launch, allocated_tensors, kernels, launches
 from grader.source.code_edits import delete_keyword, fix, replace
 
 Told = tuple[ast.AST, str, tuple[Fix, ...]]
@@ -36,7 +36,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                 )
 
 
-def _missing(source: Source, found: re.Match[str]) -> Told | None:
+def _missing_argument(source: Source, found: re.Match[str]) -> Told | None:
     names = re.findall(r"'(\w+)'", found["names"])
     for launch in launches(source):
         if set(names) <= set(launch.kernel.parameters) - set(launch.arguments):
@@ -53,7 +53,7 @@ def _missing(source: Source, found: re.Match[str]) -> Told | None:
     return None
 
 
-def _unknown(source: Source, found: re.Match[str]) -> Told | None:
+def _unknown_argument(source: Source, found: re.Match[str]) -> Told | None:
     name = found["name"]
     for launch in launches(source):
         if name in launch.arguments and name not in launch.kernel.parameters:
@@ -81,7 +81,11 @@ def _on_cpu(source: Source, found: re.Match[str]) -> Told | None:
         value = launch.arguments.get(launch.kernel.parameters[index])
         if value is None:
             continue
-        made = [call for name, call in allocated(launch.host, source) if name == source.text(value)]
+        made = [
+            call
+            for name, call in allocated_tensors(launch.host, source)
+            if name == source.text(value)
+        ]
         said = f"`{source.text(value)}` lies in the CPU's memory, and `{launch.kernel.name}` is given its address"
         return launch.call, said, _on_device(source, launch, made)
     return None
@@ -144,8 +148,8 @@ def _smaller(source: Source, launch: Launch) -> Iterator[Fix]:
 
 
 READERS: Mapping[re.Pattern[str], Callable[[Source, re.Match[str]], Told | None]] = {
-    MISSING: _missing,
-    UNKNOWN: _unknown,
+    MISSING: _missing_argument,
+    UNKNOWN: _unknown_argument,
     TWICE: _twice,
     ON_CPU: _on_cpu,
     NO_GRID: _no_grid,

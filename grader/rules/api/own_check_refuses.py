@@ -133,7 +133,7 @@ twice<<<(n + 255) / 256, 256>>>($x, $y, n);
 """)
 
 
-def _raised(words: str) -> Context:
+def _context_raising(words: str) -> Context:
     return Context(evidence=(Evidence(kind="python", code="raised", text=words),))
 
 
@@ -143,7 +143,7 @@ RULE = Rule(
     summary="A check in the submission itself (TORCH_CHECK, assert) refuses what its forward is given or passes on, so the call raises.",
     why="A check says what a kernel takes; forward has to hand over just that. A slice, a chunk or a transposed view isn't contiguous: "
     "make it so (`x = x.contiguous()`) rather than refuse it, and let limits on sizes include the sizes that are asked for.",
-    bad=Example(_CODE, _raised("RuntimeError: x must be contiguous")),
+    bad=Example(_CODE, _context_raising("RuntimeError: x must be contiguous")),
     good=_CODE,
     detects=("evidence",),
     guards="Only where the check's words are in what was raised, and not where it checks what a call of CUDA gave back. A check that "

@@ -7,7 +7,7 @@ from tree_sitter import Node
 from grader.records import Context, Finding, Fix
 from grader.rules.rule import Rule
 from grader.source import Function, Source, Unit
-from grader.source.analysis.diagnostics import confirming
+from grader.source.analysis.diagnostics import confirming_errors
 from grader.source.code_edits import fix, replace_node
 from grader.source.constants import fold
 from grader.source.cpp_types import declaration_of
@@ -31,7 +31,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                     unit.place(node),
                     f"the size of this array depends on {culprit}, which is only known when the kernel runs; "
                     "arrays in device code need a constant size",
-                    evidence=confirming(context, ("not-constant",), lines=(line,)),
+                    evidence=confirming_errors(context, ("not-constant",), lines=(line,)),
                     fixes=_dynamic(unit, function, node, extent),
                 )
 

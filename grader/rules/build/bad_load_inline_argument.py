@@ -8,9 +8,9 @@ from difflib import get_close_matches
 from grader.records import Context, Edit, Finding, Fix
 from grader.rules.rule import Rule
 from grader.source import Extension, Source
-from grader.source.analysis.diagnostics import confirming
+from grader.source.analysis.diagnostics import confirming_errors
 from grader.source.analysis.exports import to_export
-from grader.source.code_edits import delete_item, fix, prototype, quoted, replace
+from grader.source.code_edits import delete_item, fix, prototype, quote_text, replace
 from grader.source.python_code import constant_text
 
 BOTH = {
@@ -36,16 +36,18 @@ Wrong = tuple[ast.AST, str, str, tuple[Fix, ...]]
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Check the arguments of each call that builds an extension against its signature."""
     for extension in source.extensions:
-        found = [*_unknown(source, extension, context)]
+        found = [*_unknown_arguments(source, extension, context)]
         if extension.call == "load_inline":
-            found += (*_missing(source, extension), *_forms(source, extension))
+            found += (*_missing_sources(source, extension), *_forms(source, extension))
         for node, said, word, fixes in found:
-            evidence = confirming(context, ("python-argument",), (word,), run=True) if word else ()
+            evidence = (
+                confirming_errors(context, ("python-argument",), (word,), run=True) if word else ()
+            )
             yield RULE.finding(source.place(node), said, evidence=evidence, fixes=fixes)
         yield from _flags_of_nvcc(source, extension, context)
 
 
-def _unknown(source: Source, extension: Extension, context: Context) -> Iterator[Wrong]:
+def _unknown_arguments(source: Source, extension: Extension, context: Context) -> Iterator[Wrong]:
     own = BOTH | OWN[extension.call]
     known = own | {name for name, since in LATER.items() if context.torch_version >= since}
     for word in extension.node.keywords:
@@ -64,7 +66,7 @@ def _unknown(source: Source, extension: Extension, context: Context) -> Iterator
             yield word, said, word.arg, fix(f"drop {word.arg}", [drop])
 
 
-def _missing(source: Source, extension: Extension) -> Iterator[Wrong]:
+def _missing_sources(source: Source, extension: Extension) -> Iterator[Wrong]:
     """Look for a call without `cpp_sources`; the prototypes of what is exported go there."""
     call = extension.node
     spread = any(isinstance(one, ast.Starred) for one in call.args)
@@ -72,7 +74,7 @@ def _missing(source: Source, extension: Extension) -> Iterator[Wrong]:
         return
     declared = "\n".join(map(prototype, to_export(source, extension, extension.cuda)))
     starts = [source.span(word)[0] for word in call.keywords[:1]]
-    edits = [Edit(start=at, end=at, text=f"cpp_sources={quoted(declared)}, ") for at in starts]
+    edits = [Edit(start=at, end=at, text=f"cpp_sources={quote_text(declared)}, ") for at in starts]
     said = "load_inline is called without cpp_sources, which it can't do without: TypeError; the prototypes of what is exported belong there"
     yield call, said, "cpp_sources", fix("pass cpp_sources", edits)
 

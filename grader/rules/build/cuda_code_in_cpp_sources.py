@@ -8,8 +8,8 @@ from tree_sitter import Node
 from grader.records import Context, Finding, Fix
 from grader.rules.rule import Rule
 from grader.source import Extension, Source, Unit
-from grader.source.analysis.diagnostics import confirming
-from grader.source.code_edits import fix, prototype, quoted, replace
+from grader.source.analysis.diagnostics import confirming_errors
+from grader.source.code_edits import fix, prototype, quote_text, replace
 from grader.source.cuda_code import around, cuda_code, text
 
 KINDS = ("undefined-identifier", "syntax")
@@ -27,7 +27,9 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                     unit.place(node),
                     f"{what} stands in cpp_sources: that text is compiled by the plain C++ compiler, which "
                     "does not know CUDA; kernels and their launches belong in cuda_sources",
-                    evidence=confirming(context, KINDS, ("__global__", "__device__", *VARIABLES)),
+                    evidence=confirming_errors(
+                        context, KINDS, ("__global__", "__device__", *VARIABLES)
+                    ),
                     fixes=_fixes(source, extension, unit),
                 )
                 break
@@ -51,7 +53,7 @@ def _fixes(source: Source, extension: Extension, unit: Unit) -> tuple[Fix, ...]:
     if cpp is None or len(extension.cpp) != 1 or not set(exported) <= own:
         return ()
     hosts = [f for f in unit.functions if f.runs == "host" and f.name in exported]
-    left = quoted("\n".join(map(prototype, hosts)))
+    left = quote_text("\n".join(map(prototype, hosts)))
     written, edits = source.text(cpp), [replace(source, cpp, left)]
     if not any(unit.text == other.text for other in extension.cuda):
         several = isinstance(cuda, ast.List | ast.Tuple)

@@ -7,7 +7,7 @@ from tree_sitter import Node
 from grader.records import Context, Finding
 from grader.rules.rule import Rule
 from grader.source import Source, Unit
-from grader.source.analysis.diagnostics import confirming
+from grader.source.analysis.diagnostics import confirming_errors
 from grader.source.code_edits import fix, replace_node
 from grader.source.cuda_code import cuda_code, read_call, units
 
@@ -31,7 +31,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 def _finding(unit: Unit, macro: str, argument: Node, field: Node, context: Context) -> Finding:
     place = unit.place(argument)
     refused = context.torch_version >= REFUSED_FROM
-    evidence = confirming(context, KINDS, lines=(place.line,)) or confirming(
+    evidence = confirming_errors(context, KINDS, lines=(place.line,)) or confirming_errors(
         context, KINDS, ("DeprecatedTypeProperties",)
     )
     version = ".".join(map(str, context.torch_version))

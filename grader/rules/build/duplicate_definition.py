@@ -8,8 +8,8 @@ from tree_sitter import Node
 from grader.records import Context, Edit, Finding, Fix
 from grader.rules.rule import Rule
 from grader.source import Extension, Function, Source, Unit
-from grader.source.analysis.diagnostics import confirming
-from grader.source.analysis.signatures import known, signature
+from grader.source.analysis.diagnostics import confirming_errors
+from grader.source.analysis.signatures import are_types_known, signature
 from grader.source.code_edits import (
     add_declarations,
     delete_keyword,
@@ -38,7 +38,7 @@ def _second_module(source: Source, extension: Extension, context: Context) -> It
             outside = list(around(node))
             if len(outside) < 2 or any("preproc" in outer.type for outer in outside):
                 continue
-            evidence = confirming(context, ("redefinition",), ("PyInit", "pybind11_init"))
+            evidence = confirming_errors(context, ("redefinition",), ("PyInit", "pybind11_init"))
             yield RULE.finding(
                 unit.place(node),
                 "this PYBIND11_MODULE is a second one: load_inline writes a module of its own for "
@@ -80,7 +80,7 @@ def _two_bodies(extension: Extension, context: Context) -> Iterator[Finding]:
             yield RULE.finding(
                 unit.place_span(first.node.start_byte, body.start_byte),
                 f"{first.name} has a body here and another one in cuda_sources ({where}): both files define it, and the library does not link",
-                evidence=confirming(context, KINDS, (first.name,)),
+                evidence=confirming_errors(context, KINDS, (first.name,)),
                 fixes=fix("keep only the prototype in cpp_sources", [edit], certain=True),
             )
 
@@ -90,7 +90,7 @@ def _clashes(function: Function) -> bool:
     local = function.template_parameters or LOCAL & set(function.qualifiers)
     return (
         not local
-        and known(function)
+        and are_types_known(function)
         and not any(
             outer.type in SCOPES
             or outer.type.startswith("preproc")

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from grader.records import Context, Finding, Fix
 from grader.rules.rule import Rule
 from grader.source import Extension, Function, SharedArray, Source, Unit
-from grader.source.analysis.diagnostics import confirming
+from grader.source.analysis.diagnostics import confirming_errors
 from grader.source.code_edits import fix, replace_node
 from grader.source.instantiations import instantiations
 
@@ -30,7 +30,7 @@ def _name(extension: Extension, places: list[Declared], context: Context) -> Ite
     types = dict.fromkeys(kind for one in places for kind in _types(extension, *one))
     template = next((one for one in places if _is_templates(*one)), None)
     unit, _, array = template or places[-1]
-    evidence = confirming(context, KINDS, (array.name,))
+    evidence = confirming_errors(context, KINDS, (array.name,))
     if len(types) > 1 or evidence:
         kinds = " and ".join(list(types)[:3]) or "several types"
         yield RULE.finding(

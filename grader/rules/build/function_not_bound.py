@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from grader.records import Context, Edit, Finding, Fix
 from grader.rules.rule import Rule
 from grader.source import Extension, Source
-from grader.source.analysis.diagnostics import confirming
+from grader.source.analysis.diagnostics import confirming_errors
 from grader.source.analysis.exports import to_export
 from grader.source.code_edits import add_declarations, fix, prototype, replace
 from grader.source.cuda_code import cuda_code
 from grader.source.python_code import PythonCode, python_code
-from grader.source.scopes import dotted
+from grader.source.scopes import dotted_name
 
 BINDERS = {"PYBIND11_MODULE", "TORCH_LIBRARY", "TORCH_LIBRARY_FRAGMENT", "PyInit"}
 
@@ -27,11 +27,13 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             by_variable.setdefault(extension.variable, []).append(extension)
         yield from _nothing_bound(source, extension, context)
     for variable, extensions in by_variable.items():
-        exported = _exported(extensions)
+        exported = _exported_names(extensions)
         aliases = _aliases(code, variable) if exported else set()
         if exported and aliases:
-            yield from _taken(source, code, aliases, extensions, exported, context)
-            yield from _called(source, code, aliases, exported, context)
+            yield from _report_missing_attributes(
+                source, code, aliases, extensions, exported, context
+            )
+            yield from _report_called_extension(source, code, aliases, exported, context)
 
 
 def _nothing_bound(source: Source, extension: Extension, context: Context) -> Iterator[Finding]:
@@ -56,12 +58,12 @@ def _nothing_bound(source: Source, extension: Extension, context: Context) -> It
     yield RULE.finding(
         source.place(extension.node),
         "load_inline gets no functions= and no source has a PYBIND11_MODULE: the library exports nothing, and importing it fails",
-        evidence=confirming(context, ("no-module-function",)),
+        evidence=confirming_errors(context, ("no-module-function",)),
         fixes=fix("list the functions to export", edits, certain=True) if names else (),
     )
 
 
-def _exported(extensions: Sequence[Extension]) -> set[str] | None:
+def _exported_names(extensions: Sequence[Extension]) -> set[str] | None:
     """Return the exported names; None where they can't be told."""
     names: set[str] = set()
     for extension in extensions:
@@ -77,14 +79,14 @@ def _aliases(code: PythonCode, variable: str) -> set[str]:
     """Return how the program spells the extension: its variable, and what is only ever bound to it."""
     assigned: dict[str, set[str]] = {}
     for node in code.of(ast.Assign):
-        for target in filter(None, map(dotted, node.targets)):
-            assigned.setdefault(target, set()).add(dotted(node.value))
+        for target in filter(None, map(dotted_name, node.targets)):
+            assigned.setdefault(target, set()).add(dotted_name(node.value))
     if assigned.get(variable, set()) - {"", variable}:
         return set()
     return {variable, *(name for name, values in assigned.items() if values == {variable})}
 
 
-def _taken(
+def _report_missing_attributes(
     source: Source,
     code: PythonCode,
     aliases: set[str],
@@ -96,14 +98,14 @@ def _taken(
     seen = {*exported, *_asked_for(code)}
     for node in code.of(ast.Attribute):
         name, loaded = node.attr, isinstance(node.ctx, ast.Load)
-        if not loaded or dotted(node.value) not in aliases or name in seen or name[:2] == "__":
+        if not loaded or dotted_name(node.value) not in aliases or name in seen or name[:2] == "__":
             continue
         if not any(isinstance(outer, ast.Try) for outer in code.ancestors(node)):
             seen.add(name)
             yield RULE.finding(
                 source.place(node),
-                f"the extension exports {', '.join(sorted(exported))}, but Python calls {dotted(node)}: that ends in an AttributeError",
-                evidence=confirming(context, ("python-attribute",), (name,), run=True),
+                f"the extension exports {', '.join(sorted(exported))}, but Python calls {dotted_name(node)}: that ends in an AttributeError",
+                evidence=confirming_errors(context, ("python-attribute",), (name,), run=True),
                 fixes=_fixes(source, node, extensions[-1], exported),
             )
 
@@ -130,19 +132,19 @@ def _fixes(
     return fix(f"call it by its exported name {only}", [edit]) if len(exported) == 1 else ()
 
 
-def _called(
+def _report_called_extension(
     source: Source, code: PythonCode, aliases: set[str], exported: set[str], context: Context
 ) -> Iterator[Finding]:
     """Report an extension that is called as if it were its function."""
     for node in code.of(ast.Call):
-        called = dotted(node.func)
+        called = dotted_name(node.func)
         if called in aliases and called not in code.functions:
             edit = replace(source, node.func, f"{called}.{min(exported)}")
             fixes = fix(f"call {called}.{min(exported)}", [edit]) if len(exported) == 1 else ()
             yield RULE.finding(
                 source.place(node.func),
                 f"`{called}` is the extension, a module, and can't be called; its functions are {', '.join(sorted(exported))}",
-                evidence=confirming(context, ("python-call",), ("module",), run=True),
+                evidence=confirming_errors(context, ("python-call",), ("module",), run=True),
                 fixes=fixes,
             )
             return

@@ -8,7 +8,7 @@ from tree_sitter import Node
 from grader.records import Context, Finding, Fix
 from grader.rules.rule import Rule
 from grader.source import Kernel, Launch, Parameter, Source, Unit
-from grader.source.analysis.diagnostics import confirming
+from grader.source.analysis.diagnostics import confirming_errors
 from grader.source.analysis.written_through import written_through
 from grader.source.code_edits import fix
 from grader.source.cpp_types import canonical, type_of
@@ -47,7 +47,7 @@ def _launch(
         yield RULE.finding(
             place,
             f"{kernel.name} takes {most} argument{'s' * (most != 1)}, and this launch gives {given}",
-            evidence=confirming(context, ("argument-count", "no-overload"), lines=lines),
+            evidence=confirming_errors(context, ("argument-count", "no-overload"), lines=lines),
             fixes=pass_the_rest(unit, launch, kernel),
         )
         return
@@ -58,7 +58,7 @@ def _launch(
             yield RULE.finding(
                 unit.place(argument),
                 f"{one_line(argument, 40)} is {wrong}, but {kernel.name}'s parameter {parameter.name} is {parameter.type}",
-                evidence=confirming(context, KINDS, lines=lines),
+                evidence=confirming_errors(context, KINDS, lines=lines),
                 fixes=_fixes(unit, owner, kernel, parameter, argument, wrong),
             )
 

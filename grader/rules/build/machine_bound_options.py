@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from grader.records import Context, Edit, Evidence, Finding
 from grader.rules.rule import Rule
 from grader.source import Extension, Source
-from grader.source.analysis.diagnostics import confirming
+from grader.source.analysis.diagnostics import confirming_errors
 from grader.source.code_edits import delete_statement, drop_flags, fix
 from grader.source.python_code import constant_text, python_code
 
@@ -25,8 +25,8 @@ Fixed = tuple[ast.AST, str, list[Edit | None]]
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for flags, and for the variable that chooses architectures."""
-    refused = confirming(context, ("gpu-architecture",))
-    missed = confirming(context, ("undefined-symbol",))
+    refused = confirming_errors(context, ("gpu-architecture",))
+    missed = confirming_errors(context, ("undefined-symbol",))
     unlinked = tuple(one for one in missed if any(word in one.said for word in OF_STRINGS))
     found = [(refused, one) for one in (*_models(source, refused), *_variables(source))]
     found += [(unlinked, one) for one in _layouts(source)]

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from grader.records import Context, Finding, Fix
 from grader.rules.rule import Rule
 from grader.source import Source, Unit
-from grader.source.analysis.diagnostics import confirming
+from grader.source.analysis.diagnostics import confirming_errors
 from grader.source.code_edits import fix
 from grader.source.cpp_types import type_of
 from grader.source.cuda_code import Call, cuda_code, text, units
@@ -43,7 +43,7 @@ def _call(unit: Unit, call: Call, context: Context) -> Iterator[Finding]:
     yield RULE.finding(
         place,
         f"{call.name} takes two values of one type, but {' and '.join(said)}: {fit}, and the build stops",
-        evidence=confirming(context, KINDS, lines=(place.line,)),
+        evidence=confirming_errors(context, KINDS, lines=(place.line,)),
         fixes=_fixes(unit, call, SPELLED.get(wider, wider), types),
     )
 

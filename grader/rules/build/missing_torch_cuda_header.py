@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from grader.records import Context, Evidence, Finding, Place
 from grader.rules.rule import Rule
 from grader.source import Source, Unit
-from grader.source.analysis.diagnostics import confirming, failures
+from grader.source.analysis.diagnostics import confirming_errors, failures
 from grader.source.analysis.library_headers import declared_in, missing_helpers
 from grader.source.code_edits import add_include, fix
 from grader.source.cuda_code import around, cuda_code, text, units
@@ -20,9 +20,9 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     refused = failures(context, "compiler")
     for unit in units(source):
         missed: dict[str, dict[str, list[Place]]] = {}
-        used = list(_used(source, unit))  # of these the text has the exact place
+        used = list(_helpers_used(source, unit))  # of these the text has the exact place
         others = {header for header, _, _ in used}
-        told = [one for one in _refused(source, unit, refused) if one[0] not in others]
+        told = [one for one in _names_refused(source, unit, refused) if one[0] not in others]
         for header, name, place in (*used, *told):
             missed.setdefault(header, {}).setdefault(name, []).append(place)
         for header, names in missed.items():
@@ -30,22 +30,24 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                 (place for some in names.values() for place in some), key=lambda place: place.line
             )
             lines = [place.line for place in places]
-            yield _finding(unit, header, names, places[0], confirming(context, KINDS, names, lines))
+            yield _finding(
+                unit, header, names, places[0], confirming_errors(context, KINDS, names, lines)
+            )
 
 
-def _used(source: Source, unit: Unit) -> Iterator[Missed]:
+def _helpers_used(source: Source, unit: Unit) -> Iterator[Missed]:
     """Yield the helpers that a text uses and no text of its kind includes or defines."""
     for extension in source.extensions if unit.resolved else ():
         for texts in (extension.cuda, extension.cpp):
             if extension.complete and unit in texts:
-                own = {name for each in texts for name in _defined(each)}
+                own = {name for each in texts for name in _defined_names(each)}
                 for name, header in missing_helpers([h for each in texts for h in each.includes]):
                     for node in cuda_code(unit).names.get(name, ()) if name not in own else ():
                         if not any("preproc_if" in outer.type for outer in around(node)):
                             yield header, name, unit.place(node)
 
 
-def _refused(source: Source, unit: Unit, refused: tuple[Evidence, ...]) -> Iterator[Missed]:
+def _names_refused(source: Source, unit: Unit, refused: tuple[Evidence, ...]) -> Iterator[Missed]:
     """Yield the names that the compiler misses, where a library's header declares them."""
     first, last = (unit.place_span(at, at).line for at in (0, len(unit.data)))
     for item in refused:
@@ -74,7 +76,7 @@ def _finding(
     )
 
 
-def _defined(unit: Unit) -> set[str]:
+def _defined_names(unit: Unit) -> set[str]:
     """Return the macros, types and functions that a text defines itself."""
     made = cuda_code(unit).of(
         "preproc_def",

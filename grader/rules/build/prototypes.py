@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from grader.records import Context, Edit, Evidence, Finding, Fix
 from grader.rules.rule import Rule
 from grader.source import Extension, Function, Source, Unit
-from grader.source.analysis.diagnostics import confirming
-from grader.source.analysis.signatures import known, signature
+from grader.source.analysis.diagnostics import confirming_errors
+from grader.source.analysis.signatures import are_types_known, signature
 from grader.source.code_edits import (
     add_declarations,
     fix,
     head,
     prototype,
-    quoted,
+    quote_text,
     replace,
     replace_node,
 )
@@ -91,7 +91,7 @@ def _missing(source: Source, extension: Extension, missing: list[str], context: 
     return RULE.finding(
         source.place(extension.keywords.get(keyword, extension.node)),
         message,
-        evidence=confirming(context, KINDS, missing),
+        evidence=confirming_errors(context, KINDS, missing),
         fixes=fix(f"declare {names} in cpp_sources", edits, certain=True)
         if whole
         else _as_declared(source, extension, wrong),
@@ -109,7 +109,7 @@ def _as_declared(source: Source, extension: Extension, wrong: list[str]) -> tupl
     for item in listed.elts if isinstance(listed, ast.List | ast.Tuple) else ():
         if isinstance(item, ast.Constant) and item.value in wrong:
             near = difflib.get_close_matches(str(item.value), free, n=1, cutoff=0.5)
-            edits.append(replace(source, item, quoted(near[0])) if near else None)
+            edits.append(replace(source, item, quote_text(near[0])) if near else None)
             words += near
     return fix(f"export {', '.join(words)}", edits, certain=True)
 
@@ -127,7 +127,7 @@ def _comparable(extension: Extension, exported: tuple[str, ...]) -> Iterator[tup
     hidden = not set(exported) <= own and any(unit.tree.has_error for unit in extension.cuda)
     for unit in extension.cpp if extension.readable and not hidden else ():
         for declared in unit.declarations:
-            if declared.name in exported and known(declared):
+            if declared.name in exported and are_types_known(declared):
                 yield unit, declared
 
 
@@ -137,7 +137,7 @@ def _different(
     name = declared.name
     defined = [f for each in extension.units for f in each.functions if f.name == name]
     macros = (value for each in extension.cuda for value in each.macros.values())
-    unsure = any(f.template_parameters or not known(f) for f in defined)
+    unsure = any(f.template_parameters or not are_types_known(f) for f in defined)
     made = not defined and any(name in value for value in macros)
     if unsure or made or any(signature(f) == signature(declared) for f in defined):
         return
@@ -156,7 +156,7 @@ def _different(
 
 def _undefined(context: Context, name: str) -> tuple[Evidence, ...]:
     """Return the loader's complaints about a symbol; `f` is `_Z1fN2at6TensorE` there."""
-    missed = confirming(context, ("undefined-symbol",))
+    missed = confirming_errors(context, ("undefined-symbol",))
     return tuple(
         one for one in missed if f"{len(name)}{name}" in one.said or f"{name}(" in one.said
     )

@@ -27,7 +27,9 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         for kernel in unit.kernels:
             arrays = _arrays(unit, kernel)
             evidence = _refusals(context, kernel.name)
-            sizes = [_sized(unit, arrays, one) for one in instantiations(source.cuda, kernel)]
+            sizes = [
+                _sized_arrays(unit, arrays, one) for one in instantiations(source.cuda, kernel)
+            ]
             if arrays and (evidence or max(map(_bytes, sizes), default=0) > LIMIT):
                 yield _finding(unit, kernel, arrays, sorted(sizes, key=_bytes), evidence)
 
@@ -39,7 +41,7 @@ def _arrays(unit: Unit, kernel: Kernel) -> list[SharedArray]:
     return [array for owner in (kernel, *plain) for array in owner.shared if not array.dynamic]
 
 
-def _sized(unit: Unit, arrays: list[SharedArray], instance: Instantiation) -> list[Sized]:
+def _sized_arrays(unit: Unit, arrays: list[SharedArray], instance: Instantiation) -> list[Sized]:
     found = ((array_size(unit, array, instance), array) for array in arrays)
     return [(*size, array) for size, array in found if size is not None]
 

@@ -34,7 +34,7 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
 def _fixes(source: Source) -> tuple[Fix, ...]:
     """Return the first repair after which the text parses."""
     for label, edits in _repairs(source):
-        if edits and _parses(_applied(source.code, edits)):
+        if edits and _parses(_apply_edits(source.code, edits)):
             return (Fix(label=label, edits=tuple(edits), certain=True),)
     return ()
 
@@ -60,7 +60,7 @@ def _repairs(source: Source) -> Iterator[tuple[str, list[Edit]]]:
         yield "remove the indentation", [Edit(start=0, end=len(source.code), text=dedented)]
 
 
-def _applied(code: str, edits: list[Edit]) -> str:
+def _apply_edits(code: str, edits: list[Edit]) -> str:
     for edit in sorted(edits, key=lambda one: one.start, reverse=True):
         code = code[: edit.start] + edit.text + code[edit.end :]
     return code

@@ -39,7 +39,7 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
     elif source.extensions and _no_kernel(source):
         yield RULE.finding(
             source.place(source.extensions[0].node),
-            f"the extension has no __global__ function: it is C++ that calls {_called(source)}, without a CUDA kernel of its own",
+            f"the extension has no __global__ function: it is C++ that calls {_called_library(source)}, without a CUDA kernel of its own",
         )
 
 
@@ -48,7 +48,7 @@ def _other_language(source: Source) -> bool:
     return any(found.kernels for name, found in readings(source).items() if name != "cuda")
 
 
-def _called(source: Source) -> str:
+def _called_library(source: Source) -> str:
     """Return whose work it is: a library's, where the text calls one."""
     texts = [unit.text for extension in source.extensions for unit in extension.units]
     found = (match for text in texts if (match := _LIBRARY.search(text)))

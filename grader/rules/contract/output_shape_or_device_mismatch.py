@@ -22,7 +22,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     code = python_code(source)
     forms = (item for item in context.seen("mismatch", "probe") if item.code in FORMS)
     seen = [item for item in forms if not isinstance(item.details, MissingGradient)]
-    moved = [*_moved(source, code), *_moved_in_cpp(source)]
+    moved = [*_moved_off_gpu(source, code), *_moved_in_cpp(source)]
     for place, name, fixes in moved:
         yield RULE.finding(
             place,
@@ -50,7 +50,7 @@ def _left_there(edit: Edit) -> tuple[Fix, ...]:
     return fix("leave the result on the GPU", [edit], certain=True)
 
 
-def _moved(source: Source, code: PythonCode | None) -> Iterator[Moved]:
+def _moved_off_gpu(source: Source, code: PythonCode | None) -> Iterator[Moved]:
     """Yield the calls that take a result of forward off the GPU."""
     forward = code.method("forward") if code is not None else None
     if code is None or forward is None:
@@ -59,7 +59,7 @@ def _moved(source: Source, code: PythonCode | None) -> Iterator[Moved]:
         if isinstance(node, ast.Return) and code.function_of(node) is forward:
             given = node.value
             for value in given.elts if isinstance(given, ast.Tuple | ast.List) else [given]:
-                call = _made(forward, value, node.lineno)
+                call = _maker_of(forward, value, node.lineno)
                 if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
                     if _leaves(call, call.func.attr):
                         start, end = source.span(call.func.value)[1], source.span(call)[1]
@@ -67,7 +67,7 @@ def _moved(source: Source, code: PythonCode | None) -> Iterator[Moved]:
                         yield source.place(call), call.func.attr, _left_there(edit)
 
 
-def _made(forward: Function, value: ast.expr | None, line: int) -> ast.expr | None:
+def _maker_of(forward: Function, value: ast.expr | None, line: int) -> ast.expr | None:
     """Return what makes a returned value, one plain name followed back."""
     if not isinstance(value, ast.Name):
         return value

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from grader.records import Context, Edit, Finding, Fix
 from grader.rules.rule import Rule
 from grader.source import Source, nodes_under
-from grader.source.analysis.diagnostics import confirming
+from grader.source.analysis.diagnostics import confirming_errors
 from grader.source.analysis.reference_text import reference_parameters
 from grader.source.code_edits import fix
 from grader.source.python_code import Function, PythonCode, python_code
@@ -32,9 +32,9 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     for method, count in _calls(code, context):
         function = code.method(method)
         if function is None and own:
-            yield from _missing(source, code, model, method, count or 0)
+            yield from _report_missing_method(source, code, model, method, count or 0)
         elif function is not None and count is not None and not function.decorator_list:
-            yield from _counted(source, function, count, context)
+            yield from _report_wrong_count(source, function, count, context)
     if own:
         yield from _without_super(source, code.method("__init__"))
 
@@ -43,13 +43,13 @@ def _calls(code: PythonCode, context: Context) -> Counts:
     workload = next(iter(context.task.workloads), None) if context.task is not None else None
     if workload is not None:
         return ("__init__", len(workload.init)), ("forward", len(workload.arguments))
-    return ("__init__", _returned(code, "get_init_inputs")), (
+    return ("__init__", _returned_count(code, "get_init_inputs")), (
         "forward",
-        _returned(code, "get_inputs"),
+        _returned_count(code, "get_inputs"),
     )
 
 
-def _returned(code: PythonCode, name: str) -> int | None:
+def _returned_count(code: PythonCode, name: str) -> int | None:
     """Return how many items a function's only list display has."""
     function = code.functions.get(name)
     nodes = nodes_under(function) if function is not None else ()
@@ -61,7 +61,9 @@ def _returned(code: PythonCode, name: str) -> int | None:
     return None if items is None or spread else len(items)
 
 
-def _counted(source: Source, function: Function, count: int, context: Context) -> Iterator[Finding]:
+def _report_wrong_count(
+    source: Source, function: Function, count: int, context: Context
+) -> Iterator[Finding]:
     """Report a method that so many positional arguments besides self don't fit."""
     arguments = function.args
     most = len(arguments.posonlyargs) + len(arguments.args) - 1
@@ -77,7 +79,7 @@ def _counted(source: Source, function: Function, count: int, context: Context) -
         source.line_place(function.lineno),
         f"{'the constructor' if constructs else function.name} of ModelNew takes {takes} argument{'s' * (takes != '1')}, "
         f"and {whose if context.task is None else 'the task'} passes {count}: TypeError before anything is computed",
-        evidence=confirming(context, ("python-argument",), (function.name,), run=True),
+        evidence=confirming_errors(context, ("python-argument",), (function.name,), run=True),
         fixes=_with_parameters(source, function, count - most, context),
     )
 
@@ -98,7 +100,7 @@ def _with_parameters(
     return fix(f"take {added} as the reference does", [Edit(start=at, end=at, text=f", {added}")])
 
 
-def _missing(
+def _report_missing_method(
     source: Source, code: PythonCode, model: ast.ClassDef, method: str, count: int
 ) -> Iterator[Finding]:
     """Report a plain nn.Module without the method: its own takes or does nothing."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from grader.records import Context, Finding, Fix
 from grader.rules.rule import Rule
 from grader.source import Source, nodes_under
-from grader.source.analysis.diagnostics import confirming
+from grader.source.analysis.diagnostics import confirming_errors
 from grader.source.analysis.unbound_names import (
     MODULE_NAMES,
     binds_unseen,
@@ -47,11 +47,11 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 def _undefined(source: Source, code: PythonCode, context: Context) -> Iterator[Finding]:
     yield from _taken_from_problem(source, code, context)
     constants, said = _reference_constants(context), set()
-    for nodes in _missing(code, unbound(source, {*dir(builtins), *MODULE_NAMES})).values():
+    for nodes in _missing_uses(code, unbound(source, {*dir(builtins), *MODULE_NAMES})).values():
         finding = _finding(source, code, nodes, constants, context)
         said |= {item.text for item in finding.evidence}
         yield finding
-    for item in confirming(context, ("python-name",)):  # defined, but further down
+    for item in confirming_errors(context, ("python-name",)):  # defined, but further down
         if item.text not in said and item.code != "raised":
             yield RULE.finding(item.place, item.text, evidence=(item,))
 
@@ -82,7 +82,7 @@ def undefined_where_it_counts(source: Source, context: Context) -> tuple[str, ..
     return tuple(dict.fromkeys(name for one in findings for name in one.names))
 
 
-def _missing(code: PythonCode, undefined: set[str]) -> Mapping[str, list[ast.Name]]:
+def _missing_uses(code: PythonCode, undefined: set[str]) -> Mapping[str, list[ast.Name]]:
     """Return a use of each undefined name by the function around it: the first that isn't for inputs."""
     uses = [
         node
@@ -113,7 +113,7 @@ def _finding(
     context: Context,
 ) -> Finding:
     where, names = _owner(code, nodes[0]), [node.id for node in nodes]
-    evidence = confirming(context, ("python-name",), names, run=True)
+    evidence = confirming_errors(context, ("python-name",), names, run=True)
     idle = where in INPUT_FUNCTIONS and context.task is not None
     what = f"when {where} is called" if where else "as soon as the file is imported"
     listed = " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
@@ -179,7 +179,9 @@ def _never_set(
                 yield RULE.finding(
                     source.place(node),
                     f"self.{node.attr} is read here, and nothing sets it: AttributeError when forward runs",
-                    evidence=confirming(context, ("python-attribute",), (node.attr,), run=True),
+                    evidence=confirming_errors(
+                        context, ("python-attribute",), (node.attr,), run=True
+                    ),
                     names=(node.attr,),
                 )
 

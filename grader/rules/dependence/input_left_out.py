@@ -4,12 +4,12 @@ import math
 from collections.abc import Iterator
 
 from grader.records import Context, Dependence, Evidence, Extent, Finding, Fix, Place
-from grader.records.observed import beside, differences, touched
+from grader.records.observed import beside, differences, touched_by_lines
 from grader.rules.rule import Rule, shown
 from grader.source import Source
 from grader.source.analysis.launched_from import launch_place
 from grader.source.analysis.on_the_way import line_place
-from grader.source.analysis.steering import Steering, around, bound_made, python_loop, steering
+from grader.source.analysis.steering import Steering, around, bound_made, python_loop, steering_of
 from grader.source.code_edits import fix, replace_node
 
 
@@ -19,7 +19,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         if item.place is None:
             continue
         cause = _cause(source, item.place, gap)
-        said, place, fixes = _said(source, context, item, gap, cause)
+        said, place, fixes = _say_gap(source, context, item, gap, cause)
         yield RULE.finding(
             place,
             f"{item.text}: {said}",
@@ -41,7 +41,7 @@ def _cause(source: Source, place: Place, gap: Dependence) -> Steering | None:
     right = {
         one.place.line for line in gap.whole for one in around(source, line_place(source, line))
     }
-    every = steering(source, place)
+    every = steering_of(source, place)
     found = [one for one in every if one.place.line not in right]
     loops = [one for one in found if one.is_loop]
     guards = [one for one in around(source, place) if not one.is_loop and not one.on_data]
@@ -59,7 +59,7 @@ def _tail(extent: Extent) -> bool:
     return extent.step == 1 and extent.first > 0 and extent.last == extent.size - 1
 
 
-def _said(
+def _say_gap(
     source: Source, context: Context, item: Evidence, gap: Dependence, cause: Steering | None
 ) -> tuple[str, Place | None, tuple[Fix, ...]]:
     line = item.place.line if item.place else 0
@@ -102,7 +102,7 @@ def _every_thread(context: Context, line: int) -> bool:
     threads = {math.prod((*launch.grid, *launch.block)) for launch in context.launches}
     return any(
         details.times in threads
-        for item, details in touched(context)
+        for item, details in touched_by_lines(context)
         if item.place is not None and item.place.line == line and details.access != "atomic"
     )
 

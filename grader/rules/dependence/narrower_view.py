@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from grader.records import Context, Evidence, Finding, Place, Touched
-from grader.records.observed import touched
+from grader.records.observed import touched_by_lines
 from grader.rules.rule import Example, Rule
 from grader.source import Source
 from grader.source.cuda_code import text
@@ -17,7 +17,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     traced = {item.workload for item in context.seen("provenance")}
     mismatches = [item for item in context.seen("mismatch") if item.workload in traced]
     told: set[tuple[str, str, int]] = set()
-    for item, details in touched(context):
+    for item, details in touched_by_lines(context):
         line = item.place.line if item.place else 0
         key = (details.tensor, details.access, line)
         if not mismatches or details.width >= details.item or key in told:

@@ -17,7 +17,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         ends = item.related[:1] if gap.threads else ()
         for place in filter(None, (item.place, *ends)):
             carried = carried or (None if gap.threads or gap.holes else carried_over(source, place))
-            loop = loop or _bound(source, place)
+            loop = loop or _bounding_loop(source, place)
         made = bound_made(loop) if loop else None
         yield RULE.finding(
             anew or carried or made or (loop.place if loop else item.place),
@@ -29,7 +29,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         )
 
 
-def _bound(source: Source, place: Place) -> Steering | None:
+def _bounding_loop(source: Source, place: Place) -> Steering | None:
     """Return the innermost loop around the step that leaves the values out."""
     return next(
         (one for one in around(source, place) if one.is_loop and not one.over_the_grid), None

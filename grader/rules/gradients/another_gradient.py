@@ -27,11 +27,11 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         )
     for (of, equals), seen in found.items():
         yield RULE.finding(
-            place, f"the gradient of {of} {_said(equals)}", confidence="proven", evidence=seen
+            place, f"the gradient of {of} {_say_equal(equals)}", confidence="proven", evidence=seen
         )
 
 
-def _said(equals: str) -> str:
+def _say_equal(equals: str) -> str:
     if equals == "upstream":
         return "is the upstream gradient itself: it is handed on as it came"
     if equals == "no upstream":

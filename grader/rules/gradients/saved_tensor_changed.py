@@ -23,7 +23,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     """Compare results without backward, after one and after two."""
     asked = tuple(asked_gradients(context))
     where = next(backwards(source), None)
-    for said, wrong in ((SPOILS_RESULT, _spoiled(asked)), (SPOILS_SAVED, _second(asked))):
+    for said, wrong in ((SPOILS_RESULT, _spoiled_results(asked)), (SPOILS_SAVED, _second(asked))):
         if wrong and where is not None:
             yield RULE.finding(
                 source.line_place(where.lineno),
@@ -35,7 +35,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             return
 
 
-def _spoiled(asked: Sequence[Asked]) -> list[Asked]:
+def _spoiled_results(asked: Sequence[Asked]) -> list[Asked]:
     """Return where the result is wrong with gradients, if it is right without."""
     alone = [one for one in asked if one.backward.way == "without grad"]
     wrong = [one for one in asked if one.result.startswith("output")]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from grader.records import Context, Finding
 from grader.rules.rule import Rule
 from grader.source import Source, nodes_under
-from grader.source.analysis.decisions import decides_the_result, gives_nothing, spelled
+from grader.source.analysis.decisions import decides_the_result, gives_nothing, spell_name
 from grader.source.python_code import PythonCode, python_code
 
 CALLER = {"sys.argv", "os.environ", "sys.modules", "os.getenv", "os.environ.get", "psutil.Process"}
@@ -35,7 +35,9 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
         yield from _picks(source, code, function, chances)
         for node in nodes_under(function):
             if isinstance(node, ast.If | ast.IfExp | ast.While):
-                for message, decides in _asked(code, function, node, counters, chances):
+                for message, decides in _asked_by_condition(
+                    code, function, node, counters, chances
+                ):
                     yield RULE.finding(
                         source.place(node.test),
                         message,
@@ -44,7 +46,7 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
                     )
 
 
-def _asked(
+def _asked_by_condition(
     code: PythonCode,
     function: ast.AST,
     node: ast.If | ast.IfExp | ast.While,
@@ -53,12 +55,12 @@ def _asked(
 ) -> Iterator[tuple[str, bool | None]]:
     """Yield what a condition asks for, and whether the result hangs on it; None where a run tells that."""
     parts = [one for one in nodes_under(node.test) if isinstance(one, ast.Attribute | ast.Name)]
-    for name in [spelled(one) for one in parts if spelled(one) in counters][:1]:
+    for name in [spell_name(one) for one in parts if spell_name(one) in counters][:1]:
         yield (
             f"{name} counts the calls of forward, and this condition makes later calls do something else than the first ones",
             None,
         )
-    drawn = _drawn(code, node.test, chances)
+    drawn = _chance_drawn(code, node.test, chances)
     if drawn:
         decides = decides_the_result(code, function, node)
         yield (
@@ -86,7 +88,7 @@ def _picks(
     times = {**chances, **_lists(code, function, chances)}
     for node in nodes_under(function):
         if isinstance(node, ast.Call) and code.canonical(node.func) in PICKS and node.args:
-            drawn = _drawn(code, node.args[0], times)
+            drawn = _chance_drawn(code, node.args[0], times)
             if drawn:
                 yield RULE.finding(
                     source.place(node),
@@ -107,8 +109,8 @@ def _lists(code: PythonCode, function: ast.AST, chances: Mapping[str, str]) -> d
                 pass
             case _:
                 continue
-        if drawn := _drawn(code, value, chances):
-            found[spelled(held)] = drawn
+        if drawn := _chance_drawn(code, value, chances):
+            found[spell_name(held)] = drawn
     return found
 
 
@@ -121,7 +123,7 @@ def _counters(code: PythonCode) -> set[str]:
         for node in nodes:
             match node:
                 case ast.AugAssign(op=ast.Add(), value=ast.Constant(), target=target):
-                    name = spelled(target)
+                    name = spell_name(target)
                     lasts = name.startswith(("self.", "ModelNew.")) or name in lasting
                     found |= {name} if lasts else set()
     return found
@@ -132,22 +134,22 @@ def _chances(code: PythonCode, function: ast.AST) -> dict[str, str]:
     found: dict[str, str] = {}
     for node in nodes_under(function):
         if isinstance(node, ast.Assign | ast.NamedExpr) and (
-            drawn := _drawn(code, node.value, found)
+            drawn := _chance_drawn(code, node.value, found)
         ):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            found.update((spelled(target), drawn) for target in targets if spelled(target))
+            found.update((spell_name(target), drawn) for target in targets if spell_name(target))
     return found
 
 
-def _drawn(code: PythonCode, test: ast.AST, chances: Mapping[str, str]) -> str:
+def _chance_drawn(code: PythonCode, test: ast.AST, chances: Mapping[str, str]) -> str:
     """Return what of the clock, the process or chance an expression asks; "" for nothing."""
     nodes = [n for n in nodes_under(test) if isinstance(n, ast.Attribute | ast.Name)]
     if any(isinstance(node, ast.Attribute) and node.attr == "training" for node in nodes):
         return ""  # layers that training leaves out by chance
     for node in nodes:
         name = code.canonical(node)
-        if spelled(node) in chances:
-            return chances[spelled(node)]
+        if spell_name(node) in chances:
+            return chances[spell_name(node)]
         if name.startswith((*CHANCE, *AROUND)) or name.endswith(".elapsed_time"):
             return name
     return ""

@@ -7,7 +7,7 @@ from grader.records import Context, Finding, Severity
 from grader.records.observed import seen_wrong
 from grader.rules.rule import Rule
 from grader.source import Source, nodes_under
-from grader.source.analysis.data_flow import depends, methods, parameters, returns, tainted
+from grader.source.analysis.data_flow import depends, methods, parameters, returns, tainted_names
 from grader.source.python_code import Function, PythonCode, python_code
 
 
@@ -38,7 +38,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 def _constant_result(code: PythonCode, forward: Function) -> ast.Return | None:
     """Return the first return of a forward that gives nothing which depends on its parameters."""
     names, nodes = set(parameters(forward)), list(nodes_under(forward))
-    known = tainted(forward, names, _never)
+    known = tainted_names(forward, names, _never)
     results = returns(code, forward)
     depending = any(depends(value, known, _never) for _, value in results)
     yields = any(isinstance(node, ast.Yield | ast.YieldFrom) for node in nodes)

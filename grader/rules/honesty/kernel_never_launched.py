@@ -8,8 +8,14 @@ from tree_sitter import Node
 from grader.records import Context, Finding
 from grader.records.observed import KERNELS_MATTER, seen_wrong
 from grader.rules.rule import Rule
-from grader.source import Kernel, Source, Unit, dotted, nodes_under
-from grader.source.analysis.data_flow import assignments, depends, parameters, returns, tainted
+from grader.source import Kernel, Source, Unit, dotted_name, nodes_under
+from grader.source.analysis.data_flow import (
+    assignments,
+    depends,
+    parameters,
+    returns,
+    tainted_names,
+)
 from grader.source.analysis.extension_use import (
     computes_with_torch,
     holders,
@@ -69,7 +75,11 @@ def _kernels(source: Source) -> Iterator[Finding]:
     idle = [(unit, kernel) for unit, kernel in kernels if kernel.name not in started]
     for unit, kernel in idle[:1] if len(idle) == len(kernels) else ():
         called = next((pair for one in units(source) for pair in library_calls(one)), None)
-        more = f"; {called[1].last} computes in their place" if called else _bound(source, idle)
+        more = (
+            f"; {called[1].last} computes in their place"
+            if called
+            else _bound_to_python(source, idle)
+        )
         listed = [one.name for _, one in idle]
         yield RULE.finding(
             unit.place_span(kernel.node.start_byte, _head_end(kernel)),
@@ -88,7 +98,7 @@ def _kernels(source: Source) -> Iterator[Finding]:
         )
 
 
-def _bound(source: Source, idle: list[tuple[Unit, Kernel]]) -> str:
+def _bound_to_python(source: Source, idle: list[tuple[Unit, Kernel]]) -> str:
     """Return a remark where a kernel is handed to Python itself."""
     targets = {binding.target for unit in source.units for binding in unit.bindings}
     targets.update(name for one in source.extensions for name in one.functions or ())
@@ -117,7 +127,7 @@ def _thrown_away(
         return isinstance(node, ast.Call) and mentions(node.func, names)
 
     given = set(parameters(forward))
-    from_kernel = tainted(forward, set(names), starts) - given
+    from_kernel = tainted_names(forward, set(names), starts) - given
     results = returns(code, forward)
     calls = [one for one in nodes_under(forward) if isinstance(one, ast.Call) and starts(one)]
     if not results or not calls:
@@ -212,14 +222,14 @@ def _redone(code: PythonCode, model: ast.ClassDef) -> bool:
     inside = list(nodes_under(constructor)) if constructor is not None else []
     sets = any(isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store) for n in inside)
     targets = [target for node in code.of(ast.Assign) for target in node.targets]
-    named = {t.attr if isinstance(t, ast.Attribute) else dotted(t) for t in targets}
+    named = {t.attr if isinstance(t, ast.Attribute) else dotted_name(t) for t in targets}
     return bool(methods - {"__init__", "extra_repr"}) or sets or "forward" in named
 
 
 def _reference_results(code: PythonCode, forward: Function, base: str) -> Iterator[ast.Return]:
     """Yield the returns of what an instance of the reference, or the base's forward, gives."""
     models = {
-        dotted(target)
+        dotted_name(target)
         for node in code.of(ast.Assign)
         if isinstance(node.value, ast.Call)
         and code.canonical(node.value.func).rsplit(".", 1)[-1] in REFERENCE
@@ -228,16 +238,16 @@ def _reference_results(code: PythonCode, forward: Function, base: str) -> Iterat
     for node in nodes_under(forward):
         if isinstance(node, ast.Return) and isinstance(node.value, ast.Call):
             called = node.value.func
-            if dotted(called) in models or (base and _is_base_forward(called)):
+            if dotted_name(called) in models or (base and _is_base_forward(called)):
                 yield node
 
 
 def _is_base_forward(node: ast.AST) -> bool:
     match node:
         case ast.Attribute(attr="forward", value=ast.Call(func=owner)):
-            return dotted(owner) == "super"
+            return dotted_name(owner) == "super"
         case ast.Attribute(attr="forward", value=owner):
-            return dotted(owner) in REFERENCE
+            return dotted_name(owner) in REFERENCE
     return False
 
 

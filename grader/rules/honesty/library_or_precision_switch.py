@@ -32,14 +32,14 @@ FORBIDS = re.compile(
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for library calls in the CUDA text, and for switches and narrow types in Python."""
-    yield from _libraries(source, forbidden=_forbidden(context))
+    yield from _libraries(source, forbidden=_are_libraries_forbidden(context))
     code = python_code(source)
     if code is not None:
         yield from _switches(source, code)
         yield from _narrow(source, code)
 
 
-def _forbidden(context: Context) -> bool:
+def _are_libraries_forbidden(context: Context) -> bool:
     """Whether the prompt rules libraries out."""
     texts = [context.sample.prompt or ""] if context.sample is not None else []
     if context.extraction is not None:
@@ -63,7 +63,7 @@ def _libraries(source: Source, *, forbidden: bool) -> Iterator[Finding]:
 
 
 def _switches(source: Source, code: PythonCode) -> Iterator[Finding]:
-    found = list(_switched(code))
+    found = list(_switches_set(code))
     statements = [node for node, _ in found if isinstance(node, ast.stmt)]
     for node, name in found:
         edits = [delete_statement(source, node, statements) if isinstance(node, ast.stmt) else None]
@@ -80,7 +80,7 @@ def _switches(source: Source, code: PythonCode) -> Iterator[Finding]:
             yield RULE.finding(source.place(call), said)
 
 
-def _switched(code: PythonCode) -> Iterator[tuple[ast.AST, str]]:
+def _switches_set(code: PythonCode) -> Iterator[tuple[ast.AST, str]]:
     """Yield what sets a switch of the whole process, with the switch's name."""
     for node in code.of(ast.Assign):
         names = (code.canonical(target) for target in node.targets)

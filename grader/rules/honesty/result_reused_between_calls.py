@@ -7,7 +7,13 @@ from grader.records import Context, Finding, Severity
 from grader.records.observed import seen_wrong
 from grader.rules.rule import Rule
 from grader.source import Source, Unit, nodes_under
-from grader.source.analysis.data_flow import assignments, depends, methods, parameters, tainted
+from grader.source.analysis.data_flow import (
+    assignments,
+    depends,
+    methods,
+    parameters,
+    tainted_names,
+)
 from grader.source.analysis.extension_use import calls_builder, holders, mentions
 from grader.source.analysis.lasting_places import (
     lasting_names,
@@ -37,14 +43,14 @@ def _in_the_text(source: Source) -> Iterator[Finding]:
         names = holders(source, code)
         for function in code.reached:
             if isinstance(function, Function):
-                yield from _memoised(source, code, function, names)
-                yield from _kept(source, code, function, names)
-            yield from _replayed(source, function)
+                yield from _report_memoised(source, code, function, names)
+                yield from _report_kept(source, code, function, names)
+            yield from _report_replayed(source, function)
     for unit in source.cuda:
         yield from _static(unit)
 
 
-def _memoised(
+def _report_memoised(
     source: Source, code: PythonCode, function: Function, names: set[str]
 ) -> Iterator[Finding]:
     calls = [node for node in nodes_under(function) if isinstance(node, ast.Call) and node.args]
@@ -58,7 +64,7 @@ def _memoised(
             )
 
 
-def _kept(
+def _report_kept(
     source: Source, code: PythonCode, function: Function, names: set[str]
 ) -> Iterator[Finding]:
     """Find returns of something that an earlier call stored, without a store on the way."""
@@ -67,7 +73,7 @@ def _kept(
     if not stores or {"replay", "copy_"} <= methods([function]):  # a graph fills its result anew
         return
     places = {place for place, _ in stores}
-    for expression, at in _returned(function):
+    for expression, at in _returned_values(function):
         kept = read_purely(lasting, expression, places)
         mine = [store for place, store in stores if place == kept]
         if kept is not None and not any(surely_before(code, store, at) for store in mine):
@@ -86,7 +92,7 @@ def _stores(
     def starts(node: ast.AST) -> bool:
         return isinstance(node, ast.Call) and mentions(node.func, names)
 
-    values = tainted(function, set(parameters(function)), starts)
+    values = tainted_names(function, set(parameters(function)), starts)
     return [
         (place, node)
         for node in nodes_under(function)
@@ -105,7 +111,7 @@ def _is_built(code: PythonCode, function: Function, value: ast.expr) -> bool:
     return calls_builder(code, value)
 
 
-def _returned(function: Function) -> Iterator[tuple[ast.AST, ast.stmt]]:
+def _returned_values(function: Function) -> Iterator[tuple[ast.AST, ast.stmt]]:
     """Yield what a function gives back, plain names followed to their assignments."""
     for node in nodes_under(function):
         if isinstance(node, ast.Return) and node.value is not None:
@@ -114,7 +120,7 @@ def _returned(function: Function) -> Iterator[tuple[ast.AST, ast.stmt]]:
             yield node.value, node
 
 
-def _replayed(source: Source, function: ast.AST) -> Iterator[Finding]:
+def _report_replayed(source: Source, function: ast.AST) -> Iterator[Finding]:
     """Find a captured CUDA graph that is replayed without the new input copied in."""
     for node in nodes_under(function) if "copy_" not in methods([function]) else ():
         called = node.func if isinstance(node, ast.Call) else None

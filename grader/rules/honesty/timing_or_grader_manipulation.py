@@ -57,7 +57,7 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
         yield from _calls(source, code)
         yield from _frames(source, code)
         yield from _of_the_grader(source, code)
-    yield from _interposed(source)
+    yield from _report_interposed(source)
 
 
 def _patches(code: PythonCode) -> Iterator[tuple[ast.AST, str]]:
@@ -65,7 +65,7 @@ def _patches(code: PythonCode) -> Iterator[tuple[ast.AST, str]]:
     for kind in (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Delete):
         for node in code.of(kind):
             for target in getattr(node, "targets", None) or [node.target]:  # type: ignore[attr-defined]
-                name = _patched(code, target)
+                name = _patched_name(code, target)
                 if name and not code.in_main_guard(node):
                     yield node, name
     for called, call in code.calls:
@@ -92,7 +92,7 @@ def _patch(source: Source, node: ast.AST, name: str) -> Finding:
     )
 
 
-def _patched(code: PythonCode, target: ast.AST) -> str:
+def _patched_name(code: PythonCode, target: ast.AST) -> str:
     """Return the library name that an assignment replaces, or ""."""
     if isinstance(target, ast.Subscript):
         owner, key = code.canonical(target.value), constant_text(target.slice)
@@ -117,7 +117,7 @@ def _calls(source: Source, code: PythonCode) -> Iterator[Finding]:
     """Report calls that watch the process, end it, shift a timer, or print a grader's words."""
     printed = False
     for name, call in code.calls:
-        said = _forged(call) if name in PRINTS and not printed else ""
+        said = _forged_line(call) if name in PRINTS and not printed else ""
         in_model = code.class_of(call) is not None or code.function_of(call) is None
         message, weight = "", "note"
         if name in WATCHES:
@@ -136,7 +136,7 @@ def _calls(source: Source, code: PythonCode) -> Iterator[Finding]:
             )
 
 
-def _forged(call: ast.Call) -> str:
+def _forged_line(call: ast.Call) -> str:
     """Return the words of a line that begins as a grader's result does."""
     for argument in call.args:
         first = argument.values[:1] if isinstance(argument, ast.JoinedStr) else []
@@ -190,7 +190,7 @@ def _of_the_grader(source: Source, code: PythonCode) -> Iterator[Finding]:
         yield RULE.finding(source.place(node), said, rejects=True)
 
 
-def _interposed(source: Source) -> Iterator[Finding]:
+def _report_interposed(source: Source) -> Iterator[Finding]:
     """C functions with the names of timers or of the grader's: the loader knows no difference."""
     for unit in units(source):
         code = cuda_code(unit)

@@ -57,12 +57,12 @@ def _streams(source: Source, code: PythonCode) -> Iterator[Finding]:
         yield RULE.finding(
             source.place(call),
             f"forward works on a stream of its own and returns without the current stream waiting for it: {HIDDEN}",
-            fixes=_joining(source, code, call),
+            fixes=_join_streams(source, code, call),
             rejects=True,
         )
 
 
-def _joining(source: Source, code: PythonCode, entered: ast.Call) -> tuple[Fix, ...]:
+def _join_streams(source: Source, code: PythonCode, entered: ast.Call) -> tuple[Fix, ...]:
     """Let both streams wait for each other around the block that works on the other one."""
     blocks = (n for n in source.walk(ast.With) if [i.context_expr for i in n.items] == [entered])
     block = next(blocks, None)

@@ -6,7 +6,7 @@ from itertools import islice
 from tree_sitter import Node
 
 from grader.records import Context, Finding, Fix, Task, TensorSpec, Workload
-from grader.records.observed import observed, wrapped
+from grader.records.observed import has_wrapped, observed_evidence
 from grader.rules.proofs import once, settle
 from grader.rules.rule import Example, Rule, hosted
 from grader.source import Source, Unit
@@ -22,7 +22,7 @@ NARROW = frozenset({"int", "unsigned int", "int32_t", "unsigned"})
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Compute the indices of the last block at the task's sizes; join what a run there showed."""
-    overflowed = [item for item in observed(context, "oob") if wrapped(item)]
+    overflowed = [item for item in observed_evidence(context, "oob") if has_wrapped(item)]
     for finding in settle(RULE, once(_of_text(source, context)), overflowed, source):
         fixes = finding.fixes or tuple(_of_line(source, finding))
         yield finding.model_copy(update={"fixes": fixes})
@@ -37,7 +37,7 @@ def _of_text(source: Source, context: Context) -> Iterator[Finding]:
                     case.place(event.node),
                     f"`{one_line(event.node, 60)}` reaches {event.value} at the task's size, and a 32-bit int ends at "
                     "2147483647: it wraps to a negative number and the wrong memory is read",
-                    fixes=_widened(case.unit, event.node),
+                    fixes=_widen_products(case.unit, event.node),
                     workload=full_size_of(context, name),
                     kernels=(case.kernel,),
                 )
@@ -71,10 +71,10 @@ def _of_line(source: Source, finding: Finding) -> Iterator[Fix]:
                 if text(one.child_by_field_name("declarator")).lstrip("*& ") in names
             ]
             for one in here:
-                yield from _widened(unit, one)
+                yield from _widen_products(unit, one)
 
 
-def _widened(unit: Unit, node: Node) -> tuple[Fix, ...]:
+def _widen_products(unit: Unit, node: Node) -> tuple[Fix, ...]:
     """Compute the products of an index in 64 bits, and keep a variable of them in 64 bits."""
     products = [one for one in descendants(node, "binary_expression") if _is_product(one)]
     outermost = [one for one in products if one.parent is None or not _is_product(one.parent)]

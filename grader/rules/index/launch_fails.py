@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from tree_sitter import Node
 
 from grader.records import Context, Evidence, Finding, Fix
-from grader.records.observed import kernel_of, observed, refused
+from grader.records.observed import kernel_of, observed_evidence, refused_launches
 from grader.rules.proofs import launch_cause, once
 from grader.rules.rule import Rule, hosted, shown
 from grader.source import Source
@@ -32,7 +32,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     yield from once(_blocks(source, context))
     yield from once(_shared(source, context))
     failed: dict[str, list[Evidence]] = {}
-    for item in observed(context, "launch"):
+    for item in observed_evidence(context, "launch"):
         failed.setdefault(kernel_of(item, spans(source)), []).append(item)
     for kernel, items in failed.items():
         cause = launch_cause(kernel, items)
@@ -71,7 +71,7 @@ def _over(
 
 def _grids(source: Source, context: Context) -> Iterator[Finding]:
     """Yield the second and third sizes of grids that pass the limit at the task's sizes."""
-    proof = refused(context, "grid")
+    proof = refused_launches(context, "grid")
     for name in ("main", "full"):
         for case in cases(source, context, name):
             over = [k for k in (1, 2) if (case.launch.grid[k] or 0) > GRID]
@@ -115,7 +115,7 @@ def _axes(case: Case, size: int | None) -> set[int]:
 
 def _shared(source: Source, context: Context) -> Iterator[Finding]:
     """Yield launches whose bytes, with the kernel's fixed arrays, pass what a block gets."""
-    proof, usual = refused(context, "shared-memory"), cases(source, context)
+    proof, usual = refused_launches(context, "shared-memory"), cases(source, context)
     dynamic = any(len(case.launch.call.config) > 2 for case in usual)
     static = {case.kernel: _static(case) for case in usual} if dynamic else {}
     for case in cases(source, context, "main", "odd", "long") if dynamic else ():
@@ -164,7 +164,7 @@ def _asked_first(case: Case) -> tuple[Fix, ...]:
 
 def _blocks(source: Source, context: Context) -> Iterator[Finding]:
     """Yield blocks of more threads than there may be, or than the registers are enough for."""
-    proof = refused(context, "block")
+    proof = refused_launches(context, "block")
     odd = {c.kernel: c.launch.threads for c in cases(source, context, "odd")}
     for name in ("main", "full"):
         for case in cases(source, context, name):
@@ -193,7 +193,7 @@ def _blocks(source: Source, context: Context) -> Iterator[Finding]:
 def _registers(source: Source, context: Context, case: Case, threads: int) -> Iterator[Finding]:
     most = max((u.registers for u in context.resources if case.kernel in u.kernel), default=0)
     if most * threads > REGISTERS:
-        over = refused(context, "registers")
+        over = refused_launches(context, "registers")
         said = (
             f"`{case.kernel}` needs {most} registers a thread: {threads} threads a block would take "
             f"{most * threads}, and there are {REGISTERS}; the launch fails"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from grader.records import Context, Evidence, Finding, UnwrittenOutput
-from grader.records.observed import observed, wrong_results
+from grader.records.observed import observed_evidence, wrong_results
 from grader.rules.rule import Example, Rule
 from grader.source import Source
 from grader.source.analysis.triton import launches
@@ -16,7 +16,7 @@ AXES = ("first", "second", "third")
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Compare the axes that kernels ask for with those of their grids, where results are wrong or unwritten."""
-    unwritten = observed(context, "unwritten")
+    unwritten = observed_evidence(context, "unwritten")
     if not unwritten and not wrong_results(context):
         return
     for launch in launches(source):

@@ -39,7 +39,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     wrong = bool(unwritten or context.seen("mismatch"))
     for unit in source.cuda:
         for kernel in unit.kernels:
-            for rounded in _rounded(unit, kernel):
+            for rounded in _rounded_launches(unit, kernel):
                 yield _finding(rounded, unwritten, wrong=wrong)
         for one in quotients(unit) if unwritten else ():
             few = f"up to {one.by - 1} elements" if one.by > 2 else "one element"
@@ -54,7 +54,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             )
 
 
-def _rounded(unit: Unit, kernel: Kernel) -> Iterator[Rounded]:
+def _rounded_launches(unit: Unit, kernel: Kernel) -> Iterator[Rounded]:
     sizes = {p.name for p in kernel.parameters if not p.is_pointer}
     body = kernel.body
     for node in cuda_code(unit).under(body, "init_declarator") if body is not None else ():
@@ -66,12 +66,12 @@ def _rounded(unit: Unit, kernel: Kernel) -> Iterator[Rounded]:
         kind = text(node.parent.child_by_field_name("type")) if node.parent is not None else ""
         if value is None or not found or found["size"] not in sizes or kind in REAL:
             continue
-        loops = tuple(_bounded(kernel, name))
+        loops = tuple(_bounded_loops(kernel, name))
         if loops and not _is_cared_for(kernel, name, found["size"], value):
             yield Rounded(unit, kernel, value, name, found["size"], found["by"].strip(), loops)
 
 
-def _bounded(kernel: Kernel, name: str) -> Iterator[Node]:
+def _bounded_loops(kernel: Kernel, name: str) -> Iterator[Node]:
     """Yield the loops over `k < name` whose bodies use `k` in an index."""
     for loop in descendants(kernel.node, "for_statement"):
         body, counter = loop.child_by_field_name("body"), _counter(loop, name)

@@ -33,7 +33,7 @@ def _short_grids(source: Source, context: Context) -> Iterator[Finding]:
     for name in ("main", "full", "odd"):
         for case in cases(source, context, name):
             if not refuses(source, case, remainder=True) and (rest := _rest(case)):
-                yield _truncated(case, *rest, workload=full_size_of(context, name))
+                yield _report_truncated(case, *rest, workload=full_size_of(context, name))
 
 
 def _rest(case: Case) -> tuple[Access, int, int] | None:
@@ -76,7 +76,9 @@ def _tops(case: Case, block: Walk) -> dict[int, tuple[Access, int]]:
     return tops
 
 
-def _truncated(case: Case, access: Access, covered: int, numel: int, *, workload: str) -> Finding:
+def _report_truncated(
+    case: Case, access: Access, covered: int, numel: int, *, workload: str
+) -> Finding:
     config, blocks = case.launch.call.config, case.launch.grid[0] or 0
     expr = resolve(case.launch.host, config[0])
     short = blocks * case.walk.threads * access.scale <= covered and not access.loops

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from grader.records import Context, Evidence, Finding, Place
-from grader.records.observed import kernel_of, observed, wrapped
+from grader.records.observed import has_wrapped, kernel_of, observed_evidence
 from grader.rules.causes import cause_of
 from grader.rules.rule import Rule, hosted, shown
 from grader.source import Source
@@ -14,10 +14,10 @@ from grader.source.analysis.walks import spans
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Report each kernel's accesses once; findings about the text take them over by their cause."""
     kernels = spans(source)
-    foreign = {kernel_of(item, kernels) for item in observed(context, "host-memory")}
+    foreign = {kernel_of(item, kernels) for item in observed_evidence(context, "host-memory")}
     kept: dict[str, list[Evidence]] = {}
-    for item in observed(context, "oob", "shared-oob"):
-        if wrapped(item):
+    for item in observed_evidence(context, "oob", "shared-oob"):
+        if has_wrapped(item):
             continue  # IDX001 tells why
         kind = "shared-oob" if "shared" in item.code else "oob"
         if kind == "oob" and kernel_of(item, kernels) in foreign:

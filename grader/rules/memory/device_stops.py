@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from grader.records import Context, Evidence, Finding, Prediction
-from grader.records.observed import observed
+from grader.records.observed import observed_evidence
 from grader.rules.rule import Rule, shown
 from grader.source import Source
 
@@ -11,9 +11,9 @@ from grader.source import Source
 def check(_source: Source, context: Context) -> Iterator[Finding]:
     """Report each kind of stop once, and each line that threads never leave."""
     kept: dict[str | int, list[Evidence]] = {}
-    for item in observed(context, "stop"):
+    for item in observed_evidence(context, "stop"):
         kept.setdefault(item.code, []).append(item)
-    for item in observed(context, "endless"):
+    for item in observed_evidence(context, "endless"):
         kept.setdefault(item.place.line if item.place else 0, []).append(item)
     for items in kept.values():
         endless = items[0].code == "livelock"

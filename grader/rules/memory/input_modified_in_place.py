@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 
 from grader.records import Context, Finding, Fix
-from grader.records.observed import observed
+from grader.records.observed import observed_evidence
 from grader.rules.rule import Rule
 from grader.source import Source
 from grader.source.analysis.host_code import body_start, global_regions, origin
@@ -19,7 +19,7 @@ COPIES = {"clone", "empty_like", "zeros_like"}
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for stores through pointers of what forward was given."""
     changed = (item for item in context.evidence if item.code == "input-changed")  # by whomever
-    proof = (*observed(context, "input-written"), *changed)
+    proof = (*observed_evidence(context, "input-written"), *changed)
     found: dict[str, Finding] = {}
     for case in cases(source, context) if not _is_asked_for(source, context) else ():
         bound = bindings(source, case.launch.host)

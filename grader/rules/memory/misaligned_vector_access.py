@@ -6,7 +6,7 @@ from typing import Any
 from tree_sitter import Node
 
 from grader.records import Context, Finding
-from grader.records.observed import observed
+from grader.records.observed import observed_evidence
 from grader.rules.proofs import once, settle
 from grader.rules.rule import Rule, hosted
 from grader.source import Source
@@ -18,7 +18,7 @@ from grader.source.flow import Walk
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look at the addresses that are cast to vector types, in the second block and for odd rows."""
     found = once(_of_text(source, context))
-    yield from settle(RULE, found, observed(context, "misaligned"), source)
+    yield from settle(RULE, found, observed_evidence(context, "misaligned"), source)
 
 
 def _of_text(source: Source, context: Context) -> Iterator[Finding]:
@@ -27,12 +27,14 @@ def _of_text(source: Source, context: Context) -> Iterator[Finding]:
         long = case.sizes.name.startswith("long")
         if case.walk.vectors and not (long and refuses(source, case, remainder=True)):
             block = (int((case.launch.grid[0] or 2) > 1), 0, 0)
-            bad = _misaligned(case.thread(0, block)) or _misaligned(case.thread(1, block))
+            bad = _misaligned_access(case.thread(0, block)) or _misaligned_access(
+                case.thread(1, block)
+            )
             if bad is not None:
                 yield _finding(case, *bad, long=long)
 
 
-def _misaligned(block: Walk) -> tuple[Node, Any, int, int] | None:
+def _misaligned_access(block: Walk) -> tuple[Node, Any, int, int] | None:
     for node, pointer, width in block.vectors:
         rest = pointer.offset % width if pointer.offset is not None else 0
         if rest:

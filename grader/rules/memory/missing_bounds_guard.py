@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from grader.records import Context, Finding, Fix
-from grader.records.observed import observed
+from grader.records.observed import observed_evidence
 from grader.rules.proofs import confirm
 from grader.rules.rule import Rule, hosted
 from grader.source import Source
@@ -21,7 +21,7 @@ INTEGERS = {"int", "int64_t", "long", "long long", "size_t", "unsigned int", "un
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Walk the last block of each launch, and compare its addresses with the buffers' sizes."""
     found = {one.case.kernel: _finding(one) for one in overruns(source, context)}
-    yield from confirm(found.values(), observed(context, "oob"), source)
+    yield from confirm(found.values(), observed_evidence(context, "oob"), source)
 
 
 def _finding(one: Overrun) -> Finding:

@@ -31,7 +31,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     found: dict[tuple[str, str], tuple[Case, dict[str, None]]] = {}
     for case in cases(source, context):
         function = case.launch.host
-        if not _handled(case):
+        if not _is_layout_handled(case):
             views = {} if ran_right(context, case.kernel) else passed_views(source, function)
             for parameter in function.parameters:
                 view = views.get(parameter.name, "")
@@ -54,7 +54,7 @@ def _finding(case: Case, names: list[str], view: str, context: Context) -> Findi
     )
     return RULE.finding(
         case.place(taken or case.launch.host.node),
-        f"the kernel walks {_listed(names)} as if {its} rows lay one after the other, {told}",
+        f"the kernel walks {_list_names(names)} as if {its} rows lay one after the other, {told}",
         severity="error" if view and proof else "warning" if proof or view else "note",
         confidence="proven" if proof and not view else "likely",
         evidence=proof,
@@ -63,7 +63,7 @@ def _finding(case: Case, names: list[str], view: str, context: Context) -> Findi
     )
 
 
-def _listed(names: list[str]) -> str:
+def _list_names(names: list[str]) -> str:
     *some, last = [f"`{name}`" for name in names]
     return f"{', '.join(some)} and {last}" if some else last
 
@@ -72,7 +72,7 @@ def _fixes(case: Case, names: list[str]) -> tuple[Fix, ...]:
     first = body_start(case.launch.host)
     made = "\n".join(f"{name} = {name}.contiguous();" for name in names)
     edits = [insert_before(case.unit, first, made)] if first is not None else []
-    return fix(f"make {_listed(names)} contiguous first", edits)
+    return fix(f"make {_list_names(names)} contiguous first", edits)
 
 
 def _of_strided_inputs(context: Context) -> tuple[Evidence, ...]:
@@ -86,7 +86,7 @@ def _of_strided_inputs(context: Context) -> tuple[Evidence, ...]:
     return tuple(wrong) if all(item.workload in strided for item in wrong) else ()
 
 
-def _handled(case: Case) -> bool:
+def _is_layout_handled(case: Case) -> bool:
     """Whether some host code asks for a layout, or checks its inputs by a macro."""
     for function in case.flow.program.functions:
         for part in walk(function.body) if function.runs == "host" else ():

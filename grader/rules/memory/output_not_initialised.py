@@ -5,7 +5,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from grader.records import Context, Evidence, Finding, Fix, Place, UnwrittenOutput
-from grader.records.observed import observed, values_of
+from grader.records.observed import observed_evidence, values_of
 from grader.rules.rule import Rule, hosted
 from grader.source import Source
 from grader.source.analysis import triton
@@ -21,12 +21,15 @@ Proof = Sequence[Evidence]
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for buffers from torch::empty that a kernel adds to before it stores anything."""
-    proof = (*observed(context, "uninit-global", "unwritten"), *_unwritten(context))
+    proof = (
+        *observed_evidence(context, "uninit-global", "unwritten"),
+        *_unwritten_comparisons(context),
+    )
     found = [*_read_first(source, context), *_added_to(source)]
     for finding in found:
         certain = {"confidence": "proven"} if proof else {}
         yield finding.model_copy(update={**certain, "evidence": proof})
-    if proof and not found and not observed(context, "launch"):
+    if proof and not found and not observed_evidence(context, "launch"):
         yield _left_unwritten(source, context, proof)
 
 
@@ -78,18 +81,18 @@ def _added_to(source: Source) -> Iterator[Finding]:
             kinds.setdefault(kernel.parameter_of(access), set()).add(access.kind)
         adds = {name for name, some in kinds.items() if "atomic" in some and "store" not in some}
         given = {source.text(v) for name, v in launch.arguments.items() if name in adds}
-        for name, made in triton.allocated(launch.host, source):
+        for name, made in triton.allocated_tensors(launch.host, source):
             if name in given:
                 yield RULE.finding(
                     source.place(made),
                     f"the buffer made here starts with whatever was in memory, and `{kernel.name}` adds to it with "
                     "an atomic before anything was stored there",
-                    fixes=_zeroed(source, made),
+                    fixes=_zero_output(source, made),
                     kernels=(kernel.name,),
                 )
 
 
-def _zeroed(source: Source, made: ast.Call) -> tuple[Fix, ...]:
+def _zero_output(source: Source, made: ast.Call) -> tuple[Fix, ...]:
     text = source.text(made.func)
     return fix("start with zeros", [replace(source, made.func, text.replace("empty", "zeros"))])
 
@@ -170,11 +173,11 @@ def _short_launch(source: Source, context: Context) -> tuple[Place, str] | None:
         ):
             continue
         last = [size - 1 for size in grid]
-        if _stored(case, last, store) == 0:
+        if _stored_by_block(case, last, store) == 0:
             last = [0, 0, 0]  # too many along one axis: the others are looked at from the start
         for axis, size in enumerate(grid):
             ends = [
-                _stored(case, [*last[:axis], at, *last[axis + 1 :]], store)
+                _stored_by_block(case, [*last[:axis], at, *last[axis + 1 :]], store)
                 for at in (size - 1, size)
             ]
             if 0 < ends[0] < ends[1]:
@@ -184,7 +187,7 @@ def _short_launch(source: Source, context: Context) -> tuple[Place, str] | None:
     return None
 
 
-def _stored(case: Case, block: list[int], store: Access) -> int:
+def _stored_by_block(case: Case, block: list[int], store: Access) -> int:
     """Return the element after the last one inside a result that a block stores; 0 for none."""
     x, y, z = block
     numel = (store.region.tensor.numel if store.region.tensor else 0) or 0
@@ -208,7 +211,7 @@ def _allocation(source: Source, context: Context) -> Place | None:
     return None
 
 
-def _unwritten(context: Context) -> tuple[Evidence, ...]:
+def _unwritten_comparisons(context: Context) -> tuple[Evidence, ...]:
     """Return the comparisons whose wrong values are what fresh memory holds.
 
     All ones are what the simulator fills shared memory with; it fills fresh global memory with other bits

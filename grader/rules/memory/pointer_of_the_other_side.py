@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from tree_sitter import Node
 
 from grader.records import Context, Evidence, Finding, Fix, Place
-from grader.records.observed import kernel_of, observed
+from grader.records.observed import kernel_of, observed_evidence
 from grader.rules.proofs import confirm, settle
 from grader.rules.rule import Rule, hosted, shown
 from grader.source import Source, Unit
@@ -23,14 +23,14 @@ POINTERS = ("data_ptr", "cudaMalloc")
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for tensors made without saying where among the kernels' arguments, and for what a run showed of host code."""
     yield from _in_kernels(source, context)
-    followed = observed(context, "host-access")
+    followed = observed_evidence(context, "host-access")
     for item in followed[:1]:
         place = next((place for unit in units(source) for place in _places(unit)), None)
         yield RULE.finding(place, item.text, evidence=followed)
 
 
 def _in_kernels(source: Source, context: Context) -> Iterator[Finding]:
-    kernels, proof = spans(source), observed(context, "host-memory")
+    kernels, proof = spans(source), observed_evidence(context, "host-memory")
     found: dict[int, Finding] = {}
     for case in cases(source, context):
         for region in global_regions(case):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from tree_sitter import Node
 
 from grader.records import Context, Finding, Fix
-from grader.records.observed import observed, ran_clean
+from grader.records.observed import observed_evidence, ran_clean
 from grader.rules.proofs import confirm, once
 from grader.rules.rule import Rule, hosted
 from grader.source import Source
@@ -26,7 +26,7 @@ VERBS = {"load": "reads", "store": "writes", "atomic": "writes"}
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for accesses past the end of shared arrays: fixed ones, for long rows as well, and what launches reserve."""
-    proof = observed(context, "shared-oob")
+    proof = observed_evidence(context, "shared-oob")
     dynamic = tuple(once(_dynamic(source, context)))
     yield from confirm((*_fixed(source, context), *dynamic), proof, source)
     short = {finding.kernels for finding in dynamic}
@@ -39,7 +39,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 
 def _fixed(source: Source, context: Context) -> Iterator[Finding]:
     told: set[tuple[str, str]] = set()
-    usual, proof = cases(source, context), observed(context, "shared-oob")
+    usual, proof = cases(source, context), observed_evidence(context, "shared-oob")
     clean = {case.kernel for case in usual if not proof and ran_clean(context, case.kernel)}
     fixed = {case.kernel for case in usual if any(map(_is_fixed, case.walk.regions))}
     for case in cases(source, context, "main", "long") if fixed else ():

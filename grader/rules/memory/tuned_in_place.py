@@ -20,7 +20,9 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
             continue
         if any(word.arg in PUTS_BACK for word in tuned.keywords):
             continue
-        changed = _changed(kernel, [one for one in launches(source) if one.kernel is kernel])
+        changed = _parameter_changed(
+            kernel, [one for one in launches(source) if one.kernel is kernel]
+        )
         if changed:
             text = source.text(tuned)[:-1].rstrip().rstrip(",")
             yield RULE.finding(
@@ -42,7 +44,7 @@ def _several(tuned: ast.Call) -> bool | None:
     return len(configs.elts) > 1 if isinstance(configs, ast.List) else None
 
 
-def _changed(kernel: Kernel, started: list[Launch]) -> str:
+def _parameter_changed(kernel: Kernel, started: list[Launch]) -> str:
     """Return the parameter through which a kernel changes what it reads; empty for none."""
     written = [kernel.parameter_of(one) for one in kernel.accesses if one.kind != "load"]
     read = {kernel.parameter_of(one) for one in kernel.accesses if one.kind != "store"}

@@ -9,7 +9,7 @@ from grader.rules.rule import Rule, hosted, shown
 from grader.source import Source
 from grader.source.analysis import triton
 from grader.source.analysis.kept_weights import kept_weights
-from grader.source.analysis.narrowed import narrowed
+from grader.source.analysis.narrowed import narrowed_offsets
 from grader.source.analysis.on_the_way import on_the_way
 from grader.source.analysis.own_draws import own_draw
 from grader.source.analysis.unused_input import unused_input
@@ -149,7 +149,7 @@ def _stale(source: Source, context: Context, wrong: Sequence[Evidence]) -> Findi
 
 def _few_digits(source: Source, seen: Sequence[Evidence], severity: Severity) -> Finding | None:
     """Name what narrows the values, where all that is wrong is wrong in its last digits."""
-    span = narrowed(source)
+    span = narrowed_offsets(source)
     if span is None or any(item.code != ROUNDED for item in seen):
         return None
     word = source.code[slice(*span)]

@@ -43,24 +43,26 @@ def _passed_on(model: ast.ClassDef) -> ast.expr | None:
         if isinstance(node, ast.Assign)
         for target in node.targets
         for part in nodes_under(target)
-        if isinstance(part, ast.Name) and _running(node.value)
+        if isinstance(part, ast.Name) and _is_running_statistic(node.value)
     }
     for call in (n for n in inner if isinstance(n, ast.Call)):
         for argument in call.args:
-            if _running(argument) or (isinstance(argument, ast.Name) and argument.id in local):
+            if _is_running_statistic(argument) or (
+                isinstance(argument, ast.Name) and argument.id in local
+            ):
                 return argument
     return None
 
 
-def _running(value: ast.expr) -> bool:
+def _is_running_statistic(value: ast.expr) -> bool:
     """Whether a value is a layer's running statistics, as they are or in another form."""
     match value:
         case ast.Attribute(attr=name) if STATISTIC.search(name):
             return True
         case ast.Attribute(attr="data", value=base):
-            return _running(base)
+            return _is_running_statistic(base)
         case ast.Call(func=ast.Attribute(attr=form, value=base)):
-            return form in FORMS and _running(base)
+            return form in FORMS and _is_running_statistic(base)
     return False
 
 

@@ -62,7 +62,7 @@ def _finding(source: Source, kernel: Kernel, call: ast.Call, lane: Lane, *, wron
     assert lane.load is not None
     if lane.number is not None:
         place: ast.AST
-        held, place = f"hold {_said(lane.number)}", lane.given or lane.load.call
+        held, place = f"hold {_say_number(lane.number)}", lane.given or lane.load.call
     elif lane.unset and lane.lost is None:
         held, place = "hold nothing defined: the load has a mask and no `other`", lane.load.call
     else:
@@ -71,7 +71,7 @@ def _finding(source: Source, kernel: Kernel, call: ast.Call, lane: Lane, *, wron
     return RULE.finding(
         source.place(place),
         f"lanes past the mask take part in `tl.{name}` on line {call.lineno}, and {held}; "
-        f"{_said(NEUTRAL[name])} would change nothing",
+        f"{_say_number(NEUTRAL[name])} would change nothing",
         severity="error" if wrong and sure else "warning",
         fixes=tuple(_fixes(source, call, lane, WRITTEN[NEUTRAL[name]])),
         kernels=(kernel.name,),
@@ -79,7 +79,7 @@ def _finding(source: Source, kernel: Kernel, call: ast.Call, lane: Lane, *, wron
     )
 
 
-def _said(number: float) -> str:
+def _say_number(number: float) -> str:
     return "-inf" if number == -math.inf else "inf" if number == math.inf else f"{number:g}"
 
 

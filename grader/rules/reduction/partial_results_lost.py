@@ -17,7 +17,7 @@ from grader.source.analysis.reduction_steps import (
     Halving,
     exchanged_value,
     halving_loops,
-    shuffled,
+    shuffle_in,
 )
 from grader.source.analysis.reduction_suspects import suspects
 from grader.source.analysis.walks import Case, cases
@@ -98,7 +98,7 @@ def _names(expr: Expr) -> set[str]:
 def _exchanges(halving: Halving) -> Iterator[tuple[Assign, Name]]:
     """Yield `t += __shfl_down_sync(mask, v, o)` in loops that never change `v`."""
     for part in walk(halving.loop.body):
-        call = shuffled(part.value) if isinstance(part, Assign) else None
+        call = shuffle_in(part.value) if isinstance(part, Assign) else None
         if not isinstance(part, Assign) or not isinstance(part.target, Name) or call is None:
             continue
         value, name = exchanged_value(call), part.target.id

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from grader.records import Context, Finding
-from grader.records.observed import observed, ran_right
+from grader.records.observed import observed_evidence, ran_right
 from grader.rules.proofs import settle
 from grader.rules.rule import Rule
 from grader.source import Source, Unit
@@ -44,7 +44,7 @@ NEUTRAL = {
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look at the accumulators of device functions, and at what runs showed of them."""
     found = _text(source, context)
-    yield from settle(RULE, found, observed(context, "uninit-local"), source)
+    yield from settle(RULE, found, observed_evidence(context, "uninit-local"), source)
 
 
 def _text(source: Source, context: Context) -> Iterator[Finding]:

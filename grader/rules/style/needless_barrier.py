@@ -47,7 +47,7 @@ def _kernel(unit: Unit, kernel: Kernel, body: Node) -> Iterator[Finding]:
             )
 
 
-def _shared(unit: Unit, kernel: Kernel) -> set[str]:
+def _shared_names(unit: Unit, kernel: Kernel) -> set[str]:
     """Return the shared arrays, and the global pointers that the kernel writes through."""
     arrays = {array.name for array in (*kernel.shared, *unit.shared)}
     return arrays | {p.name for p in kernel.parameters if p.is_pointer and not p.is_const}
@@ -58,7 +58,7 @@ def _unclear(unit: Unit, kernel: Kernel, loud: set[str]) -> bool:
     opaque = ("gnu_asm_expression", "lambda_expression")
     if kernel.body is None or any(descendants(kernel.body, *opaque)):
         return True
-    shared = _shared(unit, kernel)
+    shared = _shared_names(unit, kernel)
     pointers = (n.parent for n in descendants(kernel.body, "pointer_declarator") if n.parent)
     handed = [name for one in pointers for name in descendants(one, "identifier")]
     calls = [read_call(node) for node in descendants(kernel.body, "call_expression")]
@@ -68,7 +68,7 @@ def _unclear(unit: Unit, kernel: Kernel, loud: set[str]) -> bool:
 
 def _accesses(unit: Unit, kernel: Kernel, statements: list[Node]) -> set[tuple[str, bool]]:
     """Return the names of shared memory that statements use, each with whether that writes."""
-    shared = _shared(unit, kernel)
+    shared = _shared_names(unit, kernel)
     return {
         (text(node), _writes(node))
         for statement in statements

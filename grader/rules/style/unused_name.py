@@ -42,7 +42,7 @@ def _locals(unit: Unit, function: Function, body: Node) -> Iterator[Finding]:
         declarators = node.children_by_field_name("declarator")
         alone = len(declarators) == 1 and not any(descendants(node, "call_expression"))
         for declarator in declarators:
-            name = text(_declared(declarator))
+            name = text(_declared_name(declarator))
             array = name in shared
             if _is_unused(unit, function, name) and (array or _is_harmless(node, declarator)):
                 more = "; it takes shared memory, and often a step is missing that was to use it"
@@ -55,7 +55,7 @@ def _locals(unit: Unit, function: Function, body: Node) -> Iterator[Finding]:
                 )
 
 
-def _declared(declarator: Node) -> Node | None:
+def _declared_name(declarator: Node) -> Node | None:
     here: Node | None = declarator
     while here is not None and here.type != "identifier":
         here = here.child_by_field_name("declarator")

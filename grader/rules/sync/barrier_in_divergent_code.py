@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from tree_sitter import Node
 
 from grader.records import Context, Evidence, Finding, Fix
-from grader.records.observed import kernel_of, observed
+from grader.records.observed import kernel_of, observed_evidence
 from grader.rules.proofs import of_the_leavers, settle
 from grader.rules.rule import Rule, hosted
 from grader.source import Source
@@ -26,10 +26,10 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     for case in cases(source, context, "main", "odd"):
         for one in parted_barriers(case):
             if not (one.left and case.sizes.name.startswith("odd")):
-                made = _exited(case, one) if one.left else _kept_away(case, one)
+                made = _report_exited(case, one) if one.left else _kept_away(case, one)
                 cause = one.cause if one.cause is not None else one.at.node
                 found.setdefault((case.kernel, cause.id), made)
-    proof = observed(context, "divergence", "exited")
+    proof = observed_evidence(context, "divergence", "exited")
     shuffles = any(any(absent_lanes(case)) for case in cases(source, context))
     # The surest first: evidence goes to the nearest, and of those as near, to the first.
     ordered = sorted(found.values(), key=lambda one: one.severity == "warning")
@@ -39,10 +39,10 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         kernels = {kernel_of(item, spans(source)) for item in finding.evidence}
         reads = [item for kernel in sorted(kernels & fed.keys()) for item in fed[kernel]]
         told = of_the_leavers(finding, "barrier-exited", source)
-        yield _starving(told, reads) if reads else told
+        yield _add_starved_reads(told, reads) if reads else told
 
 
-def _starving(finding: Finding, reads: Sequence[Evidence]) -> Finding:
+def _add_starved_reads(finding: Finding, reads: Sequence[Evidence]) -> Finding:
     """Return the finding that threads left, with the reads of what they then never stored."""
     line = reads[0].place.line if reads[0].place else 0
     said = f"{finding.message.rstrip('.')}."
@@ -58,7 +58,7 @@ def _under(case: Case, one: Parted) -> str:
     return f"`{condition}` (line {case.line(one.cause)})"
 
 
-def _exited(case: Case, one: Parted) -> Finding:
+def _report_exited(case: Case, one: Parted) -> Finding:
     return RULE.finding(
         case.place(one.at.node),
         f"threads have returned under {_under(case, one)} (e.g. thread {one.absent}) when the others wait at "

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from grader.records import Context, Evidence, Finding
-from grader.records.observed import observed
+from grader.records.observed import observed_evidence
 from grader.rules.proofs import settle
 from grader.rules.rule import Rule, hosted, shown
 from grader.source import Source
@@ -11,14 +11,16 @@ from grader.source import Source
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Report races between blocks, and blocks that wait for each other, once a line."""
-    proof = (*_inside(context), *observed(context, "grid"))
+    proof = (*_inside(context), *observed_evidence(context, "grid"))
     yield from settle(RULE, (), proof, source)
 
 
 def _inside(context: Context) -> Iterator[Evidence]:
     """Yield the races, but of accesses that ran out of their own buffer into another one."""
-    outside = {item.place.line for item in observed(context, "oob") if item.place is not None}
-    for item in observed(context, "global-race"):
+    outside = {
+        item.place.line for item in observed_evidence(context, "oob") if item.place is not None
+    }
+    for item in observed_evidence(context, "global-race"):
         lines = {place.line for place in (item.place, *item.related) if place is not None}
         if not lines & outside:
             yield item

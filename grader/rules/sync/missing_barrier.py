@@ -3,20 +3,20 @@
 from collections.abc import Iterator
 
 from grader.records import Context, Evidence, Finding, Place, Race, Severity
-from grader.records.observed import observed
+from grader.records.observed import observed_evidence
 from grader.rules.causes import cause_of
 from grader.rules.rule import Rule, hosted, shown
 from grader.source import Source
 from grader.source.analysis.apart import races, unfilled
-from grader.source.analysis.races import joined, lines_of, shared_on
+from grader.source.analysis.races import join_races, lines_of, shared_on
 from grader.source.analysis.walks import cases
 from grader.source.rewriting.barriers import separate
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for conflicting accesses of one barrier interval, by threads of one warp or several."""
-    seen, volatile = observed(context, "race"), observed(context, "race-volatile")
-    for items in joined((*seen, *volatile, *_too_early(source, context, seen))):
+    seen, volatile = observed_evidence(context, "race"), observed_evidence(context, "race-volatile")
+    for items in join_races((*seen, *volatile, *_too_early(source, context, seen))):
         first = next((one for one in items if _reads_too_early(one)), items[0])
         others = [one for one in items if one is not first]
         weight: Severity = "warning" if all(one in volatile for one in items) else "error"
@@ -60,9 +60,9 @@ def _foretold(source: Source, context: Context) -> Iterator[Finding]:
 
 def _of_one_value(context: Context) -> Iterator[Finding]:
     """Yield the lines whose stores race and store one value, where that race is all there is to say."""
-    racing = lines_of(observed(context, "race", "global-race"))
+    racing = lines_of(observed_evidence(context, "race", "global-race"))
     kept: dict[int, list[Evidence]] = {}
-    for item in observed(context, "same-value"):
+    for item in observed_evidence(context, "same-value"):
         if item.place is not None and item.place.line not in racing:
             kept.setdefault(item.place.line, []).append(item)
     said = "several threads store the same value here without a barrier between: benign, since it stays whichever store is the last"
@@ -78,7 +78,7 @@ def _too_early(source: Source, context: Context, seen: tuple[Evidence, ...]) -> 
     """Yield reads of what nobody has written yet, on the lines of races: others write it, a barrier later."""
     every = cases(source, context)
     never = {case.line(read.node) for case in every for read in unfilled(case).values()}
-    for item in observed(context, "uninit"):
+    for item in observed_evidence(context, "uninit"):
         if item.place is not None and item.place.line in lines_of(seen) - never:
             yield item
 

@@ -6,7 +6,7 @@ from itertools import chain
 from tree_sitter import Node
 
 from grader.records import Context, Evidence, Finding, Fix
-from grader.records.observed import kernel_of, observed
+from grader.records.observed import kernel_of, observed_evidence
 from grader.rules.causes import cause_of
 from grader.rules.proofs import confirm
 from grader.rules.rule import Rule, hosted
@@ -45,12 +45,12 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 def _evidence(source: Source, context: Context) -> tuple[Evidence, ...]:
     """Return what runs showed, but for what a race or threads that left early explain."""
     every = cases(source, context)
-    races = lines_of(observed(context, "race"))
+    races = lines_of(observed_evidence(context, "race"))
     races -= {case.line(read.node) for case in every for read in unfilled(case).values()}
     others = [item for items in starved_reads(source, context).values() for item in items]
     return tuple(
         item
-        for item in observed(context, "uninit")
+        for item in observed_evidence(context, "uninit")
         if (item.place is None or item.place.line not in races) and item not in others
     )
 
@@ -89,7 +89,9 @@ def _fixes(case: Case, add: Node | None) -> tuple[Fix, ...]:
     """Store each partial result before the loop, and keep the cells up to date inside it."""
     loop = next(enclosing_loops(add), None) if add is not None else None
     adds = (
-        [(one, _stored(one)) for one in descendants(loop, "assignment_expression")] if loop else []
+        [(one, _stored_text(one)) for one in descendants(loop, "assignment_expression")]
+        if loop
+        else []
     )
     stores = {store: one for one, store in adds if store}
     if loop is None or add not in stores.values():
@@ -100,7 +102,7 @@ def _fixes(case: Case, add: Node | None) -> tuple[Fix, ...]:
     return fix(label, [before, *after])
 
 
-def _stored(add: Node) -> str:
+def _stored_text(add: Node) -> str:
     """Return `s[tid] = v;` for `v += s[tid + k];`, an empty text where it is no such step."""
     value, right = add.child_by_field_name("left"), add.child_by_field_name("right")
     if value is None or right is None or value.type != "identifier":

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from tree_sitter import Node
 
 from grader.records import Context, Finding
-from grader.records.observed import observed
+from grader.records.observed import observed_evidence
 from grader.rules.proofs import of_the_leavers, settle
 from grader.rules.rule import Rule, hosted
 from grader.source import Source
@@ -34,7 +34,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                 made = _of_the_tail(case, meeting.node)
                 found.setdefault((case.kernel, case.line(meeting.node)), made)
     groups = ("shuffle", "divergence") if found and not apart else ("shuffle",)
-    for finding in settle(RULE, found.values(), observed(context, *groups), source):
+    for finding in settle(RULE, found.values(), observed_evidence(context, *groups), source):
         yield of_the_leavers(finding, "sync-exited-lanes", source)
     yield from _without_a_mask(source)
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from .locations import Locations
 from .operands import Pool, Scope
 from .program import LABEL_MARK, Function, Token, Variable
-from .variables import declared
+from .variables import declared_variables
 
 _STATEMENT = re.compile(
     r"\s*(?:(?P<loc>\.loc\b[^\n]*)"
@@ -90,9 +90,9 @@ class Body:
                 raise ValueError(f"unknown predicate {guarded[2]}")
             guard = (words[0] + 1) << 1 | bool(guarded[1])
             text = guarded[3]
-        head, _, rest = text.partition(" ") if " " in text[:40] else _parted(text)
+        head, _, rest = text.partition(" ") if " " in text[:40] else _part_instruction(text)
         if "\t" in head or "\n" in head:
-            head, _, rest = _parted(text)
+            head, _, rest = _part_instruction(text)
         code = self._function.code
         start = len(code)
         code.extend((self._pool.string(head), guard, self._locations.current, 0))
@@ -108,7 +108,7 @@ class Body:
         if head.startswith("call"):
             return self._call(rest, code)
         if "{" in rest or "[" in rest or "(" in rest:
-            texts = _split(rest)
+            texts = _split_operands(rest)
         else:
             texts = [part.strip() for part in rest.split(",")] if rest.strip() else []
         if head.startswith("brx") and len(texts) == 2:
@@ -144,7 +144,7 @@ class Body:
             match = _SPACE.match(text)
             if match is None:
                 raise ValueError(text[:60])
-            for variable in declared(match[1], match[2], self._index):
+            for variable in declared_variables(match[1], match[2], self._index):
                 number = self._add(variable)
                 zero = self._pool.constant(0)
                 self._scope.declare(variable.name, (Token.VAR << 28 | number, zero))
@@ -164,12 +164,12 @@ def _plain_labels(text: str) -> dict[int, list[str]]:
     return labels
 
 
-def _parted(text: str) -> tuple[str, str, str]:
+def _part_instruction(text: str) -> tuple[str, str, str]:
     parts = text.split(None, 1)
     return parts[0], " ", parts[1] if len(parts) > 1 else ""
 
 
-def _split(text: str) -> list[str]:
+def _split_operands(text: str) -> list[str]:
     """Split at the commas outside of braces and brackets."""
     parts, depth, start = [], 0, 0
     for place, mark in enumerate(text):

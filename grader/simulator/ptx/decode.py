@@ -9,7 +9,7 @@ from .body import Body
 from .locations import Locations
 from .operands import Pool, Scope
 from .program import SPACES, Function, Parameter, Program, Token, Variable
-from .variables import declared
+from .variables import declared_variables
 
 _COMMENT = re.compile(r'"[^"\n]*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
 _FILE = re.compile(r'\.file\s+(\d+)\s+"([^"\n]*)"')
@@ -76,7 +76,7 @@ class _Module:
         match = _VARIABLE.match(text, position)
         if match:
             if any(f".{space}" in match[1] for space in ("global", "const", "shared")):
-                for variable in declared(match[1], match[2], -1):
+                for variable in declared_variables(match[1], match[2], -1):
                     self._add(variable)
             return match.end()
         match = _OTHER.match(text, position)
@@ -116,7 +116,7 @@ class _Module:
         place = match.end()
         if self._text[place : place + 1] != "{":
             return place + 1
-        end = _closing(self._text, place)
+        end = _closing_bracket(self._text, place)
         function.defined = True
         body = Body(
             function=function, scope=scope, pool=self._pool, locations=self._locations,
@@ -134,7 +134,7 @@ class _Module:
             match = _PARAMETER.match(_clean(piece))
             if match is None:
                 continue
-            for variable in declared(match[1], match[2], index):
+            for variable in declared_variables(match[1], match[2], index):
                 space = SPACES["entry"] if entry else variable.space
                 number = len(self._variables)
                 self._variables.append(
@@ -165,7 +165,7 @@ def _bounds(function: Function, attributes: str) -> None:
             function.required = (extents[0], extents[1], extents[2])
 
 
-def _closing(text: str, place: int) -> int:
+def _closing_bracket(text: str, place: int) -> int:
     depth = 0
     for match in re.compile(r"[{}]").finditer(text, place):
         depth += 1 if match[0] == "{" else -1

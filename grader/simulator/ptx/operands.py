@@ -106,7 +106,7 @@ class Scope:
         """Return the words of one operand; raise ValueError for one that can't be read."""
         known = self._known.get(text)
         if known is None:
-            known = self._known[text] = self._read(text)
+            known = self._known[text] = self._read_words(text)
         return known
 
     def emit(self, texts: list[str], code: array[int]) -> None:
@@ -132,20 +132,23 @@ class Scope:
                     return (Token.REG << 28 | first + int(match[2]),)
         return None
 
-    def _read(self, text: str) -> tuple[int, ...]:
+    def _read_words(self, text: str) -> tuple[int, ...]:
         first = text[:1]
         if first == "[":
             return self._address(text)
         if first == "{":
             parts = [part.strip() for part in text.strip("{} ").split(",")]
-            return (Token.VEC << 28 | len(parts), *(w for part in parts for w in self._read(part)))
+            return (
+                Token.VEC << 28 | len(parts),
+                *(w for part in parts for w in self._read_words(part)),
+            )
         if "|" in text:
             left, right = (part.strip() for part in text.split("|", 1))
-            return (Token.PAIR << 28, *self._read(left), *self._read(right))
+            return (Token.PAIR << 28, *self._read_words(left), *self._read_words(right))
         if text == "_":
             return (Token.SINK << 28,)
         if first == "!":
-            words = self._read(text[1:].strip())
+            words = self._read_words(text[1:].strip())
             return (Token.NOT << 28 | words[0] & 0xFFFFFFF,)
         return self.named(text) or self._literal(text)
 
@@ -174,7 +177,7 @@ class Scope:
         match = _ADDRESS.match(text)
         if match is None:
             raise ValueError(f"unknown address {text!r}")
-        base = self._read(match[1])
+        base = self._read_words(match[1])
         if base[0] >> 28 not in (Token.REG, Token.VAR, Token.INT):
             raise ValueError(f"unknown address {text!r}")
         offset = number(match[2].replace(" ", "")) if match[2] else 0

@@ -40,7 +40,7 @@ def number(text: str) -> int:
     return pattern
 
 
-def declared(words: str, text: str, function: int) -> Iterator[Variable]:
+def declared_variables(words: str, text: str, function: int) -> Iterator[Variable]:
     """Yield the variables of one declaration.
 
     `words` are the leading dotted words (`.shared .align 4 .b8`), `text` the rest.
@@ -60,7 +60,7 @@ def declared(words: str, text: str, function: int) -> Iterator[Variable]:
         elif word == "extern":
             external = True
     unit = _BYTES[kind]
-    for piece in _split(text):
+    for piece in _split_values(text):
         match = _DECLARATION.match(piece.strip())
         if match is None:
             raise ValueError(f"not a declaration: {piece.strip()[:80]}")
@@ -78,7 +78,7 @@ def declared(words: str, text: str, function: int) -> Iterator[Variable]:
         )  # fmt: skip
 
 
-def _split(text: str) -> list[str]:
+def _split_values(text: str) -> list[str]:
     """Split at the commas outside of braces."""
     if "{" not in text:
         return text.split(",")

@@ -20,7 +20,7 @@ def upstream_names(function: Function) -> tuple[str, ...]:
     return tuple(argument.arg for argument in function.args.args[1:])
 
 
-def returned(function: Function) -> ast.AST:
+def returned_at(function: Function) -> ast.AST:
     """Return where a function hands its results over; the function where it never does."""
     found = [node for node in nodes_under(function) if isinstance(node, ast.Return)]
     return found[-1] if found else function
@@ -31,4 +31,4 @@ def where_gradients_are_made(source: Source) -> ast.AST | None:
     function = next(backwards(source), None)
     code = python_code(source)
     function = function or (code.method("forward") if code else None)
-    return returned(function) if function else None
+    return returned_at(function) if function else None

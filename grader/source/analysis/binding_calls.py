@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from grader.records import Context, Evidence
-from grader.source import Extension, Function, Parameter, Source, dotted
+from grader.source import Extension, Function, Parameter, Source, dotted_name
 from grader.source.analysis.layer_attributes import absent, keeps_tuples
 from grader.source.python_code import PythonCode, python_code
 
@@ -111,11 +111,11 @@ def _own_bindings(extension: Extension) -> bool:
 
 
 def _from_extension(code: PythonCode, node: ast.AST, owners: set[str]) -> bool:
-    spelled = dotted(node)
+    spelled = dotted_name(node)
     return spelled in owners or any(
-        dotted(assign.value) in owners
+        dotted_name(assign.value) in owners
         for assign in code.of(ast.Assign)
-        if any(dotted(target) == spelled for target in assign.targets if spelled)
+        if any(dotted_name(target) == spelled for target in assign.targets if spelled)
     )
 
 
@@ -136,10 +136,10 @@ def _wrong(
     ):
         yield WrongCall(call, function, "raw pointers")
     else:
-        shown = _shown(code, call, function.name, evidence)
+        shown = _shown_values(code, call, function.name, evidence)
         for at, (parameter, argument) in enumerate(zip(parameters, call.args, strict=True)):
-            given = _given(code, argument, shown[at : at + 1], raised=bool(evidence))
-            if (_taken(parameter), given) in REFUSED:
+            given = _given_argument(code, argument, shown[at : at + 1], raised=bool(evidence))
+            if (_taken_parameter(parameter), given) in REFUSED:
                 yield WrongCall(call, function, "argument", argument, parameter, given)
 
 
@@ -153,7 +153,7 @@ def _element(parameter: Parameter) -> str:
     return parameter.type.replace("const", "").replace("__restrict__", "").rstrip("* &").strip()
 
 
-def _taken(parameter: Parameter) -> Taken:
+def _taken_parameter(parameter: Parameter) -> Taken:
     kind = parameter.type
     if "vector" in kind or "Array" in kind:
         return ""
@@ -164,7 +164,9 @@ def _taken(parameter: Parameter) -> Taken:
     return "integer" if INTEGER.search(kind) else "number"
 
 
-def _given(code: PythonCode, argument: ast.expr, shown: list[str], *, raised: bool) -> Given:
+def _given_argument(
+    code: PythonCode, argument: ast.expr, shown: list[str], *, raised: bool
+) -> Given:
     """Return what is passed: by what a run showed of it, else by the text, as far as that tells."""
     if shown:
         return next((kind for pattern, kind in SHOWN if pattern.fullmatch(shown[0])), "")
@@ -184,20 +186,20 @@ def _given(code: PythonCode, argument: ast.expr, shown: list[str], *, raised: bo
     return "nothing" if raised and absent(code, argument) else ""
 
 
-def _shown(
+def _shown_values(
     code: PythonCode, call: ast.Call, name: str, evidence: tuple[Evidence, ...]
 ) -> list[str]:
     """Return the values that a call was made with, as pybind shows them; empty where it may have been another call."""
-    called = [one for one in code.of(ast.Call) if dotted(one.func).endswith(f".{name}")]
+    called = [one for one in code.of(ast.Call) if dotted_name(one.func).endswith(f".{name}")]
     for item in evidence if len(called) == 1 else ():
         found = INVOKED.search(item.said)
         if found and f"{name}()" in item.said:
-            values = [value.strip() for value in _split(found[1])]
+            values = [value.strip() for value in _split_arguments(found[1])]
             return values if len(values) == len(call.args) else []
     return []
 
 
-def _split(words: str) -> Iterator[str]:
+def _split_arguments(words: str) -> Iterator[str]:
     """Yield what stands between the commas outside of brackets."""
     depth, start = 0, 0
     for at, sign in enumerate(words):

@@ -33,7 +33,7 @@ def parameters(function: Function) -> tuple[str, ...]:
     return tuple(name for name in (*names, *extra) if name not in {"self", "cls"})
 
 
-def tainted(function: Function, names: set[str], starts: Starts) -> set[str]:
+def tainted_names(function: Function, names: set[str], starts: Starts) -> set[str]:
     """Return the names that may hold a value from one of `names` or from a node that `starts`.
 
     A call taints its result, and the plain names that it gets as arguments beside a tainted one:
@@ -92,19 +92,19 @@ def _made_by(node: ast.AST, names: set[str], starts: Starts) -> Iterator[str]:  
         case ast.Assign(targets=targets, value=value):
             if depends(value, names, starts):
                 for target in targets:
-                    yield from _stored(target)
+                    yield from _stored_names(target)
         case ast.AugAssign(target=target, value=value) | ast.NamedExpr(target=target, value=value):
             if depends(value, names, starts):
-                yield from _stored(target)
+                yield from _stored_names(target)
         case ast.AnnAssign(target=target, value=value):
             if depends(value, names, starts):
-                yield from _stored(target)
+                yield from _stored_names(target)
         case ast.For(target=target, iter=value) | ast.comprehension(target=target, iter=value):
             if depends(value, names, starts):
-                yield from _stored(target)
+                yield from _stored_names(target)
         case ast.withitem(optional_vars=ast.AST() as target, context_expr=value):
             if depends(value, names, starts):
-                yield from _stored(target)
+                yield from _stored_names(target)
         case ast.Call():
             yield from _written_by_call(node, names, starts)
         case _:
@@ -118,24 +118,24 @@ def _written_by_call(call: ast.Call, names: set[str], starts: Starts) -> Iterato
         return
     for one in given:
         if isinstance(one, ast.Name | ast.Attribute):
-            yield from _stored(one)
+            yield from _stored_names(one)
     if isinstance(call.func, ast.Attribute) and (
         call.func.attr.endswith("_") or call.func.attr in FILLING
     ):
-        yield from _stored(call.func.value)
+        yield from _stored_names(call.func.value)
 
 
-def _stored(target: ast.AST) -> Iterator[str]:
+def _stored_names(target: ast.AST) -> Iterator[str]:
     match target:
         case ast.Name(id=name):
             yield name
         case ast.Attribute(value=ast.Name(id="self"), attr=name):
             yield f"self.{name}"
         case ast.Subscript(value=value) | ast.Starred(value=value):
-            yield from _stored(value)
+            yield from _stored_names(value)
         case ast.Tuple(elts=elements) | ast.List(elts=elements):
             for element in elements:
-                yield from _stored(element)
+                yield from _stored_names(element)
         case _:
             return
 

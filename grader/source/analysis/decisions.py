@@ -3,7 +3,7 @@
 import ast
 
 from grader.source import nodes_under
-from grader.source.analysis.data_flow import depends, parameters, tainted
+from grader.source.analysis.data_flow import depends, parameters, tainted_names
 from grader.source.python_code import Function, PythonCode
 
 MACHINE = ("torch.", "os.", "sys.", "platform.", "shutil.")
@@ -40,9 +40,12 @@ def _is_returned(code: PythonCode, node: ast.IfExp, returns: list[ast.Return]) -
     if any(one in around for one in returns):
         return True
     bound = {
-        spelled(target) for one in around if isinstance(one, ast.Assign) for target in one.targets
+        spell_name(target)
+        for one in around
+        if isinstance(one, ast.Assign)
+        for target in one.targets
     }
-    read = {spelled(one) for back in returns for one in nodes_under(back)}
+    read = {spell_name(one) for back in returns for one in nodes_under(back)}
     return not bound.isdisjoint(read - {""})
 
 
@@ -57,7 +60,7 @@ def gives_nothing(code: PythonCode, function: ast.AST, node: ast.If) -> bool:
     ]
     if names & (given | {"self"}) or not any(one.startswith(MACHINE) for one in asked):
         return False
-    known = tainted(function, given, lambda _: False)
+    known = tainted_names(function, given, lambda _: False)
     values = [
         one.value
         for statement in node.body
@@ -67,7 +70,7 @@ def gives_nothing(code: PythonCode, function: ast.AST, node: ast.If) -> bool:
     return any(not depends(value, known, lambda _: False) for value in values)
 
 
-def spelled(node: ast.AST) -> str:
+def spell_name(node: ast.AST) -> str:
     """Return a name or an attribute of a name as it is written; "" for anything else."""
     match node:
         case ast.Name(id=name):

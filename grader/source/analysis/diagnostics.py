@@ -39,7 +39,7 @@ def _fill(sentence: str, names: tuple[str, ...]) -> str:
     return sentence.format(*words, *["it"] * 3)
 
 
-def said(item: Evidence) -> str:
+def diagnostic_text(item: Evidence) -> str:
     """Return a diagnostic in the tool's own words, without the tool's name."""
     return item.said
 
@@ -58,10 +58,10 @@ def failures(context: Context, *kinds: str) -> tuple[Evidence, ...]:
 def errors(context: Context) -> Iterator[tuple[Evidence, Explained | None]]:
     """Yield the build's errors in order, each with what it means."""
     for item in failures(context, *BUILD):
-        yield item, explain(said(item))
+        yield item, explain(diagnostic_text(item))
 
 
-def confirming(
+def confirming_errors(
     context: Context,
     kinds: Iterable[str],
     names: Iterable[str] = (),
@@ -78,7 +78,7 @@ def confirming(
     found = list(errors(context))
     if run:
         raised = (item for item in context.seen("python") if item.code == "raised")
-        found += [(item, explain(said(item))) for item in raised]
+        found += [(item, explain(diagnostic_text(item))) for item in raised]
     return tuple(
         item
         for item, meaning in found
@@ -86,7 +86,7 @@ def confirming(
         and meaning.kind in accepted
         and (
             (not wanted and not places)
-            or any(_speaks_of(said(item), name) for name in wanted)
+            or any(_speaks_of(diagnostic_text(item), name) for name in wanted)
             or (item.place is not None and item.place.line in places)
         )
     )

@@ -35,21 +35,21 @@ def holders(source: Source, code: PythonCode) -> set[str]:
     builders = {one.in_function for one in source.extensions if one.in_function}
     names |= {name for name in builders if name in code.functions}
     names |= {f"self.{name}" for name in builders}
-    functions = [(_called(code, one), one) for one in code.of(ast.FunctionDef)]
+    functions = [(_call_name(code, one), one) for one in code.of(ast.FunctionDef)]
     functions = [(name, one) for name, one in functions if one.name not in CALLED_BY_TORCH]
     changed = True
     while changed:
         before = len(names)
         for node in code.of(ast.Assign):
             if mentions(node.value, names) or calls_builder(code, node.value):
-                names.update(filter(None, (_spelled(target) for target in node.targets)))
+                names.update(filter(None, (_spell_node(target) for target in node.targets)))
         for call in code.of(ast.Call):
             if (
                 isinstance(call.func, ast.Attribute)
                 and call.func.attr in FILLING
                 and any(mentions(argument, names) for argument in call.args)
             ):
-                names.add(_spelled(call.func.value))
+                names.add(_spell_node(call.func.value))
         names |= {
             name
             for name, function in functions
@@ -67,7 +67,7 @@ def holders(source: Source, code: PythonCode) -> set[str]:
     return {name for name in names if name}
 
 
-def _called(code: PythonCode, function: ast.FunctionDef) -> str:
+def _call_name(code: PythonCode, function: ast.FunctionDef) -> str:
     """Return how a function is called: a method as `self.name`."""
     method = isinstance(code.parents.get(function), ast.ClassDef)
     return f"self.{function.name}" if method else function.name
@@ -92,7 +92,7 @@ def mentions(node: ast.AST, names: set[str]) -> bool:
 
 def refers(node: ast.AST, names: set[str]) -> bool:
     """Whether a node itself is one of the names."""
-    return isinstance(node, ast.Name | ast.Attribute) and _spelled(node) in names
+    return isinstance(node, ast.Name | ast.Attribute) and _spell_node(node) in names
 
 
 def uses_operators(code: PythonCode) -> bool:
@@ -122,7 +122,7 @@ def calls_builder(code: PythonCode, value: ast.AST) -> bool:
     )
 
 
-def _spelled(node: ast.AST) -> str:
+def _spell_node(node: ast.AST) -> str:
     match node:
         case ast.Name(id=name):
             return name

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from grader.source import Source, dotted, nodes_under
+from grader.source import Source, dotted_name, nodes_under
 from grader.source.analysis.extension_use import computes_with_torch, holders, mentions
 from grader.source.python_code import PythonCode, python_code
 
@@ -93,7 +93,7 @@ def _raises(handler: ast.ExceptHandler) -> bool:
     return (
         isinstance(last, ast.Expr)
         and isinstance(last.value, ast.Call)
-        and dotted(last.value.func) in {"sys.exit", "exit", "quit", "os._exit"}
+        and dotted_name(last.value.func) in {"sys.exit", "exit", "quit", "os._exit"}
     )
 
 

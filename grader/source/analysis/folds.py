@@ -52,11 +52,11 @@ def _fold(part: Expr | Stmt, name: str) -> tuple[str, Expr] | None:
             return (kind, others[0]) if kind and mine and others else None
     test = _first_test(part.test) if isinstance(part, If) else None
     if isinstance(part, If) and isinstance(test, Binary) and test.op in {">", "<"}:
-        return _guarded(part, test, name)
+        return _guarded_fold(part, test, name)
     return None
 
 
-def _guarded(part: If, test: Binary, name: str) -> tuple[str, Expr] | None:
+def _guarded_fold(part: If, test: Binary, name: str) -> tuple[str, Expr] | None:
     """Return the fold of `if (v > m) m = v;`."""
     sets = [
         p

@@ -45,11 +45,11 @@ def _is_foreign(code: PythonCode, call: ast.Call, position: int) -> bool:
         return False
     node = call.args[position]
     return _number(code, node) > STANDARD or (
-        isinstance(node, ast.Name) and node.id in _counted(code)
+        isinstance(node, ast.Name) and node.id in _counted_names(code)
     )
 
 
-def _counted(code: PythonCode) -> set[str]:
+def _counted_names(code: PythonCode) -> set[str]:
     """Return the names that loops count through."""
     return {
         node.target.id

@@ -11,7 +11,7 @@ SIZES = frozenset({"size", "shape", "numel", "nelement", "data_ptr"})
 
 
 @lru_cache(maxsize=16)
-def guarded(source: Source, *, remainder: bool = False) -> bool:
+def is_guarded(source: Source, *, remainder: bool = False) -> bool:
     """Whether forward, or what it calls, compares sizes with numbers in an assertion or a branch.
 
     With `remainder` only tests of divisibility count, as `n % 4` or `n & 3`.

@@ -6,7 +6,7 @@ from tree_sitter import Node
 
 from grader.records import Fix
 from grader.source import Source
-from grader.source.analysis.forward_guards import guarded
+from grader.source.analysis.forward_guards import is_guarded
 from grader.source.analysis.walks import Case
 from grader.source.code_edits import fix
 from grader.source.cuda_code import text
@@ -17,7 +17,7 @@ from grader.source.flow.tree import Binary, Call, Declare, Expr, If, Items, Name
 CHECKS = ("TORCH_CHECK", "AT_ASSERT", "TORCH_INTERNAL_ASSERT", "assert", "CHECK")
 
 
-def checked(function: Function, *, remainder: bool = False) -> bool:
+def are_sizes_checked(function: Function, *, remainder: bool = False) -> bool:
     """Whether host code compares sizes with numbers: in a check, or to choose another way.
 
     With `remainder` only tests of divisibility count.
@@ -36,7 +36,9 @@ def checked(function: Function, *, remainder: bool = False) -> bool:
 
 def refuses(source: Source, case: Case, *, remainder: bool = False) -> bool:
     """Whether the host code of a launch, or forward itself, tests sizes before it."""
-    return checked(case.launch.host, remainder=remainder) or guarded(source, remainder=remainder)
+    return are_sizes_checked(case.launch.host, remainder=remainder) or is_guarded(
+        source, remainder=remainder
+    )
 
 
 def _limits(part: object, remainder: bool) -> bool:

@@ -34,7 +34,10 @@ def quotients(unit: Unit) -> Iterator[Quotient]:
         if host.body is None or "%" in text(host.body):
             continue
         for node in descendants(host.body, "init_declarator"):
-            name, value = (text(node.child_by_field_name("declarator")), _divided(unit, host, node))
+            name, value = (
+                text(node.child_by_field_name("declarator")),
+                _quotient_of(unit, host, node),
+            )
             if value is None or re.search(rf"\b{re.escape(name)}\s*\*", text(host.body)):
                 continue
             kernel = _bounded_kernel(unit, host, name)
@@ -42,7 +45,7 @@ def quotients(unit: Unit) -> Iterator[Quotient]:
                 yield Quotient(unit, kernel, name, value[0], value[1])
 
 
-def _divided(unit: Unit, host: Function, node: Node) -> tuple[Node, int] | None:
+def _quotient_of(unit: Unit, host: Function, node: Node) -> tuple[Node, int] | None:
     """Return the quotient that a variable starts with, and its divisor, if it is of a size."""
     value = node.child_by_field_name("value")
     if value is None or value.type != "binary_expression":

@@ -30,29 +30,29 @@ def kept_weights(model: ast.ClassDef) -> Kept | None:
     if maker is None or forward is None:
         return None
     used = {part.attr for part in nodes_under(forward) if isinstance(part, ast.Attribute)}
-    return next((kept for kept in _kept(maker) if kept.name in used), None)
+    return next((kept for kept in _kept_by(maker) if kept.name in used), None)
 
 
-def _kept(maker: ast.FunctionDef) -> Iterator[Kept]:
+def _kept_by(maker: ast.FunctionDef) -> Iterator[Kept]:
     local: dict[str, str] = {}
     for node in nodes_under(maker):
         match node:
-            case ast.Assign(targets=[ast.Name(id=name)], value=value) if weight := _copied(
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if weight := _copied_weight(
                 value, local
             ):
                 local[name] = weight
             case ast.Assign(
                 targets=[ast.Attribute(value=ast.Name(id="self"), attr=name)], value=value
-            ) if weight := _copied(value, local):
+            ) if weight := _copied_weight(value, local):
                 yield Kept(name, node, weight)
             case ast.Call(
                 func=ast.Attribute(attr="register_buffer"),
                 args=[ast.Constant(value=str(name)), value, *_],
-            ) if weight := _copied(value, local):
+            ) if weight := _copied_weight(value, local):
                 yield Kept(name, node, weight)
 
 
-def _copied(value: ast.expr, local: dict[str, str]) -> str:
+def _copied_weight(value: ast.expr, local: dict[str, str]) -> str:
     """Return the weight that an expression computes something new from; empty if none."""
     if isinstance(value, ast.Name):
         return local.get(value.id, "")

@@ -3,13 +3,13 @@
 import ast
 import re
 
-from grader.source import dotted
+from grader.source import dotted_name
 from grader.source.python_code import PythonCode
 
 
 def absent(code: PythonCode, node: ast.expr) -> bool:
     """Whether the constructor may leave an attribute of self without a tensor: a bias, mostly."""
-    spelled = dotted(node)
+    spelled = dotted_name(node)
     if not isinstance(node, ast.Attribute) or not spelled:
         return False
     registered = any(
@@ -24,7 +24,7 @@ def absent(code: PythonCode, node: ast.expr) -> bool:
         or any(
             isinstance(assign.value, ast.Constant)
             and assign.value.value is None
-            and any(dotted(target) == spelled for target in assign.targets)
+            and any(dotted_name(target) == spelled for target in assign.targets)
             for assign in code.of(ast.Assign)
         )
     )
@@ -32,7 +32,7 @@ def absent(code: PythonCode, node: ast.expr) -> bool:
 
 def _made_without(code: PythonCode, node: ast.Attribute) -> bool:
     """Whether an attribute of a layer is the bias that it was made without."""
-    spelled = dotted(node.value)
+    spelled = dotted_name(node.value)
     return node.attr == "bias" and any(
         isinstance(assign.value, ast.Call)
         and any(
@@ -42,17 +42,17 @@ def _made_without(code: PythonCode, node: ast.Attribute) -> bool:
             for word in assign.value.keywords
         )
         for assign in code.of(ast.Assign)
-        if any(dotted(target) == spelled for target in assign.targets if spelled)
+        if any(dotted_name(target) == spelled for target in assign.targets if spelled)
     )
 
 
 def keeps_tuples(code: PythonCode, node: ast.AST) -> bool:
     """Whether an attribute of self holds one of torch's layers whose settings are tuples."""
-    spelled = dotted(node)
+    spelled = dotted_name(node)
     return any(
         isinstance(assign.value, ast.Call)
         and code.canonical(assign.value.func).startswith("torch.nn.")
         and re.search(r"Conv|LayerNorm", code.canonical(assign.value.func))
         for assign in code.of(ast.Assign)
-        if any(dotted(target) == spelled for target in assign.targets if spelled)
+        if any(dotted_name(target) == spelled for target in assign.targets if spelled)
     )

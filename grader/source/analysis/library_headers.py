@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from grader.records import Evidence
-from grader.source.analysis.diagnostics import explain, said
+from grader.source.analysis.diagnostics import diagnostic_text, explain
 
 SPACES = {
     "thrust": {
@@ -106,12 +106,12 @@ def missing_helpers(included: Iterable[str]) -> Iterator[tuple[str, str]]:
 
 def declared_in(item: Evidence, line: str) -> tuple[str, str]:
     """Return the name that a compiler misses on this line of code, and the header that declares it; "" for none."""
-    meaning = explain(said(item))
+    meaning = explain(diagnostic_text(item))
     if meaning is not None and meaning.kind == "no-member":
         return _member(meaning.names)
     if meaning is not None and meaning.kind == "undefined-identifier":
         return meaning.names[0], _plain(meaning.names[0])
-    if '"::"' not in said(item) and "qualified name" not in said(item):
+    if '"::"' not in diagnostic_text(item) and "qualified name" not in diagnostic_text(item):
         return "", ""
     space = next((found for found in _SCOPE.findall(line) if found in WHOLE), "")
     return space, WHOLE.get(space, "")

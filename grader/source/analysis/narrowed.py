@@ -14,7 +14,7 @@ ASKS = re.compile(r"==|!=|\bcase\b|AT_DISPATCH|CHECK|\bassert\b|\bFalse\b|\bfals
 COMMENT = re.compile(r"//|^\s*#(?!\s*(include|define|pragma))|\s#\s")
 
 
-def narrowed(source: Source) -> tuple[int, int] | None:
+def narrowed_offsets(source: Source) -> tuple[int, int] | None:
     """Return the offsets of the first word that does so; None where there is none."""
     start = 0
     for line in source.code.splitlines(keepends=True):

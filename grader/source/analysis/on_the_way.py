@@ -35,7 +35,7 @@ def on_the_way(source: Source, context: Context, first: Evidence) -> Made | None
     for item, slice_ in slices(context):
         for line, words in (
             *_off_by(source, first, slice_),
-            *_scaled(first, slice_),
+            *_scaling_lines(first, slice_),
             *_passed_by(slice_),
         ):
             return Made(line_place(source, line), words, certain=True)
@@ -50,8 +50,8 @@ def on_the_way(source: Source, context: Context, first: Evidence) -> Made | None
             words = f"line {line} stores what the reference comes by, and torch makes another result of it in line {made.line}"
             return Made(made, words, certain=True)
         if slice_.unfinished:
-            return Made(item.place, _unfinished(line, first), certain=True)
-        until = f"; the values of line {_listed(before)} are the reference's" if before else ""
+            return Made(item.place, _say_unfinished(line, first), certain=True)
+        until = f"; the values of line {_list_lines(before)} are the reference's" if before else ""
         words = f"line {line} computes the first value that the reference never has{until}"
         if slice_.whole and not slice_.right:
             words = f"it is made of all the elements that it should be made of, and {words}"
@@ -86,7 +86,7 @@ def _computing_returns(function: ast.FunctionDef) -> Iterator[ast.Return]:
             yield node
 
 
-def _unfinished(line: int, first: Evidence) -> str:
+def _say_unfinished(line: int, first: Evidence) -> str:
     """Say that a value on the reference's way is stored as its end, and by what the last step changes it."""
     said = f"line {line} stores an intermediate value of the reference as the result"
     factor = values_of(first).factor if first.code == "constant-factor" else None
@@ -99,11 +99,11 @@ def _unfinished(line: int, first: Evidence) -> str:
 def _passed_by(slice_: Slice) -> Iterator[tuple[int, str]]:
     """Yield the lines that compute right elements, where nothing computes the wrong one."""
     for line in slice_.beside[:1]:
-        others = f"right elements are computed in line {_listed(slice_.beside)}"
+        others = f"right elements are computed in line {_list_lines(slice_.beside)}"
         yield line, f"{others}, and element {list(slice_.element)} is stored as it was read"
 
 
-def _listed(lines: Sequence[int]) -> str:
+def _list_lines(lines: Sequence[int]) -> str:
     return ", ".join(map(str, lines))
 
 
@@ -120,7 +120,7 @@ def _off_by(source: Source, first: Evidence, slice_: Slice) -> Iterator[tuple[in
             yield line, f"{constant.value:.6g} comes in at line {line}"
 
 
-def _scaled(first: Evidence, slice_: Slice) -> Iterator[tuple[int, str]]:
+def _scaling_lines(first: Evidence, slice_: Slice) -> Iterator[tuple[int, str]]:
     """Yield the line of the only number from no memory on the way, where all results are off by a factor."""
     factor = values_of(first).factor if first.code == "constant-factor" else None
     if factor and len(slice_.scales) == 1 and not slice_.unfinished:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from grader.records import Context
 from grader.source import Source
-from grader.source.analysis.host_code import checked, origin
+from grader.source.analysis.host_code import are_sizes_checked, origin
 from grader.source.analysis.walks import Case, cases
 from grader.source.flow import Access, Walk
 
@@ -50,7 +50,7 @@ def _overrun(case: Case, last: Walk, access: Access) -> int | None:
         return None
     if case.sizes.complete and not (origin(tensor) or tensor).guessed:
         return top if top >= numel else offset
-    plain = _linear(last, access) and not checked(case.launch.host, remainder=True)
+    plain = _linear(last, access) and not are_sizes_checked(case.launch.host, remainder=True)
     return top if plain and top >= numel else None
 
 

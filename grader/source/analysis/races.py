@@ -19,7 +19,7 @@ def lines_of(items: Iterable[Evidence]) -> set[int]:
     return {place.line for place in places if place is not None}
 
 
-def joined(items: Iterable[Evidence]) -> list[list[Evidence]]:
+def join_races(items: Iterable[Evidence]) -> list[list[Evidence]]:
     """Return races in groups: those that share a line lack one and the same barrier."""
     groups: list[list[Evidence]] = []
     for item in items:

@@ -45,12 +45,12 @@ def halving_loops(program: Program) -> Iterator[Halving]:
             continue
         for part in walk(function.body):
             if isinstance(part, Loop):
-                found = _halving(part, function)
+                found = _halving_loop(part, function)
                 if found is not None:
                     yield found
 
 
-def _halving(loop: Loop, function: Function) -> Halving | None:
+def _halving_loop(loop: Loop, function: Function) -> Halving | None:
     step = loop.step
     if not isinstance(step, Assign) or not isinstance(step.target, Name):
         return None
@@ -79,7 +79,7 @@ def _start(loop: Loop, name: str) -> Expr | None:
     return None
 
 
-def shuffled(expr: Expr) -> Call | None:
+def shuffle_in(expr: Expr) -> Call | None:
     """Return the down or crosswise shuffle in an expression."""
     for part in walk(expr):
         if isinstance(part, Call) and part.name in EXCHANGES:

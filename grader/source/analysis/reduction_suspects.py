@@ -8,7 +8,7 @@ from grader.source.analysis.reduction_steps import (
     Halving,
     array_of,
     halving_loops,
-    shuffled,
+    shuffle_in,
 )
 from grader.source.flow.program import Function, Program
 from grader.source.flow.tree import (
@@ -104,20 +104,20 @@ def _part(start: Expr | None) -> str:
 
 def _overwritten_step(halving: Halving) -> Iterator[Suspect]:
     """Yield steps that put the partner's value in the place of their own, whatever the two are."""
-    chosen = _chosen(halving)
+    chosen = _chosen_steps(halving)
     for part in walk(halving.loop.body):
         if not isinstance(part, Assign) or part.op != "=" or any(part is one for one in chosen):
             continue
         partner = part.value
         array = array_of(part.target)
-        if isinstance(partner, Call) and shuffled(partner) is partner:
+        if isinstance(partner, Call) and shuffle_in(partner) is partner:
             if isinstance(part.target, Name) and _exchanges(partner, part.target.id):
-                yield Suspect(part.node, _lost(f"`{part.target.id}`"))
+                yield Suspect(part.node, _say_lost(f"`{part.target.id}`"))
         elif array is not None and array_of(partner) == array and _mentions(partner, halving):
-            yield Suspect(part.node, _lost(f"the cell of `{array}`"))
+            yield Suspect(part.node, _say_lost(f"the cell of `{array}`"))
 
 
-def _chosen(halving: Halving) -> list[Node]:
+def _chosen_steps(halving: Halving) -> list[Node]:
     """Return what stands under a test of data: a step that takes the better of two values."""
     made = {p.name for p in walk(halving.loop.body) if isinstance(p, Declare)}
     tests = (p for p in walk(halving.loop.body) if isinstance(p, If))
@@ -129,7 +129,7 @@ def _chosen(halving: Halving) -> list[Node]:
     ]
 
 
-def _lost(what: str) -> str:
+def _say_lost(what: str) -> str:
     return f"each step replaces {what} by its partner's value instead of combining the two"
 
 
@@ -159,11 +159,11 @@ def _overwritten_sum(function: Function) -> Iterator[Suspect]:
             if start is None or start.node.start_byte > loop.node.start_byte:
                 continue
             if _is_sum(function, loop, part, start):
-                text = f"`{name}` starts at {_written(start)} and is assigned anew in every turn: only the last turn counts"
+                text = f"`{name}` starts at {_written_start(start)} and is assigned anew in every turn: only the last turn counts"
                 yield Suspect(part.node, text)
 
 
-def _written(start: Declare) -> str:
+def _written_start(start: Declare) -> str:
     return f"{start.init.value:g}" if isinstance(start.init, Number) else "a number"
 
 

@@ -80,7 +80,7 @@ def last_name(node: ast.AST) -> str:
 
 
 @lru_cache(maxsize=32)
-def _parsed(text: str) -> Reference | None:
+def _parse_reference(text: str) -> Reference | None:
     try:
         return Reference(text, ast.parse(text))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -90,13 +90,13 @@ def _parsed(text: str) -> Reference | None:
 def reference_of(source: Source, context: Context) -> Reference | None:
     """Return the reference: the task's, the prompt's, or a class Model in the submission."""
     if context.task is not None and context.task.reference.strip():
-        return _parsed(context.task.reference)
+        return _parse_reference(context.task.reference)
     if context.extraction is not None and context.extraction.reference:
-        return _parsed(context.extraction.reference)
+        return _parse_reference(context.extraction.reference)
     model = source.classes.get("Model")
     if model is not None:
         lines = source.lines[model.lineno - 1 : model.end_lineno]
-        return _parsed("\n".join(lines))
+        return _parse_reference("\n".join(lines))
     return None
 
 

@@ -45,6 +45,6 @@ def signature(function: Function) -> tuple[str, ...]:
     return () if types == ("void",) else types
 
 
-def known(function: Function) -> bool:
+def are_types_known(function: Function) -> bool:
     """Whether all parameter types could be read."""
     return all(parameter.type for parameter in function.parameters)

@@ -12,10 +12,10 @@ def is_started(source: Source, kernel: str) -> bool:
     """Whether a kernel is launched, or handed on as a function, anywhere."""
     if any(launch.kernel == kernel for unit in source.units for launch in unit.launches):
         return True
-    return any(_mentioned(unit, kernel) for unit in source.units)
+    return any(_is_mentioned(unit, kernel) for unit in source.units)
 
 
-def _mentioned(unit: Unit, kernel: str) -> bool:
+def _is_mentioned(unit: Unit, kernel: str) -> bool:
     code = cuda_code(unit)
     for node in code.variable(kernel):
         outer = list(around(node))

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from grader.records import Context, Evidence
-from grader.records.observed import kernel_of, observed
+from grader.records.observed import kernel_of, observed_evidence
 from grader.source import Source
 from grader.source.analysis.walks import spans
 
@@ -11,11 +11,11 @@ from grader.source.analysis.walks import spans
 def starved_reads(source: Source, context: Context) -> Mapping[str, tuple[Evidence, ...]]:
     """Return by kernel the unwritten reads that runs showed, where threads had left the block."""
     lines = spans(source)
-    left = {kernel_of(item, lines) for item in observed(context, "exited")}
+    left = {kernel_of(item, lines) for item in observed_evidence(context, "exited")}
     if not left:
         return {}
     found: dict[str, tuple[Evidence, ...]] = {}
-    for item in observed(context, "uninit"):
+    for item in observed_evidence(context, "uninit"):
         kernel = kernel_of(item, lines)
         if kernel in left:
             found[kernel] = (*found.get(kernel, ()), item)

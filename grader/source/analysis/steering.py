@@ -98,7 +98,7 @@ def _at(unit: Unit, place: Place) -> Node | None:
     return next(reversed(indexing or found), None)
 
 
-def steering(source: Source, place: Place) -> tuple[Steering, ...]:
+def steering_of(source: Source, place: Place) -> tuple[Steering, ...]:
     """Return those whose own variables decide which element the line touches, the innermost first."""
     for unit in source.cuda:
         spot = _at(unit, place)

@@ -53,7 +53,7 @@ def _turn(case: Case, access: Access, offset: int) -> int:
     return later.offset - offset if later is not None and later.offset is not None else 0
 
 
-def counted(context: Context, line: int) -> tuple[Evidence, ...]:
+def counted_at_line(context: Context, line: int) -> tuple[Evidence, ...]:
     """Return what the simulator counted at a line, as evidence."""
     for count in context.counts:
         if count.line == line and count.requests and count.sectors > count.ideal_sectors:
@@ -127,4 +127,4 @@ def far_reaching(
         seen.add(case.kernel)
         line = case.line(far[0].access.node)
         others = sorted({case.line(reach.access.node) for reach in far} - {line})
-        yield Far(case, far[0], line, tuple(others), counted(context, line))
+        yield Far(case, far[0], line, tuple(others), counted_at_line(context, line))

@@ -199,10 +199,10 @@ def launches(source: Source) -> tuple[Launch, ...]:
     found = []
     for host in (None, *source.walk(ast.FunctionDef)):
         for call in _own_calls(host, source):
-            name = _called(call)
+            name = _called_name(call)
             if name in known and isinstance(call.func, ast.Subscript):
-                grid = _meant(call.func.slice, host)
-                given = _given(known[name], call)
+                grid = _grid_meant(call.func.slice, host)
+                given = _given_arguments(known[name], call)
                 found.append(Launch(known[name], call, grid, given, host))
     return tuple(sorted(found, key=lambda one: one.call.lineno))
 
@@ -266,21 +266,23 @@ def allocation(source: Source) -> tuple[ast.expr, Launch | None] | None:
         names = {
             value.id
             for name, value in launch.arguments.items()
-            if isinstance(value, ast.Name) and name in _written(launch.kernel)
+            if isinstance(value, ast.Name) and name in _written_pointers(launch.kernel)
         }
-        for made_as, value in allocated(launch.host, source):
+        for made_as, value in allocated_tensors(launch.host, source):
             if made_as in names:
                 return value, launch
     hosts = (None, *source.walk(ast.FunctionDef))
-    made = [value for host in hosts if host for _, value in allocated(host, source)]
+    made = [value for host in hosts if host for _, value in allocated_tensors(host, source)]
     return (made[-1], None) if made else None
 
 
-def _written(kernel: Kernel) -> set[str]:
+def _written_pointers(kernel: Kernel) -> set[str]:
     return {kernel.parameter_of(one) for one in kernel.accesses if one.kind != "load"}
 
 
-def allocated(host: ast.FunctionDef | None, source: Source) -> Iterator[tuple[str, ast.Call]]:
+def allocated_tensors(
+    host: ast.FunctionDef | None, source: Source
+) -> Iterator[tuple[str, ast.Call]]:
     """Yield the names of tensors that a function makes with unwritten memory, and how."""
     for node in ast.walk(host) if host else ():
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
@@ -294,23 +296,23 @@ def allocated(host: ast.FunctionDef | None, source: Source) -> Iterator[tuple[st
 def _assignments(node: ast.stmt) -> Iterator[tuple[str, ast.expr]]:
     if isinstance(node, ast.Assign):
         for target in node.targets:
-            yield from _bound(target, node.value)
+            yield from _bound_names(target, node.value)
     elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
         yield node.target.id, node.value
     elif isinstance(node, ast.AnnAssign) and node.value is not None:
-        yield from _bound(node.target, node.value)
+        yield from _bound_names(node.target, node.value)
     elif isinstance(node, ast.For):
-        yield from _bound(node.target, node.iter)
+        yield from _bound_names(node.target, node.iter)
 
 
-def _bound(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.expr]]:
+def _bound_names(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.expr]]:
     if isinstance(target, ast.Name):
         yield target.id, value
     elif isinstance(target, ast.Tuple | ast.List):
         several = value.elts if isinstance(value, ast.Tuple | ast.List) else ()
         values = several if len(several) == len(target.elts) else [value] * len(target.elts)
         for part, one in zip(target.elts, values, strict=True):
-            yield from _bound(part, one)
+            yield from _bound_names(part, one)
 
 
 def _names(value: ast.expr) -> set[str]:
@@ -342,14 +344,14 @@ def _own_calls(host: ast.FunctionDef | None, source: Source) -> Iterator[ast.Cal
             body += ast.iter_child_nodes(node)
 
 
-def _called(call: ast.Call) -> str:
+def _called_name(call: ast.Call) -> str:
     target = call.func.value if isinstance(call.func, ast.Subscript) else call.func
     if isinstance(target, ast.Attribute):
         return target.attr
     return target.id if isinstance(target, ast.Name) else ""
 
 
-def _meant(grid: ast.expr, host: ast.FunctionDef | None) -> ast.expr:
+def _grid_meant(grid: ast.expr, host: ast.FunctionDef | None) -> ast.expr:
     """Return what the name of a grid stands for in its function; the grid itself where that isn't one value."""
     if isinstance(grid, ast.Name) and host is not None:
         found = [
@@ -363,7 +365,7 @@ def _meant(grid: ast.expr, host: ast.FunctionDef | None) -> ast.expr:
     return grid
 
 
-def _given(kernel: Kernel, call: ast.Call) -> Mapping[str, ast.expr]:
+def _given_arguments(kernel: Kernel, call: ast.Call) -> Mapping[str, ast.expr]:
     given = dict(zip(kernel.parameters, call.args, strict=False))
     if any(isinstance(one, ast.Starred) for one in call.args):
         given = {}

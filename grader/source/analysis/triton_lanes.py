@@ -100,7 +100,7 @@ class _Reader:
         for node in self._statements(name, line):
             if isinstance(node, ast.AugAssign):
                 value = self.read(node.value, node.lineno)
-                result = _joined(result, value, node.op) if found else value
+                result = _join_lanes(result, value, node.op) if found else value
             elif isinstance(node, ast.Assign):
                 value = self.read(node.value, node.lineno)
                 became = value.number is None and value.load is not None and not value.lost
@@ -122,18 +122,18 @@ class _Reader:
         return found
 
     def _binary(self, value: ast.BinOp, line: int) -> Lane:
-        return _joined(self.read(value.left, line), self.read(value.right, line), value.op)
+        return _join_lanes(self.read(value.left, line), self.read(value.right, line), value.op)
 
     def _call(self, value: ast.Call, line: int) -> Lane:
         name = self.kernel.language_name(value)
         if name == "load":
-            return self._loaded(value)
+            return self._lane_loaded(value)
         if name == "zeros":
             return Lane(0.0)
         if name == "full" and len(value.args) > 1:
             return Lane(constant(value.args[1]))
         if name == "where" and len(value.args) > MASKED_FALSE:
-            return self._chosen(value, line)
+            return self._lane_chosen(value, line)
         if name in UNARY and value.args:
             inner = self.read(value.args[0], line)
             return inner if inner.number is None else _with(inner, UNARY[name](inner.number))
@@ -150,14 +150,14 @@ class _Reader:
         masked = next((one for one in every if one.load is not None), None)
         return Lane(None, masked.unset, masked.load) if masked else PLAIN
 
-    def _loaded(self, call: ast.Call) -> Lane:
+    def _lane_loaded(self, call: ast.Call) -> Lane:
         access = next((one for one in self.kernel.accesses if one.call is call), None)
         if access is None or access.mask is None:
             return PLAIN
         other = access.arguments.get("other")
         return Lane(constant(other), unset=other is None, load=access, given=call)
 
-    def _chosen(self, call: ast.Call, line: int) -> Lane:
+    def _lane_chosen(self, call: ast.Call, line: int) -> Lane:
         """Return what `tl.where` gives where its condition is a mask: its last argument."""
         yes, no = self.read(call.args[1], line), self.read(call.args[MASKED_FALSE], line)
         if yes.load is not None and yes.load.mask is not None:
@@ -218,7 +218,7 @@ def _with(lane: Lane, number: float) -> Lane:
     return Lane(number, lane.unset, lane.load, lane.given, lane.lost)
 
 
-def _joined(one: Lane, two: Lane, op: ast.operator) -> Lane:
+def _join_lanes(one: Lane, two: Lane, op: ast.operator) -> Lane:
     masked = two if two.load and (not one.load or one.number == 0.0) else one
     if isinstance(op, ast.Mult) and 0.0 in (one.number, two.number):
         return _with(masked, 0.0)
@@ -227,11 +227,11 @@ def _joined(one: Lane, two: Lane, op: ast.operator) -> Lane:
     if isinstance(op, ast.Add | ast.Sub) and one.number is not None and math.isinf(one.number):
         return _with(masked, one.number)
     if one.number is not None and two.number is not None:
-        return _with(masked, _counted(one.number, two.number, op))
+        return _with(masked, _count_lanes(one.number, two.number, op))
     return Lane(None, masked.unset, masked.load, lost=masked.lost)
 
 
-def _counted(one: float, two: float, op: ast.operator) -> float:
+def _count_lanes(one: float, two: float, op: ast.operator) -> float:
     try:
         if isinstance(op, ast.Add):
             return one + two

@@ -56,12 +56,12 @@ def _batch_first(source: Source) -> dict[str, str]:
             case ast.Assign(
                 targets=[ast.Attribute(value=ast.Name(id="self"), attr=attr)],
                 value=ast.Call(func=ast.Attribute(attr=kind) | ast.Name(id=kind)) as made,
-            ) if kind in RECURRENT and any(_is_true(value) for value in _given(made)):
+            ) if kind in RECURRENT and any(_is_true(value) for value in _given_sizes(made)):
                 found[attr] = kind
     return found
 
 
-def _given(layer: ast.Call) -> Iterator[ast.expr]:
+def _given_sizes(layer: ast.Call) -> Iterator[ast.expr]:
     yield from (word.value for word in layer.keywords if word.arg == "batch_first")
     yield from layer.args[BATCH_FIRST : BATCH_FIRST + 1]
 

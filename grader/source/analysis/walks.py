@@ -100,11 +100,11 @@ def _of(source: Source, task: Task | None, name: str) -> tuple[Case, ...]:
     known = _CASES.setdefault(source, {})
     key = f"{name} {task.key if task is not None else ''}"
     if key not in known:
-        known[key] = tuple(_walked(source, task, name))
+        known[key] = tuple(_walk_kernels(source, task, name))
     return known[key]
 
 
-def _walked(source: Source, task: Task | None, name: str) -> Iterator[Case]:
+def _walk_kernels(source: Source, task: Task | None, name: str) -> Iterator[Case]:
     for unit in source.cuda:
         analysis = flow(unit)
         for root in analysis.roots:
@@ -114,7 +114,7 @@ def _walked(source: Source, task: Task | None, name: str) -> Iterator[Case]:
             sizes = sizes_for(source, function, task, name)
             if name == "full" and not sizes.real:
                 continue
-            if not sizes.real and _refused(analysis, sizes):
+            if not sizes.real and _are_sizes_refused(analysis, sizes):
                 if name != "main":
                     continue
                 sizes = sizes_for(source, function, task, "even")
@@ -122,7 +122,7 @@ def _walked(source: Source, task: Task | None, name: str) -> Iterator[Case]:
                 yield Case(unit, analysis, sizes, launch)
 
 
-def _refused(analysis: Flow, sizes: Sizes) -> bool:
+def _are_sizes_refused(analysis: Flow, sizes: Sizes) -> bool:
     """Whether the host code's own checks say that it doesn't take these sizes."""
     return any(run.refused for run in analysis.host(sizes))
 

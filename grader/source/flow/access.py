@@ -6,7 +6,7 @@ from grader.source.flow.loops import Loops
 from grader.source.flow.memory import Region
 from grader.source.flow.scalar_types import SIZES, VECTORS, type_letter
 from grader.source.flow.tree import Expr, Lambda, Member, Name, Node, Subscript
-from grader.source.flow.values import Pointer, Value, binary, unknown
+from grader.source.flow.values import Pointer, Value, binary, unknown_value
 
 
 class Accesses(Loops):
@@ -24,10 +24,10 @@ class Accesses(Loops):
     def move(self, left: Value, right: Value, op: str) -> Value:
         """Return pointer arithmetic's result."""
         if left.pointer is not None and right.pointer is not None:
-            return unknown(type_="l")
+            return unknown_value(type_="l")
         base, by = (left, right) if left.pointer is not None else (right, left)
         if base.pointer is None:
-            return unknown(left, right)
+            return unknown_value(left, right)
         by = binary("-", Value(0, "i"), by) if op == "-" else by
         return Value(pointer=_advanced(base.pointer, by))
 
@@ -55,7 +55,7 @@ class Accesses(Loops):
             value.pointer.region.values.clear()
             box = value.thing
             if value.pointer.region.space == "local" and hasattr(box, "value"):
-                box.value = unknown(box.value)
+                box.value = unknown_value(box.value)
 
     def load(self, pointer: Pointer | None, node: Node) -> Value:
         """Read memory."""

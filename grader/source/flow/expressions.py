@@ -31,7 +31,7 @@ from grader.source.flow.tree import (
     Unclear,
     Update,
 )
-from grader.source.flow.values import Pointer, Value, binary, merge, truth, unknown
+from grader.source.flow.values import Pointer, Value, binary, merge, truth, unknown_value
 from grader.source.flow.variables import CELL, Variables
 
 CALL_DEPTH = 8
@@ -57,7 +57,7 @@ class Machine(Variables):
 
     def _items(self, expr: Items) -> Value:
         parts = self.eval_all(expr.items)
-        return parts[-1] if expr.comma and parts else unknown(*parts)
+        return parts[-1] if expr.comma and parts else unknown_value(*parts)
 
     @staticmethod
     def _lambda(expr: Lambda) -> Value:
@@ -71,7 +71,7 @@ class Machine(Variables):
         parts = self.eval_all(expr.parts)
         for part in parts:
             self.escape(part)
-        return unknown(*parts)
+        return unknown_value(*parts)
 
     def launch(self, _expr: LaunchCall) -> Value:
         """Note a kernel launch; on the device that would be dynamic parallelism."""
@@ -110,7 +110,9 @@ class Machine(Variables):
         left, right = self.eval(expr.left), self.eval(expr.right)
         if left.pointer is not None or right.pointer is not None:
             plain = expr.op in {"+", "-"}
-            return self.move(left, right, expr.op) if plain else unknown(left, right, type_="b")
+            return (
+                self.move(left, right, expr.op) if plain else unknown_value(left, right, type_="b")
+            )
         out = binary(expr.op, left, right)
         self._check_arithmetic(expr.op, expr.node, (left, right, out))
         return out
@@ -151,9 +153,13 @@ class Machine(Variables):
         value = self.eval(expr.operand)
         number = value.number
         if expr.op == "*":
-            return unknown(value) if value.pointer is None else self.load(value.pointer, expr.node)
+            return (
+                unknown_value(value)
+                if value.pointer is None
+                else self.load(value.pointer, expr.node)
+            )
         if number is None:
-            return unknown(value, type_="b" if expr.op == "!" else None)
+            return unknown_value(value, type_="b" if expr.op == "!" else None)
         if expr.op == "!":
             return Value(int(not number), "b")
         if expr.op == "~" and isinstance(number, int):
@@ -230,7 +236,7 @@ class Machine(Variables):
         if len(self.frames) > CALL_DEPTH:
             for arg in args:
                 self.escape(arg)
-            return unknown(*args)
+            return unknown_value(*args)
         scope: dict[str, Box] = {}
         for index, parameter in enumerate(function.parameters):
             given = call.args[index] if index < len(call.args) else None
@@ -271,7 +277,7 @@ class Machine(Variables):
     def call_lambda(self, item: Lambda, args: list[Value], call: Call) -> Value:
         """Run a lambda in the scopes that it stands in."""
         if len(self.frames) > CALL_DEPTH:
-            return unknown(*args)
+            return unknown_value(*args)
         outer = self.frames[-1]
         scope = {p.name: Box(a) for p, a in zip(item.parameters, args, strict=False)}
         return self.enter(Frame(None, {**outer.names, **scope}, dict(outer.types)), item.body, call)

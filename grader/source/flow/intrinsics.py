@@ -11,7 +11,7 @@ from grader.source.flow.program import Function
 from grader.source.flow.state import Box
 from grader.source.flow.trace import StopWalkError
 from grader.source.flow.tree import Call, Declare, Expr, Lambda, Member, Name
-from grader.source.flow.values import Value, unknown
+from grader.source.flow.values import Value, unknown_value
 
 FULL = 0xFFFFFFFF
 WHOLE_WARP = 5
@@ -84,7 +84,7 @@ class Intrinsics(Accesses):
             index = self.builtin(expr.base.id, expr.name)
             if index is not None:
                 return index
-        return unknown(self.eval(expr.base))
+        return unknown_value(self.eval(expr.base))
 
     def builtin(self, name: str, axis: str) -> Value | None:
         """Return `threadIdx.x` and its like."""
@@ -116,7 +116,7 @@ class Intrinsics(Accesses):
         if expr.base is not None:
             return self.method(expr)
         if name in BARRIERS:
-            out = unknown(*self.eval_all(expr.args))
+            out = unknown_value(*self.eval_all(expr.args))
             self.walk.barriers.append(self.meet(expr.node))
             return out
         if name in EXCHANGES or name in VOTES:
@@ -167,21 +167,21 @@ class Intrinsics(Accesses):
 
     def _library(self, expr: Call, args: list[Value]) -> Value:
         """Evaluate a function that the text doesn't define: mathematics, or not known."""
-        known = mathematics.known(expr.name, [a.number for a in args])
+        known = mathematics.known_value(expr.name, [a.number for a in args])
         if known is not None:
             return Value(known, args[0].type if isinstance(known, int) else "d")
         if any(a.pointer is not None for a in args):
             for arg in args:
                 self.escape(arg)
-            return unknown(*args)
-        return unknown(*args, type_=mathematics.type_of(expr.name, args))
+            return unknown_value(*args)
+        return unknown_value(*args, type_=mathematics.type_of(expr.name, args))
 
     def _atomic(self, expr: Call, args: list[Value]) -> Value:
         pointer = args[0].pointer if args else None
         if pointer is not None:
             if expr.name in {"atomicExch", "atomicCAS"} and pointer.region.space == "shared":
                 self.escape(args[0])
-            self.put(pointer, unknown(*args[1:]), expr.node, "atomic")
+            self.put(pointer, unknown_value(*args[1:]), expr.node, "atomic")
         return Value()
 
     # --- exchanges ---------------------------------------------------------------------------
@@ -195,7 +195,7 @@ class Intrinsics(Accesses):
 
     def exchange(self, expr: Call, args: list[Value], mask: int) -> Value:
         """Note an exchange, and return what it gives: a lane's own value is not known any more."""
-        name, out = expr.name, unknown(*args[:1])
+        name, out = expr.name, unknown_value(*args[:1])
         kind = EXCHANGES.get(name, OF_GROUPS.get(name, "all"))
         made = self.meet(expr.node, mask & FULL, kind)
         made.steps = out.exchanged.steps + 1 if out.exchanged else 1
@@ -227,7 +227,7 @@ class Intrinsics(Accesses):
         if expr.name in OF_GROUPS and args:
             return self.exchange(expr, args, FULL if group.size >= 32 else 0)
         number = number_of_group(group, expr.name, self.walk.thread, self.walk.threads)
-        out = replace(unknown(*args[:1]), joined=group.kind != "tile")
+        out = replace(unknown_value(*args[:1]), joined=group.kind != "tile")
         return out if number is None else Value(number, "u")
 
     # --- methods -----------------------------------------------------------------------------
@@ -243,7 +243,7 @@ class Intrinsics(Accesses):
             return Value(None, args[0].type, joined=True)
         for value in (*args, base):
             self.escape(value)
-        return unknown(*args)
+        return unknown_value(*args)
 
     def _method_base(self, expr: Expr | None) -> Value:
         if isinstance(expr, Call) and ("Reduce" in expr.name or "Scan" in expr.name):

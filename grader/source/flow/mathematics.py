@@ -22,7 +22,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 }
 
 
-def known(name: str, numbers: Sequence[Number]) -> Number:
+def known_value(name: str, numbers: Sequence[Number]) -> Number:
     """Return a mathematical function of known numbers; None where it isn't known."""
     plain = name.removeprefix("std::")
     function = FUNCTIONS.get(plain) or FUNCTIONS.get(plain.removesuffix("f"))

@@ -14,7 +14,7 @@ from grader.source.flow.tree import (
     Lambda,
     Name,
 )
-from grader.source.flow.values import Pointer, Value, unknown
+from grader.source.flow.values import Pointer, Value, unknown_value
 
 FRESH = {
     "empty": "empty",
@@ -125,7 +125,7 @@ class Tensors(Machine):
             if isinstance(tensor, SizeList) and isinstance(expr.base, Name):
                 self.changed(expr.base.id)
             args = [self.eval(a) for a in expr.args]
-            return unknown(base, *args)
+            return unknown_value(base, *args)
         args = [self.eval(a) if not isinstance(a, Lambda | Items) else Value() for a in expr.args]
         return self._tensor_method(tensor, expr, args)
 

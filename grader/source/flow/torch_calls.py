@@ -20,7 +20,7 @@ from grader.source.flow.tree import (
     Return,
     Subscript,
 )
-from grader.source.flow.values import Value, truth, unknown
+from grader.source.flow.values import Value, truth, unknown_value
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ class TorchCalls(Tensors):
         base = self.eval(expr.base)
         if isinstance(base.thing, Dim3) and expr.name in "xyz":
             return base.thing["xyz".index(expr.name)]
-        return unknown(base)
+        return unknown_value(base)
 
     def construct(self, kind: str, stmt: Declare) -> Value | None:
         """Make a `dim3`."""

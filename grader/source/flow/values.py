@@ -47,7 +47,7 @@ class Pointer:
     type: str = "?"
 
 
-def unknown(*sources: Value, type_: str | None = None) -> Value:
+def unknown_value(*sources: Value, type_: str | None = None) -> Value:
     """Return a value of which only the type is known, and how lanes had a part in it."""
     out = Value()
     for source in sources:
@@ -103,7 +103,7 @@ def binary(op: str, a: Value, b: Value) -> Value:
             return Value(int(number), kind)
     elif op in {"*", "&"} and 0 in (a.scalar, b.scalar) and kind in "iulb":
         return Value(0, kind)
-    return unknown(a, b, type_=kind)
+    return unknown_value(a, b, type_=kind)
 
 
 def truth(value: Value) -> bool | None:
@@ -113,7 +113,7 @@ def truth(value: Value) -> bool | None:
 
 def merge(old: Value, new: Value) -> Value:
     """Return what holds when it isn't known whether `new` replaced `old`."""
-    out = unknown(new, old)
+    out = unknown_value(new, old)
     out.pointer = new.pointer if new.pointer is not None else old.pointer
     out.thing = new.thing if new.thing is not None else old.thing
     out.number = new.number if old.number == new.number else None
@@ -132,7 +132,7 @@ def converted(value: Value, type_: str) -> Value:
 
 def forgotten(value: Value) -> Value:
     """Return a value of which a loop has made another one, nobody knows which."""
-    out, pointer = unknown(value), value.pointer
+    out, pointer = unknown_value(value), value.pointer
     if pointer is not None:
         out.pointer = Pointer(pointer.region, None, pointer.scale, pointer.depth, pointer.type)
     out.thing = value.thing

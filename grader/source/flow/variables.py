@@ -5,7 +5,7 @@ from grader.source.flow.memory import Region
 from grader.source.flow.scalar_types import SIZES, type_letter
 from grader.source.flow.state import Box
 from grader.source.flow.tree import Declare, Items, Name, Node
-from grader.source.flow.values import Pointer, Value, converted, unknown
+from grader.source.flow.values import Pointer, Value, converted, unknown_value
 
 CELL = "cell"
 """Type of the variable of a shared scalar: every use is an access to shared memory."""
@@ -45,7 +45,7 @@ class Variables(Intrinsics):
             return Value()
         if isinstance(stmt.init, Items) and not stmt.init.comma:
             parts = [self.eval(item) for item in stmt.init.items]
-            return parts[0] if len(parts) == 1 else unknown(*parts)
+            return parts[0] if len(parts) == 1 else unknown_value(*parts)
         return self.eval(stmt.init)
 
     def _declare_array(self, stmt: Declare, kind: str) -> None:

@@ -74,13 +74,13 @@ def _with_own_values(partial: Partial) -> tuple[Fix, ...]:
         own = alone or own
     if own.type not in {"expression_statement", *LOOPS} or own.start_byte <= branch.start_byte:
         return ()
-    moved = _outdented(case, own, branch)
+    moved = _outdent(case, own, branch)
     if own == alone:
         return fix(OWN, [_instead(partial, moved)])
-    return fix(OWN, [insert_before(case.unit, statement(branch), moved), _left(case, own)])
+    return fix(OWN, [insert_before(case.unit, statement(branch), moved), _leave_branch(case, own)])
 
 
-def _left(case: Case, own: Node) -> Edit | None:
+def _leave_branch(case: Case, own: Node) -> Edit | None:
     """Take a statement out of a branch."""
     if own.parent is None or own.parent.type != "compound_statement":
         return case.unit.edit(own.start_byte, own.end_byte, ";")
@@ -125,7 +125,7 @@ def _instead(partial: Partial, made: str) -> Edit | None:
     return partial.case.unit.edit(whole.start_byte, whole.end_byte, made)
 
 
-def _outdented(case: Case, own: Node, branch: Node) -> str:
+def _outdent(case: Case, own: Node, branch: Node) -> str:
     """Return a statement's text as it stands where the branch begins."""
     base = indent_of(case.unit, statement(branch))
     more = " " * max(len(indent_of(case.unit, own)) - len(base), 0)

@@ -12,7 +12,7 @@ from grader.records import Edit, Fix
 from grader.source.analysis.walks import Case
 from grader.source.code_edits import delete_lines_of, fix
 from grader.source.cuda_code import around, descendants, read_call, text
-from grader.source.divergence import varying
+from grader.source.divergence import varying_variables
 from grader.source.statements import indent_of, simple_statement
 
 
@@ -38,7 +38,7 @@ def stay_in_block(case: Case, cause: Node | None) -> Iterator[Fix]:
     returns = _returns(body) if body is not None else []
     if body is None or cause is None or not any(_holds(one.branch, cause) for one in returns):
         return
-    yield from _dropped(case, body, returns)
+    yield from _drop_return(case, body, returns)
     plain = [one for one in returns if not one.work]
     label = "keep the threads in the block instead of returning early"
     yield from fix(label, _edits(case, body, returns, plain or returns))
@@ -52,7 +52,7 @@ def stay_for_the_barrier(case: Case) -> Iterator[Fix]:
         yield from stay_in_block(case, returns[0].branch)
 
 
-def _dropped(case: Case, body: Node, returns: Sequence[_Return]) -> Iterator[Fix]:
+def _drop_return(case: Case, body: Node, returns: Sequence[_Return]) -> Iterator[Fix]:
     """Drop a return where what follows asks for the same bounds itself."""
     if len(returns) != 1 or returns[0].work:
         return
@@ -69,7 +69,7 @@ def _holds(outer: Node, inner: Node) -> bool:
 
 def _returns(body: Node) -> list[_Return]:
     """Return the early returns directly in a body that not all threads of a block take together."""
-    apart = {"threadIdx", *varying(body)}
+    apart = {"threadIdx", *varying_variables(body)}
     found: list[_Return] = []
     for branch in body.named_children:
         made = _return(branch, f"in_range_{len(found) + 1}" if found else "in_range")
@@ -97,7 +97,7 @@ def _return(branch: Node, flag: str) -> _Return | None:
 def _edits(
     case: Case, body: Node, returns: Sequence[_Return], loads: Sequence[_Return]
 ) -> list[Edit | None]:
-    edits = [_flagged(case, one, returns[:k]) for k, one in enumerate(returns)]
+    edits = [_flag_return(case, one, returns[:k]) for k, one in enumerate(returns)]
     pointers = {p.name for p in case.walk.kernel.parameters if p.pointer}
     guarded: set[int] = set()
     for item in descendants(body, "subscript_expression"):
@@ -121,7 +121,7 @@ def _edits(
     return edits
 
 
-def _flagged(case: Case, one: _Return, before: Sequence[_Return]) -> Edit | None:
+def _flag_return(case: Case, one: _Return, before: Sequence[_Return]) -> Edit | None:
     """Return the edit that makes a flag of a return, and keeps the work that was done before it."""
     live = f"{before[-1].flag} && " if before else ""
     lines = [f"const bool {one.flag} = {live}!({one.condition});"]

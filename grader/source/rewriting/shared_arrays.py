@@ -45,12 +45,12 @@ def unstage(unit: Unit, kernel: Kernel, array: SharedArray) -> tuple[Fix, ...]:
         return ()
     held: tuple[str, str] | None = None
     texts: dict[int, str] = {}
-    for node in sorted(known, key=_evaluated):
+    for node in sorted(known, key=_evaluation_order):
         index = index_of(node)
         if index is None or index.type not in {"identifier", "number_literal"}:
             return ()
         if _is_store(node):
-            held = _stored(node, held, text(index), kernel, texts)
+            held = _stored_element(node, held, text(index), kernel, texts)
         elif held is not None:
             texts[node.id] = _at(held, text(index))
         if held is None:
@@ -64,7 +64,7 @@ def unstage(unit: Unit, kernel: Kernel, array: SharedArray) -> tuple[Fix, ...]:
     return fix(" ".join(label.split()), edits)
 
 
-def _evaluated(node: Node) -> int:
+def _evaluation_order(node: Node) -> int:
     """Return a key in the order of evaluation: a store comes after what its right side reads."""
     parent = node.parent
     return parent.end_byte if _is_store(node) and parent is not None else node.start_byte
@@ -75,7 +75,7 @@ def _at(held: tuple[str, str], index: str) -> str:
     return re.sub(rf"\b{re.escape(held[0])}\b", index, held[1])
 
 
-def _stored(
+def _stored_element(
     store: Node, held: tuple[str, str] | None, index: str, kernel: Kernel, texts: dict[int, str]
 ) -> tuple[str, str] | None:
     """Return the index and the expression of what a store leaves in its element, if it can be told later."""
@@ -88,7 +88,7 @@ def _stored(
         copied = operator == "=" and right.type == "subscript_expression"
         copied = copied and text(right.child_by_field_name("argument")) in inputs
         return (index, text(right)) if copied else None
-    if not _lasting(right, index, store, kernel):
+    if not _is_lasting(right, index, store, kernel):
         return None
     value = _with(right, texts)
     if operator == "=":
@@ -106,7 +106,7 @@ def _with(node: Node, texts: dict[int, str]) -> str:
     return words.decode()
 
 
-def _lasting(right: Node, index: str, store: Node, kernel: Kernel) -> bool:
+def _is_lasting(right: Node, index: str, store: Node, kernel: Kernel) -> bool:
     """Whether an expression gives the same value at the end of the kernel as where it stands."""
     names = {text(n) for n in descendants(right, "identifier")} - {index}
     loops = list(enclosing_loops(store))

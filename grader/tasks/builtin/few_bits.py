@@ -122,7 +122,7 @@ def fp8(role: Role, m: int, n: int, k: int, values: Values = NORMAL, label: str 
     )  # fmt: skip
 
 
-def quantising(name: str, title: str, reference: str, words: tuple[str, ...], formula: str, own: set[str], against: tuple[str, ...], tolerance: Tolerance | None = None) -> Entry:  # fmt: skip
+def quantising_task(name: str, title: str, reference: str, words: tuple[str, ...], formula: str, own: set[str], against: tuple[str, ...], tolerance: Tolerance | None = None) -> Entry:  # fmt: skip
     """Return a task that quantises rows."""
     return Entry(
         task=builtin(
@@ -149,7 +149,7 @@ def to_fp8(kind: str, most: int) -> str:
 
 
 ENTRIES = (
-    quantising(
+    quantising_task(
         "quantise-int8",
         "Rows to int8 with a scale each",
         TO_INT8,
@@ -159,7 +159,7 @@ ENTRIES = (
         (r"fp8", r"e[45]m[23]", r"int ?4", r"mx\w*"),
         TIES,
     ),
-    quantising(
+    quantising_task(
         "quantise-fp8",
         "Rows to 8-bit floats (e4m3) with a scale each",
         to_fp8("e4m3fn", 448),
@@ -168,7 +168,7 @@ ENTRIES = (
         {"fp8", "e4m3"},
         (r"e5m2", r"int ?8", r"mx\w*"),
     ),
-    quantising(
+    quantising_task(
         "quantise-fp8-e5m2",
         "Rows to 8-bit floats (e5m2) with a scale each",
         to_fp8("e5m2", 57344),

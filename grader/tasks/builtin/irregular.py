@@ -87,7 +87,9 @@ def boxes(
     return workload(role, corners, sizes, tensor((count,)), label=label, init=(threshold,))
 
 
-def gating(role: Role, shape: Shape, k: int, values: Values = NORMAL, label: str = "") -> Workload:
+def gating_workload(
+    role: Role, shape: Shape, k: int, values: Values = NORMAL, label: str = ""
+) -> Workload:
     """Return a workload of logits: tokens by experts."""
     return workload(role, tensor(shape, values), label=label, init=(k,))
 
@@ -100,7 +102,7 @@ def bag(
     return workload(role, indices, tensor(table, values), tensor(shape), label=label)
 
 
-def counted(
+def counted_workload(
     role: Role, length: int, bins: int, most: int | None = None, label: str = ""
 ) -> Workload:
     """Return a workload of numbers below `most`, or below the number of bins."""
@@ -115,16 +117,16 @@ ENTRIES = (
             "Top-k gating of experts (MoE)",
             GATING,
             workloads=(
-                gating("nominal", (512, 64), 8),
-                gating("nominal", (300, 8), 2),
-                gating("stress", (200, 64), 4, UNIFORM, "uniform"),
-                gating("stress", (200, 64), 4, NEGATIVE, "negative"),
-                gating("stress", (200, 64), 4, ("normal", 0.0, 5.0), "wide"),
-                gating("general", (1, 2), 1),
-                gating("general", (33, 60), 6),
-                gating("general", (5, 257), 8),
-                gating("general", (200, 64), 4, ("normal", 200.0, 3.0), "offset"),
-                gating("full", (65536, 128), 8),
+                gating_workload("nominal", (512, 64), 8),
+                gating_workload("nominal", (300, 8), 2),
+                gating_workload("stress", (200, 64), 4, UNIFORM, "uniform"),
+                gating_workload("stress", (200, 64), 4, NEGATIVE, "negative"),
+                gating_workload("stress", (200, 64), 4, ("normal", 0.0, 5.0), "wide"),
+                gating_workload("general", (1, 2), 1),
+                gating_workload("general", (33, 60), 6),
+                gating_workload("general", (5, 257), 8),
+                gating_workload("general", (200, 64), 4, ("normal", 200.0, 3.0), "offset"),
+                gating_workload("full", (65536, 128), 8),
             ),
             family="gating",
             reduction_length="d1",
@@ -245,15 +247,15 @@ ENTRIES = (
             "Histogram of whole numbers",
             HISTOGRAM,
             workloads=(
-                counted("nominal", 100000, 256),
-                counted("nominal", 77777, 1000),
-                counted("stress", 50000, 256, 8, "few numbers"),
-                counted("stress", 50000, 256, 1, "one number"),
-                counted("general", 1, 1),
-                counted("general", 31, 33),
-                counted("general", 1023, 10),
-                counted("general", 10000, 5000),
-                counted("full", 2**27, 256),
+                counted_workload("nominal", 100000, 256),
+                counted_workload("nominal", 77777, 1000),
+                counted_workload("stress", 50000, 256, 8, "few numbers"),
+                counted_workload("stress", 50000, 256, 1, "one number"),
+                counted_workload("general", 1, 1),
+                counted_workload("general", 31, 33),
+                counted_workload("general", 1023, 10),
+                counted_workload("general", 10000, 5000),
+                counted_workload("full", 2**27, 256),
             ),
             family="histogram",
             prompt="Count how often each number below `bins` comes in a tensor of whole numbers.",

@@ -70,7 +70,7 @@ def attend(
     return workload(role, tensor(shape, values), keys, keys, label=label, init=init)
 
 
-def masked(
+def masked_workload(
     role: Role, shape: Shape, values: Values = NORMAL, label: str = "", mask: Values | None = None
 ) -> Workload:
     """Return a workload of scores with a mask that all heads share."""
@@ -153,17 +153,21 @@ ENTRIES = (
             "Softmax of scaled scores under a mask",
             SOFTMAX,
             workloads=(
-                masked("nominal", (2, 4, 64, 256)),
-                masked("nominal", (1, 2, 32, 1500)),
-                masked("stress", (1, 2, 32, 256), UNIFORM, "uniform"),
-                masked("stress", (1, 2, 32, 256), ("normal", 0.0, 30.0), "wide"),
-                masked("stress", (1, 2, 32, 256), label="one kept", mask=("one_hot", 0.0, 1.0)),
-                masked("stress", (1, 2, 32, 256), label="all masked", mask=("zeros", 0.0, 0.0)),
-                masked("general", (1, 1, 1, 1)),
-                masked("general", (2, 3, 5, 33)),
-                masked("general", (1, 2, 7, 1023)),
-                masked("general", (1, 2, 32, 256), ("normal", 4000.0, 30.0), "offset"),
-                masked("full", (8, 32, 2048, 2048)),
+                masked_workload("nominal", (2, 4, 64, 256)),
+                masked_workload("nominal", (1, 2, 32, 1500)),
+                masked_workload("stress", (1, 2, 32, 256), UNIFORM, "uniform"),
+                masked_workload("stress", (1, 2, 32, 256), ("normal", 0.0, 30.0), "wide"),
+                masked_workload(
+                    "stress", (1, 2, 32, 256), label="one kept", mask=("one_hot", 0.0, 1.0)
+                ),
+                masked_workload(
+                    "stress", (1, 2, 32, 256), label="all masked", mask=("zeros", 0.0, 0.0)
+                ),
+                masked_workload("general", (1, 1, 1, 1)),
+                masked_workload("general", (2, 3, 5, 33)),
+                masked_workload("general", (1, 2, 7, 1023)),
+                masked_workload("general", (1, 2, 32, 256), ("normal", 4000.0, 30.0), "offset"),
+                masked_workload("full", (8, 32, 2048, 2048)),
             ),
             family="",
             reduction_length="d3",

@@ -52,7 +52,9 @@ def product(
     )
 
 
-def restored(role: Role, shape: Shape, values: Values = EVERY, label: str = "") -> Workload:
+def restored_workload(
+    role: Role, shape: Shape, values: Values = EVERY, label: str = ""
+) -> Workload:
     """Return a workload of int8 rows, each with a scale and a zero point."""
     zero = tensor(shape[:1], ("randint", -20.0, 21.0), "int8")
     return workload(
@@ -111,14 +113,14 @@ ENTRIES = (
             "int8 rows back to floats",
             DEQUANTISE,
             workloads=(
-                restored("nominal", (64, 2048)),
-                restored("nominal", (100, 333)),
-                restored("stress", (16, 1024), ENDS, "near the largest"),
-                restored("stress", (16, 1024), ("constant", -128.0, 0.0), "the smallest"),
-                restored("general", (1, 1)),
-                restored("general", (33, 31)),
-                restored("general", (7, 1023)),
-                restored("full", (16384, 16384)),
+                restored_workload("nominal", (64, 2048)),
+                restored_workload("nominal", (100, 333)),
+                restored_workload("stress", (16, 1024), ENDS, "near the largest"),
+                restored_workload("stress", (16, 1024), ("constant", -128.0, 0.0), "the smallest"),
+                restored_workload("general", (1, 1)),
+                restored_workload("general", (33, 31)),
+                restored_workload("general", (7, 1023)),
+                restored_workload("full", (16384, 16384)),
             ),
             family="",
             prompt="Turn int8 rows back to floats: subtract the row's zero point and multiply by its scale.",

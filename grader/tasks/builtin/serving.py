@@ -70,7 +70,7 @@ class Model(nn.Module):
 '''
 
 
-def paged(
+def paged_workload(
     role: Role,
     batch: int,
     heads: tuple[int, int],
@@ -94,7 +94,7 @@ def paged(
     )
 
 
-def routed(role: Role, tokens: int, k: int, w: tuple[int, int, int], values: Values = NORMAL, label: str = "", experts: int | None = None) -> Workload:  # fmt: skip
+def routed_workload(role: Role, tokens: int, k: int, w: tuple[int, int, int], values: Values = NORMAL, label: str = "", experts: int | None = None) -> Workload:  # fmt: skip
     """Return a workload of tokens, `k` experts of each, their weights, and the experts' matrices."""
     chosen = tensor((tokens, k), ("randint", 0.0, float(experts or w[0])), "int64")
     return workload(
@@ -107,7 +107,9 @@ def routed(role: Role, tokens: int, k: int, w: tuple[int, int, int], values: Val
     )
 
 
-def drawn(role: Role, rows: int, words: int, p: float, values: Values, label: str = "") -> Workload:
+def drawn_workload(
+    role: Role, rows: int, words: int, p: float, values: Values, label: str = ""
+) -> Workload:
     """Return a workload of logits and a random number for each row."""
     return workload(
         role, tensor((rows, words), values), tensor((rows,), UNIFORM), label=label, init=(p,)
@@ -129,15 +131,15 @@ ENTRIES = (
             "Decode attention over a paged cache",
             PAGED,
             workloads=(
-                paged("nominal", 4, (8, 2), 64, (24, 16, 5)),
-                paged("nominal", 3, (4, 4), 32, (40, 8, 9)),
-                paged("stress", 4, (4, 2), 32, (20, 16, 4), UNIFORM, "uniform"),
-                paged("stress", 4, (4, 2), 32, (20, 16, 4), ("normal", 0.0, 3.0), "wide"),
-                paged("stress", 4, (4, 2), 32, (20, 16, 4), HEAVY, "heavy tails", longest=True),
-                paged("general", 1, (1, 1), 16, (1, 1, 1)),
-                paged("general", 2, (6, 3), 40, (7, 4, 33)),
-                paged("general", 5, (16, 2), 128, (16, 16, 3)),
-                paged("full", 64, (32, 8), 128, (8192, 16, 256)),
+                paged_workload("nominal", 4, (8, 2), 64, (24, 16, 5)),
+                paged_workload("nominal", 3, (4, 4), 32, (40, 8, 9)),
+                paged_workload("stress", 4, (4, 2), 32, (20, 16, 4), UNIFORM, "uniform"),
+                paged_workload("stress", 4, (4, 2), 32, (20, 16, 4), ("normal", 0.0, 3.0), "wide"),
+                paged_workload("stress", 4, (4, 2), 32, (20, 16, 4), HEAVY, "heavy tails", longest=True),
+                paged_workload("general", 1, (1, 1), 16, (1, 1, 1)),
+                paged_workload("general", 2, (6, 3), 40, (7, 4, 33)),
+                paged_workload("general", 5, (16, 2), 128, (16, 16, 3)),
+                paged_workload("full", 64, (32, 8), 128, (8192, 16, 256)),
             ),
             family="paged-attention",
             reduction_length="d2",
@@ -156,15 +158,15 @@ ENTRIES = (
             "Products with the experts that tokens are routed to (grouped GEMM)",
             EXPERTS,
             workloads=(
-                routed("nominal", 64, 2, (8, 64, 96)),
-                routed("nominal", 50, 1, (5, 100, 33)),
-                routed("stress", 32, 2, (4, 64, 32), UNIFORM, "uniform"),
-                routed("stress", 32, 4, (8, 64, 32), NORMAL, "one expert for all", experts=1),
-                routed("stress", 32, 2, (4, 64, 32), HEAVY, "heavy tails"),
-                routed("general", 1, 1, (1, 1, 1)),
-                routed("general", 7, 3, (16, 31, 17)),
-                routed("general", 130, 2, (3, 20, 40)),
-                routed("full", 4096, 2, (8, 1024, 2048)),
+                routed_workload("nominal", 64, 2, (8, 64, 96)),
+                routed_workload("nominal", 50, 1, (5, 100, 33)),
+                routed_workload("stress", 32, 2, (4, 64, 32), UNIFORM, "uniform"),
+                routed_workload("stress", 32, 4, (8, 64, 32), NORMAL, "one expert for all", experts=1),
+                routed_workload("stress", 32, 2, (4, 64, 32), HEAVY, "heavy tails"),
+                routed_workload("general", 1, 1, (1, 1, 1)),
+                routed_workload("general", 7, 3, (16, 31, 17)),
+                routed_workload("general", 130, 2, (3, 20, 40)),
+                routed_workload("full", 4096, 2, (8, 1024, 2048)),
             ),
             family="moe-matmul",
             reduction_length="d1",
@@ -183,15 +185,15 @@ ENTRIES = (
             "Top-p sampling with given random numbers",
             TOP_P,
             workloads=(
-                drawn("nominal", 512, 200, 0.9, WIDE),
-                drawn("nominal", 600, 65, 0.7, WIDE),
-                drawn("stress", 512, 64, 0.5, NORMAL, "flat"),
-                drawn("stress", 512, 64, 0.95, ("normal", 20.0, 6.0), "peaked"),
-                drawn("stress", 512, 64, 1.0, WIDE, "all tokens"),
-                drawn("general", 1, 1, 0.9, WIDE),
-                drawn("general", 3, 1000, 0.9, WIDE),
-                drawn("general", 33, 31, 0.3, WIDE),
-                drawn("full", 256, 128256, 0.9, WIDE),
+                drawn_workload("nominal", 512, 200, 0.9, WIDE),
+                drawn_workload("nominal", 600, 65, 0.7, WIDE),
+                drawn_workload("stress", 512, 64, 0.5, NORMAL, "flat"),
+                drawn_workload("stress", 512, 64, 0.95, ("normal", 20.0, 6.0), "peaked"),
+                drawn_workload("stress", 512, 64, 1.0, WIDE, "all tokens"),
+                drawn_workload("general", 1, 1, 0.9, WIDE),
+                drawn_workload("general", 3, 1000, 0.9, WIDE),
+                drawn_workload("general", 33, 31, 0.3, WIDE),
+                drawn_workload("full", 256, 128256, 0.9, WIDE),
             ),
             family="top-p",
             tolerance=BY_ROUNDING,

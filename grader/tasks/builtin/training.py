@@ -66,7 +66,7 @@ class Model(nn.Module):
 '''
 
 
-def dropped(
+def dropped_workload(
     role: Role, shape: Shape, p: float, values: Values = NORMAL, label: str = ""
 ) -> Workload:
     """Return a workload of rows, a residual, a mask of what dropout keeps, and a norm's weight and bias."""
@@ -147,15 +147,15 @@ ENTRIES = (
             "Dropout with a given mask, residual and layer norm",
             NORM,
             workloads=(
-                dropped("nominal", (64, 1024), 0.1),
-                dropped("nominal", (100, 333), 0.5),
-                dropped("stress", (32, 512), 0.1, UNIFORM, "uniform"),
-                dropped("stress", (32, 512), 0.1, HEAVY, "heavy tails"),
-                dropped("stress", (32, 512), 0.9, LARGE, "large"),
-                dropped("general", (1, 2), 0.1),
-                dropped("general", (3, 33), 0.0),
-                dropped("general", (7, 1023), 0.3),
-                dropped("full", (16384, 8192), 0.1),
+                dropped_workload("nominal", (64, 1024), 0.1),
+                dropped_workload("nominal", (100, 333), 0.5),
+                dropped_workload("stress", (32, 512), 0.1, UNIFORM, "uniform"),
+                dropped_workload("stress", (32, 512), 0.1, HEAVY, "heavy tails"),
+                dropped_workload("stress", (32, 512), 0.9, LARGE, "large"),
+                dropped_workload("general", (1, 2), 0.1),
+                dropped_workload("general", (3, 33), 0.0),
+                dropped_workload("general", (7, 1023), 0.3),
+                dropped_workload("full", (16384, 8192), 0.1),
             ),
             family="",
             reduction_length="d1",

@@ -80,7 +80,7 @@ def norm(role: Role, shape: Shape, values: Values = NORMAL, label: str = "") -> 
     return workload(role, rows, rows, tensor(shape[-1:], ("normal", 1.0, 0.25)), label=label)
 
 
-def gated(
+def gated_workload(
     role: Role, shape: Shape, values: Values = ("normal", 0.0, 2.0), label: str = ""
 ) -> Workload:
     """Return a workload of a gate and what it is multiplied with."""
@@ -171,13 +171,16 @@ ENTRIES = (
             "SwiGLU: SiLU of a gate, times the other half",
             SWIGLU,
             workloads=(
-                gated("nominal", (16, 8192)),
-                gated("nominal", (100, 1000)),
-                gated("stress", (2, 8192), NEGATIVE, "negative"),
-                gated("stress", (2, 8192), HEAVY, "heavy tails"),
-                *(gated("general", shape) for shape in ((1, 1), (1, 31), (5, 1000), (7, 1023))),
-                gated("general", (2, 8192), ("large", 0.0, 200.0), "large"),
-                gated("full", (8192, 14336)),
+                gated_workload("nominal", (16, 8192)),
+                gated_workload("nominal", (100, 1000)),
+                gated_workload("stress", (2, 8192), NEGATIVE, "negative"),
+                gated_workload("stress", (2, 8192), HEAVY, "heavy tails"),
+                *(
+                    gated_workload("general", shape)
+                    for shape in ((1, 1), (1, 31), (5, 1000), (7, 1023))
+                ),
+                gated_workload("general", (2, 8192), ("large", 0.0, 200.0), "large"),
+                gated_workload("full", (8192, 14336)),
             ),
             family="",
             prompt="Multiply the SiLU of a gate with another tensor of its shape (SwiGLU).",

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.languages import lacking
+from grader.languages import say_what_lacks
 from grader.languages.triton import installed
 from grader.source import parse
 from tests.languages.triton.conftest import Graded
@@ -33,16 +33,16 @@ def test_what_a_version_removed_is_no_fault_of_the_answer(
     monkeypatch: pytest.MonkeyPatch, version: tuple[int, int], missing: bool
 ) -> None:
     monkeypatch.setattr(installed, "installed", lambda: version)
-    assert bool(lacking(parse(POINTERS), "sim")) is missing
-    assert not lacking(parse(RELU), "sim")
+    assert bool(say_what_lacks(parse(POINTERS), "sim")) is missing
+    assert not say_what_lacks(parse(RELU), "sim")
 
 
 def test_a_triton_too_old_for_the_simulator_is_said_and_is_none_on_a_gpu(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(installed, "installed", lambda: (3, 2))
-    assert "from 3.3 on, here is 3.2" in lacking(parse(RELU), "sim")
-    assert not lacking(parse(RELU), "cuda")
+    assert "from 3.3 on, here is 3.2" in say_what_lacks(parse(RELU), "sim")
+    assert not say_what_lacks(parse(RELU), "cuda")
 
 
 def test_triton_is_known_by_its_package_whichever_distribution_brought_it(
@@ -53,4 +53,4 @@ def test_triton_is_known_by_its_package_whichever_distribution_brought_it(
     (package / "__init__.py").write_text("__version__ = '3.5.0+git1234'\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.delitem(sys.modules, "triton", raising=False)
-    assert installed.installed() == (3, 5)
+    assert installed.installed_version() == (3, 5)

@@ -15,7 +15,7 @@ from grader.source.analysis import apart
 from grader.source.analysis.walks import Case, cases
 from grader.source.flow import ODD, USUAL, Flow, Sizes, Walk, flow
 from grader.source.positions import Positions
-from grader.source.text import computed
+from grader.source.text import computed_text
 from grader.source.units import Unit
 
 KERNELS = sorted((Path(__file__).parents[2] / "rules" / "kernels").glob("*.cu"))
@@ -23,7 +23,7 @@ TEXTS = [path.read_text() for path in KERNELS]
 
 
 def followed(text: str) -> Flow:
-    return flow(Unit("cuda", computed(text, 0, 0), Positions("")))
+    return flow(Unit("cuda", computed_text(text, 0, 0), Positions("")))
 
 
 def walked(kernel: str, launch: str, sizes: Sizes = USUAL) -> Walk:

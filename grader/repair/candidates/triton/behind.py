@@ -39,7 +39,7 @@ def _made_at(source: Source, line: int) -> set[int]:
             for name in (names_in(one) if not hasattr(one, "body") else _head(one))
         }
         found |= {one.lineno for one in around}
-        found |= {one.lineno for one in statements if _stored(one) & used}
+        found |= {one.lineno for one in statements if _stored_names(one) & used}
         known = next((kernel for kernel in kernels(source) if kernel.node is function), None)
         if known is not None and used & set(known.parameters):
             found |= {one.call.lineno for one in launches(source) if one.kernel is known}
@@ -56,6 +56,6 @@ def _head(node: ast.stmt) -> set[str]:
     }
 
 
-def _stored(node: ast.stmt) -> set[str]:
+def _stored_names(node: ast.stmt) -> set[str]:
     targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
     return {name for target in targets if target is not None for name in names_in(target)}

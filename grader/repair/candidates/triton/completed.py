@@ -14,10 +14,10 @@ LACKING = 0.5
 MADE = frozenset(f"torch.{name}" for name in ("empty", "zeros", "ones", "full", "arange", "tensor"))
 
 
-def completed(scope: Scope) -> Iterator[Slip]:
+def complete_calls(scope: Scope) -> Iterator[Slip]:
     """Yield the calls of a function of the host with what they lack."""
     for launch in (one for one in launches(scope.source) if one.host is scope.node):
-        for name in _lacking(launch):
+        for name in _lacking_parameters(launch):
             yield from _with_argument(scope, launch, name)
     tensors = scope.known.get("POINTER", ()) if scope.kernel is None else ()
     for node in scope.expressions if tensors else ():
@@ -27,7 +27,7 @@ def completed(scope: Scope) -> Iterator[Slip]:
                 yield Slip(node, words, LACKING, "launch")
 
 
-def _lacking(launch: Launch) -> Iterator[str]:
+def _lacking_parameters(launch: Launch) -> Iterator[str]:
     """Yield the parameters that a launch gives nothing for."""
     head = launch.kernel.node.args
     optional = {one.arg for one in head.args[len(head.args) - len(head.defaults) :]}

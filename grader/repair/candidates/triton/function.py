@@ -123,6 +123,6 @@ def target_of(node: ast.AST) -> str:
     return target.id if isinstance(target, ast.Name) else ""
 
 
-def called(node: ast.Call) -> str:
+def called_name(node: ast.Call) -> str:
     """Return the last word of what is called."""
     return ast.unparse(node.func).rpartition(".")[2]

@@ -12,7 +12,7 @@ from grader.records import Edit, Fix
 from grader.repair.candidates.candidate import Candidate, Change, Touches
 from grader.repair.candidates.evidence import Clues
 from grader.repair.candidates.triton.behind import lines_behind
-from grader.repair.candidates.triton.completed import completed
+from grader.repair.candidates.triton.completed import complete_calls
 from grader.repair.candidates.triton.lacking import brings_in, lacking
 from grader.repair.candidates.triton.meaning import meaning
 from grader.repair.candidates.triton.pattern import options
@@ -54,7 +54,7 @@ def triton_changes(source: Source, clues: Clues, reference: str = "") -> Iterato
     """
     places: Counter[int] = Counter()
     lines: Counter[int] = Counter()
-    for one in sorted(_weighed(source, clues, reference), key=lambda one: one.cost):
+    for one in sorted(_weigh_changes(source, clues, reference), key=lambda one: one.cost):
         more = (
             1
             + NEXT_OF_A_PLACE * places[one.change.edits[0].start]
@@ -65,14 +65,19 @@ def triton_changes(source: Source, clues: Clues, reference: str = "") -> Iterato
         yield replace(one, cost=one.cost * more)
 
 
-def _weighed(source: Source, clues: Clues, reference: str) -> Iterator[Change]:
+def _weigh_changes(source: Source, clues: Clues, reference: str) -> Iterator[Change]:
     lacks = lacking(reference, source.code)
     behind = lines_behind(source, clues.lines | clues.on_the_way)
     before = _origins(source, clues)
     for scope in scopes(source):
         if scope.kernel and clues.host_alone:
             continue
-        every = (*_rewritten(scope), *_exchanged(scope), *twins(scope), *completed(scope))
+        every = (
+            *_rewrite_expressions(scope),
+            *_exchange_arguments(scope),
+            *twins(scope),
+            *complete_calls(scope),
+        )
         single = _cheapest(scope, every)
         alone = ((one,) for one in single)
         for several in (*alone, *_together(scope, single), *unflattened(scope)):
@@ -143,7 +148,7 @@ def _head(scope: Scope, statement: ast.AST) -> str:
     return scope.source.code[start : scope.source.span(body[0])[0] if body else end]
 
 
-def _rewritten(scope: Scope) -> Iterator[Slip]:
+def _rewrite_expressions(scope: Scope) -> Iterator[Slip]:
     for node in scope.expressions:
         for rewrite in REWRITES:
             for words, cost in options(scope, rewrite, node):
@@ -171,7 +176,7 @@ def _apart(scope: Scope, alike: Sequence[Slip]) -> bool:
     return all(first[1] <= second[0] for first, second in pairwise(spans))
 
 
-def _exchanged(scope: Scope) -> Iterator[Slip]:
+def _exchange_arguments(scope: Scope) -> Iterator[Slip]:
     """Yield launches with two tensors, or two numbers, in the other order, and tuples with two of their parts so."""
     for launch in launches(scope.source):
         if launch.host is scope.node:

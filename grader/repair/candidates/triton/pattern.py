@@ -28,24 +28,26 @@ def options(scope: Scope, rewrite: Rewrite, node: ast.expr) -> Iterator[tuple[st
     bound: Bound = {}
     if rewrite.role and rewrite.role not in scope.roles.get(node, ()):
         return
-    if not scope.is_of(rewrite.kind, node) or not _matches(parsed(rewrite.pattern), node, bound):
+    if not scope.is_of(rewrite.kind, node) or not _matches(
+        parse_pattern(rewrite.pattern), node, bound
+    ):
         return
     letters = {letter: _factor(scope, value) for letter, value in bound.items()}
     for template in rewrite.become:
         if scope.kernel is None and "tl." in template:
             continue
-        for given, factor in _filled(scope, node, template):
+        for given, factor in _fill_template(scope, node, template):
             words = template.format(**letters, **given)
             alone = bool(scope.roles.get(node)) or not is_loose(words)
             yield words if alone else f"({words})", rewrite.cost * factor
 
 
-def _filled(
+def _fill_template(
     scope: Scope, node: ast.expr, template: str
 ) -> Iterator[tuple[Mapping[str, str], float]]:
     """Yield names for a template's holes, and how much less likely each next one is; forgotten ones first."""
     holes = list(dict.fromkeys(_HOLE.findall(template)))
-    for names in product(*(_ordered(scope, node, hole) for hole in holes)):
+    for names in product(*(_order_fillings(scope, node, hole) for hole in holes)):
         if not all(scope.is_made_before(name, node) for _, name in names):
             continue
         factor = 1.0
@@ -54,7 +56,7 @@ def _filled(
         yield {hole: name for hole, (_, name) in zip(holes, names, strict=True)}, factor
 
 
-def _ordered(scope: Scope, node: ast.expr, hole: str) -> list[tuple[int, str]]:
+def _order_fillings(scope: Scope, node: ast.expr, hole: str) -> list[tuple[int, str]]:
     """Return what may be put into a hole, in order."""
     inside = names_in(node)
     if hole == "INSIDE":
@@ -81,7 +83,7 @@ def _near(value: float) -> Iterator[str]:
 
 def is_loose(words: str) -> bool:
     """Whether a text needs parentheses as a part of a product."""
-    return not isinstance(parsed(words), ATOMS)
+    return not isinstance(parse_pattern(words), ATOMS)
 
 
 def _factor(scope: Scope, node: ast.expr) -> str:
@@ -90,7 +92,7 @@ def _factor(scope: Scope, node: ast.expr) -> str:
 
 
 @cache
-def parsed(pattern: str) -> ast.expr:
+def parse_pattern(pattern: str) -> ast.expr:
     """Return the tree of an expression."""
     return ast.parse(pattern.strip(), mode="eval").body
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from typing import Literal
 
-from grader.repair.candidates.triton.function import Function, called, names_in
+from grader.repair.candidates.triton.function import Function, called_name, names_in
 from grader.source.analysis.triton import Kernel, launches
 
 Role = Literal[
@@ -36,9 +36,9 @@ def _roles(function: Function) -> Iterator[tuple[object, Role]]:
     for node in function.expressions:
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
             yield from ((part, "term") for part in (node.left, node.right))
-        if isinstance(node, ast.Call) and called(node) in {"zeros", "full"}:
+        if isinstance(node, ast.Call) and called_name(node) in {"zeros", "full"}:
             yield (node.args[1], "start") if len(node.args) > 1 else (node, "start")
-        if isinstance(node, ast.Call) and called(node) == "dot":
+        if isinstance(node, ast.Call) and called_name(node) == "dot":
             yield from ((part, "operand") for part in node.args[:2])
     for access in function.kernel.accesses if function.kernel else ():
         for name, role in (("pointer", "pointer"), ("value", "stored"), ("mask", "mask"), ("other", "other")):  # fmt: skip
@@ -64,7 +64,7 @@ def _roles_of_launches(function: Function) -> Iterator[tuple[object, Role]]:
 
 def _steps(kernel: Kernel) -> set[str]:
     """Return the names that loops of a kernel go on by: blocks that need not cover a whole row."""
-    ranges = (one for one in ast.walk(kernel.node) if isinstance(one, ast.Call) and called(one) == "range")  # fmt: skip
+    ranges = (one for one in ast.walk(kernel.node) if isinstance(one, ast.Call) and called_name(one) == "range")  # fmt: skip
     return {name for one in ranges for part in one.args[2:] for name in names_in(part)}
 
 

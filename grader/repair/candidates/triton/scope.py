@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Literal
 
 from grader.repair.candidates.candidate import Touches
-from grader.repair.candidates.triton.function import Function, called, names_in
+from grader.repair.candidates.triton.function import Function, called_name, names_in
 from grader.repair.candidates.triton.roles import roles_in
 from grader.source import Source, nodes_under
 from grader.source.analysis.triton import Kernel, kernels, launches
@@ -43,7 +43,7 @@ class Scope(Function):
     def idle(self) -> frozenset[str]:
         """Names that nothing uses but what assigns them anew."""
         known = {name for names in self.known.values() for name in names}
-        return frozenset(known.difference(self._used()))
+        return frozenset(known.difference(self._used_names()))
 
     @cached_property
     def bounds(self) -> tuple[str, ...]:
@@ -52,7 +52,7 @@ class Scope(Function):
         places = set(self.known.get("INDEX", ()))
         return tuple(dict.fromkeys(self.source.text(o) for o in found if names_in(o) & places))
 
-    def _used(self) -> Iterator[str]:
+    def _used_names(self) -> Iterator[str]:
         for node in nodes_under(self.node):
             if isinstance(node, ast.Assign | ast.AugAssign):
                 targets = node.targets if isinstance(node, ast.Assign) else [node.target]
@@ -83,7 +83,7 @@ class Scope(Function):
         for name in kernel.assigned:
             if not all(_is_condition(one) for one in kernel.assigned[name]):
                 found[self._kind_of_local(kernel, name)].append(name)
-        counted = _counted(self.node)
+        counted = _counting_names(self.node)
         for name in kernel.parameters:
             if name not in kernel.pointers and name not in kernel.assigned:
                 sized = name in counted or name in kernel.constants or name in self._given_sizes
@@ -104,7 +104,7 @@ class Scope(Function):
                 return "POINTER"
             return "REAL"
         values = kernel.assigned[name]
-        if any(called(one) in LOOPS for one in values if isinstance(one, ast.Call)):
+        if any(called_name(one) in LOOPS for one in values if isinstance(one, ast.Call)):
             return "INDEX"
         nodes = [node for value in values for node in ast.walk(value)]
         if any(isinstance(getattr(one, "value", None), float) for one in nodes):
@@ -192,7 +192,7 @@ def _is_size(value: ast.expr, host: ast.FunctionDef) -> bool:
     )
 
 
-def _counted(function: ast.FunctionDef) -> set[str]:
+def _counting_names(function: ast.FunctionDef) -> set[str]:
     """Return the names in comparisons, ranges, whole quotients and rests, and in what pointers are moved by."""
     return {
         name for node in ast.walk(function) for part in _places(node) for name in names_in(part)
@@ -207,7 +207,7 @@ def _places(node: ast.AST) -> Iterator[ast.AST]:
     elif isinstance(node, ast.AugAssign) and "ptr" in ast.unparse(node.target):
         yield node.value
     elif isinstance(node, ast.Call):
-        name = called(node)
+        name = called_name(node)
         if name in RANGES:
             yield node
         elif name in MOVES:

@@ -34,7 +34,7 @@ def twins(scope: Scope) -> Iterator[Slip]:
     for one, other in permutations(own, 2):
         yield from _as_twin(scope, one, other)
         yield from _as_neighbour(scope, one, other)
-    yield from _missing(scope, own)
+    yield from _missing_updates(scope, own)
     yield from _on_other_axes(scope)
 
 
@@ -44,7 +44,7 @@ def _as_twin(scope: Scope, one: Simple, other: Simple) -> Iterator[Slip]:
     if letters is None or type(one) is not type(other):
         return
     new, old = (
-        renamed(scope, scope.source.text(one.value), letters),
+        rename_twins(scope, scope.source.text(one.value), letters),
         scope.source.text(other.value),
     )
     alike = SequenceMatcher(None, new, old, autojunk=False).ratio()
@@ -52,7 +52,7 @@ def _as_twin(scope: Scope, one: Simple, other: Simple) -> Iterator[Slip]:
         yield Slip(other.value, new, AS_TWIN, scope.touched(other.value))
 
 
-def _missing(scope: Scope, own: list[Simple]) -> Iterator[Slip]:
+def _missing_updates(scope: Scope, own: list[Simple]) -> Iterator[Slip]:
     """Yield updates that only one of two twins has: a pointer that is moved on, a sum that is rescaled."""
     done = {(target_of(one), scope.block_of(one)) for one in own}
     for one in own:
@@ -62,7 +62,7 @@ def _missing(scope: Scope, own: list[Simple]) -> Iterator[Slip]:
         for twin in scope.names:
             letters = difference(name, twin)
             if letters and (twin, scope.block_of(one)) not in done:
-                words = renamed(scope, scope.source.text(one), letters)
+                words = rename_twins(scope, scope.source.text(one), letters)
                 if twin in words:
                     yield Slip(one, words, MISSING, "index", after=True)
 
@@ -72,7 +72,7 @@ def _on_other_axes(scope: Scope) -> Iterator[Slip]:
     for node in scope.expressions:
         words = scope.source.text(node)
         for letters in axes(scope):
-            there, back = (renamed(scope, words, pair) for pair in (letters, letters[::-1]))
+            there, back = (rename_twins(scope, words, pair) for pair in (letters, letters[::-1]))
             if isinstance(node, ast.Compare) and there != words:
                 around = scope.condition_of(node)
                 if there not in scope.source.text(around):
@@ -80,7 +80,7 @@ def _on_other_axes(scope: Scope) -> Iterator[Slip]:
                         around, f"({scope.source.text(around)}) & ({there})", CONDITION, "guard"
                     )
             elif letters < letters[::-1] and words not in {there, back} and scope.is_place(node):
-                yield Slip(node, _exchanged(scope, words, letters), MIRRORED, "index")
+                yield Slip(node, _exchange_axes(scope, words, letters), MIRRORED, "index")
 
 
 def unflattened(scope: Scope) -> Iterator[tuple[Slip, ...]]:
@@ -89,7 +89,7 @@ def unflattened(scope: Scope) -> Iterator[tuple[Slip, ...]]:
     for one, other in pairwise(own):
         for letters in axes(scope):
             words = [scope.source.text(node) for node in (one, other)]
-            turned = [_exchanged(scope, text, letters) for text in words]
+            turned = [_exchange_axes(scope, text, letters) for text in words]
             if (
                 letters < letters[::-1]
                 and all(map(operator.ne, words, turned))
@@ -107,7 +107,7 @@ def _divides(*nodes: ast.AST) -> bool:
     )
 
 
-def _exchanged(scope: Scope, words: str, letters: Letters) -> str:
+def _exchange_axes(scope: Scope, words: str, letters: Letters) -> str:
     """Return a text with each name of two axes in the other's place."""
     return _WORD.sub(lambda word: _other(scope, word[0], letters), words)
 
@@ -197,6 +197,6 @@ def _parts(node: ast.expr) -> list[ast.expr]:
     return [part for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)]
 
 
-def renamed(scope: Scope, words: str, letters: Letters) -> str:
+def rename_twins(scope: Scope, words: str, letters: Letters) -> str:
     """Return a text with every name that has a twin by these letters replaced by it."""
     return _WORD.sub(lambda word: twin_of(scope, word[0], letters), words)

@@ -48,7 +48,7 @@ COUNT = re.compile(r"n|num|count|(?:total_|num_|n_)?(?:size|numel|elements|total
 THREADS = re.compile(r"threads\w*|block_?size|block_?dim|num_?threads", re.IGNORECASE)
 
 
-def defined(found: Diagnostic) -> Iterator[Fix]:
+def define_name(found: Diagnostic) -> Iterator[Fix]:
     """Yield the ways to define the unknown name."""
     name = found.unknown
     if not name:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from grader.records import Context, Evidence, Finding, Fix
-from grader.repair.fixes.compiler.definitions import defined
+from grader.repair.fixes.compiler.definitions import define_name
 from grader.repair.fixes.compiler.device_code import (
     atomic_extremum,
     device_function,
@@ -13,12 +13,12 @@ from grader.repair.fixes.compiler.device_code import (
 )
 from grader.repair.fixes.compiler.diagnostic import Diagnostic
 from grader.repair.fixes.compiler.nodes import changed_nodes, left_out
-from grader.repair.fixes.compiler.punctuation import balanced, braced, ended
-from grader.repair.fixes.compiler.rewrites import rewritten
-from grader.repair.fixes.compiler.spelling import respelled
+from grader.repair.fixes.compiler.punctuation import balance_parentheses, close_brace, end_statement
+from grader.repair.fixes.compiler.rewrites import rewrite_refused
+from grader.repair.fixes.compiler.spelling import respell_name
 from grader.repair.fixes.compiler.types import (
     plain_pointers,
-    reinterpreted,
+    reinterpret_pointer,
     returned_type,
     without_standard,
 )
@@ -26,8 +26,8 @@ from grader.repair.fixes.maker import FixMaker
 from grader.source import Source
 
 KINDS: tuple[Callable[[Diagnostic], Iterable[Fix]], ...] = (
-    ended, balanced, respelled, defined, rewritten, device_function, device_maths, atomic_extremum,
-    left_out, plain_pointers, changed_nodes, reinterpreted, returned_type, without_standard, braced,
+    end_statement, balance_parentheses, respell_name, define_name, rewrite_refused, device_function, device_maths, atomic_extremum,
+    left_out, plain_pointers, changed_nodes, reinterpret_pointer, returned_type, without_standard, close_brace,
 )  # fmt: skip
 """In the order in which they are proposed."""
 

@@ -21,7 +21,7 @@ BACK = 4
 """Lines before the message's in which the end of a statement is looked for."""
 
 
-def ended(found: Diagnostic) -> tuple[Fix, ...]:
+def end_statement(found: Diagnostic) -> tuple[Fix, ...]:
     """End the statement before the place where a compiler expected a semicolon."""
     if not found.line or not found.says(r"expected (?:a )?\W?;"):
         return ()
@@ -32,7 +32,7 @@ def ended(found: Diagnostic) -> tuple[Fix, ...]:
         before = line < found.line or found.says("after")
         open_ended = code.strip() and not code.strip().startswith("#") and not code.endswith(ENDED)
         if before and open_ended:
-            return _inserted(found.source, line, len(code), ";")
+            return _insert_text(found.source, line, len(code), ";")
     return ()
 
 
@@ -46,7 +46,7 @@ def _end_declarations(source: Source, line: int) -> tuple[Fix, ...]:
     return ()
 
 
-def balanced(found: Diagnostic) -> tuple[Fix, ...]:
+def balance_parentheses(found: Diagnostic) -> tuple[Fix, ...]:
     """Put in the one parenthesis that a line lacks: at the beginning of its expression, or at its end."""
     if found.kind != "syntax" or not 0 < found.line <= len(found.source.lines):
         return ()
@@ -55,18 +55,18 @@ def balanced(found: Diagnostic) -> tuple[Fix, ...]:
     if abs(more) != 1 or '"' in code or not code.endswith((";", "{")):
         return ()
     if more > 0:
-        return _inserted(found.source, found.line, len(code.rstrip(";{").rstrip()), ")")
+        return _insert_text(found.source, found.line, len(code.rstrip(";{").rstrip()), ")")
     begin = next((hit for pattern in BEGIN if (hit := pattern.search(code))), None)
-    return _inserted(found.source, found.line, begin.end(), "(") if begin else ()
+    return _insert_text(found.source, found.line, begin.end(), "(") if begin else ()
 
 
-def _inserted(source: Source, line: int, column: int, what: str) -> tuple[Fix, ...]:
+def _insert_text(source: Source, line: int, column: int, what: str) -> tuple[Fix, ...]:
     at = source.positions.offset(line, 0) + column
     label = f"line {line}: put in the `{what}` that is missing"
     return fix(label, [Edit(start=at, end=at, text=what)])
 
 
-def braced(found: Diagnostic) -> tuple[Fix, ...]:
+def close_brace(found: Diagnostic) -> tuple[Fix, ...]:
     """Close a function before the next one begins, or take out a brace that closes nothing."""
     for unit in found.source.cuda if found.kind == "syntax" else ():
         line, missing = _odd_line(unit)

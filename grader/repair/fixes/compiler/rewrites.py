@@ -79,7 +79,7 @@ REWRITES = (
 )  # fmt: skip
 
 
-def rewritten(found: Diagnostic) -> Iterator[Fix]:
+def rewrite_refused(found: Diagnostic) -> Iterator[Fix]:
     """Yield the rewrites of what a message is about."""
     for one in REWRITES:
         if found.kind in one.kinds and found.says(one.says):

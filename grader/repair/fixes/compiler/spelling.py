@@ -41,14 +41,14 @@ ALIKE = 0.84
 SHORT = 3
 
 
-def respelled(found: Diagnostic) -> Iterator[Fix]:
+def respell_name(found: Diagnostic) -> Iterator[Fix]:
     """Yield the ways to write the unknown name as it may be meant."""
-    for meant in _meant(found) if found.unknown else ():
+    for meant in _names_meant(found) if found.unknown else ():
         edits = [replace_node(unit, node, meant) for unit, node in found.uses(found.unknown)]
         yield from fix(f"write {meant}", edits)
 
 
-def _meant(found: Diagnostic) -> list[str]:
+def _names_meant(found: Diagnostic) -> list[str]:
     """Return what a name may be meant to be: what everybody means by it, its name in a namespace, one almost like it."""
     name = found.unknown
     if name in MEANT:

@@ -33,7 +33,7 @@ def returned_type(found: Diagnostic) -> Iterator[Fix]:
     for unit in found.source.cuda:
         for function in unit.functions:
             place = unit.place(function.node)
-            new = "void" if function.runs == "kernel" else _returned(function)
+            new = "void" if function.runs == "kernel" else _returned_type(function)
             here = place.line <= found.line <= place.end_line and function.body is not None
             if not here or not new or new == function.return_type:
                 continue
@@ -48,7 +48,7 @@ def returned_type(found: Diagnostic) -> Iterator[Fix]:
             return
 
 
-def _returned(function: Function) -> str:
+def _returned_type(function: Function) -> str:
     """Return the type of what stands after `return`, as far as the text shows it."""
     for node in descendants(function.node, "return_statement"):
         value = next(iter(node.named_children), None)
@@ -84,7 +84,7 @@ def plain_pointers(found: Diagnostic) -> tuple[Fix, ...]:
     return fix("take the pointers in the kernel's type", edits)
 
 
-def reinterpreted(found: Diagnostic) -> tuple[Fix, ...]:
+def reinterpret_pointer(found: Diagnostic) -> tuple[Fix, ...]:
     """Take the pointer in torch's type, and read it as the one of the same bits, where no library defines it."""
     edits = []
     for unit in units(found.source) if found.kind == "undefined-symbol" else ():

@@ -14,7 +14,7 @@ from grader.repair.candidates.triton.scope import settings_of
 from grader.repair.fixes.maker import FixMaker
 from grader.repair.fixes.triton.host import bound_names
 from grader.source import Source, nodes_under
-from grader.source.analysis.triton import Kernel, allocated, kernels, launches
+from grader.source.analysis.triton import Kernel, allocated_tensors, kernels, launches
 from grader.source.analysis.triton_axes import axes_used, cuts
 from grader.source.code_edits import fix
 
@@ -64,7 +64,7 @@ class _Host:
     @cached_property
     def made(self) -> tuple[str, ...]:
         """Tensors with unwritten memory."""
-        return tuple(name for name, _ in allocated(self.node, self.source))
+        return tuple(name for name, _ in allocated_tensors(self.node, self.source))
 
     @cached_property
     def next(self) -> ast.stmt | None:

@@ -27,12 +27,12 @@ def propose(finding: Finding, source: Source, context: Context) -> Iterator[Fix]
     for kernel in kernels(source):
         for access in kernel.accesses:
             if id(access) in found:
-                yield from _bounded(source, kernel, access)
+                yield from _bound_access(source, kernel, access)
 
 
-def _bounded(source: Source, kernel: Kernel, access: Access) -> Iterator[Fix]:
+def _bound_access(source: Source, kernel: Kernel, access: Access) -> Iterator[Fix]:
     if _is_block(kernel, access):
-        yield from _checked(source, access)
+        yield from _check_access(source, access)
         return
     masks = list(
         dict.fromkeys((*_neighbours(source, kernel, access), *_lengths(source, kernel, access)))
@@ -50,14 +50,14 @@ def _is_block(kernel: Kernel, access: Access) -> bool:
     )
 
 
-def _checked(source: Source, access: Access) -> Iterator[Fix]:
+def _check_access(source: Source, access: Access) -> Iterator[Fix]:
     for axes in ("(0, 1)", "(0,)"):
         given = access.arguments.get("boundary_check")
         if given is not None:
             edit = replace(source, given, axes)
         else:
             padding = ', padding_option="zero"' if access.kind == "load" else ""
-            edit = _appended(source, access.call, f"boundary_check={axes}{padding}")
+            edit = _append_argument(source, access.call, f"boundary_check={axes}{padding}")
         yield from fix("check the block's bounds", [edit])
 
 
@@ -128,10 +128,10 @@ def _with_mask(source: Source, kernel: Kernel, access: Access, mask: str) -> Edi
     if old is not None:
         return replace(source, old, mask)
     other = ", other=0.0" if access.kind == "load" and "other" not in access.arguments else ""
-    return _appended(source, access.call, f"mask={mask}{other}")
+    return _append_argument(source, access.call, f"mask={mask}{other}")
 
 
-def _appended(source: Source, call: ast.Call, more: str) -> Edit:
+def _append_argument(source: Source, call: ast.Call, more: str) -> Edit:
     return replace(source, call, f"{source.text(call)[:-1].rstrip().rstrip(',')}, {more})")
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from grader.source.cuda_code import text
-from grader.source.flow.lowering.expressions import Expressions, placed
+from grader.source.flow.lowering.expressions import Expressions, place_expression
 from grader.source.flow.lowering.words import clean_type
 from grader.source.flow.tree import Declare, Expr, Items, Name, Node, Opaque, Parameter, Stmt
 
@@ -45,7 +45,7 @@ class Declarations(Expressions):
                     plain = len(init.items) == 1 and clean_type(kind) != "dim3"
                     init = init.items[0] if plain else init
         if target.type == "function_declarator":
-            return self._vexing(node, target, kind, words)
+            return self._lower_vexing_parse(node, target, kind, words)
         name, dims, pointer, reference = self._target(target)
         return Declare(
             node,
@@ -61,7 +61,7 @@ class Declarations(Expressions):
             const=bool(words & {"const", "constexpr"}),
         )
 
-    def _vexing(self, node: Node, target: Node, kind: str, words: set[str]) -> Stmt:
+    def _lower_vexing_parse(self, node: Node, target: Node, kind: str, words: set[str]) -> Stmt:
         """Read `dim3 grid(n);`, which the grammar takes for a function, as a variable."""
         params = target.child_by_field_name("parameters")
         name = text(target.child_by_field_name("declarator"))
@@ -71,7 +71,7 @@ class Declarations(Expressions):
             known = Name(child, word) if word.isidentifier() else self.parse(word)
             if child.type != "parameter_declaration" or known is None:
                 return Opaque(node, "function declarator")
-            items.append(placed(known, child))
+            items.append(place_expression(known, child))
         single = len(items) == 1 and clean_type(kind) != "dim3"
         init: Expr = items[0] if single else Items(target, tuple(items))
         return Declare(node, name, clean_type(kind), (), init, const="const" in words)

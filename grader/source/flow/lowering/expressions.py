@@ -255,13 +255,15 @@ def texts(nodes: Iterable[Node]) -> tuple[str, ...]:
     return tuple(map(text, nodes))
 
 
-def placed(expr: Expr, node: Node) -> Expr:
+def place_expression(expr: Expr, node: Node) -> Expr:
     """Return an expression that was parsed apart, with all its parts at a node of this text."""
     changes: dict[str, Any] = {"node": node}
     for slot in fields(expr):
         part = getattr(expr, slot.name)
         if isinstance(part, Expr):
-            changes[slot.name] = placed(part, node)
+            changes[slot.name] = place_expression(part, node)
         elif isinstance(part, tuple):
-            changes[slot.name] = tuple(placed(p, node) if isinstance(p, Expr) else p for p in part)
+            changes[slot.name] = tuple(
+                place_expression(p, node) if isinstance(p, Expr) else p for p in part
+            )
     return replace(expr, **changes)

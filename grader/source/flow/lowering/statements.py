@@ -45,10 +45,10 @@ class Statements(Declarations):
             else:
                 yield self.stmt(child)
 
-    def _declared(self, node: Node) -> Stmt:
+    def _lower_declaration(self, node: Node) -> Stmt:
         return Block(node, tuple(self.declaration(node)))
 
-    def _preprocessed(self, node: Node) -> Stmt:
+    def _lower_preprocessed(self, node: Node) -> Stmt:
         """Take the first branch of an #if, except of `#if 0`."""
         test = text(node.child_by_field_name("condition"))
         alternative = node.child_by_field_name("alternative")
@@ -98,7 +98,7 @@ class Statements(Declarations):
         )
         first: Stmt | None = None
         if init is not None:
-            first = self._declared(init) if init.type == "declaration" else None
+            first = self._lower_declaration(init) if init.type == "declaration" else None
             first = first or Evaluate(init, self.expr(init))
         return Loop(
             node,
@@ -124,7 +124,7 @@ class Statements(Declarations):
 
 _STMT: dict[str, Callable[[Statements, Node], Stmt]] = {
     "compound_statement": Statements.block,
-    "declaration": Statements._declared,
+    "declaration": Statements._lower_declaration,
     "expression_statement": Statements._evaluate,
     "if_statement": Statements._if,
     "for_statement": Statements._for,
@@ -133,9 +133,9 @@ _STMT: dict[str, Callable[[Statements, Node], Stmt]] = {
     "return_statement": Statements._return,
     "break_statement": Statements._jump,
     "continue_statement": Statements._jump,
-    "preproc_if": Statements._preprocessed,
-    "preproc_ifdef": Statements._preprocessed,
-    "preproc_else": Statements._preprocessed,
+    "preproc_if": Statements._lower_preprocessed,
+    "preproc_ifdef": Statements._lower_preprocessed,
+    "preproc_else": Statements._lower_preprocessed,
     "else_clause": Statements.block,
     "attributed_statement": Statements.block,
 }
