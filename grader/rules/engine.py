@@ -118,7 +118,11 @@ def _certain() -> frozenset[str]:
 
 
 def _is_named(rule: Rule, names: Collection[str]) -> bool:
-    return any(rule.code.startswith(name.upper()) or rule.name == name for name in names if name)
+    return any(
+        rule.name == name or any(code.startswith(name.upper()) for code in rule.codes)
+        for name in names
+        if name
+    )
 
 
 def _rank(finding: Finding) -> tuple[int, int, str]:

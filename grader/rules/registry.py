@@ -32,12 +32,13 @@ def all_rules() -> Mapping[str, Rule]:
 
 
 def rule(code: str) -> Rule:
-    """Return the rule with this code or name; raises KeyError where there is none."""
-    rules = all_rules()
+    """Return the rule with this code, former code or name; raises KeyError where there is none."""
     wanted = code.strip()
-    if wanted.upper() in rules:
-        return rules[wanted.upper()]
-    return {each.name: each for each in rules.values()}[wanted.lower()]
+    every = all_rules().values()
+    by_code = {known: each for each in every for known in each.codes}
+    if wanted.upper() in by_code:
+        return by_code[wanted.upper()]
+    return {each.name: each for each in every}[wanted.lower()]
 
 
 def _own_rules() -> Iterator[Rule]:

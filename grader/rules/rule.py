@@ -90,6 +90,8 @@ class Rule:
     """Three letters of the family and a number, e.g. `SYN001`."""
     name: str
     """In kebab case: `shared-read-before-any-write`."""
+    formerly: tuple[str, ...] = ()
+    """Codes of rules that are part of this one now; whoever names one of them means this rule."""
     severity: Severity = "error"
     """The usual one; a finding may carry another."""
     summary: str
@@ -119,6 +121,11 @@ class Rule:
     """Codes of rules after which, on the same lines, this one has nothing to add."""
     catch_all: bool = False
     """Whether it only repeats what a tool said: any rule that explains the same message takes precedence."""
+
+    @property
+    def codes(self) -> tuple[str, ...]:
+        """Its code, and those of the rules that are part of it now."""
+        return (self.code, *self.formerly)
 
     @property
     def prediction(self) -> Prediction:

@@ -25,6 +25,7 @@ from grader.records import Evaluation, Finding, Record, Repair, Status
 from grader.report.escape import clean
 from grader.rules.page import page
 from grader.rules.registry import all_rules
+from grader.rules.registry import rule as find_rule
 
 INSTRUCTIONS = """Grades CUDA and Triton kernels written as a KernelBench-style `ModelNew`: builds them, runs
 them against a reference on a GPU or on a simulator of one, and finds races, accesses out of bounds,
@@ -117,14 +118,12 @@ class Tools:
 
     def explain_rule(self, rule: str) -> str:
         """Explain a rule by its code, such as SYN002: what it finds, why it matters, how to fix it."""
-        rules = all_rules()
-        wanted = rule.strip().upper()
-        if wanted in rules:
-            return page(rules[wanted])
-        near = difflib.get_close_matches(wanted, rules, n=3)
-        raise ToolError(
-            f"there is no rule {clean(rule, 40)}; the nearest: {', '.join(near) or 'none'}"
-        )
+        try:
+            return page(find_rule(rule))
+        except KeyError:
+            near = difflib.get_close_matches(rule.strip().upper(), all_rules(), n=3)
+            nearest = ", ".join(near) or "none"
+            raise ToolError(f"there is no rule {clean(rule, 40)}; the nearest: {nearest}") from None
 
     def list_tasks(self) -> dict[str, str]:
         """List the built-in tasks: names that `review` and `fix` take as `task`, with what each asks."""

@@ -120,6 +120,7 @@ torch::Tensor f(torch::Tensor x) {
 """
 RULE = Rule(
     code="API003",
+    formerly=("API002",),
     name="unchecked-host-code",
     severity="note",
     summary="The function does not check device, layout or type of its inputs, launch errors are not reported, or PyTorch's current stream is ignored; "

@@ -144,6 +144,7 @@ class ModelNew(nn.Module):
 """
 RULE = Rule(
     code="API001",
+    formerly=("PRF010",),
     name="waits-or-copies-in-forward",
     severity="warning",
     summary="In every call the CPU waits for the GPU, or data is moved between them, which adds idle time and hides the real cost of the kernel.",

@@ -89,6 +89,7 @@ _BAD = (
 )
 RULE = Rule(
     code="BLD019",
+    formerly=("BLD018",),
     name="machine-bound-build-options",
     severity="warning",
     summary='The code is compiled for one GPU model only, which may not start on another ("no kernel image is available"), '

@@ -173,6 +173,7 @@ ext = load_inline(name="sum_ext", cpp_sources="", cuda_sources=src, functions=["
 '''
 RULE = Rule(
     code="BLD002",
+    formerly=("BLD006",),
     name="prototype-missing-or-different",
     summary='cpp_sources lacks the prototype of an exported function, so the build stops with "was not declared in this scope", or has '
     'another one than is defined, so loading fails with "undefined symbol".',

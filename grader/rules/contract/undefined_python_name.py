@@ -234,6 +234,7 @@ MODEL = (
 _READS = f"{HEAD}{MODEL}        self.epsilon = eps\n    def forward(self, x):\n        return x / self.eps\n"
 RULE = Rule(
     code="EXT003",
+    formerly=("EXT007",),
     name="undefined-python-name",
     summary="A Python name is used that nothing defines, or an attribute of self that nothing sets, so the call stops with NameError or AttributeError.",
     why="A submission is a file of its own: names of the reference file are not in it. The sizes that get_inputs uses are the usual case; others are an "

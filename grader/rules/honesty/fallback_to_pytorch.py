@@ -41,6 +41,7 @@ _BAD = (
 )
 RULE = Rule(
     code="CHT001",
+    formerly=("CHT002",),
     name="fallback-to-pytorch",
     severity="warning",
     summary="If the custom code fails, the file silently runs PyTorch instead; a good result then says nothing about the kernel.",

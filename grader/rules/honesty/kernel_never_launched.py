@@ -260,6 +260,7 @@ torch::Tensor f(torch::Tensor x) {
 _INHERITS = "import torch\nfrom torch import nn\nclass ModelNew(Model):\n    pass\n"
 RULE = Rule(
     code="CHT003",
+    formerly=("CHT008",),
     name="kernel-never-launched",
     severity="warning",
     summary="A kernel is written but never started, or forward never reaches it; the work is done by something else, or ModelNew is the reference under another name.",

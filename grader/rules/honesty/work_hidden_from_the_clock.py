@@ -198,6 +198,7 @@ class ModelNew(torch.nn.Module):
 """
 RULE = Rule(
     code="CHT009",
+    formerly=("CHT010",),
     name="work-hidden-from-the-clock",
     summary="Work runs where a timer does not see it: on a stream or thread that nobody waits for, or in an output that computes when it is compared.",
     why="A timer records events on the current stream. What runs beside it is not in the time, and a caller may read the result before "

@@ -293,6 +293,7 @@ fill<<<1, 256, 64 * 1024>>>($y);
 _ASK = "    cudaFuncSetAttribute(fill, cudaFuncAttributeMaxDynamicSharedMemorySize, 64 * 1024);\n"
 RULE = Rule(
     code="IDX006",
+    formerly=("IDX002", "IDX003", "MEM006"),
     name="launch-fails",
     summary="A launch asks for more threads, blocks, registers or shared memory than the GPU gives, or failed in a run, so nothing is computed "
     "and the output stays as it was.",

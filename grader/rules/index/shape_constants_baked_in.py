@@ -251,6 +251,7 @@ copy<<<rows, 256>>>($x, $y, cols);
 """)
 RULE = Rule(
     code="IDX005",
+    formerly=("IDX004", "IDX009"),
     name="shape-constants-baked-in",
     severity="warning",
     summary="Sizes of one example are built in: any other shape gives wrong results, leaves elements out, or writes out of bounds; or the host looks at two sizes only, whatever the input's rank.",

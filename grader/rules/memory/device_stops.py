@@ -35,6 +35,7 @@ __global__ void wait(const int* ready, float* y) {
 """
 RULE = Rule(
     code="MEM012",
+    formerly=("SYN007",),
     name="kernel-stops-or-never-ends",
     summary="A device-side assertion fails, a trap is executed or calls nest too deeply, so the context is lost; or a loop never ends: its threads "
     "repeat the same state, and no running thread can change what they wait for.",

@@ -163,6 +163,7 @@ def forward(self, x):
 """)
 RULE = Rule(
     code="MEM004",
+    formerly=("MEM015",),
     name="non-contiguous-input-read-as-contiguous",
     severity="warning",
     summary="The kernel assumes the rows lie one after the other in memory; a transposed or sliced input gives wrong numbers.",

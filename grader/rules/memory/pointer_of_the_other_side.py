@@ -119,6 +119,7 @@ torch::Tensor run(torch::Tensor x, torch::Tensor s) {
 
 RULE = Rule(
     code="MEM003",
+    formerly=("MEM013",),
     name="pointer-of-the-other-side",
     summary="A tensor that lives in CPU memory is handed to the GPU kernel, which then faults; or host code follows a pointer into the GPU's memory, "
     "which ends the process.",

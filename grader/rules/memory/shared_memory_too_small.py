@@ -200,6 +200,7 @@ turn<<<1, threads, threads>>>($x, $y);
 """)
 RULE = Rule(
     code="MEM002",
+    formerly=("MEM005",),
     name="shared-memory-too-small",
     summary="A row is copied into a fixed shared array that is too small for long rows, or the launch reserves another number of bytes than the "
     "kernel uses; it writes past the end.",

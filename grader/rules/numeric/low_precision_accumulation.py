@@ -198,6 +198,7 @@ def forward(self, a, b):
 """)
 RULE = Rule(
     code="NUM007",
+    formerly=("NUM011", "NUM012"),
     name="low-precision-accumulation",
     severity="warning",
     summary="Long sums are kept in half precision, or what is summed or multiplied is rounded to it or to TF32, so small terms get lost.",

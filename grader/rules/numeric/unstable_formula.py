@@ -236,6 +236,7 @@ def forward(self, x):
 """)
 RULE = Rule(
     code="NUM008",
+    formerly=("NUM013",),
     name="unstable-or-inexact-formula",
     severity="warning",
     summary="The formula overflows or loses accuracy where PyTorch's version stays exact.",

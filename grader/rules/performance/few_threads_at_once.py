@@ -158,6 +158,7 @@ stage<<<x.size(0), 256, 128 * 1024>>>($x, $y);
 """)
 RULE = Rule(
     code="PRF005",
+    formerly=("PRF006",),
     name="few-threads-at-once",
     severity="warning",
     summary="Millions of small blocks with little work each, a single block for all of the data, a single thread in each block, or blocks that take so "

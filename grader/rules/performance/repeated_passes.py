@@ -104,6 +104,7 @@ twice<<<(x.numel() + 255) / 256, 256>>>($x, $y, x.numel());
 """)
 RULE = Rule(
     code="PRF004",
+    formerly=("PRF011",),
     name="repeated-global-passes",
     severity="note",
     summary="The same data is read from global memory several times although it could be kept, or a buffer is filled with zeros that the kernel overwrites.",

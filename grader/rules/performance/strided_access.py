@@ -57,6 +57,7 @@ sums<<<grid, 64>>>($x, $y, x.size(1), x.size(2));
 """)
 RULE = Rule(
     code="PRF002",
+    formerly=("PRF001",),
     name="strided-access-between-lanes",
     severity="warning",
     summary="Neighbouring threads read addresses that are far apart, so each 32-byte sector delivers one useful number.",

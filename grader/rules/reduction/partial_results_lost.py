@@ -180,6 +180,7 @@ scale<<<x.size(0), 32>>>($x, $y, x.size(1));
 """)
 RULE = Rule(
     code="RED002",
+    formerly=("RED001", "RED003"),
     name="partial-results-lost",
     summary="A reduction loses partial results on the way: a step takes something else than the running total, warps are never joined, "
     "or only one thread holds the total that all go on to use.",

@@ -236,6 +236,7 @@ HEAD = "import os\nimport torch\n"
 _BAD = "import torch\nimport ctypes\nctypes.memset(0, 0, 1)\n"
 RULE = Rule(
     code="SEC001",
+    formerly=("SEC002",),
     name="reaches-out-of-the-submission",
     summary="Loading this file would start programs, reach the network, change files or run hidden code, or it reaches memory, symbols or pipes of "
     "the process that are not its own; a person should look at it before anyone runs it outside of a sandbox.",

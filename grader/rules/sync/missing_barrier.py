@@ -95,6 +95,7 @@ blur<<<(x.numel() + 255) / 256, 256>>>($x, $y, x.numel());
 """)
 RULE = Rule(
     code="SYN002",
+    formerly=("SYN005", "SYN008"),
     name="missing-barrier",
     summary="One thread reads a shared value before another has surely written it, or overwrites it while others still read it.",
     why="The warps of a block run at their own pace. Only a barrier that all of them reach makes what one has stored visible to the "
