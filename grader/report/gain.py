@@ -6,7 +6,7 @@ from grader.records import Evaluation, Review
 
 
 def gain(review: Review) -> str:
-    """Return a sentence with both medians and their ratio; empty where they weren't both measured."""
+    """Return words with both medians and their ratio; empty where they weren't both measured."""
     if review.reference is None or review.reference_fast is None:
         return ""
     plain, fast = (_medians(one.evaluation) for one in (review.reference, review.reference_fast))
@@ -14,7 +14,7 @@ def gain(review: Review) -> str:
     if shared is None:
         return ""
     times = f"{fast[shared]:.3g} ms a call instead of {plain[shared]:.3g} ms"
-    return f"{plain[shared] / fast[shared]:.1f} times as fast: {times}, measured on {shared}."
+    return f"{plain[shared] / fast[shared]:.1f} times as fast: {times}, measured on {shared}"
 
 
 def _medians(evaluation: Evaluation) -> dict[str, float]:

@@ -23,10 +23,11 @@ def _once(review: Review) -> Iterator[str]:
     seen = [item.text for finding in review.findings for item in finding.evidence]
     seen += [item.mismatch.text for item in review.evaluation.comparisons if item.mismatch]
     seen = [text.rstrip(".") for text in seen if len(text) >= SHORT]
-    told = {verdict.sentence}
+    told = [verdict.sentence]
     for position, reason in enumerate(verdict.reasons):
         again = any(text in reason for text in seen)
-        if reason in told or (again and (position or verdict.cause is None)):
+        known = any(reason.rstrip(".") in one for one in told)
+        if known or (again and (position or verdict.cause is None)):
             continue
-        told.add(reason)
+        told.append(reason)
         yield reason

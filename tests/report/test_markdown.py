@@ -163,6 +163,16 @@ def test_numbers_that_a_table_holds_are_not_listed_above_it(make_review: Make) -
     assert (shown, more) == ([numbers, "something else"], 0)
 
 
+def test_a_reason_that_another_holds_is_not_said_again(make_review: Make) -> None:
+    made = make_review()
+    why = "its results depend on the calls before"
+    update = {"reasons": (f"Incorrect: {why}", why, "something else"), "cause": 0}
+    verdict = made.verdict.model_copy(update=update)
+    evaluation = made.evaluation.model_copy(update={"verdict": verdict})
+    shown, _ = reasons_of(made.model_copy(update={"evaluation": evaluation}))
+    assert shown == [f"Incorrect: {why}", "something else"]
+
+
 def test_one_thing_seen_on_many_workloads_is_one_line() -> None:
     seen = [
         Evidence(
