@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -121,6 +122,16 @@ def _whole(found: Sequence[Difference]) -> Iterator[int]:
     yield from (r.access.place.line for one in wrong for r in one.reads if r.access.place)
 
 
+@dataclass(frozen=True)
+class _Fate:
+    """What became of the elements that a wrong one misses."""
+
+    kind: str
+    words: str
+    place: Place | None
+    walk: Walk = ""
+
+
 def _missing_evidence(
     told: Told,
     found: Difference,
@@ -137,47 +148,23 @@ def _missing_evidence(
     `exchanged`: it has what another element should have, so what says which one it is lies outside of the loops.
     """
     tensor, missing = found.tensor, found.missing
-    end = lost_reads(told, tensor, missing)
-    by = reader(told, found)
+    end, by = lost_reads(told, tensor, missing), reader(told, found)
     read = end is not None or read_there(told, found, by)
-    text = (
-        f"element {list(found.asked.index)} of the result misses "
-        f"{in_words(extents(missing, tensor.shape)) or 'all'} of {tensor.role} ({_of(missing, found)})"
-    )
-    swapped = (
-        found.origin is not None
-        and len(found.extra) > 0
-        and end is None
-        and (not choice or found.walk == "fixed")
-    )
-    over = taken_over(told, found) if swapped else None
-    passed = read and not swapped and end is None
-    without = (others if others and not found.holes else combining_step(found)) if passed else None
-    place = over.place if over else without or (stored if swapped else None) or by
-    part = component(found, end) if end is not None else None
-    if end is not None and end.place is not None:
-        goes_on = end.goes_on if end.goes_on and end.goes_on.line >= end.place.line else None
-        place = part or goes_on or end.place
-        text += f"; they are read, and their values end at line {end.place.line}"
-        if part is not None:
-            text += f": line {part.line} takes others of the same vector in their place"
-        elif goes_on is not None and goes_on.line != end.place.line:
-            text += f": line {goes_on.line} goes on with others, and not with these"
-    elif swapped:
-        had = in_words(extents(found.extra, tensor.shape)) or "others"
-        text += f"; in their place it has {had}"
-        text += f", which line {over.place.line} takes from memory" if over else ""
-        if stored is not None and over is None:
-            text += f": the blocks read one after another, and line {stored.line} does not store so"
-    elif not read:
-        text += "; no thread reads them"
-    elif without is not None:
-        text += f"; they are read, and line {without.line} goes on without them for this element"
+    if end is not None:
+        fate = _values_end(found, end, by)
+    elif found.origin is not None and len(found.extra) and (not choice or found.walk == "fixed"):
+        fate = _others_come(told, found, stored, by)
+    elif read:
+        fate = _gone_on_without(found, others, by)
+    else:
+        fate = _Fate("missing", "; no thread reads them", by)
+    which = in_words(extents(missing, tensor.shape)) or "all"
+    misses = f"misses {which} of {tensor.role} ({_of(missing, found)})"
     return _evidence(
         found,
-        "lost" if end or without else "other-elements" if swapped else "missing",
-        text,
-        place=place,
+        fate.kind,
+        f"element {list(found.asked.index)} of the result {misses}{fate.words}",
+        place=fate.place,
         related=tuple(p for p in (end.place if end else None, by) if p is not None),
         workload=workload,
         of=missing,
@@ -185,12 +172,44 @@ def _missing_evidence(
         threads=end.threads if end is not None else (),
         whole=whole,
         stored=found.origin is not None or not told.of_results,
-        walk="stored"
-        if swapped and stored is not None and over is None
-        else "fixed"
-        if exchanged
-        else "",
+        walk=fate.walk or ("fixed" if exchanged else ""),
     )
+
+
+def _values_end(found: Difference, end: Lost, by: Place | None) -> _Fate:
+    """Say at which line the values of what is missing end, and what goes on in their place."""
+    if end.place is None:
+        return _Fate("lost", "", by)
+    part = component(found, end)
+    goes_on = end.goes_on if end.goes_on and end.goes_on.line >= end.place.line else None
+    words = f"; they are read, and their values end at line {end.place.line}"
+    if part is not None:
+        words += f": line {part.line} takes others of the same vector in their place"
+    elif goes_on is not None and goes_on.line != end.place.line:
+        words += f": line {goes_on.line} goes on with others, and not with these"
+    return _Fate("lost", words, part or goes_on or end.place)
+
+
+def _others_come(told: Told, found: Difference, stored: Place | None, by: Place | None) -> _Fate:
+    """Say which other elements come in, and by which line: a load, or a store that lies otherwise."""
+    had = in_words(extents(found.extra, found.tensor.shape)) or "others"
+    words = f"; in their place it has {had}"
+    if over := taken_over(told, found):
+        words += f", which line {over.place.line} takes from memory"
+        return _Fate("other-elements", words, over.place)
+    if stored is None:
+        return _Fate("other-elements", words, by)
+    words += f": the blocks read one after another, and line {stored.line} does not store so"
+    return _Fate("other-elements", words, stored, walk="stored")
+
+
+def _gone_on_without(found: Difference, others: Place | None, by: Place | None) -> _Fate:
+    """Say which line goes on without elements that are read, where one is known."""
+    line = others if others and not found.holes else combining_step(found)
+    if line is None:
+        return _Fate("missing", "", by)
+    words = f"; they are read, and line {line.line} goes on without them for this element"
+    return _Fate("lost", words, line)
 
 
 def _short(told: Told, found: Sequence[Difference]) -> tuple[Difference, Place] | None:
