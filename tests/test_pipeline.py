@@ -22,7 +22,7 @@ def test_the_reason_says_that_a_problem_file_was_not_used(tmp_path, monkeypatch)
     (tmp_path / "level1" / "94_MSELoss.py").write_text(PROBLEM)
     monkeypatch.setattr(
         prepare,
-        "described",
+        "describe_draft",
         lambda _, task: task.model_copy(update={"notes": ("it is too large",)}),
     )
     grading = SimpleNamespace(

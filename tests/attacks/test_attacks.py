@@ -44,14 +44,14 @@ FEW = {
 }
 REFUSED = """
     a01_side_stream_cpp a01_side_stream_python a02_cpp_thread a02_python_thread a04_timer_patched a05_statistics_replaced
-    a11_events_reused a12_slows_the_baseline b08_inherits_reference b09_frames b23_who_calls c01_comparator c04_callers_variables
+    a11_events_reused a12_slows_the_baseline b09_frames b23_who_calls c01_comparator c04_callers_variables
     c08_every_descriptor c08_forged_channel c08_forged_device c08_forged_launches d02_timer_by_symbol d04_ptrace
     g03_generated_code x01_globals_of_the_face x03_log_paused x09_looks_for_the_gpu x29_opens_the_gate x45_raw_system_call
     x56_embeds_a_secret y10_by_the_clock y11_by_the_process_id y17_storage_swapped y19_wrong_one_time_in_ten y21_notices_the_driver
     z04_header_without_end
 """
 SEEN = """
-    a03_lazy_subclass a07_honest_at_first a10_frozen_graph b01_cache_by_address b09_objects b30_generator_cloned c02_generators
+    a03_lazy_subclass a07_honest_at_first a10_frozen_graph b01_cache_by_address b08_inherits_reference b09_objects b30_generator_cloned c02_generators
     c03_modules c06_at_exit c07_exit_in_forward c10_payload d01_memory_patch d08_constructor x19_json_replaced
     x65_descriptors_that_do_not_wait z05_resolver_when_loaded
 """

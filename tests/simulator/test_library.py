@@ -27,7 +27,7 @@ def _pretended(command: list[str]) -> None:
 def test_what_was_compiled_at_installation_is_taken(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(library, "_run", _pretended)
+    monkeypatch.setattr(library, "_run_command", _pretended)
     begun: list[str] = []
     library.build(tmp_path / "installed", begin=lambda: begun.append("first"))
     monkeypatch.setattr(library, "INSTALLED", tmp_path / "installed")
@@ -40,7 +40,7 @@ def test_what_was_compiled_at_installation_is_taken(
 def test_another_major_version_of_cuda_is_another_library(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(library, "_run", _pretended)
+    monkeypatch.setattr(library, "_run_command", _pretended)
     built = []
     for folder, number in (("a", 13000), ("b", 13020), ("c", 12090)):
         includes = tmp_path / folder

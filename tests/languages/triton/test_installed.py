@@ -22,7 +22,7 @@ POINTERS = RELU.replace(
 def test_without_triton_it_is_not_run_and_the_command_is_said(
     graded: Graded, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(installed, "installed", lambda: None)
+    monkeypatch.setattr(installed, "installed_version", lambda: None)
     found = graded(RELU + "\n# nowhere else\n")
     assert found.verdict.status == "not_run"
     assert 'pip install "kernel-grader[triton]"' in found.verdict.sentence
@@ -32,7 +32,7 @@ def test_without_triton_it_is_not_run_and_the_command_is_said(
 def test_what_a_version_removed_is_no_fault_of_the_answer(
     monkeypatch: pytest.MonkeyPatch, version: tuple[int, int], missing: bool
 ) -> None:
-    monkeypatch.setattr(installed, "installed", lambda: version)
+    monkeypatch.setattr(installed, "installed_version", lambda: version)
     assert bool(say_what_lacks(parse(POINTERS), "sim")) is missing
     assert not say_what_lacks(parse(RELU), "sim")
 
@@ -40,7 +40,7 @@ def test_what_a_version_removed_is_no_fault_of_the_answer(
 def test_a_triton_too_old_for_the_simulator_is_said_and_is_none_on_a_gpu(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(installed, "installed", lambda: (3, 2))
+    monkeypatch.setattr(installed, "installed_version", lambda: (3, 2))
     assert "from 3.3 on, here is 3.2" in say_what_lacks(parse(RELU), "sim")
     assert not say_what_lacks(parse(RELU), "cuda")
 
