@@ -60,7 +60,8 @@ def in_order(reference: str, name: str) -> str:
     ]
     match pairs:
         case [ast.List(elts=[ast.List(elts=places), ast.Dict(keys=keys, values=values)]) as pair]:
-            given = {ast.literal_eval(k): v for k, v in zip(keys, values, strict=True) if k}
+            words = [k.value if isinstance(k, ast.Constant) else "" for k in keys]
+            given = {str(word): value for word, value in zip(words, values, strict=True)}
             arguments = _arguments(tree, name, places, given)
             old = ast.get_source_segment(reference, pair)
             if arguments is not None and old:
@@ -94,11 +95,14 @@ def _arguments(
 
 def _is_module(node: ast.ClassDef, defined: dict[str, ast.ClassDef | ast.FunctionDef]) -> bool:
     """Whether a class is one of torch's modules, by its bases or theirs."""
-    bases = [dotted_name(base) or "" for base in node.bases]
-    theirs = [one for name in bases if isinstance(one := defined.get(name), ast.ClassDef)]
-    return any(name.rpartition(".")[2] == "Module" for name in bases) or any(
-        _is_module(one, defined) for one in theirs if one is not node
-    )
+    reached, waiting = {node.name}, [node]
+    while waiting:
+        bases = {dotted_name(base) or "" for base in waiting.pop().bases} - reached
+        if any(name.rpartition(".")[2] == "Module" for name in bases):
+            return True
+        reached |= bases
+        waiting += [one for name in bases if isinstance(one := defined.get(name), ast.ClassDef)]
+    return False
 
 
 def _names(node: ast.AST) -> list[ast.Name]:

@@ -6,7 +6,7 @@ import pytest
 
 from grader.ingest import extract
 from grader.ingest.completions import read_record
-from grader.ingest.own_class import as_model
+from grader.ingest.own_class import as_model, in_order
 from grader.records import Sample
 from grader.tasks import from_reference
 
@@ -111,3 +111,22 @@ def test_arguments_by_name_are_put_in_order(given: str, kept: str) -> None:
 
 def test_a_reference_in_kernelbenchs_manner_stays_as_it_is() -> None:
     assert as_model(REFERENCE.replace("Shifted", "Model")) is None
+
+
+def test_classes_that_inherit_from_each_other_are_no_modules() -> None:
+    """What a record holds may be anything; Python itself would refuse these."""
+    text = "class A(B): pass\nclass B(A): pass\ndef get_inputs(): return []\n"
+    assert as_model(text) is None
+
+
+def test_arguments_whose_names_are_computed_are_left_as_they_are() -> None:
+    text = REFERENCE_OF_COMPUTED_NAMES
+    assert in_order(text, "Mask") == text
+
+
+REFERENCE_OF_COMPUTED_NAMES = """
+class Mask(nn.Module):
+    def __init__(self, dim): pass
+def get_init_inputs():
+    return [[], {name(): 4}]
+"""

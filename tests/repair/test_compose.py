@@ -246,3 +246,11 @@ def test_what_a_reduction_reads_is_widened_before_and_narrowed_after_it() -> Non
     )
     assert "x = x.float()" in code
     assert ".to(torch.bfloat16)" in code
+
+
+def test_long_chains_of_what_only_moves_are_followed() -> None:
+    chain = [node("m0", "call_method", "t", ref("x"))]
+    for k in range(1, 1500):
+        chain.append(node(f"m{k}", "call_method", "t", ref(f"m{k - 1}")))
+    code = in_bfloat16(*chain, node("a", "call_function", "silu", ref("m1499")))
+    assert "static_cast<const at::BFloat16*>" in code

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from grader.repair.compose.graph import Graph, Node
 from grader.repair.compose.pointwise import is_pointwise
@@ -34,27 +36,37 @@ class Storage:
 
     def dtype(self, node: Node) -> str:
         """Return the dtype in which a node's value lies in memory."""
-        if node.half and self._is_kept_half(node):
-            return node.half
-        return node.dtype or "float32"
+        return self._types[node.name]
 
-    def _is_kept_half(self, node: Node) -> bool:
+    @cached_property
+    def _types(self) -> dict[str, str]:
+        """The dtype of each node's value: what is moved has the type of what it is made of, which stands before it."""
+        found: dict[str, str] = {}
+        for node in self.graph.nodes:
+            kept = bool(node.half) and self._is_kept_half(node, found)
+            found[node.name] = node.half if kept else node.dtype or "float32"
+        return found
+
+    def _is_kept_half(self, node: Node, before: Mapping[str, str]) -> bool:
         """Whether a value stays in half precision: an input for formulas, a formula's result that is returned."""
         if node.op == "placeholder":
             return self._is_only_used(node, by_formulas=True)
         if node.op in MOVES:
             sources = [self.graph.node(name) for name in node.inputs]
-            return all(self.dtype(one) == node.half for one in sources if one.shape is not None)
+            return all(before[one.name] == node.half for one in sources if one.shape is not None)
         return is_pointwise(node) and self._is_only_used(node, by_formulas=False)
 
     def _is_only_used(self, node: Node, *, by_formulas: bool) -> bool:
         """Whether a value goes, moved or not, into results alone, or into formulas as well."""
-        return all(
-            user.op == "output"
-            or (by_formulas and is_pointwise(user))
-            or (user.op in MOVES and self._is_only_used(user, by_formulas=by_formulas))
-            for user in self.graph.users(node.name)
-        )
+        reached, waiting = {node.name}, [node.name]
+        while waiting:
+            for user in self.graph.users(waiting.pop()):
+                if user.op in MOVES and user.name not in reached:
+                    reached.add(user.name)
+                    waiting.append(user.name)
+                elif user.op not in MOVES | {"output"} and not (by_formulas and is_pointwise(user)):
+                    return False
+        return True
 
 
 def pack(types: tuple[str, ...]) -> int:
