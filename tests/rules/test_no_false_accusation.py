@@ -75,7 +75,9 @@ def test_arguments_of_one_function_are_named_together() -> None:
     assert "a = a.contiguous();\n    b = b.contiguous();" in edit.text
 
 
-def test_an_input_that_the_task_hands_over_transposed_is_the_cause_where_results_are_wrong() -> None:
+def test_an_input_that_the_task_hands_over_transposed_is_the_cause_where_results_are_wrong() -> (
+    None
+):
     plain, turned = TensorSpec(shape=(8, 8)), TensorSpec(shape=(8, 8), order=(1, 0))
     works = (Workload(name="w", role="nominal", inputs=(plain, turned)),)
     task = Task(name="t", title="t", source="builtin", reference="", workloads=works)
