@@ -7,6 +7,7 @@ from grader.records.observed import observed_evidence
 from grader.rules.proofs import settle
 from grader.rules.rule import Rule, hosted, shown
 from grader.source import Source
+from grader.source.analysis.races import is_within_program
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
@@ -22,7 +23,7 @@ def _inside(context: Context) -> Iterator[Evidence]:
     }
     for item in observed_evidence(context, "global-race"):
         lines = {place.line for place in (item.place, *item.related) if place is not None}
-        if not lines & outside:
+        if not lines & outside and not is_within_program(item):
             yield item
 
 
@@ -54,7 +55,7 @@ RULE = Rule(
     ),
     good=_BAD.replace("        y[i] = x[i] / *total;\n", ""),
     detects=("evidence",),
-    guards="Only what a run has shown; accesses that ran out of their own buffer into another one are MEM011's.",
+    guards="Only what a run has shown; accesses that ran out of their own buffer into another one are MEM011's, and races between the warps of one Triton program SYN002's.",
     check=check,
     conditions="another order of the blocks",
 )

@@ -1,5 +1,6 @@
 """SYN002: threads use shared memory without meeting in between."""
 
+import ast
 from collections.abc import Iterator
 
 from grader.records import Context, Evidence, Finding, Place, Race, Severity
@@ -8,8 +9,9 @@ from grader.rules.causes import cause_of
 from grader.rules.rule import Rule, hosted, shown
 from grader.source import Source
 from grader.source.analysis.apart import races, unfilled
-from grader.source.analysis.races import join_races, lines_of, shared_on
+from grader.source.analysis.races import is_within_program, join_races, lines_of, shared_on
 from grader.source.analysis.walks import cases
+from grader.source.code_edits import fix, insert_line_before
 from grader.source.rewriting.barriers import separate
 
 
@@ -23,7 +25,28 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         said = cause_of(first, _raced_for(source, first))
         yield RULE.finding(first.place, said, severity=weight, evidence=(first, *others))
     yield from () if seen else _foretold(source, context)
+    yield from _of_programs(source, context)
     yield from _of_one_value(context)
+
+
+def _of_programs(source: Source, context: Context) -> Iterator[Finding]:
+    """Yield the races of one Triton program's warps: the compiler puts barriers between uses of shared memory alone."""
+    seen = tuple(filter(is_within_program, observed_evidence(context, "global-race")))
+    for first, *others in join_races(seen):
+        at = first.place
+        here = [node for node in source.walk(ast.stmt) if at and node.lineno == at.line]
+        yield RULE.finding(
+            at,
+            f"{cause_of(first)}: `tl.debug_barrier()` is missing",
+            evidence=(first, *others),
+            fixes=fix(
+                "let the program's warps meet",
+                [
+                    insert_line_before(source, node, f"{' ' * node.col_offset}tl.debug_barrier()")
+                    for node in here[:1]
+                ],
+            ),
+        )
 
 
 def _raced_for(source: Source, item: Evidence) -> str:
@@ -117,6 +140,6 @@ RULE = Rule(
     guards="Steps with `__syncwarp()` or a shuffle between them are fine; a race on `volatile` cells is a warning. The text foretells races where no run showed any; one that the "
     "simulator did not see in a kernel that it ran to its end is dropped.",
     fix="Puts `__syncthreads()` where all threads arrive between the two accesses, or at the end of the loop's turn; `__syncwarp()` inside a warp; "
-    "lets one thread store what all store to one cell.",
+    "lets one thread store what all store to one cell; `tl.debug_barrier()` in Triton.",
     check=check,
 )
