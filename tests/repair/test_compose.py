@@ -82,7 +82,7 @@ def test_reductions_of_rows_share_a_kernel_with_the_formulas_beside_them() -> No
     c = node("c", "call_function", "add", ref("b"), ref("a"))
     code = written(a, b, c)
     assert code.count("<<<") == 1
-    assert "row_sum = merge_row<sum_of>(row_sum);" in code
+    assert "add_below(row_sum, row_amax, after_relu);" in code
 
 
 def test_a_group_has_no_member_that_needs_what_is_made_of_it_elsewhere() -> None:

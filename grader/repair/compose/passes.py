@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from grader.repair.compose.fused import Value
 
-BLANKS = {"sum": "0.0f", "mean": "0.0f", "amax": "-INFINITY", "amin": "INFINITY"}
-"""What a row's reduction begins with."""
 KEPT = 64
 """Values of a row that a thread keeps at most."""
 
@@ -30,8 +28,7 @@ class Pass:
     kept: tuple[str, ...]
     """Names of the kept values that it takes."""
     element: Statements
-    reductions: tuple[tuple[str, str, str, str], ...] = ()
-    """Name, operation, first value and the reduced expression of each."""
+    reductions: tuple[Value, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -106,5 +103,5 @@ def _pass(
         tuple(one.text for one in rows if one.step == step),
         tuple(name for name in values if name in taken),
         _statements(values, own),
-        tuple((one.name, one.reduction, BLANKS[one.reduction], one.words) for one in ends),
+        tuple(ends),
     )
