@@ -104,8 +104,14 @@ class Fused:
     def _online(self, total: Value) -> Value:
         """Sum exponentials below a maximum on the way on which that is found (Milakov and Gimelshein, 2018)."""
         power = self.values[total.words]
-        away = self.values[power.uses[0]] if power.words and power.words == f"expf({power.uses[0]})" else power
-        top = next((self.values[use] for use in away.uses if self.values[use].reduction == "amax"), None)
+        away = (
+            self.values[power.uses[0]]
+            if power.words and power.words == f"expf({power.uses[0]})"
+            else power
+        )
+        top = next(
+            (self.values[use] for use in away.uses if self.values[use].reduction == "amax"), None
+        )
         if top is None or away.words != f"{top.words} - {top.name}":
             return total
         return replace(total, words=top.words, uses=top.uses, step=top.step, below=top.name)
