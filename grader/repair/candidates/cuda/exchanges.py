@@ -8,8 +8,8 @@ from itertools import pairwise
 
 from tree_sitter import Node
 
-from grader.repair.candidates.candidate import Candidate, Piece, Touches
-from grader.repair.candidates.scope import Scope, parts
+from grader.repair.candidates.candidate import Candidate
+from grader.repair.candidates.cuda.scope import Scope, parts
 from grader.source.cuda_code import descendants, read_call, text
 
 _GEMM = (
@@ -28,16 +28,9 @@ def exchanges(scope: Scope) -> Iterator[Candidate]:
         yield from _row_major(scope)
 
 
-def _replace_words(
-    scope: Scope, cost: float, touches: Touches, *pairs: tuple[Node, str]
-) -> Candidate:
-    pieces = (Piece(scope.unit, node, "replace", words) for node, words in pairs)
-    return Candidate(tuple(pieces), cost, touches)
-
-
 def _arguments(scope: Scope) -> Iterator[Candidate]:
     """Exchange neighbouring arguments of one type, in launches and calls of own functions."""
-    own = {function.name: function for function in scope.unit.functions}
+    own = {function.name: function for function in scope.text.functions}
     for node in descendants(scope.body, "call_expression"):
         call = read_call(node)
         callee = own.get(call.last)
@@ -47,7 +40,7 @@ def _arguments(scope: Scope) -> Iterator[Candidate]:
         for (first, one), (second, other) in pairwise(typed):
             if one == other and text(first) != text(second):
                 pairs = (first, text(second)), (second, text(first))
-                yield _replace_words(scope, 3.0, "index", *pairs)
+                yield scope.changes(3.0, "index", *pairs)
 
 
 def _sizes_of_launches(scope: Scope) -> Iterator[Candidate]:
@@ -59,11 +52,11 @@ def _sizes_of_launches(scope: Scope) -> Iterator[Candidate]:
                 for first, second in pairwise(given.named_children[:2]):
                     x, y = text(second).replace(".y", ".x"), text(first).replace(".x", ".y")
                     if x != y:
-                        yield _replace_words(scope, 2.0, "launch", (first, x), (second, y))
-    for launch in scope.unit.launches:
+                        yield scope.changes(2.0, "launch", (first, x), (second, y))
+    for launch in scope.text.launches:
         if launch.host_function is scope.function and launch.grid and launch.block:
             sizes = (launch.grid, text(launch.block)), (launch.block, text(launch.grid))
-            yield _replace_words(scope, 2.5, "launch", *sizes)
+            yield scope.changes(2.5, "launch", *sizes)
 
 
 # ---------------------------------------------------------------- quotient and remainder
@@ -98,14 +91,14 @@ def _divide(scope: Scope, *values: Node) -> bool:
 def _swapped_parts(scope: Scope, first: Node, second: Node) -> Iterator[Candidate]:
     one, two = text(first), text(second)
     a, b = parts(first)[2], parts(second)[2]
-    yield _replace_words(scope, 1.5, "index", (first, two), (second, one))
+    yield scope.changes(1.5, "index", (first, two), (second, one))
     if a != b:
         pairs = (first, _put_words(two, {a: b, b: a})), (second, _put_words(one, {a: b, b: a}))
-        yield _replace_words(scope, 1.8, "index", *pairs)
+        yield scope.changes(1.8, "index", *pairs)
         return
     for other in (name for name in scope.sizes if name != a):
         pairs = (first, _put_words(two, {a: other})), (second, _put_words(one, {a: other}))
-        yield _replace_words(scope, 2.5, "index", *pairs)
+        yield scope.changes(2.5, "index", *pairs)
 
 
 def _put_words(words: str, new: dict[str, str]) -> str:
@@ -147,4 +140,4 @@ def _exchange_factors(
             new[at] = width
         changed = [(n, one) for n, one in zip(given, new, strict=True) if one != text(n)]
         if changed:
-            yield _replace_words(scope, cost, "host", *changed)
+            yield scope.changes(cost, "host", *changed)
