@@ -53,10 +53,14 @@ def test_a_fix_is_an_edit(start: int, length: int, said: str, data: st.DataObjec
 
 def test_a_template_leaves_extern_c() -> None:
     kernel = "template <int N> __global__ void twice(float* x) { x[threadIdx.x] *= N; }"
-    code = as_submission(f'extern "C" {{\n{kernel}\n}}\nvoid run(torch::Tensor x) {{ twice<2><<<1, 32>>>(x.data_ptr<float>()); }}')
+    code = as_submission(
+        f'extern "C" {{\n{kernel}\n}}\nvoid run(torch::Tensor x) {{ twice<2><<<1, 32>>>(x.data_ptr<float>()); }}'
+    )
     at = next(n for n, line in enumerate(code.splitlines(), 1) if "template" in line)
     said = 'this declaration may not have extern "C" linkage'
-    item = Evidence(kind="compiler", code="cuda-error", text=said, place=Place(line=at, end_line=at))
+    item = Evidence(
+        kind="compiler", code="cuda-error", text=said, place=Place(line=at, end_line=at)
+    )
     first = next(iter(compiler_fixes(parse(code), item)))
     changed = apply(code, first.edits)
     assert "extern" not in changed
