@@ -161,10 +161,17 @@ FORMULAS = (
     *_rows("degree", ("a / b", "{a} / sqrt((float)({b}))", 2.5), where=(real, device, not_(kind("b", "real")))),
     *_rows("shift", *((f"a {sign} b", f"{{a}} {sign} 0.5f * {{b:f}}", 3.0) for sign in "-+"), where=(real, device)),
     *_rows("degree", ("a - b", "sqrt({a}) - sqrt({b})", 3.0), where=(real, is_a("a", NAME), is_a("b", NAME))),
+    *_rows(
+        "factor",
+        *((f"a * s {sign} b", f"({{a}} {sign} {{b}}) * {{s:f}}", 2.5) for sign in "+-"),
+        *((f"(a {sign} b) * s", f"{{a}} * {{s:f}} {sign} {{b:f}}", 2.5) for sign in "+-"),
+        where=(real, device),
+    ),
     *_rows("factor", ("a / b", "{a} / ({b} - 1)", 4.0), where=(not_(integer), is_a("b", NAME))),
     *_rows(
         "factor",
         ("a / b", "{a} / {SIZE}", 2.6),
+        ("a / b", "{a} / {NEAR}", 2.6),
         ("a / b", "{a} / ({ANYSIZE} * {ANYSIZE})", 2.8),
         ("a / b", "{a} / ({ANYSIZE} * {ANYSIZE} * {ANYSIZE})", 3.0),
         where=(real, device, not_(kind("b", "real"))),
