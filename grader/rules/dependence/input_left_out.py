@@ -72,10 +72,10 @@ def _say_gap(
     tail, tensor = any(map(_tail, gap.extents)), gap.tensor
     loop = python_loop(source, item.place, outermost=tail) if item.place and not cause else None
     if loop is not None:
-        said = f"line {line} {verb} {tensor}, and the loop of line {loop.line} does not let it come by them"
+        said = f"line {line} {verb} {tensor}, and the loop of line {loop.line} never gets to these elements"
         return said, loop, ()
     if cause is None:
-        return f"line {line} {verb} {tensor}, and does not come by them", item.place, ()
+        return f"line {line} {verb} {tensor}, but never these elements", item.place, ()
     what = "loop" if cause.is_loop else "condition"
     cut = cause.quotient if cause.is_loop else None
     if cut is not None and not (
@@ -92,7 +92,7 @@ def _say_gap(
     made = bound_made(cause)
     bound = f", which line {made.line} computes the bound of," if made else ""
     return (
-        f"line {line} {verb} {tensor}, and the {what} of line {cause.place.line}{bound} does not let it come by them",
+        f"line {line} {verb} {tensor}, and the {what} of line {cause.place.line}{bound} never lets it get to these elements",
         made or cause.place,
         (),
     )

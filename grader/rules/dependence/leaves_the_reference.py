@@ -29,7 +29,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     slices = [item for item in context.seen("provenance") if item.code == "slice"]
     yield RULE.finding(
         made.place,
-        f"{made.words} ({first.text})",
+        made.words,
         confidence="proven",
         evidence=[*(item for item in wrong if item.code == first.code), *slices],
         cause="value",

@@ -49,7 +49,7 @@ def _kept(carried: Place | None) -> str:
 
 def _by(loop: Steering | None, made: Place | None) -> str:
     bound = f", and line {made.line} computes its bound" if made else ""
-    return f": the loop of line {loop.place.line} says how far it goes{bound}" if loop else ""
+    return f": look at the bounds of the loop at line {loop.place.line}{bound}" if loop else ""
 
 
 def _of_threads(gap: Dependence) -> str:

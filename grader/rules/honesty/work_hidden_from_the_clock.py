@@ -1,7 +1,7 @@
 """CHT009: work on a stream or thread that nobody waits for, or in an object that computes when it is looked at."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tree_sitter import Node
 
@@ -12,7 +12,7 @@ from grader.source import Source, Unit, nodes_under
 from grader.source.analysis.data_flow import methods
 from grader.source.analysis.extension_use import holders, mentions
 from grader.source.code_edits import fix, insert_line_before
-from grader.source.cuda_code import around, cuda_code, units
+from grader.source.cuda_code import Call, around, cuda_code, units
 from grader.source.python_code import PythonCode, python_code
 
 STREAMS = {"torch.cuda.Stream", "torch.cuda.ExternalStream", "torch.Stream"}
@@ -126,8 +126,23 @@ def _cpp_streams(unit: Unit, *, joined: bool) -> Iterator[Finding]:
             unit.place(call.node),
             f"{call.last} makes a stream that nothing joins with PyTorch's: {HIDDEN}",
             severity="error" if hides else "warning",
+            fixes=_on_current_stream(unit, made),
             rejects=hides,
         )
+
+
+def _on_current_stream(unit: Unit, made: Sequence[Call]) -> tuple[Fix, ...]:
+    """Take PyTorch's current stream in the place of each that comes from its pool."""
+    pooled = [one for one in made if one.last == "getStreamFromPool"]
+    edits = [
+        unit.edit(
+            one.node.start_byte,
+            one.node.end_byte,
+            f"{one.name.removesuffix(one.last)}getCurrentCUDAStream()",
+        )
+        for one in pooled
+    ]
+    return fix("work on PyTorch's current stream", edits) if pooled == [*made] else ()
 
 
 def _cpp_threads(unit: Unit) -> Iterator[Finding]:

@@ -9,7 +9,7 @@ from itertools import permutations
 from tree_sitter import Node
 
 from grader.repair.candidates.candidate import Candidate, Piece
-from grader.repair.candidates.scope import Scope, is_target, kind_of_type, mentions, stored_in
+from grader.repair.candidates.cuda.scope import Scope, is_target, kind_of_type, mentions, stored_in
 from grader.source.cuda_code import descendants, text
 from grader.source.statements import statement
 
@@ -35,7 +35,7 @@ def statements(scope: Scope) -> Iterator[Candidate]:
         if not inside or not node.type.endswith("statement"):
             continue
         if shared and not text(node).startswith("__syncthreads"):
-            yield Candidate((Piece(scope.unit, node, "before", BARRIER),), 2.0, "sync")
+            yield scope.change(node, BARRIER, 2.0, "sync", "before")
         yield from _guard_statement(scope, node)
 
 
@@ -45,10 +45,9 @@ def statements(scope: Scope) -> Iterator[Candidate]:
 def _guard_statement(scope: Scope, node: Node) -> Iterator[Candidate]:
     """Yield a statement under the conditions that may be missing, and the return of threads that are too many."""
     for words, cost in (*_of_store(scope, node), *_of_reads(scope, node), *_of_block(scope, node)):
-        yield Candidate((Piece(scope.unit, node, "guard", words),), cost, "guard")
+        yield scope.change(node, words, cost, "guard", "guard")
     for index, bound in _own_bounds(scope, node) if _may_return(scope, node) else ():
-        early = Piece(scope.unit, node, "before", f"if ({index} >= {bound}) return;")
-        yield Candidate((early,), 1.5, "guard")
+        yield scope.change(node, f"if ({index} >= {bound}) return;", 1.5, "guard", "before")
 
 
 def _of_block(scope: Scope, node: Node) -> Iterator[tuple[str, float]]:
@@ -140,8 +139,8 @@ def _stores(scope: Scope) -> Iterator[Candidate]:
             for name, written in _arrays(scope).items():
                 for value in scope.known(kind_of_type(written), barrier.start_byte)[-NEAR:]:
                     words = f"{name}[{scope.thread}] = {value};"
-                    piece = Piece(scope.unit, barrier, "before", words)
-                    yield Candidate((piece,), 2.5 if name in filled else 1.0, "store")
+                    cost = 2.5 if name in filled else 1.0
+                    yield scope.change(barrier, words, cost, "store", "before")
 
 
 def _arrays(scope: Scope) -> dict[str, str]:
@@ -168,7 +167,7 @@ def move_dims(scope: Scope) -> Iterator[Candidate]:
         return
     dims = [name for name in scope.sizes if name in {"dim", "axis"}] or ["1", "0"]
     cost = 1.8 if DEEP.search(words) else 2.6
-    for launch in scope.unit.launches:
+    for launch in scope.text.launches:
         given = " ".join(text(argument) for argument in launch.arguments)
         if launch.host_function is not scope.function:
             continue
@@ -176,7 +175,7 @@ def move_dims(scope: Scope) -> Iterator[Candidate]:
             if re.search(rf"\b{re.escape(name)}\s*\.(?:mutable_|const_)?data_ptr", given):
                 for dim in dims:
                     new = f"{name} = {name}.movedim({dim}, -1).contiguous();"
-                    piece = Piece(scope.unit, statement(launch.node), "before", new)
+                    piece = scope.piece(statement(launch.node), new, "before")
                     yield Candidate((piece,), cost, "host")
                     if back := _moved_back(scope, name, dim):
                         yield Candidate((piece, *back), cost, "host")
@@ -189,7 +188,7 @@ def turn_weights(scope: Scope) -> Iterator[Candidate]:
     for name in scope.tensors:
         if inside and name not in constant and WEIGHT.search(name):
             new = f"{name} = {name}.transpose(0, 1).contiguous();"
-            yield Candidate((Piece(scope.unit, inside[0], "before", new),), 1.5, "host")
+            yield scope.change(inside[0], new, 1.5, "host", "before")
 
 
 def _moved_back(scope: Scope, name: str, dim: str) -> tuple[Piece, ...]:
@@ -202,7 +201,7 @@ def _moved_back(scope: Scope, name: str, dim: str) -> tuple[Piece, ...]:
     ends = (node.named_children for node in descendants(scope.body, "return_statement"))
     back = f".view({name}.sizes()).movedim(-1, {dim})"
     return tuple(
-        Piece(scope.unit, values[0], "replace", text(values[0]) + back)
+        scope.piece(values[0], text(values[0]) + back)
         for values in ends
         if values and text(values[0]) in made
     )

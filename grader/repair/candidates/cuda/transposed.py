@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from tree_sitter import Node
 
 from grader.repair.candidates.candidate import Candidate, Piece
-from grader.repair.candidates.pattern import factor
-from grader.repair.candidates.scope import Scope, parts
-from grader.repair.candidates.statements import turn_weights
+from grader.repair.candidates.cuda.scope import Scope, parts
+from grader.repair.candidates.cuda.statements import turn_weights
+from grader.repair.candidates.cuda.tree import factor
 from grader.source.cuda_code import around, descendants, text
 from grader.source.variables import variables
 
@@ -39,7 +39,7 @@ def transpose_places(scope: Scope, host: Sequence[Scope], reference: str) -> Ite
 
 
 def _pieces(scope: Scope, changed: Sequence[tuple[Node, str]]) -> tuple[Piece, ...]:
-    return tuple(Piece(scope.unit, value, "replace", words) for value, words in changed if words)
+    return tuple(scope.piece(value, words) for value, words in changed if words)
 
 
 def _where_divided(place: str, stride: str) -> str:

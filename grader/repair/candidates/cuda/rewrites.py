@@ -9,10 +9,9 @@ from __future__ import annotations
 import re
 from functools import partial
 
-from grader.repair.candidates import holes as these
-from grader.repair.candidates.pattern import Cost, Rewrite, Site, Where
-from grader.repair.candidates.scope import stored_in
-from grader.repair.candidates.sites import (
+from grader.repair.candidates.cuda import holes as these
+from grader.repair.candidates.cuda.scope import Site, stored_in
+from grader.repair.candidates.cuda.sites import (
     axes_of,
     calls,
     device,
@@ -33,25 +32,27 @@ from grader.repair.candidates.sites import (
     is_value,
     is_whole_condition,
     kind,
+    kind_of,
     launched_text,
     node_is,
     not_,
     real,
 )
+from grader.repair.candidates.pattern import Cost, Rewrite, Where
 
 NAME = r"\(?[A-Za-z_]\w*\)?"
 SIZE_NAME = r"\w+"
 
 
 def _rows(touches: str, *rows: tuple[str, str, float | Cost], where: tuple[Where, ...] = ()) -> tuple[Rewrite, ...]:  # fmt: skip
-    return tuple(Rewrite(a, b, cost, touches, where) for a, b, cost in rows)  # type: ignore[arg-type]
+    return tuple(Rewrite(a, (b,), cost, touches, where) for a, b, cost in rows)  # type: ignore[arg-type]
 
 
 # ---------------------------------------------------------------- bounds and loops
 
 
 def _other_way(site: Site, _: str) -> float:
-    return 2.5 if site.kind("a") == "real" else 4.0
+    return 2.5 if kind_of(site, "a") == "real" else 4.0
 
 
 BOUNDS = (
@@ -83,12 +84,14 @@ SIGNS = {"+": "-", "-": "+", "*": "/", "/": "*", "%": "/"}
 
 
 def _without(site: Site, _: str) -> float:
-    one, whole = site.text("b") == "1", site.kind("b") == "integer"
+    one, whole = site.text("b") == "1", kind_of(site, "b") == "integer"
     return 1.5 if one else 2.5 if whole and site.text("b").isdigit() else 4.0
 
 
 def _cost_undivided(site: Site, _: str) -> float:
-    return 2.5 if site.scope.kind_of(site.node) == "real" and site.kind("b") == "integer" else 3.5
+    return (
+        2.5 if site.scope.kind_of(site.node) == "real" and kind_of(site, "b") == "integer" else 3.5
+    )
 
 
 def _cost_summed(site: Site, _: str) -> float:
@@ -97,7 +100,7 @@ def _cost_summed(site: Site, _: str) -> float:
 
 
 def _numeric(site: Site) -> bool:
-    return bool(site.kind("a") or site.kind("b")) and not in_loop_head(site)
+    return bool(kind_of(site, "a") or kind_of(site, "b")) and not in_loop_head(site)
 
 
 OPERATORS = (
@@ -161,10 +164,17 @@ FORMULAS = (
     *_rows("degree", ("a / b", "{a} / sqrt((float)({b}))", 2.5), where=(real, device, not_(kind("b", "real")))),
     *_rows("shift", *((f"a {sign} b", f"{{a}} {sign} 0.5f * {{b:f}}", 3.0) for sign in "-+"), where=(real, device)),
     *_rows("degree", ("a - b", "sqrt({a}) - sqrt({b})", 3.0), where=(real, is_a("a", NAME), is_a("b", NAME))),
+    *_rows(
+        "factor",
+        *((f"a * s {sign} b", f"({{a}} {sign} {{b}}) * {{s:f}}", 2.5) for sign in "+-"),
+        *((f"(a {sign} b) * s", f"{{a}} * {{s:f}} {sign} {{b:f}}", 2.5) for sign in "+-"),
+        where=(real, device),
+    ),
     *_rows("factor", ("a / b", "{a} / ({b} - 1)", 4.0), where=(not_(integer), is_a("b", NAME))),
     *_rows(
         "factor",
         ("a / b", "{a} / {SIZE}", 2.6),
+        ("a / b", "{a} / {NEAR}", 2.6),
         ("a / b", "{a} / ({ANYSIZE} * {ANYSIZE})", 2.8),
         ("a / b", "{a} / ({ANYSIZE} * {ANYSIZE} * {ANYSIZE})", 3.0),
         where=(real, device, not_(kind("b", "real"))),

@@ -6,8 +6,8 @@ import re
 
 from tree_sitter import Node
 
-from grader.repair.candidates.pattern import Site, Where
-from grader.repair.candidates.scope import is_target, parts, stored_in
+from grader.repair.candidates.cuda.scope import Site, is_target, parts, stored_in
+from grader.repair.candidates.pattern import Where
 from grader.source.cuda_code import around, read_call, text
 
 INDEXED = {"subscript_argument_list", "binary_expression", "init_declarator", "argument_list"}
@@ -34,9 +34,14 @@ def real(site: Site) -> bool:
     return site.scope.kind_of(site.node) == "real"
 
 
+def kind_of(site: Site, letter: str) -> str:
+    """Return what kind of number a letter stands for."""
+    return site.scope.kind_of(site.bound[letter])
+
+
 def kind(letter: str, *kinds: str) -> Where:
     """Return whether a letter stands for a number of one of these kinds."""
-    return lambda site: site.kind(letter) in kinds
+    return lambda site: kind_of(site, letter) in kinds
 
 
 def is_a(letter: str, form: str) -> Where:
@@ -105,7 +110,7 @@ def is_added_up(site: Site) -> bool:
     parent = site.node.parent
     plain = site.node.type in {"identifier", "subscript_expression"} and real(site)
     added = parent is not None and parent.type == "assignment_expression"
-    return plain and added and not is_target(site.node) and parts(parent)[1] == "+="  # type: ignore[arg-type]
+    return plain and added and not is_target(site.node) and parts(parent)[1] == "+="
 
 
 def is_made(site: Site) -> bool:
@@ -201,4 +206,4 @@ def launched_text(site: Site) -> str:
     """Return the text of the kernel that is launched with a size."""
     begun = site.node.parent.parent if site.node.parent is not None else None
     name = read_call(begun).last if begun is not None else ""
-    return "".join(kernel.text for kernel in site.scope.unit.kernels if kernel.name == name)
+    return "".join(kernel.text for kernel in site.scope.text.kernels if kernel.name == name)

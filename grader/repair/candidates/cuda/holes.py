@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import permutations
 
 from tree_sitter import Node
 
-from grader.repair.candidates.pattern import HOLES, Site
-from grader.repair.candidates.scope import mentions, parts, replace_word
-from grader.repair.candidates.sites import axes_of, call_around, makes_tensor
+from grader.repair.candidates.cuda.scope import Site, mentions, parts, replace_word
+from grader.repair.candidates.cuda.sites import axes_of, call_around, makes_tensor
 from grader.source.cuda_code import around, descendants, read_call, text
 
 NEAR = 4
@@ -21,6 +20,15 @@ CONSTANTS = (
 )  # fmt: skip
 """Numbers that formulas of this field are made of."""
 _AXIS = re.compile(r"threadIdx\.[xyz]|[A-Za-z_]\w*")
+
+
+HOLES: dict[str, Callable[[Site], Sequence[str]]] = {}
+"""What each stands for at a site."""
+
+
+def fill(site: Site, hole: str) -> Iterator[tuple[str, float]]:
+    """Yield what a name in capitals stands for at a site; each is as likely as the others."""
+    yield from ((name, 1.0) for name in HOLES[hole](site))
 
 
 def _unused_names(site: Site, names: Iterator[str] | list[str] | tuple[str, ...]) -> list[str]:

@@ -6,10 +6,13 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal
+from typing import ClassVar, Literal
 
 from tree_sitter import Node
 
+from grader.repair.candidates.cuda.tree import TREE, Words, words_of
+from grader.repair.candidates.pattern import Changeable, Tree
+from grader.repair.candidates.pattern import Site as AnySite
 from grader.source import Function, Unit
 from grader.source.constants import fold
 from grader.source.cpp_types import canonical, type_of
@@ -58,10 +61,11 @@ class Variable:
 
 
 @dataclass(frozen=True, eq=False)
-class Scope:
+class Scope(Changeable):
     """A function whose body may be changed."""
 
-    unit: Unit
+    tree: ClassVar[Tree] = TREE
+    text: Unit
     function: Function
     body: Node
     _kinds: dict[int, Kind] = field(default_factory=dict)
@@ -79,7 +83,7 @@ class Scope:
         found = [_variable(p.name, p.type, 0, whole) for p in given]
         for one in (one for one in variables(self.body) if one.plain):
             end = next(outer.end_byte for outer in around(one.node) if outer.type in BLOCKS)
-            kind = type_of(self.unit, one.value) or "" if one.type == "auto" else one.type
+            kind = type_of(self.text, one.value) or "" if one.type == "auto" else one.type
             found.append(_variable(one.name, kind, one.node.end_byte, end))
         return tuple(found)
 
@@ -116,8 +120,8 @@ class Scope:
         """Names of the whole numbers that the text fixes for all of it: macros, constants, template parameters."""
         template = self.function.template_parameters
         given = {p.name for p in template if kind_of_type(p.type) == "integer"}
-        constants, macros = self.unit.constants.items(), self.unit.macros.items()
-        given |= {n for n, value in constants if fold(self.unit, value) is not None}
+        constants, macros = self.text.constants.items(), self.text.macros.items()
+        given |= {n for n, value in constants if fold(self.text, value) is not None}
         return frozenset(given | {n for n, value in macros if value.strip("()").isdigit()})
 
     @cached_property
@@ -188,7 +192,7 @@ class Scope:
                 return "real"
         if node.type == "identifier" and text(node) in self.constants:
             return "integer"
-        return KINDS.get(type_of(self.unit, node), "")
+        return KINDS.get(type_of(self.text, node), "")
 
     def _either(self, *nodes: Node | None) -> Kind:
         kinds = [self.kind_of(node) for node in nodes]
@@ -204,6 +208,13 @@ class Scope:
             if node is not self.body:
                 yield node
             todo += reversed(node.named_children)
+
+    def words_of(self, node: Node) -> Words:
+        """Return an expression's text as templates take it."""
+        return words_of(node)
+
+
+Site = AnySite[Scope]
 
 
 def _variable(name: str, written: str, start: int, end: int) -> Variable:

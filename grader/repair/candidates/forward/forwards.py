@@ -5,22 +5,21 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from grader.records import Fix
-from grader.repair.candidates.candidate import Change
-from grader.repair.candidates.forward_slips import rewrite_forward
-from grader.repair.candidates.methods import forward_of
-from grader.repair.candidates.reference_steps import finish_forward
+from grader.repair.candidates.candidate import Candidate
+from grader.repair.candidates.forward.methods import forward_of
+from grader.repair.candidates.forward.reference_steps import finish_forward
+from grader.repair.candidates.forward.slips import rewrite_forward
 from grader.source import Source, edits, nodes_under
 from grader.source.python_code import Function, python_code
 
 
 @dataclass(frozen=True, eq=False)
-class Forward(Change):
+class Forward(Candidate):
     """A change of ModelNew's `forward`, which a woven program calls in its place."""
 
-    definition: ast.FunctionDef
+    definition: ast.FunctionDef = field(kw_only=True)
     """The method as it then is."""
 
     def function(self, name: str) -> str:
@@ -36,15 +35,14 @@ def forwards(source: Source, reference: str) -> Iterator[Forward]:
     forward = code.method("forward") if code is not None else None
     if code is None or not isinstance(forward, ast.FunctionDef) or _says_super(forward):
         return
-    for label, changes, cost in (
+    for one in (
         *finish_forward(source, code, forward, reference),
         *rewrite_forward(source, code, forward),
     ):
-        made = forward_of(edits.apply(source.code, changes), "ModelNew")
+        fix = one.fix()
+        made = forward_of(edits.apply(source.code, fix.edits), "ModelNew") if fix else None
         if made is not None and ast.dump(made) != ast.dump(forward):
-            line = source.code.count("\n", 0, changes[0].start) + 1
-            said = f"line {line}: {label}"
-            yield Forward((), cost, "host", Fix(label=said, edits=tuple(changes)), line, made)
+            yield Forward(one.pieces, one.cost, one.touches, said=one.said, definition=made)
 
 
 def _says_super(forward: Function) -> bool:

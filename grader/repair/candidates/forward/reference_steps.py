@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from typing import Any
 
-from grader.records import Edit
-from grader.repair.candidates.methods import Change, chain, forward_of, stored_names
+from grader.repair.candidates.candidate import Candidate, Piece
+from grader.repair.candidates.forward.methods import chain, forward_of, stored_names
 from grader.source import Source, nodes_under
 from grader.source.python_code import PythonCode
 
@@ -19,19 +19,20 @@ LAST = 1.4
 
 def finish_forward(
     source: Source, code: PythonCode, forward: ast.FunctionDef, reference: str
-) -> Iterator[Change]:
+) -> Iterator[Candidate]:
     """Yield `forward` with more and more of the reference's last operations after it."""
     theirs, last = forward_of(reference, "Model"), forward.body[-1]
     returns = [node for node in nodes_under(forward) if isinstance(node, ast.Return)]
     if theirs is None or not isinstance(last, ast.Return) or last.value is None or len(returns) > 1:
         return
-    (start, end), indent = source.span(last), " " * last.col_offset
+    indent = " " * last.col_offset
     for number, rest in enumerate(_ends(theirs)):
         lines = _told(code, forward, theirs, rest)
         if lines is not None:
             text = f"\n{indent}".join([f"{RESULT} = {source.text(last.value)}", *lines])
             label = f"do what the reference does last: `{'; '.join(lines)[:100]}`"
-            yield label, [Edit(start=start, end=end, text=text)], LAST + 0.1 * number
+            piece = Piece(source, last, text)
+            yield Candidate((piece,), LAST + 0.1 * number, "host", said=label)
 
 
 def _ends(theirs: ast.FunctionDef) -> Iterator[list[ast.stmt]]:

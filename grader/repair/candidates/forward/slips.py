@@ -7,11 +7,12 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
-from grader.records import Edit
-from grader.repair.candidates.methods import Change, applied_to, stored_names
+from grader.repair.candidates.candidate import Candidate, Piece
+from grader.repair.candidates.forward.methods import applied_to, stored_names
 from grader.source import Source, dotted_name, nodes_under
 from grader.source.python_code import PythonCode
 
+Node = ast.expr | ast.stmt
 DIMS = (0, 1, 2, -1)
 FORMS = (
     ("", 1.8, 2.4),
@@ -25,8 +26,10 @@ A transposed convolution's weight has the channels of the input first.
 """
 
 
-def rewrite_forward(source: Source, code: PythonCode, forward: ast.FunctionDef) -> Iterator[Change]:
-    """Yield small changes of `forward`: what they do, their edits, and how unlikely each is."""
+def rewrite_forward(
+    source: Source, code: PythonCode, forward: ast.FunctionDef
+) -> Iterator[Candidate]:
+    """Yield small changes of `forward`: how unlikely each is, is its cost."""
     own = [node for node in nodes_under(forward) if code.function_of(node) is forward]
     layers = _layers(code)
     for node in own:
@@ -45,10 +48,8 @@ def rewrite_forward(source: Source, code: PythonCode, forward: ast.FunctionDef) 
     yield from _in_another_order(source, forward)
 
 
-def _put_words(source: Source, node: ast.AST, words: str, cost: float) -> Change:
-    start, end = source.span(node)
-    label = f"`{words}` in the place of `{source.code[start:end]}`"
-    return label, [Edit(start=start, end=end, text=words)], cost
+def _put_words(source: Source, node: Node, words: str, cost: float, said: str = "") -> Candidate:
+    return Candidate((Piece(source, node, words),), cost, "host", said=said)
 
 
 def _keeps(branch: ast.If) -> bool:
@@ -61,17 +62,16 @@ def _keeps(branch: ast.If) -> bool:
     return every and not branch.orelse and bool(made) and set(made) <= asked
 
 
-def _made_anew(source: Source, branch: ast.If) -> Change:
+def _made_anew(source: Source, branch: ast.If) -> Candidate:
     """Make in each call what is kept from one call to the next."""
-    start, end = source.span(branch)
-    words = source.code[source.span(branch.body[0])[0] : end]
+    words = source.code[source.span(branch.body[0])[0] : source.span(branch)[1]]
     deeper = " " * (branch.body[0].col_offset - branch.col_offset)
     again = words.replace(f"\n{deeper}", "\n")
     made = ", ".join(dotted_name(to) for one in branch.body for to in getattr(one, "targets", ()))
-    return f"make `{made}` anew in each call", [Edit(start=start, end=end, text=again)], 0.6
+    return _put_words(source, branch, again, 0.6, f"make `{made}` anew in each call")
 
 
-def _divide_result(source: Source, forward: ast.FunctionDef) -> Iterator[Change]:
+def _divide_result(source: Source, forward: ast.FunctionDef) -> Iterator[Candidate]:
     """Yield the result as a mean over the rows, or over all elements, of the first input."""
     last, given = forward.body[-1], [one.arg for one in forward.args.args[1:]]
     if isinstance(last, ast.Return) and last.value is not None and given:
@@ -94,23 +94,20 @@ def _is_kernels(code: PythonCode, call: ast.Call, layers: set[str]) -> bool:
     return bool(name) and bool(call.args) and name not in layers and not plain.startswith("torch.")
 
 
-def _exchange_arguments(source: Source, call: ast.Call) -> Iterator[Change]:
+def _exchange_arguments(source: Source, call: ast.Call) -> Iterator[Candidate]:
     """Yield neighbouring arguments the other way round."""
     for first, second in pairwise(call.args):
         if source.text(first) != source.text(second) and type(first) is type(second):
             yield _second_first(source, first, second, 3.0)
 
 
-def _second_first(source: Source, first: ast.AST, second: ast.AST, cost: float) -> Change:
-    words = source.text(first), source.text(second)
-    edits = [
-        Edit(start=start, end=end, text=text)
-        for (start, end), text in zip(map(source.span, (first, second)), words[::-1], strict=True)
-    ]
-    return f"`{words[1]}` before `{words[0]}`", edits, cost
+def _second_first(source: Source, first: Node, second: Node, cost: float) -> Candidate:
+    pairs = (first, source.text(second)), (second, source.text(first))
+    pieces = tuple(Piece(source, node, words) for node, words in pairs)
+    return Candidate(pieces, cost, "host")
 
 
-def _of_arguments(source: Source, code: PythonCode, call: ast.Call) -> Iterator[Change]:
+def _of_arguments(source: Source, code: PythonCode, call: ast.Call) -> Iterator[Candidate]:
     """Yield tensors made contiguous or transposed, and other settings than those that are passed."""
     settings = _settings(code)
     for argument in call.args:
@@ -135,7 +132,7 @@ def _settings(code: PythonCode) -> list[str]:
     return [name for name in names if name.startswith("self.")]
 
 
-def _constants(source: Source, node: ast.Constant) -> Iterator[Change]:
+def _constants(source: Source, node: ast.Constant) -> Iterator[Candidate]:
     if isinstance(node.value, bool):
         yield _put_words(source, node, str(not node.value), 3.5)
     elif isinstance(node.value, int) and node.value in DIMS:
@@ -144,11 +141,13 @@ def _constants(source: Source, node: ast.Constant) -> Iterator[Change]:
 
 def _left_out(
     source: Source, code: PythonCode, forward: ast.FunctionDef, layers: set[str]
-) -> Iterator[Change]:
+) -> Iterator[Candidate]:
     """Yield `x` for `torch.relu(x)`: what the kernel has done already. The kernels' own calls stay."""
     tensors = {one.arg for one in forward.args.args[1:]} | stored_names(forward)
     for node in nodes_under(forward):
-        operand = applied_to(node, tensors) if isinstance(node, ast.expr) else None
+        if not isinstance(node, ast.expr):
+            continue
+        operand = applied_to(node, tensors)
         out = isinstance(node, ast.Call) and _calls_out(code, node, layers, tensors)
         if operand is not None and not out:
             yield _put_words(source, node, source.text(operand), 2.2)
@@ -162,7 +161,7 @@ def _calls_out(code: PythonCode, call: ast.Call, layers: set[str], tensors: set[
     return not (plain or method or (owner is not None and not dotted_name(owner)))
 
 
-def _in_another_order(source: Source, forward: ast.FunctionDef) -> Iterator[Change]:
+def _in_another_order(source: Source, forward: ast.FunctionDef) -> Iterator[Candidate]:
     """Yield two neighbouring steps of one variable the other way round."""
     for first, second in pairwise(forward.body):
         match first, second:

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 
-from grader.records import Edit
 from grader.source import dotted_name, nodes_under, read_python
-
-Change = tuple[str, Sequence[Edit], float]
-"""What it does, its edits, and how unlikely it is."""
 
 
 def forward_of(code: str, name: str) -> ast.FunctionDef | None:

@@ -1,15 +1,15 @@
-"""Two expressions the other way round: arguments, axes of a grid, parts of an index, factors of cuBLAS."""
+"""Two expressions the other way round: arguments, elements of one array, axes of a grid, parts of an index, factors of cuBLAS."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 from tree_sitter import Node
 
-from grader.repair.candidates.candidate import Candidate, Piece, Touches
-from grader.repair.candidates.scope import Scope, parts
+from grader.repair.candidates.candidate import Candidate
+from grader.repair.candidates.cuda.scope import Scope, is_target, parts
 from grader.source.cuda_code import descendants, read_call, text
 
 _GEMM = (
@@ -17,27 +17,23 @@ _GEMM = (
     (r"cublas[SDHC]gemmStridedBatched", 18, (8, 11, 15), (7, 10)),
 )
 """Names, with how many arguments they take, and the places of the leading dimensions and of the factors."""
+FEW = 6
+"""At how many places an array may be read of which two are exchanged."""
 
 
 def exchanges(scope: Scope) -> Iterator[Candidate]:
     """Yield the changes that exchange two expressions of a function."""
     yield from _arguments(scope)
     yield from _parts_of_an_index(scope)
+    yield from _elements(scope)
     if scope.on_host:
         yield from _sizes_of_launches(scope)
         yield from _row_major(scope)
 
 
-def _replace_words(
-    scope: Scope, cost: float, touches: Touches, *pairs: tuple[Node, str]
-) -> Candidate:
-    pieces = (Piece(scope.unit, node, "replace", words) for node, words in pairs)
-    return Candidate(tuple(pieces), cost, touches)
-
-
 def _arguments(scope: Scope) -> Iterator[Candidate]:
     """Exchange neighbouring arguments of one type, in launches and calls of own functions."""
-    own = {function.name: function for function in scope.unit.functions}
+    own = {function.name: function for function in scope.text.functions}
     for node in descendants(scope.body, "call_expression"):
         call = read_call(node)
         callee = own.get(call.last)
@@ -47,7 +43,23 @@ def _arguments(scope: Scope) -> Iterator[Candidate]:
         for (first, one), (second, other) in pairwise(typed):
             if one == other and text(first) != text(second):
                 pairs = (first, text(second)), (second, text(first))
-                yield _replace_words(scope, 3.0, "index", *pairs)
+                yield scope.changes(3.0, "index", *pairs)
+
+
+def _elements(scope: Scope) -> Iterator[Candidate]:
+    """Exchange two elements of one array: the gates of a cell, queries and keys, `x` and `y` of a box.
+
+    Of an array that is read at a few places only: what else lies there is told apart by its index alone.
+    """
+    read: dict[str, dict[str, Node]] = {}
+    for node in descendants(scope.body, "subscript_expression"):
+        if not is_target(node):
+            read.setdefault(text(node.child_by_field_name("argument")), {})[text(node)] = node
+    for places in read.values():
+        if len(places) <= FEW:
+            for first, second in combinations(places.values(), 2):
+                pairs = (first, text(second)), (second, text(first))
+                yield scope.changes(2.5, "index", *pairs)
 
 
 def _sizes_of_launches(scope: Scope) -> Iterator[Candidate]:
@@ -59,11 +71,11 @@ def _sizes_of_launches(scope: Scope) -> Iterator[Candidate]:
                 for first, second in pairwise(given.named_children[:2]):
                     x, y = text(second).replace(".y", ".x"), text(first).replace(".x", ".y")
                     if x != y:
-                        yield _replace_words(scope, 2.0, "launch", (first, x), (second, y))
-    for launch in scope.unit.launches:
+                        yield scope.changes(2.0, "launch", (first, x), (second, y))
+    for launch in scope.text.launches:
         if launch.host_function is scope.function and launch.grid and launch.block:
             sizes = (launch.grid, text(launch.block)), (launch.block, text(launch.grid))
-            yield _replace_words(scope, 2.5, "launch", *sizes)
+            yield scope.changes(2.5, "launch", *sizes)
 
 
 # ---------------------------------------------------------------- quotient and remainder
@@ -98,14 +110,14 @@ def _divide(scope: Scope, *values: Node) -> bool:
 def _swapped_parts(scope: Scope, first: Node, second: Node) -> Iterator[Candidate]:
     one, two = text(first), text(second)
     a, b = parts(first)[2], parts(second)[2]
-    yield _replace_words(scope, 1.5, "index", (first, two), (second, one))
+    yield scope.changes(1.5, "index", (first, two), (second, one))
     if a != b:
         pairs = (first, _put_words(two, {a: b, b: a})), (second, _put_words(one, {a: b, b: a}))
-        yield _replace_words(scope, 1.8, "index", *pairs)
+        yield scope.changes(1.8, "index", *pairs)
         return
     for other in (name for name in scope.sizes if name != a):
         pairs = (first, _put_words(two, {a: other})), (second, _put_words(one, {a: other}))
-        yield _replace_words(scope, 2.5, "index", *pairs)
+        yield scope.changes(2.5, "index", *pairs)
 
 
 def _put_words(words: str, new: dict[str, str]) -> str:
@@ -147,4 +159,4 @@ def _exchange_factors(
             new[at] = width
         changed = [(n, one) for n, one in zip(given, new, strict=True) if one != text(n)]
         if changed:
-            yield _replace_words(scope, cost, "host", *changed)
+            yield scope.changes(cost, "host", *changed)

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from tree_sitter import Node
 
 from grader.repair.candidates.candidate import Candidate, Piece
-from grader.repair.candidates.pattern import factor
-from grader.repair.candidates.scope import Scope
+from grader.repair.candidates.cuda.scope import Scope
+from grader.repair.candidates.cuda.tree import factor
 from grader.source import Kernel, Launch
 from grader.source.cuda_code import descendants, text
 from grader.source.variables import variables
@@ -22,8 +22,8 @@ _INDEX = re.compile(r"blockIdx\.([xyz]) \* (?:blockDim\.\1|([A-Z_][A-Z_0-9]*|\d+
 
 def launches(scope: Scope) -> Iterator[Candidate]:
     """Yield the grid and block that a kernel's guarded indices ask for, for each launch of a host function."""
-    for launch in scope.unit.launches:
-        kernels = [k for k in scope.unit.kernels if k.name == launch.kernel and k.body is not None]
+    for launch in scope.text.launches:
+        kernels = [k for k in scope.text.kernels if k.name == launch.kernel and k.body is not None]
         if scope.on_host and launch.host_function is scope.function and len(kernels) == 1:
             asked = _Asked(scope, kernels[0], launch)
             yield from asked.by_bounds()
@@ -91,7 +91,7 @@ class _Asked:
                 first = text((self.declared(grid) or [grid])[0])
                 index = "(blockIdx.y * blockDim.x + threadIdx.x)"
                 sizes = self.configured([first, f"({bound} + 255) / 256"], ["256"])
-                piece = Piece(self.scope.unit, value, "replace", index)
+                piece = self.scope.piece(value, index)
                 yield Candidate((*sizes, piece), 1.6, "launch")
 
     def a_block_each(self) -> Iterator[Candidate]:
@@ -103,8 +103,7 @@ class _Asked:
             at = "xyz".index(axis[1]) if axis else len(sizes)
             bound = self.bound(name) if at < len(sizes) else ""
             if bound and _plain(text(sizes[at])) != _plain(bound):
-                piece = Piece(self.scope.unit, sizes[at], "replace", bound)
-                yield Candidate((piece,), 1.5, "launch")
+                yield self.scope.change(sizes[at], bound, 1.5, "launch")
 
     def configured(self, grid: Sequence[str], block: Sequence[str]) -> tuple[Piece, ...]:
         """Give the launch other sizes: where its `dim3` is declared, if it is, else in the launch itself."""
@@ -116,11 +115,11 @@ class _Asked:
     def _size_pieces(self, node: Node, sizes: Sequence[str]) -> Iterator[Piece]:
         declared = self.declared(node)
         if len(declared) != len(sizes):
-            yield Piece(self.scope.unit, node, "replace", f"dim3({', '.join(sizes)})")
+            yield self.scope.piece(node, f"dim3({', '.join(sizes)})")
             return
         for old, new in zip(declared, sizes, strict=True):
             if _plain(text(old)) != _plain(new):
-                yield Piece(self.scope.unit, old, "replace", new)
+                yield self.scope.piece(old, new)
 
     def declared(self, node: Node) -> list[Node]:
         """Return the sizes in the `dim3 grid(a, b);` that a launch names; none where it names no such thing.
