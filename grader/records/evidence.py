@@ -300,6 +300,18 @@ class ProbedInput(Record):
     """From 0."""
 
 
+class LaunchEnlarged(Record):
+    """What more blocks or threads than a program launches make right."""
+
+    kind: Literal["launch-enlarged"] = "launch-enlarged"
+    axis: Literal["x", "y", "z"]
+    of: Literal["grid", "block"]
+    wrong: int
+    """Elements that are wrong as it is."""
+    left: int
+    """Of these the ones that stay wrong."""
+
+
 FormMismatch = (
     CountMismatch
     | ContainerMismatch
@@ -334,6 +346,7 @@ Details = Annotated[
     | WrongValues
     | WrongRegion
     | ProbedInput
+    | LaunchEnlarged
     | Touched
     | Dependence
     | Slice,
