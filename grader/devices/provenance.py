@@ -44,12 +44,12 @@ def trace_wrong(
 
     Empty where there is none, where the device can't say, or where it fails on the way.
     """
-    workload = _telling_workload(task, comparisons)
+    workload = telling_workload(task, comparisons)
     if workload is None or not isinstance(device, Tracer):
         return ()
     try:
         first = device.trace(submission, build, task, references, workload, ())
-        masks = _masks(task, workload, references, first.outputs)
+        masks = wrong_masks(task, workload, references, first.outputs)
         picked = [(o, i, wrong) for o, mask in masks for i, wrong in choose_elements(mask)]
         asked = [(o, i) for o, i, _ in picked]
         if not asked:
@@ -76,7 +76,8 @@ def trace_wrong(
     return evidence_of(found, elements, workload.name)
 
 
-def _telling_workload(task: Task, comparisons: Sequence[Comparison]) -> Workload | None:
+def telling_workload(task: Task, comparisons: Sequence[Comparison]) -> Workload | None:
+    """Return the smallest workload with wrong values that shows more than a corner case."""
     wrong = {
         item.workload: item.decides
         for item in comparisons
@@ -93,7 +94,7 @@ def _trouble(workload: Workload, *, decides: bool) -> tuple[bool, bool, bool, in
     return (size > SMALL, not deciding, size < ENOUGH, size)
 
 
-def _masks(
+def wrong_masks(
     task: Task, workload: Workload, references: References, outputs: Sequence[Array]
 ) -> list[tuple[int, Array]]:
     """Return the masks of the outputs that are wrong, with their numbers."""

@@ -186,7 +186,7 @@ def _values_end(found: Difference, end: Lost, by: Place | None) -> _Fate:
     if part is not None:
         words += f": line {part.line} takes others of the same vector in their place"
     elif goes_on is not None and goes_on.line != end.place.line:
-        words += f": line {goes_on.line} goes on with others, and not with these"
+        words += f": line {goes_on.line} goes on with other values"
     return _Fate("lost", words, part or goes_on or end.place)
 
 
@@ -208,7 +208,7 @@ def _gone_on_without(found: Difference, others: Place | None, by: Place | None) 
     line = others if others and not found.holes else combining_step(found)
     if line is None:
         return _Fate("missing", "", by)
-    words = f"; they are read, and line {line.line} goes on without them for this element"
+    words = f"; they are read, and line {line.line} leaves them out of this element"
     return _Fate("lost", words, line)
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 from grader import diagnose
+from grader.devices.larger_launch import enlarge_launches
 from grader.devices.numeric_probes import probe_wrong
 from grader.devices.provenance import trace_wrong
 from grader.diagnose import Program
@@ -17,7 +18,8 @@ from grader.judge.probes import Plan
 from grader.pipeline.clock import Clock
 from grader.pipeline.context import GradingContext, ask_references, known_references
 from grader.pipeline.examiner import Examiner
-from grader.records import Evaluation, Task, Workload, digest
+from grader.records import Evaluation, Submission, Task, Workload, digest
+from grader.records.observed import leaves_out
 from grader.rules import is_explained
 
 
@@ -37,9 +39,15 @@ def diagnose_program(examiner: Examiner, program: Program, clock: Clock) -> tupl
 
 def _probe_program(examiner: Examiner, program: Program) -> Program:
     """Return a wrong program that nothing explains yet with the evidence of numeric probes."""
-    if program.status != "incorrect" or is_explained(program.findings):
+    if program.status != "incorrect":
         return program
-    evaluation = _with_probes(examiner.grading, examiner.task, program)
+    evaluation, seen = program.evaluation, [e for one in program.findings for e in one.evidence]
+    if not is_explained(program.findings):
+        evaluation = _with_probes(examiner.grading, examiner.task, program)
+    if any(leaves_out(item) for item in (*seen, *evaluation.probes)):
+        evaluation = _with_larger_launches(examiner, program.submission, evaluation)
+    if evaluation is program.evaluation:
+        return program
     again = examiner.inspect(program.submission, evaluation)
     trouble = tuple(dict.fromkeys((*program.trouble, *again.trouble)))
     return replace(again, trouble=trouble)
@@ -72,6 +80,20 @@ def _with_probes(grading: GradingContext, task: Task | None, program: Program) -
         partial(_gradients, grading, task),
     )
     return evaluation.model_copy(update={"probes": (*evaluation.probes, *found, *traced)})
+
+
+def _with_larger_launches(
+    examiner: Examiner, submission: Submission, evaluation: Evaluation
+) -> Evaluation:
+    """Return it with the launch that is too small, where one is."""
+    grading, task = examiner.grading, examiner.task
+    if grading.device is None or evaluation.build is None or task is None:
+        return evaluation
+    known, compared = known_references(grading, task), evaluation.comparisons
+    found = enlarge_launches(
+        grading.device, submission, evaluation.build, task, known, compared, evaluation.runs
+    )
+    return evaluation.model_copy(update={"probes": (*evaluation.probes, *found)})
 
 
 def _gradients(

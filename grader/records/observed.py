@@ -8,6 +8,7 @@ from grader.records.evidence import (
     LaunchRefused,
     MemoryAccess,
     ProbedInput,
+    UnwrittenOutput,
     WrongValues,
 )
 from grader.records.provenance import (
@@ -122,6 +123,14 @@ def beside(context: Context, difference: Dependence) -> tuple[Evidence, ...]:
         for item, details in touched_by_lines(context)
         if details.tensor == difference.tensor and details.elements < details.size
     )[:MOST_BESIDE]
+
+
+def leaves_out(item: Evidence) -> bool:
+    """Whether it shows that a part of a result is not written, wrong from somewhere on, or made without an input."""
+    if isinstance(item.details, UnwrittenOutput):
+        return item.details.missing != item.details.size
+    gap = isinstance(item.details, Dependence) and item.code in {"missing", "skipped"}
+    return gap or item.code in {"unwritten", "from-index-on", "flat-tail"}
 
 
 def values_of(item: Evidence) -> WrongValues:

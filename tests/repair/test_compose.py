@@ -82,7 +82,7 @@ def test_reductions_of_rows_share_a_kernel_with_the_formulas_beside_them() -> No
     c = node("c", "call_function", "add", ref("b"), ref("a"))
     code = written(a, b, c)
     assert code.count("<<<") == 1
-    assert "row_sum = merge_row<sum_of>(row_sum);" in code
+    assert "add_below(row_sum, row_amax, after_relu);" in code
 
 
 def test_a_group_has_no_member_that_needs_what_is_made_of_it_elsewhere() -> None:
@@ -261,7 +261,7 @@ def test_formulas_read_and_write_half_precision_themselves() -> None:
         node("a", "call_function", "silu", ref("x")),
         node("b", "call_method", "t", ref("a"), shape=(8, 4)),
     )
-    assert "static_cast<const at::BFloat16*>" in code
+    assert "load<at::BFloat16, kCount>(" in code
     assert "using Out0 = at::BFloat16;" in code
     assert "constexpr int kPack = 8;" in code
     assert ".float()" not in code
@@ -285,4 +285,17 @@ def test_long_chains_of_what_only_moves_are_followed() -> None:
     for k in range(1, 1500):
         chain.append(node(f"m{k}", "call_method", "t", ref(f"m{k - 1}")))
     code = in_bfloat16(*chain, node("a", "call_function", "silu", ref("m1499")))
-    assert "static_cast<const at::BFloat16*>" in code
+    assert "load<at::BFloat16, kCount>(" in code
+
+
+def test_what_several_ways_through_a_row_take_is_computed_once() -> None:
+    scaled = node("a", "call_function", "mul", ref("x"), 2.0)
+    total = node("s", "call_function", "sum", ref("a"), -1, True, shape=(4, 1))
+    code = written(scaled, total, node("b", "call_function", "truediv", ref("a"), ref("s")))
+    assert "kept_after_mul[h][k] = after_mul;" in code
+    assert code.count("v0 * 2.0f") == 1
+
+
+def test_what_leads_to_no_result_is_left_out() -> None:
+    unused = node("u", "call_function", "cumsum", ref("x"), 0)
+    assert "cumsum" not in written(unused, node("a", "call_function", "relu", ref("x")))

@@ -53,7 +53,7 @@ def test_a_traced_reference_becomes_its_stages() -> None:
     assert "super(ModelNew, self)" in made.code
     assert "SCALE = 2.0" in made.code
     # The bias, the subtraction, the activation and the factor are one kernel.
-    assert made.code.count("__global__ void plain_kernel") == 1
+    assert made.code.count("__global__ void fused_kernel") == 1
     assert "self.fc.bias" in made.code
     assert "self.fc(" not in made.code
 

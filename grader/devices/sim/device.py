@@ -9,7 +9,7 @@ from functools import cached_property
 from grader import build as building
 from grader.build.prepare import prepare
 from grader.config import Options
-from grader.devices.base import Readiness, RunResult, Traced
+from grader.devices.base import LargerLaunch, Readiness, RunResult, Traced
 from grader.devices.guests import GuestDevice
 from grader.devices.outcome import run_of
 from grader.devices.sim.dry_run import dry_run, launched_at_full_size
@@ -123,10 +123,11 @@ class Simulator(GuestDevice):
         task: Task,
         references: References,
         workload: Workload,
-        asked: Sequence[tuple[int, int]],
+        asked: Sequence[tuple[int, int]] = (),
+        larger: LargerLaunch | None = None,
     ) -> Traced:
-        """Run one workload and keep where its values come from."""
-        return trace(self, submission, build, task, references, workload, asked)
+        """Run one workload and keep where its values come from, or run it with a larger launch."""
+        return trace(self, submission, build, task, references, workload, asked, larger)
 
     def exactly(
         self,

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from grader.judge import References, groups
+from grader.judge import Group, References, groups, told_places
+from grader.languages import compiles_when_launched
 from grader.records import Build, Exact, JsonValue, Submission, Task, Workload, digest
 from grader.sandbox import GuestJob, GuestResult, GuestWorkload
 from grader.simulator import fields
+from grader.source import parse
 
 if TYPE_CHECKING:
     from grader.devices.sim.device import Simulator
@@ -60,22 +62,44 @@ def exactly(
         device.exact_references.clear()
     expected = device.exact_references.get(kept) or _results(device, asked)[0]
     device.exact_references[kept] = expected
-    unfollowed = ", ".join(_operators(expected)) or expected.reason
-    if expected.status != "ran" or unfollowed:
-        reason = f"of the reference: {unfollowed or expected.status}"
+    if reason := _why_not_applicable(expected):
         return Exact(algebraic="not applicable", workload=workload.name, reason=reason)
-    found = _results(device, job)[0]
-    first = _compare_residues(found, expected)
-    if first.algebraic == "not shown" and _EXPANDED.search(submission.code):
-        named = device.exact_build(submission, workload.init)
-        if named.status == "built":
-            again = device.job(submission, named, group, (workload,), references)
-            found_again = _results(device, again)[0]
-            second = _compare_residues(found_again, expected)
-            found, first = (found_again, second) if second.elements else (found, first)
-    if first.algebraic != "not shown" or not first.unequal:
-        return first
-    return first.model_copy(update={"without": _without(device, asked, references, found)})
+    named = _job_with_names(device, submission, build, group, workload, references)
+    found = _results(device, named)[0] if named else None
+    if found is None or found.status != "ran":
+        found = _results(device, job)[0]
+    said = _compare_residues(found, expected)
+    if said.algebraic != "not shown" or not said.unequal or said.reason:
+        return said  # what could not be followed is reason enough
+    return said.model_copy(update={"without": _without(device, asked, references, found)})
+
+
+def _why_not_applicable(expected: GuestResult) -> str:
+    unfollowed = ", ".join(_operators(expected)) or expected.reason
+    if unfollowed or expected.status != "ran":
+        return f"of the reference: {unfollowed or expected.status}"
+    if not any(mask.array.any() for mask in expected.outputs[1::2]):
+        return "the reference's results are constants on this path"
+    return ""
+
+
+def _job_with_names(
+    device: Simulator,
+    submission: Submission,
+    build: Build,
+    group: Group,
+    workload: Workload,
+    references: References,
+) -> GuestJob | None:
+    """Return a job in which a program's math functions keep their names; None where it calls none or is refused."""
+    if not _EXPANDED.search(submission.code):
+        return None
+    triton = compiles_when_launched(parse(submission.code))
+    named = build if triton else device.exact_build(submission, workload.init)
+    if named.status != "built":
+        return None
+    job = device.job(submission, named, group, (workload,), references)
+    return replace(job, options={**job.options, "exact_functions": triton})
 
 
 def _without(device: Simulator, asked: GuestJob, references: References, found: GuestResult) -> str:
@@ -146,15 +170,13 @@ def _compare_residues(found: GuestResult, expected: GuestResult) -> Exact:
         "unequal": sum(int(np.sum(one.array != other.array)) for one, other in pairs),
         "constants": sum(int(np.sum(mask.array == 0)) for mask in expected.outputs[1::2]),
     }
-    if counted["constants"] == counted["elements"]:
-        reason = "the reference's results are constants on this path"
-        changed = {"algebraic": "not applicable", "reason": reason}
-    elif counted["unequal"]:
+    if counted["unequal"]:
         unfollowed = [
             *_operators(found),
             fields.text(_what_was_not_followed(found).get("instructions"), 300),
         ]
-        changed = {"reason": ", ".join(filter(None, unfollowed))}
+        apart = next(mask for one, other in pairs if (mask := one.array != other.array).any())
+        changed = {"reason": ", ".join(filter(None, unfollowed)), "where": told_places(apart)}
     else:
         changed = {"algebraic": "equal"}
     return result.model_copy(update={**counted, **changed})

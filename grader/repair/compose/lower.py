@@ -20,7 +20,17 @@ def lower(graph: Graph) -> Graph:
             to.close(node)
         else:
             to.nodes.append(node)
-    return Graph(tuple(to.nodes))
+    return _without_unused(to.nodes)
+
+
+def _without_unused(nodes: list[Node]) -> Graph:
+    """Return the graph of what leads to the result; arguments stay."""
+    needed: set[str] = set()
+    for node in reversed(nodes):
+        if node.op == "output" or node.name in needed:
+            needed.update(node.inputs)
+    kept = (n for n in nodes if n.name in needed or n.op in {"output", "placeholder"})
+    return Graph(tuple(kept))
 
 
 def _vector_norm(node: Node, to: Lowered) -> Value:

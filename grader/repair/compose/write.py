@@ -10,6 +10,7 @@ from grader.repair.compose.fused import Fused
 from grader.repair.compose.graph import Graph, Node, Ref, UncoveredError
 from grader.repair.compose.groups import Group, Grouping, Unit
 from grader.repair.compose.lower import IDENTITY, lower
+from grader.repair.compose.passes import walk
 from grader.repair.compose.pointwise import COMPARED, is_pointwise
 from grader.repair.compose.program import program, sources
 from grader.repair.compose.stage import Call, Stage, Writer
@@ -220,17 +221,19 @@ class _Body:
         return f"{', '.join(node.name for node in results)} = {function}({', '.join(given)})"
 
     def _fused_stage(self, kernel: Fused) -> Stage:
-        operands, results = kernel.operands, kernel.results()
-        reads = [self._type(ref) for ref in operands]
-        writes = [C_TYPES[self.storage.dtype(node)] for node in results]
-        rows = [kernel.is_per_row(self.to.node(ref)) for ref in operands]
-        whole = [one for one, row in zip(reads, rows, strict=True) if not row]
+        results = [
+            (C_TYPES[self.storage.dtype(node)], kernel.value(node)) for node in kernel.results()
+        ]
+        rows = [kernel.values[f"v{k}"].per_row for k in range(len(kernel.operands))]
+        reads = [(self._type(ref), row) for ref, row in zip(kernel.operands, rows, strict=True)]
+        moved = (*(one for one, row in reads if not row), *(one for one, _ in results))
+        walked = walk(kernel.values, [value.name for _, value in results])
         values = (
-            ("operands", tuple((one, KINDS[one], row) for one, row in zip(reads, rows, strict=True))),
-            ("results", tuple((one, KINDS[one], kernel.lines[node.name].name, kernel.is_per_row(node)) for one, node in zip(writes, results, strict=True))),
+            ("operands", tuple((one, KINDS[one], row) for one, row in reads)),
+            ("results", tuple((one, KINDS[one], value.name, value.per_row) for one, value in results)),
             ("numbers", len(kernel.numbers)),
-            ("pack", pack((*whole, *writes))),
-            ("passes", tuple(kernel.passes())),
+            ("pack", pack(moved)),
+            ("walk", walked),
         )  # fmt: skip
         if kernel.group.reduces:
             return Stage("rows", "rows.cu.jinja", values)
