@@ -30,6 +30,18 @@ class Traced:
 
 
 @dataclass(frozen=True)
+class Changed:
+    """One workload's outputs under changes of a program's code, the unchanged first."""
+
+    outputs: tuple[Array, ...] = ()
+    """Of each output a row for each change."""
+    programs: tuple[bytes, ...] = ()
+    """The programs that were launched, as `grader.simulator.ptx.code` reads them."""
+    kernels: frozenset[str] = frozenset()
+    """Which of their kernels were."""
+
+
+@dataclass(frozen=True)
 class Sanitized:
     """What a device's own tools found in a program, and why any of them did not run."""
 

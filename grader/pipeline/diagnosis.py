@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 from grader import diagnose
+from grader.devices.counterfactual import change_wrong
 from grader.devices.numeric_probes import probe_wrong
 from grader.devices.provenance import trace_wrong
 from grader.diagnose import Program
@@ -17,7 +18,7 @@ from grader.judge.probes import Plan
 from grader.pipeline.clock import Clock
 from grader.pipeline.context import GradingContext, ask_references, known_references
 from grader.pipeline.examiner import Examiner
-from grader.records import Evaluation, Task, Workload, digest
+from grader.records import Evaluation, Evidence, Slice, Task, Workload, digest
 from grader.rules import is_explained
 
 
@@ -71,7 +72,29 @@ def _with_probes(grading: GradingContext, task: Task | None, program: Program) -
         evaluation.comparisons,
         partial(_gradients, grading, task),
     )
-    return evaluation.model_copy(update={"probes": (*evaluation.probes, *found, *traced)})
+    changed = change_wrong(
+        grading.device,
+        program.submission,
+        evaluation.build,
+        task,
+        known_references(grading, task),
+        evaluation.comparisons,
+        _lines_of(traced),
+    )
+    seen = (*evaluation.probes, *found, *traced, *changed)
+    return evaluation.model_copy(update={"probes": seen})
+
+
+def _lines_of(seen: Sequence[Evidence]) -> frozenset[int]:
+    """Return the lines that evidence of where values come from names."""
+    places = (place for item in seen for place in (item.place, *item.related) if place)
+    computed = (
+        line
+        for item in seen
+        if isinstance(item.details, Slice)
+        for line in (*item.details.computed, item.details.stored)
+    )
+    return frozenset((*(place.line for place in places), *computed))
 
 
 def _gradients(

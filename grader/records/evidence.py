@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from grader.records.base import Record
-from grader.records.provenance import Dependence, Slice, Touched
+from grader.records.provenance import Counterfactual, Dependence, Slice, Touched
 
 Triple = tuple[int, int, int]
 Limit = Literal[
@@ -334,6 +334,7 @@ Details = Annotated[
     | ProbedInput
     | Touched
     | Dependence
-    | Slice,
+    | Slice
+    | Counterfactual,
     Field(discriminator="kind"),
 ]
