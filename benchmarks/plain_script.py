@@ -5,7 +5,7 @@
 Seeds, constructs `Model`, seeds, constructs `ModelNew`, seeds, makes inputs, calls both on the GPU. The result is
 held against the problem's own reference in float64 (in float32 where that does not fit). Prints one line of
 JSON: `right`, `error` and `torch` (the largest |a - r| / (|r| + RMS of r) of the answer's and of torch's own
-result, over all seeds), `exact` (whether float64 was had), and `failure`.
+result, over all seeds), `exact` (whether float64 was had), `failure`, and `known` (false where there was no memory for it).
 
 Untrusted code runs here with the user's own rights: only on a machine that is thrown away.
 """
@@ -42,6 +42,7 @@ def main() -> int:
         "torch": 0.0,
         "exact": True,
         "failure": "",
+        "known": True,
     }
     try:
         for seed in options.seeds:
@@ -49,6 +50,7 @@ def main() -> int:
         said["right"] = said["error"] <= max(LARGEST, TORCHS * said["torch"])
     except BaseException as error:
         said["failure"] = f"{type(error).__name__}: {error}"[:500]
+        said["known"] = type(error).__name__ != "OutOfMemoryError"  # others use this GPU as well
     sys.stdout.write(f"\n{json.dumps(said)}\n")
     return 0
 

@@ -216,8 +216,15 @@ def _summary(tensor: torch.Tensor) -> dict[str, Any]:
         "whole": bool((values == values.round()).all()),
         "distinct": [float(v) for v in distinct[:4]] if distinct.numel() <= 3 else [],
         "structure": _structure(values),
-        "contiguous": tensor.is_contiguous(),
+        "order": _order(tensor),
     }
+
+
+def _order(tensor: torch.Tensor) -> list[int]:
+    """Return the dims as they lie in memory once the tensor is on a GPU, the outermost first; nothing for their own order."""
+    steps = torch.empty_like(tensor, device="meta").stride()
+    order = sorted(range(tensor.dim()), key=lambda dim: -steps[dim])
+    return [] if tensor.is_contiguous() or order == sorted(order) else order
 
 
 def _structure(values: torch.Tensor) -> str:

@@ -195,9 +195,10 @@ def _choose_elements(leaf: torch.Tensor, index: torch.Tensor) -> torch.Tensor:
 
 def empty(spec: Mapping[str, Any]) -> torch.Tensor:
     """Return memory for one input on the GPU, laid out as the task wants it."""
-    shape = spec["shape"] if spec["contiguous"] else spec["shape"][::-1]
+    order = spec["order"] or range(len(spec["shape"]))
+    shape = [spec["shape"][dim] for dim in order]
     made = torch.empty(shape, dtype=getattr(torch, spec["dtype"]), device="cuda")
-    return made if spec["contiguous"] else made.permute(*range(made.dim())[::-1])
+    return made.permute(sorted(range(made.dim()), key=order.__getitem__))
 
 
 def fill(tensor: torch.Tensor, spec: Mapping[str, Any], seed: int) -> None:

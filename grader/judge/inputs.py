@@ -71,11 +71,12 @@ def generator(seed: int, *parts: str | int) -> np.random.Generator:
 
 
 def make_array(spec: TensorSpec, rng: np.random.Generator) -> Array:
-    """Return one tensor as `spec` says; a transposed view where it asks for no contiguity."""
-    shape = spec.shape if spec.contiguous else spec.shape[::-1]
-    values = _give_structure(_DRAW[spec.distribution](spec, shape, rng), spec.structure)
+    """Return one tensor as `spec` says, its dims in memory in the order that it asks for."""
+    values = _give_structure(_DRAW[spec.distribution](spec, spec.shape, rng), spec.structure)
     made = _cast(np.asarray(values), numpy_dtype(spec.dtype))
-    return made if spec.contiguous else made.T
+    if spec.contiguous:
+        return made
+    return np.ascontiguousarray(made.transpose(spec.order)).transpose(np.argsort(spec.order))
 
 
 def _cast(values: Array, dtype: np.dtype[Any]) -> Array:

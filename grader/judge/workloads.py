@@ -122,6 +122,7 @@ class Maker:
             shape=item["shape"],
             dtype=item["dtype"],
             structure=structure if structure in STRUCTURES else "none",
+            order=value.get("order", ()),
         )
         return spec.model_copy(update=_distribution(item["dtype"], value, label))
 

@@ -56,10 +56,15 @@ class TensorSpec(Record):
     """Lower bound, mean, or constant, as the distribution needs."""
     high: float = 1.0
     """Upper bound (exclusive for randint), standard deviation or scale."""
-    contiguous: bool = True
-    """False: made as a transposed view of contiguous memory."""
+    order: tuple[int, ...] = ()
+    """The dims as they lie in memory, the outermost first; empty where that is their own order."""
     structure: Structure = "none"
     """What holds between the elements, imposed after drawing (on the last one or two dims)."""
+
+    @property
+    def contiguous(self) -> bool:
+        """Whether the elements lie in memory in the order of their indices."""
+        return not self.order
 
 
 class Backward(Record):

@@ -25,7 +25,8 @@ class Proof(NamedTuple):
 def proofs(evidence: Iterable[Evidence], most: int = MOST) -> list[Proof]:
     """Return the first observations, each once: what runs see at one line is one, whatever threads it names.
 
-    So is what they say in the same words at several lines.
+    So is what they say in the same words at several lines, and a wrong result on several workloads, whose numbers
+    stand with the workloads.
     """
     groups: dict[tuple[str, ...], list[Evidence]] = {}
     for item in evidence:
@@ -37,6 +38,8 @@ def proofs(evidence: Iterable[Evidence], most: int = MOST) -> list[Proof]:
 
 
 def _key(item: Evidence) -> tuple[str, ...]:
+    if item.kind == "mismatch" and item.workload is not None:
+        return item.kind, item.code
     if item.workload is None or item.place is None:
         return item.kind, item.text
     lines = (item.place.line, *(place.line for place in item.related))
@@ -45,6 +48,9 @@ def _key(item: Evidence) -> tuple[str, ...]:
 
 def _proof(items: list[Evidence]) -> Proof:
     names = list(dict.fromkeys(item.workload for item in items if item.workload))
+    if items[0].kind == "mismatch" and len({item.text for item in items}) > 1:
+        more = f"{len(names) - 1} more workload{'s are' if len(names) > 2 else ' is'} wrong"
+        return Proof(items[0].kind, f"{items[0].text} ({more})", names[0], 1)
     on = ", ".join(names[:MOST_NAMED])
     if len(names) > MOST_NAMED:
         on += f" and {len(names) - MOST_NAMED} more"

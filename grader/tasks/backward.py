@@ -224,8 +224,8 @@ def _ask_gradients(
     label: str = "",
 ) -> Workload:
     """Return a workload that asks for gradients, with upstream gradients of these shapes."""
-    whole = label != "transposed upstream"
-    upstream = (_upstream(shape, contiguous=whole) for shape in shapes)
+    turned = label == "transposed upstream"
+    upstream = (_upstream(shape, turned=turned) for shape in shapes)
     return work.model_copy(
         update={
             "name": f"{work.name} {label}".strip(),
@@ -240,11 +240,12 @@ def _weights(work: Workload, by: tuple[str, ...]) -> Weights:
     return "drawn" if any(not name.startswith("input ") for name in by) else work.weights
 
 
-def _upstream(shape: Shape, *, contiguous: bool) -> TensorSpec:
+def _upstream(shape: Shape, *, turned: bool) -> TensorSpec:
     """Return an upstream gradient; that of a loss is a number well away from 0 and 1."""
     if not shape:
         return TensorSpec(shape=(), distribution="uniform", low=1.5, high=2.5)
-    return TensorSpec(shape=shape, contiguous=contiguous)
+    order = tuple(range(len(shape))[::-1]) if turned and len(shape) > 1 else ()
+    return TensorSpec(shape=shape, order=order)
 
 
 def _shape(item: TensorSpec | JsonValue) -> Shape:

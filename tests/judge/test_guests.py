@@ -112,6 +112,16 @@ def test_kinds_of_inputs_are_kept(form):
     assert number == 0.25
 
 
+def test_inputs_lie_in_memory_as_the_problem_hands_them_over(form):
+    text = problem_of(
+        "return given[0] @ given[1] + given[2].sum()",
+        "torch.rand(8, batch_size, dim), torch.rand(8, 64, dim).transpose(1, 2), "
+        "torch.rand(4, 6, 5, 7).to(memory_format=torch.channels_last)",
+    )
+    orders = {tuple(spec.order for spec in work.inputs) for work in described(text, form).workloads}
+    assert orders == {((), (0, 2, 1), (0, 2, 3, 1))}
+
+
 def test_sizes_that_belong_together_stay_together(form):
     text = """
 import torch

@@ -51,22 +51,50 @@ def test_an_argument_keeps_the_name_that_the_reference_gives_it() -> None:
     assert "fused_relu_forward(A)" in made.code
 
 
-def test_a_number_among_the_arguments_is_an_operand_too() -> None:
+def test_a_number_among_the_arguments_is_given_as_it_is() -> None:
     given = [node("a", "placeholder", "A"), node("s", "placeholder", "s", shape=None)]
     product = node("b", "call_function", "mul", ref("a"), ref("s"))
     last = node("output", "output", "output", ref("b"))
     text = "import torch\n\nclass Model(torch.nn.Module):\n    def forward(self, A, s):\n        return A\n"
     made = compose(text, read_graph({"nodes": [*given, product, last]}), "t", "ops")
-    assert "fused_mul_forward(A, A.new_full((), s))" in made.code
+    assert "fused_mul_forward(A, s)" in made.code
 
 
-def test_elementwise_neighbours_share_a_kernel_unless_a_value_is_needed_twice() -> None:
+def test_elementwise_neighbours_share_a_kernel() -> None:
     a = node("a", "call_function", "relu", ref("x"))
     b = node("b", "call_function", "tanh", ref("a"))
-    assert written(a, b).count("float apply(") == 1
-    c = node("c", "call_function", "softmax", ref("a"), kwargs={"dim": 1})
+    assert "b = ops.fused_relu_tanh_forward(x)" in written(a, b)
+
+
+def test_a_kernel_returns_all_that_is_needed_outside_of_it() -> None:
+    a = node("a", "call_function", "relu", ref("x"))
+    b = node("b", "call_function", "tanh", ref("a"))
+    c = node("c", "call_function", "cumsum", ref("a"), 0)
     d = node("d", "call_function", "add", ref("b"), ref("c"))
-    assert written(a, b, c, d).count("float apply(") == 2
+    code = written(a, b, c, d)
+    assert "a, b = ops.fused_relu_tanh_forward(x)" in code
+    assert "d = ops.fused_add_forward(b, c)" in code
+
+
+def test_reductions_of_rows_share_a_kernel_with_the_formulas_beside_them() -> None:
+    a = node("a", "call_function", "relu", ref("x"))
+    b = node("b", "call_function", "softmax", ref("a"), kwargs={"dim": 1})
+    c = node("c", "call_function", "add", ref("b"), ref("a"))
+    code = written(a, b, c)
+    assert code.count("<<<") == 1
+    assert "add_below(row_sum, row_amax, after_relu);" in code
+
+
+def test_a_group_has_no_member_that_needs_what_is_made_of_it_elsewhere() -> None:
+    a = node("a", "call_function", "relu", ref("x"))
+    b = node("b", "call_function", "cumsum", ref("a"), 0)
+    c = node("c", "call_function", "mul", ref("a"), ref("b"))
+    code = written(a, b, c)
+    assert (
+        code.index("fused_relu_forward(x)")
+        < code.index("cumsum_forward(a")
+        < code.index("fused_mul_forward(a, b)")
+    )
 
 
 def test_sizes_are_read_at_run_time_where_they_follow_from_the_arguments() -> None:
@@ -111,8 +139,8 @@ def test_a_linear_function_with_a_bias_is_a_product_and_a_sum() -> None:
     ("made", "lines"),
     [
         (node("a", "call_function", "var", ref("x"), 1, shape=(4,)),
-         ("mean_forward(x, 1, True)", "x.size(1) - 1", "new_full((), ")),
-        (node("a", "call_function", "normalize", ref("x")), ("sum_forward(", "< 1e-12f ?")),
+         ("after_sub * after_sub", "row_mean", "x.size(1) - 1", "double number0")),
+        (node("a", "call_function", "normalize", ref("x")), ("row_sum", "< 1e-12f ?")),
         (node("a", "call_module", "act", ref("x"), module="PReLU", attributes={"num_parameters": 8}),
          ("fused_prelu_relu_forward(x, self.act.weight)",)),
         (node("a", "call_module", "n", ref("x"), module="RMSNorm", attributes={"normalized_shape": [8], "eps": None}),
@@ -169,10 +197,10 @@ def test_what_a_view_left_out_of_order_is_brought_into_it_under_another_name_too
 
 def test_the_same_chain_of_operations_is_one_kernel_however_often_it_stands() -> None:
     nodes = [node("a", "call_function", "relu", ref("x"))]
-    nodes.append(node("b", "call_function", "softmax", ref("a"), kwargs={"dim": 1}))
+    nodes.append(node("b", "call_function", "cumsum", ref("a"), 1))
     nodes.append(node("c", "call_function", "relu", ref("b")))
     code = written(*nodes)
-    assert code.count("float apply(") == 1
+    assert code.count("void apply(") == 1
     assert code.count("ops.fused_relu_forward(") == 2
 
 
@@ -233,17 +261,21 @@ def test_formulas_read_and_write_half_precision_themselves() -> None:
         node("a", "call_function", "silu", ref("x")),
         node("b", "call_method", "t", ref("a"), shape=(8, 4)),
     )
-    assert "static_cast<const at::BFloat16*>" in code
-    assert "at::BFloat16* __restrict__ y" in code
+    assert "load<at::BFloat16, kCount>(" in code
+    assert "using Out0 = at::BFloat16;" in code
     assert "constexpr int kPack = 8;" in code
     assert ".float()" not in code
     assert ".to(torch.bfloat16)" not in code
 
 
-def test_what_a_reduction_reads_is_widened_before_and_narrowed_after_it() -> None:
-    code = in_bfloat16(
-        node("a", "call_function", "softmax", ref("x"), kwargs={"dim": -1}),
-    )
+def test_reductions_of_rows_read_and_write_half_precision_themselves() -> None:
+    code = in_bfloat16(node("a", "call_function", "softmax", ref("x"), kwargs={"dim": -1}))
+    assert "at::BFloat16* __restrict__ y0" in code
+    assert ".float()" not in code
+
+
+def test_what_another_kernel_reads_is_widened_before_and_narrowed_after_it() -> None:
+    code = in_bfloat16(node("a", "call_function", "softmax", ref("x"), kwargs={"dim": 0}))
     assert "x = x.float()" in code
     assert ".to(torch.bfloat16)" in code
 
@@ -253,4 +285,17 @@ def test_long_chains_of_what_only_moves_are_followed() -> None:
     for k in range(1, 1500):
         chain.append(node(f"m{k}", "call_method", "t", ref(f"m{k - 1}")))
     code = in_bfloat16(*chain, node("a", "call_function", "silu", ref("m1499")))
-    assert "static_cast<const at::BFloat16*>" in code
+    assert "load<at::BFloat16, kCount>(" in code
+
+
+def test_what_several_ways_through_a_row_take_is_computed_once() -> None:
+    scaled = node("a", "call_function", "mul", ref("x"), 2.0)
+    total = node("s", "call_function", "sum", ref("a"), -1, True, shape=(4, 1))
+    code = written(scaled, total, node("b", "call_function", "truediv", ref("a"), ref("s")))
+    assert "kept_after_mul[h][k] = after_mul;" in code
+    assert code.count("v0 * 2.0f") == 1
+
+
+def test_what_leads_to_no_result_is_left_out() -> None:
+    unused = node("u", "call_function", "cumsum", ref("x"), 0)
+    assert "cumsum" not in written(unused, node("a", "call_function", "relu", ref("x")))

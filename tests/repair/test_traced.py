@@ -53,7 +53,7 @@ def test_a_traced_reference_becomes_its_stages() -> None:
     assert "super(ModelNew, self)" in made.code
     assert "SCALE = 2.0" in made.code
     # The bias, the subtraction, the activation and the factor are one kernel.
-    assert made.code.count("__global__ void plain_kernel") == 1
+    assert made.code.count("__global__ void fused_kernel") == 1
     assert "self.fc.bias" in made.code
     assert "self.fc(" not in made.code
 
@@ -186,7 +186,7 @@ def get_init_inputs():
 
 def test_a_layer_that_torch_makes_of_functions_is_written_out_as_these() -> None:
     made = compose(ATTENTION, traced(ATTENTION), "Block", "ops")
-    assert {"attention", "matmul", "norm"} <= set(made.families)
+    assert {"attention", "matmul", "rows"} <= set(made.families)
     assert "self.block.self_attn.num_heads" in made.code
     assert "self.block(" not in made.code
 
@@ -219,7 +219,7 @@ def test_half_precision_is_computed_in_float32_and_given_back_as_it_was_asked() 
 def test_a_built_in_task_without_a_family_gets_its_kernel_from_its_reference() -> None:
     task = builtin_tasks()["rms-norm-residual"]
     made = compose_for_task(task, sandbox.strongest())
-    assert made.families == ("elementwise", "reduction")
+    assert made.families == ("rows",)
     assert "get_inputs" not in made.code
 
 

@@ -75,6 +75,19 @@ def test_arguments_of_one_function_are_named_together() -> None:
     assert "a = a.contiguous();\n    b = b.contiguous();" in edit.text
 
 
+def test_an_input_that_the_task_hands_over_transposed_is_the_cause_where_results_are_wrong() -> (
+    None
+):
+    plain, turned = TensorSpec(shape=(8, 8)), TensorSpec(shape=(8, 8), order=(1, 0))
+    works = (Workload(name="w", role="nominal", inputs=(plain, turned)),)
+    task = Task(name="t", title="t", source="builtin", reference="", workloads=works)
+    wrong = Evidence(kind="mismatch", code="scattered", text="max error 3", workload="w")
+    found = review(MATMUL, context=Context(task=task, evidence=(wrong,)))
+    [one] = [finding for finding in found if finding.rule == "MEM004"]
+    assert one.severity == "error"
+    assert "the task hands over input 2 as a transposed view" in one.message
+
+
 def model_around(layer: str, forward: str) -> str:
     head, _, _ = as_submission(MATMUL).partition("class ModelNew")
     return (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from grader.repair.compose.graph import Graph, Node, Ref, UncoveredError
 from grader.repair.compose.losses import LOSSES
 from grader.repair.compose.lowered import Lowered, Rule, Value
-from grader.repair.compose.pointwise import COMPARED
+from grader.repair.compose.pointwise import COMPARED, is_pointwise
 from grader.repair.compose.products import PRODUCTS
 
 IDENTITY = {"identity", "contiguous", "clone", "detach"}
@@ -20,7 +20,17 @@ def lower(graph: Graph) -> Graph:
             to.close(node)
         else:
             to.nodes.append(node)
-    return Graph(tuple(to.nodes))
+    return _without_unused(to.nodes)
+
+
+def _without_unused(nodes: list[Node]) -> Graph:
+    """Return the graph of what leads to the result; arguments stay."""
+    needed: set[str] = set()
+    for node in reversed(nodes):
+        if node.op == "output" or node.name in needed:
+            needed.update(node.inputs)
+    kept = (n for n in nodes if n.name in needed or n.op in {"output", "placeholder"})
+    return Graph(tuple(kept))
 
 
 def _vector_norm(node: Node, to: Lowered) -> Value:
@@ -105,6 +115,52 @@ def _rms_norm(node: Node, to: Lowered) -> Value:
     eps = node.argument(3, "eps")
     scaled = x * (mean + (2.0**-23 if eps is None else eps)).op("rsqrt")
     return scaled if weight is None else scaled * weight
+
+
+def _softmax(node: Node, to: Lowered) -> Value | None:
+    """Softmax and its logarithm along rows, where formulas are computed beside it."""
+    dim = node.attributes.get("dim") if node.path else node.argument(1, "dim")
+    x = to.tensor(node, 0, "input")
+    if dim not in {-1, len(x.shape) - 1} or not _has_formulas_beside(node, to):
+        return None
+    away = x - x.over("amax", -1, keep=True)
+    terms = away.op("exp")
+    total = terms.over("sum", -1, keep=True)
+    if node.op == "log_softmax":
+        return away - total.op("log")
+    return terms / total
+
+
+def _layer_norm(node: Node, to: Lowered) -> Value | None:
+    """Layer norm along rows, where formulas are computed beside it."""
+    x, sizes = to.tensor(node, 0, "input"), node.argument(1, "normalized_shape")
+    if not isinstance(sizes, list | tuple) or len(sizes) != 1 or not _has_formulas_beside(node, to):
+        return None
+    away = x - x.over("mean", -1, keep=True)
+    variance = (away * away).over("mean", -1, keep=True)
+    eps: float = node.argument(4, "eps", 1e-5)
+    result = away * (variance + eps).op("rsqrt")
+    weight = _layer_parameter(node, to, 2, "weight")
+    bias = _layer_parameter(node, to, 3, "bias")
+    if weight is not None:
+        result = result * weight
+    return result + bias if bias is not None else result
+
+
+def _layer_parameter(node: Node, to: Lowered, index: int, name: str) -> Value | None:
+    """Return a layer's own parameter, or what a function is given for it; None where there is none."""
+    if not node.path:
+        found = to.given(node, index, name)
+        return found if isinstance(found, Value) else None
+    if not node.attributes.get("elementwise_affine", True) or name not in node.tensors:
+        return None
+    return to.parameter(f"{node.path}.{name}", to.tensor(node, 0, "input").shape[-1:])
+
+
+def _has_formulas_beside(node: Node, to: Lowered) -> bool:
+    """Whether values come from formulas or go into some, or are narrower than what a kernel of its own takes."""
+    beside = (to.made(Ref(node.inputs[0])), *to.graph.users(node.name))
+    return bool(node.half) or any(one is not None and is_pointwise(one) for one in beside)
 
 
 def _prelu(node: Node, to: Lowered) -> Value:
@@ -193,11 +249,14 @@ RULES: dict[str, Rule] = {
     "float": _as_number,
     "glu": _glu,
     "lerp": _lerp,
+    "layer_norm": _layer_norm,
+    "log_softmax": _softmax,
     "max": _extremum,
     "min": _extremum,
     "normalize": _normalize,
     "prelu": _prelu,
     "rms_norm": _rms_norm,
+    "softmax": _softmax,
     "softmin": _softmin,
     "std": _variance,
     "var": _variance,

@@ -1,18 +1,17 @@
-"""Chains of elementwise operations as one kernel."""
+"""Elementwise operations, each as an expression of C++."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any
 
-from grader.repair.compose.graph import Graph, Node, Ref, UncoveredError
+from grader.repair.compose.graph import Node, UncoveredError
 
 Formula = Callable[[Node, list[str]], str]
 
 
-def _number(value: float | int | bool) -> str:
+def c_number(value: float | int | bool) -> str:
+    """Return a number as C++ writes it."""
     number = float(value)
     if not math.isfinite(number):
         return "NAN" if math.isnan(number) else "INFINITY" if number > 0 else "-INFINITY"
@@ -24,7 +23,7 @@ def _with(name: str, index: int, default: float) -> Callable[[Node], str]:
         value = node.argument(index, name, default)
         if not isinstance(value, int | float):
             raise UncoveredError(f"{node.op}: `{name}` is no number")
-        return _number(value)
+        return c_number(value)
 
     return read
 
@@ -40,7 +39,7 @@ def _clamp(node: Node, operands: list[str]) -> str:
         if bound is not None and not isinstance(bound, int | float):
             raise UncoveredError(f"{node.op}: a bound is no number")
         if bound is not None:  # NaN stays NaN, as in torch
-            words = f"({words} {sign} {_number(bound)} ? {_number(bound)} : {words})"
+            words = f"({words} {sign} {c_number(bound)} ? {c_number(bound)} : {words})"
     return words
 
 
@@ -54,7 +53,7 @@ def _gelu(node: Node, operands: list[str]) -> str:
 def _sum(sign: str) -> Formula:
     def formula(node: Node, operands: list[str]) -> str:
         alpha = node.kwargs.get("alpha", 1)
-        factor = "" if alpha == 1 else f"{_number(alpha)} * "
+        factor = "" if alpha == 1 else f"{c_number(alpha)} * "
         return f"{operands[0]} {sign} {factor}{operands[1]}"
 
     return formula
@@ -145,53 +144,3 @@ def is_pointwise(node: Node) -> bool:
     """Whether a node is one of these on float tensors."""
     kinds = {"bool"} if node.op in COMPARED else {"float32", None}
     return node.op in FORMULAS and node.dtype in kinds and node.shape is not None
-
-
-@dataclass
-class Fused:
-    """One fused kernel in the making."""
-
-    graph: Graph
-    inline: Callable[[Node], bool]
-    """Whether a producer's formula goes into this kernel."""
-    operands: list[Ref] = field(default_factory=list)
-    lines: list[str] = field(default_factory=list)
-    steps: dict[str, str] = field(default_factory=dict)
-    """What the kernel calls the value of each node, the same for the same chain of operations."""
-    done: list[str] = field(default_factory=list)
-    """The operations, in order."""
-
-    def add(self, node: Node) -> str:
-        """Write a node's formula as a line of the kernel; return the name of its value."""
-        count, formula = FORMULAS[node.op]
-        given = [
-            *node.args,
-            *[
-                v
-                for k, v in node.kwargs.items()
-                if k in {"other", "input", "exponent", "mask", "value"}
-            ],
-        ]
-        if len(given) < count:
-            raise UncoveredError(f"{node.op}: an operand is missing")
-        operands = [self._operand(value) for value in given[:count]]
-        self.done.append(node.op)
-        times = self.done.count(node.op)
-        name = f"after_{node.op}{f'_{times}' if times > 1 else ''}"
-        self.lines.append(f"const float {name} = {formula(node, operands)};")
-        self.steps[node.name] = name
-        return name
-
-    def _operand(self, value: Any) -> str:
-        if isinstance(value, bool | int | float):
-            return _number(value) if float(value) >= 0 else f"({_number(value)})"
-        if not isinstance(value, Ref):
-            raise UncoveredError("an operand is neither tensor nor number")
-        producer = self.graph.node(value.name)
-        if producer.op == "tensor":
-            return self._operand(producer.args[0])
-        if is_pointwise(producer) and self.inline(producer):
-            return self.steps.get(producer.name) or self.add(producer)
-        if value not in self.operands:
-            self.operands.append(value)
-        return f"v{self.operands.index(value)}"

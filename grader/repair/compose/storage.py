@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from grader.repair.compose.graph import Graph, Node
-from grader.repair.compose.pointwise import is_pointwise
+from grader.repair.compose.groups import Group, Grouping
 
 C_TYPES = {
     "float32": "float", "float16": "at::Half", "bfloat16": "at::BFloat16", "bool": "bool",
@@ -33,6 +33,7 @@ class Storage:
     """The types of a graph's values."""
 
     graph: Graph
+    grouping: Grouping
 
     def dtype(self, node: Node) -> str:
         """Return the dtype in which a node's value lies in memory."""
@@ -54,7 +55,10 @@ class Storage:
         if node.op in MOVES:
             sources = [self.graph.node(name) for name in node.inputs]
             return all(before[one.name] == node.half for one in sources if one.shape is not None)
-        return is_pointwise(node) and self._is_only_used(node, by_formulas=False)
+        return self._is_fused(node) and self._is_only_used(node, by_formulas=False)
+
+    def _is_fused(self, node: Node) -> bool:
+        return isinstance(self.grouping.of[node.name], Group)
 
     def _is_only_used(self, node: Node, *, by_formulas: bool) -> bool:
         """Whether a value goes, moved or not, into results alone, or into formulas as well."""
@@ -64,7 +68,9 @@ class Storage:
                 if user.op in MOVES and user.name not in reached:
                     reached.add(user.name)
                     waiting.append(user.name)
-                elif user.op not in MOVES | {"output"} and not (by_formulas and is_pointwise(user)):
+                elif user.op not in MOVES | {"output"} and not (
+                    by_formulas and self._is_fused(user)
+                ):
                     return False
         return True
 

@@ -6,9 +6,12 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from grader.repair.compose.fused import Fused
 from grader.repair.compose.graph import Graph, Node, Ref, UncoveredError
+from grader.repair.compose.groups import Group, Grouping, Unit
 from grader.repair.compose.lower import IDENTITY, lower
-from grader.repair.compose.pointwise import COMPARED, Fused, is_pointwise
+from grader.repair.compose.passes import walk
+from grader.repair.compose.pointwise import COMPARED, is_pointwise
 from grader.repair.compose.program import program, sources
 from grader.repair.compose.stage import Call, Stage, Writer
 from grader.repair.compose.stages import STAGES
@@ -78,11 +81,13 @@ class _Body:
     stages: dict[Stage, str] = field(default_factory=dict)
     """Each stage and the name of its function."""
     to: Writer = field(init=False)
+    grouping: Grouping = field(init=False)
     storage: Storage = field(init=False)
 
     def __post_init__(self) -> None:
         self.to = Writer(self.graph)
-        self.storage = Storage(self.graph)
+        self.grouping = Grouping(self.graph)
+        self.storage = Storage(self.graph, self.grouping)
 
     def written(self) -> list[str]:
         given = [n for n in self.graph.nodes if n.op == "placeholder" and n.half]
@@ -90,14 +95,20 @@ class _Body:
         lines = [f"{name} = {name}.float()  # every sum in float32" for name in widened]
         if given and any(node.path for node in self.graph.nodes if node.op != "placeholder"):
             lines.insert(0, "self.float()  # the weights too: float32 holds them as they are")
-        for node in self.graph.nodes:
-            words = self._expression(node)
-            if node.op == "output":
-                lines.append(f"return {self._narrow_result(node.args[0])}")
-            elif words is not None:
-                self.to.names[node.name] = node.name
-                lines.append(f"{node.name} = {words}")
-        return lines
+        return [*lines, *filter(None, map(self._statement, self.grouping.units()))]
+
+    def _statement(self, unit: Unit) -> str | None:
+        """Return the statement for a group or a node; None where it needs none of its own."""
+        if isinstance(unit, Group):
+            return self._write_fused(unit)
+        node = self.graph.node(unit)
+        if node.op == "output":
+            return f"return {self._narrow_result(node.args[0])}"
+        words = self._expression(node)
+        if words is None:
+            return None
+        self.to.names[unit] = unit
+        return f"{unit} = {words}"
 
     def _expression(self, node: Node) -> str | None:
         """Return a node's value as Python text; None where it needs no statement of its own."""
@@ -105,8 +116,6 @@ class _Body:
         if plain:
             self.to.names[node.name] = plain
             return None
-        if node.op == "output":
-            return self.to.value(node.args[0])
         if node.op == "tensor" and all(is_pointwise(user) for user in self.graph.users(node.name)):
             return None  # a number in a formula
         if node.shape is None and node.op in NUMBERS:
@@ -114,10 +123,6 @@ class _Body:
             return f"{a} {NUMBERS[node.op]} {b}"
         if node.shape is None and node.op in SINGLE:
             return SINGLE[node.op].format(self.to.value(node.args[0]))
-        if is_pointwise(node):
-            if node.op in COMPARED and not all(map(is_pointwise, self.graph.users(node.name))):
-                raise UncoveredError("truth values as a result")
-            return None if self._is_inlined(node) else self._write_fused(node)
         if node.op in {"max", "min"} and node.shape is None:
             return None
         if node.op in STAGES and (node.op not in {"max", "min"} or node.argument(1, "dim") is None):
@@ -201,46 +206,46 @@ class _Body:
         items = index if isinstance(index, list | tuple) else [index]
         return f"{self.to.value(node.args[0])}[{', '.join(self.to.value(item) for item in items)}]"
 
-    def _is_inlined(self, node: Node) -> bool:
-        users = self.graph.users(node.name)
-        return len(users) == 1 and is_pointwise(users[0])
+    def _write_fused(self, group: Group) -> str:
+        kernel = Fused(self.grouping, group)
+        results = kernel.results()
+        if any(
+            node.op in COMPARED and not all(map(is_pointwise, self.graph.users(node.name)))
+            for node in results
+        ):
+            raise UncoveredError("truth values as a result")
+        given = [*map(self._operand, kernel.operands), *map(self.to.value, kernel.numbers)]
+        for node in results:
+            self.to.names[node.name] = node.name
+        function = self._function(self._fused_stage(kernel), f"fused_{_chain(kernel.operations)}")
+        return f"{', '.join(node.name for node in results)} = {function}({', '.join(given)})"
 
-    def _write_fused(self, node: Node) -> str:
-        kernel = Fused(self.graph, self._is_inlined)
-        result = kernel.add(node)
-        if not kernel.operands:
-            raise UncoveredError("an elementwise operation without a tensor")
-        types = tuple(self._type(ref) for ref in kernel.operands)
-        out_type = C_TYPES[self.storage.dtype(node)]
+    def _fused_stage(self, kernel: Fused) -> Stage:
+        results = [
+            (C_TYPES[self.storage.dtype(node)], kernel.value(node)) for node in kernel.results()
+        ]
+        rows = [kernel.values[f"v{k}"].per_row for k in range(len(kernel.operands))]
+        reads = [(self._type(ref), row) for ref, row in zip(kernel.operands, rows, strict=True)]
+        moved = (*(one for one, row in reads if not row), *(one for one, _ in results))
+        walked = walk(kernel.values, [value.name for _, value in results])
         values = (
-            ("operands", tuple((one, KINDS[one]) for one in types)),
-            ("out_type", out_type),
-            ("out_kind", KINDS[out_type]),
-            ("pack", pack((*types, out_type))),
-            ("lines", tuple(kernel.lines)),
-            ("result", result),
-        )
-        function = self._function(
-            Stage("elementwise", "pointwise.cu.jinja", values), f"fused_{_chain(kernel.done)}"
-        )
-        given = [self._operand(ref, kernel.operands) for ref in kernel.operands]
-        return f"{function}({', '.join(given)})"
+            ("operands", tuple((one, KINDS[one], row) for one, row in reads)),
+            ("results", tuple((one, KINDS[one], value.name, value.per_row) for one, value in results)),
+            ("numbers", len(kernel.numbers)),
+            ("pack", pack(moved)),
+            ("walk", walked),
+        )  # fmt: skip
+        if kernel.group.reduces:
+            return Stage("rows", "rows.cu.jinja", values)
+        return Stage("elementwise", "pointwise.cu.jinja", values)
 
     def _type(self, ref: Ref) -> str:
         """Return what a formula's kernel reads an operand as; a type that it doesn't know is converted before."""
-        node = self.to.node(ref)
-        return "float" if node.shape is None else C_TYPES.get(self.storage.dtype(node), "float")
+        return C_TYPES.get(self.storage.dtype(self.to.node(ref)), "float")
 
-    def _operand(self, ref: Ref, others: list[Ref]) -> str:
-        """Return an operand as a tensor; a number that is known at run time becomes one of no dims."""
-        value, node = self.to.value(ref), self.to.node(ref)
-        if node.shape is not None:
-            return value if self.storage.dtype(node) in C_TYPES else f"{value}.float()"
-        tensor = next((o for o in others if self.to.node(o).shape is not None), None)
-        if tensor is None:
-            raise UncoveredError("an elementwise operation without a tensor")
-        single = self.storage.dtype(self.to.node(tensor)) == "float32"
-        return f"{self.to.value(tensor)}.new_full((), {value}{'' if single else ', dtype=torch.float32'})"
+    def _operand(self, ref: Ref) -> str:
+        known = self.storage.dtype(self.to.node(ref)) in C_TYPES
+        return self.to.value(ref) if known else f"{self.to.value(ref)}.float()"
 
     def _function(self, stage: Stage, does: str) -> str:
         """Return how `forward` names a stage's function: by what it does, with a number from the second on."""

@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Iterator
 
-from grader.records import Context, Evidence, Finding, Fix, TensorSpec
+from grader.records import DECIDING, Context, Evidence, Finding, Fix, TensorSpec
 from grader.records.observed import ran_right, wrong_results
 from grader.rules.rule import Rule, hosted, triton_module
 from grader.source import Source
@@ -45,17 +45,20 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 
 def _finding(case: Case, names: list[str], view: str, context: Context) -> Finding:
     proof = _of_strided_inputs(context) or (wrong_results(context)[:1] if view else ())
+    turned = _handed_over_turned(context) if proof else ()
     taken = next((call.node for name in names for call in _pointers(case, name)), None)
     them, its = ("it", "its") if len(names) == 1 else ("them", "their")
     told = (
         f"and `forward` passes a view made by `{view}`: {its} memory is in another order"
         if view
+        else f"and the task hands over {' and '.join(turned)} as a transposed view, whose memory is in another order"
+        if turned
         else f"and nothing makes {them} contiguous or checks for it: a transposed or sliced input gives wrong numbers"
     )
     return RULE.finding(
         case.place(taken or case.launch.host.node),
         f"the kernel walks {_list_names(names)} as if {its} rows lay one after the other, {told}",
-        severity="error" if view and proof else "warning" if proof or view else "note",
+        severity="error" if proof and (view or turned) else "warning" if proof or view else "note",
         confidence="proven" if proof and not view else "likely",
         evidence=proof,
         fixes=_fixes(case, names),
@@ -84,6 +87,17 @@ def _of_strided_inputs(context: Context) -> tuple[Evidence, ...]:
     }
     wrong = context.seen("mismatch", "probe")
     return tuple(wrong) if all(item.workload in strided for item in wrong) else ()
+
+
+def _handed_over_turned(context: Context) -> tuple[str, ...]:
+    """Return the inputs that are transposed where a task is decided."""
+    works = context.task.workloads if context.task is not None else ()
+    first = next((work for work in works if work.role in DECIDING), None)
+    return tuple(
+        f"input {place}"
+        for place, one in enumerate(first.inputs if first is not None else (), 1)
+        if isinstance(one, TensorSpec) and not one.contiguous
+    )
 
 
 def _is_layout_handled(case: Case) -> bool:
@@ -176,7 +190,7 @@ RULE = Rule(
     ),
     detects=("text", "evidence"),
     guards="Three of four real kernels don't check it, and most are never called with a view: it is a folded note until `forward` passes "
-    "a view that it makes itself (a warning; an error where results are wrong) or a run with a transposed input came out wrong. A Triton launch that is given a stride of the view is fine.",
+    "a view that it makes itself (a warning; an error where results are wrong, or where the task hands over such a view) or a run with a transposed input came out wrong. A Triton launch that is given a stride of the view is fine.",
     fix="Makes the input contiguous at the beginning of the host function, or the view where it is made.",
     check=check,
     predicts="elsewhere",

@@ -1,0 +1,107 @@
+"""How often a kernel goes through a row, and what it keeps of the elements from one time to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from grader.repair.compose.fused import Value
+
+KEPT = 64
+"""Values of a row that a thread keeps at most."""
+
+
+@dataclass(frozen=True)
+class Statements:
+    """What is computed for an element."""
+
+    operands: tuple[int, ...]
+    """Numbers of the operands that are read for it."""
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Pass:
+    """One way through a row: what is known of it before, what each element gives, what is reduced of that."""
+
+    row: tuple[str, ...]
+    kept: tuple[str, ...]
+    """Names of the kept values that it takes."""
+    element: Statements
+    reductions: tuple[Value, ...] = ()
+
+
+@dataclass(frozen=True)
+class Walk:
+    """All ways through a row."""
+
+    kept: tuple[str, ...]
+    """Names of the values that are computed once where a row fits into registers."""
+    fill: Statements
+    """What computes these."""
+    passes: tuple[Pass, ...]
+    """Each reduction needs one, the results need the last."""
+
+    def held(self, pack: int) -> int:
+        """Return how many packs of neighbours a thread keeps."""
+        return max(1, min(8, KEPT // (pack * max(1, len(self.kept)))))
+
+
+def walk(values: Mapping[str, Value], results: Sequence[str]) -> Walk:
+    """Return the ways through a row that lead to results, each of them a value's name."""
+    reductions = [one for one in values.values() if one.reduction]
+    last = max((one.step for one in reductions), default=0)
+    ends = [[one for one in reductions if one.step == step + 1] for step in range(last)]
+    targets = [[use for one in end for use in one.uses] for end in ends] + [list(results)]
+    kept = _kept(values, targets)
+    passes = (
+        _pass(values, k, ends[k] if k < last else [], one, kept) for k, one in enumerate(targets)
+    )
+    fill = _behind(values, kept)
+    return Walk(
+        tuple(name for name in values if name in kept), _statements(values, fill), tuple(passes)
+    )
+
+
+def _kept(values: Mapping[str, Value], targets: Sequence[Iterable[str]]) -> set[str]:
+    """Return what is known before any reduction and taken by what only some of the passes compute."""
+    needed = [_behind(values, names) for names in targets]
+    shared = {
+        name for name in values if not values[name].step and sum(name in one for one in needed) > 1
+    }
+    taken = {use for names in needed for name in names - shared for use in values[name].uses}
+    return shared & taken.union(*targets)
+
+
+def _behind(
+    values: Mapping[str, Value], names: Iterable[str], stop: Iterable[str] = ()
+) -> set[str]:
+    """Return the elements' values that some are made of, these among them, back to those at which to stop."""
+    found: set[str] = set()
+    waiting = [name for name in names if name not in stop]
+    while waiting:
+        name = waiting.pop()
+        if name not in found and not values[name].per_row:
+            found.add(name)
+            waiting += [use for use in values[name].uses if use not in stop]
+    return found
+
+
+def _statements(values: Mapping[str, Value], names: set[str]) -> Statements:
+    operands = [name for name, one in values.items() if not one.words]
+    lines = (one.text for name, one in values.items() if name in names and one.words)
+    return Statements(tuple(k for k, name in enumerate(operands) if name in names), tuple(lines))
+
+
+def _pass(
+    values: Mapping[str, Value], step: int, ends: list[Value], targets: list[str], kept: set[str]
+) -> Pass:
+    own = _behind(values, targets, kept)
+    taken = {use for name in own for use in values[name].uses}.union(targets) & kept
+    rows = (one for one in values.values() if one.per_row and one.words and not one.reduction)
+    return Pass(
+        tuple(one.text for one in rows if one.step == step),
+        tuple(name for name in values if name in taken),
+        _statements(values, own),
+        tuple(ends),
+    )
