@@ -39,6 +39,8 @@ class Changed:
     """The programs that were launched, as `grader.simulator.ptx.code` reads them."""
     kernels: frozenset[str] = frozenset()
     """Which of their kernels were."""
+    seconds: float = 0.0
+    """Processor time of the changed runs, as the guest says."""
 
 
 @dataclass(frozen=True)

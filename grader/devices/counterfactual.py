@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
 
 import numpy as np
 
@@ -43,9 +44,12 @@ PROOFS = 2
 BATCH = 300
 """Changes that one guest tries."""
 SMALLEST = 20
+MOST_SHARED = 8
+"""Programs that may share a processor with a guest, whatever it says of its time."""
 KINDS = ("comparison", "constant", "operator", "operand", "guard", "around")
 """What a change can be of, the likeliest first."""
-STAGES = (frozenset(KINDS[:5]), frozenset(KINDS[5:]))
+NEAR = 3
+"""Lines around a suspect that are tried before others."""
 
 
 @dataclass(frozen=True)
@@ -92,8 +96,7 @@ class Trial:
             return []
         known = zip(expected.exact, expected.native, self.sample, outputs, strict=True)
         shares = [
-            self._share(e.ravel()[sample], n.ravel()[sample], rows)
-            for e, n, sample, rows in known
+            self._share(e.ravel()[sample], n.ravel()[sample], rows) for e, n, sample, rows in known
         ]
         return [float(np.mean(row)) for row in zip(*shares, strict=True)]
 
@@ -133,9 +136,7 @@ def change_wrong(
 
 def _telling_workloads(task: Task, comparisons: Sequence[Comparison]) -> list[Workload]:
     """Return the workloads with wrong values: first the one to search on, then others to prove it on."""
-    wrong = {
-        c.workload for c in comparisons if c.mismatch and c.mismatch.kind == "values"
-    }
+    wrong = {c.workload for c in comparisons if c.mismatch and c.mismatch.kind == "values"}
     found = [w for w in task.judged if w.name in wrong and element_count(w) <= MOST]
     found.sort(key=lambda w: (element_count(w) < ENOUGH, element_count(w)))
     return found[: 1 + PROOFS]
@@ -144,12 +145,13 @@ def _telling_workloads(task: Task, comparisons: Sequence[Comparison]) -> list[Wo
 def _proven(trials: Sequence[Trial], source: Source, suspects: frozenset[int]) -> Found | None:
     """Return the best change that makes all results of all trials right."""
     search = Search(trials[0], source, suspects)
-    for stage in STAGES:
-        right = search.right_under(stage)
+    for changes in search.groups():
+        right = search.right_under(changes)
         for trial in trials[1:]:
             right = _still_right(trial, right) if right else right
         if right:
-            return Found(min(right, key=lambda one: _rank(one, right)), len(right), search.before)
+            best = min(right, key=lambda one: (search.is_elsewhere(one), *_rank(one, right)))
+            return Found(best, len(right), search.before)
     return None
 
 
@@ -162,12 +164,19 @@ def _rank(change: Change, others: Sequence[Change]) -> tuple[int, int, int]:
 def _still_right(trial: Trial, changes: Sequence[Change]) -> list[Change]:
     """Return those that make the results right on another workload too, whatever its kernels' code is."""
     seen = trial.run(Request((), ()), 1.0)
-    wanted = {one.key for one in changes}
-    same = [one for one in all_changes(seen) if one.key in wanted]
+    wanted = {_place_and_kind(one) for one in changes}
+    same = [one for one in all_changes(seen) if _place_and_kind(one) in wanted][:BATCH]
     changed = trial.run(Request(launched_codes(seen), tuple(same)), SECONDS / 2)
     shares = trial.right(changed.outputs)[1:]
-    right = {one.key for one, share in zip(same, shares, strict=False) if share == 1.0}
-    return [one for one in changes if one.key in right]
+    right = [one for one, share in zip(same, shares, strict=False) if share == 1.0]
+    exactly, nearly = {one.key for one in right}, {_place_and_kind(one) for one in right}
+    alike = [one for one in changes if one.key in exactly]
+    # A value has another name where the code is another: then the line counts.
+    return alike or [one for one in changes if _place_and_kind(one) in nearly]
+
+
+def _place_and_kind(change: Change) -> tuple[int, str, str]:
+    return change.line, change.kind, change.after.partition("#")[0]
 
 
 class Search:
@@ -180,33 +189,51 @@ class Search:
         shares = trial.right(self._seen.outputs)
         self.before = shares[0] if shares else 1.0
         self._all = list(all_changes(self._seen)) if self.before < 1.0 else []
-        self._end = time.monotonic() + SECONDS
+        self._lines: dict[tuple[str, int], int] = {}
+        self._left = SECONDS
 
-    def right_under(self, stage: frozenset[str]) -> list[Change]:
-        """Return the changes of these kinds under which all is right, as far as the time reaches."""
-        changes = sorted((c for c in self._all if c.kind in stage), key=self._unlikely)
+    def groups(self) -> Iterator[list[Change]]:
+        """Yield the changes, the likeliest first: by what they change, and how near it is to a suspect."""
+        ordered = sorted(self._all, key=self._unlikely)
+        for _, group in groupby(ordered, key=self._unlikely):
+            yield list(group)
+
+    def right_under(self, changes: Sequence[Change]) -> list[Change]:
+        """Return the changes under which all is right, as far as the time reaches."""
         found: list[Change] = []
         for at in range(0, len(changes), BATCH):
-            left = self._end - time.monotonic()
-            if left <= 0:
-                break
-            found += self._try(changes[at : at + BATCH], left)
+            if self._left > 0:
+                found += self._try(changes[at : at + BATCH])
         return found
 
-    def _unlikely(self, change: Change) -> bool:
-        place = place_compiled_line(self._source, change.file, change.line)
-        return place is None or place.line not in self._suspects
+    def _unlikely(self, change: Change) -> int:
+        far = min((abs(self._line(change) - line) for line in self._suspects), default=0)
+        return change.prior + (0 if far <= NEAR else 2 if far <= 4 * NEAR else 3)
 
-    def _try(self, changes: Sequence[Change], seconds: float) -> list[Change]:
+    def is_elsewhere(self, change: Change) -> bool:
+        """Whether it is of another line than the suspects."""
+        return all(abs(self._line(change) - line) >= NEAR for line in self._suspects)
+
+    def _line(self, change: Change) -> int:
+        at = change.file, change.line
+        if at not in self._lines:
+            place = place_compiled_line(self._source, *at)
+            self._lines[at] = place.line if place else 0
+        return self._lines[at]
+
+    def _try(self, changes: Sequence[Change]) -> list[Change]:
         """Return which of them make all right; where the guest ends, each half has another."""
-        changed = self._trial.run(Request(self._codes, tuple(changes)), seconds)
+        begun = time.monotonic()
+        changed = self._trial.run(Request(self._codes, tuple(changes)), self._left)
+        wall = time.monotonic() - begun
+        self._left -= min(wall, max(changed.seconds, wall / MOST_SHARED))
         if changed.outputs:
             shares = self._trial.right(changed.outputs)[1:]
             return [one for one, share in zip(changes, shares, strict=False) if share == 1.0]
         half = len(changes) // 2
         if half < SMALLEST:
             return []
-        return [*self._try(changes[:half], seconds / 2), *self._try(changes[half:], seconds / 2)]
+        return [*self._try(changes[:half]), *self._try(changes[half:])] if self._left > 0 else []
 
 
 def _evidence(found: Found, source: Source, workload: Workload) -> Evidence:
@@ -245,5 +272,9 @@ def all_changes(seen: Changed, numbers: Sequence[float] = ()) -> Iterator[Change
     """Yield the changes of the functions that ran."""
     for number, code in enumerate(launched_codes(seen)):
         for function in code.functions if code is not None else ():
-            if code and function.instructions and (not function.entry or function.name in seen.kernels):
+            if (
+                code
+                and function.instructions
+                and (not function.entry or function.name in seen.kernels)
+            ):
                 yield from changes_of(number, code, function, numbers)

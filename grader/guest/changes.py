@@ -47,14 +47,14 @@ def run_changed(
         values = (ctypes.c_uint64 * max(len(constants), 1))(*constants)
         runtime.kgsim_extend(number, text, len(text), values, len(constants))
     before = [tensor.clone() for tensor in known]
-    begun = time.monotonic()
+    begun = time.process_time()
     shown = [_picked(leaf, asked["sample"][n]) for n, leaf in enumerate(call())]
     rows: list[list[torch.Tensor]] = []
-    once = time.monotonic() - begun
+    once = time.process_time() - begun
     runtime.kgsim_set(b"seconds", str(max(SLOWER * once, 0.05)).encode())
     end = begun + asked["seconds"]
     for change in asked["changes"]:
-        if time.monotonic() > end:
+        if time.process_time() > end:
             break
         rows.append(_one(runtime, asked, change, call) or [_nothing(one) for one in shown])
         for tensor, values in zip(known, before, strict=True):
@@ -86,7 +86,9 @@ def _one(
         runtime.kgsim_mend()
 
 
-def _set_code(runtime: Any, program: int, function: int, words: Sequence[int], widths: bytes) -> None:
+def _set_code(
+    runtime: Any, program: int, function: int, words: Sequence[int], widths: bytes
+) -> None:
     code = array("I", words)
     address, count = code.buffer_info()
     runtime.kgsim_set_code(program, function, ctypes.c_void_p(address), count, widths, len(widths))
@@ -100,4 +102,8 @@ def _picked(leaf: Any, sample: Sequence[int] | None) -> torch.Tensor:
 def _nothing(like: torch.Tensor) -> torch.Tensor:
     if like.is_floating_point():
         return torch.full_like(like, float("nan"))
-    return torch.zeros_like(like) if like.dtype == torch.bool else torch.full_like(like, torch.iinfo(like.dtype).max)
+    return (
+        torch.zeros_like(like)
+        if like.dtype == torch.bool
+        else torch.full_like(like, torch.iinfo(like.dtype).max)
+    )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -255,7 +256,10 @@ def run_changed(
     """Return what forward gives under changes of its kernels, and note the kernels for the report."""
     runtime = _state["runtime"]
     _state["programs"] = changes.programs(runtime)
-    return list(changes.run_changed(runtime, asked, known, call))
+    begun = time.process_time()
+    found = changes.run_changed(runtime, asked, known, call)
+    _state["changed_seconds"] = time.process_time() - begun
+    return list(found)
 
 
 def exactly(key: int, known: Iterable[tuple[torch.Tensor, float | None]], *, epsilon: bool) -> Any:
@@ -297,6 +301,7 @@ def report() -> dict[str, Any]:
     seen["provenance"] = _state.pop("provenance", None)
     seen["exact"] = _state.pop("exact", None)
     seen["programs"] = _state.pop("programs", None)
+    seen["changed_seconds"] = _state.pop("changed_seconds", 0.0)
     seen["autotuned"] = _state["autotuned"]()
     _state["unwritten"] = []
     _state["inputs"] = 0

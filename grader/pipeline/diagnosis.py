@@ -18,7 +18,7 @@ from grader.judge.probes import Plan
 from grader.pipeline.clock import Clock
 from grader.pipeline.context import GradingContext, ask_references, known_references
 from grader.pipeline.examiner import Examiner
-from grader.records import Evaluation, Evidence, Slice, Task, Workload, digest
+from grader.records import Evaluation, Task, Workload, digest
 from grader.rules import is_explained
 
 
@@ -40,8 +40,13 @@ def _probe_program(examiner: Examiner, program: Program) -> Program:
     """Return a wrong program that nothing explains yet with the evidence of numeric probes."""
     if program.status != "incorrect" or is_explained(program.findings):
         return program
-    evaluation = _with_probes(examiner.grading, examiner.task, program)
-    again = examiner.inspect(program.submission, evaluation)
+    probed = examiner.inspect(
+        program.submission, _with_probes(examiner.grading, examiner.task, program)
+    )
+    again = probed
+    if not is_explained(probed.findings):
+        changed = _with_changes(examiner.grading, examiner.task, probed)
+        again = examiner.inspect(program.submission, changed)
     trouble = tuple(dict.fromkeys((*program.trouble, *again.trouble)))
     return replace(again, trouble=trouble)
 
@@ -72,6 +77,15 @@ def _with_probes(grading: GradingContext, task: Task | None, program: Program) -
         evaluation.comparisons,
         partial(_gradients, grading, task),
     )
+    return evaluation.model_copy(update={"probes": (*evaluation.probes, *found, *traced)})
+
+
+def _with_changes(grading: GradingContext, task: Task | None, program: Program) -> Evaluation:
+    """Return a program's evaluation with the change under which its results are right, if one was found."""
+    evaluation = program.evaluation
+    if grading.device is None or evaluation.build is None or task is None:
+        return evaluation
+    errors = (one.place for one in program.findings if one.severity == "error" and one.place)
     changed = change_wrong(
         grading.device,
         program.submission,
@@ -79,22 +93,9 @@ def _with_probes(grading: GradingContext, task: Task | None, program: Program) -
         task,
         known_references(grading, task),
         evaluation.comparisons,
-        _lines_of(traced),
+        frozenset(place.line for place in errors),
     )
-    seen = (*evaluation.probes, *found, *traced, *changed)
-    return evaluation.model_copy(update={"probes": seen})
-
-
-def _lines_of(seen: Sequence[Evidence]) -> frozenset[int]:
-    """Return the lines that evidence of where values come from names."""
-    places = (place for item in seen for place in (item.place, *item.related) if place)
-    computed = (
-        line
-        for item in seen
-        if isinstance(item.details, Slice)
-        for line in (*item.details.computed, item.details.stored)
-    )
-    return frozenset((*(place.line for place in places), *computed))
+    return evaluation.model_copy(update={"probes": (*evaluation.probes, *changed)})
 
 
 def _gradients(

@@ -49,10 +49,10 @@ from grader.records.finding import (
 )
 from grader.records.provenance import (
     Constant,
+    Counterfactual,
     Dependence,
     Extent,
     Scale,
-    Counterfactual,
     Slice,
     Touched,
     Walk,
@@ -128,6 +128,7 @@ __all__ = [
     "ContainerMismatch",
     "Context",
     "CountMismatch",
+    "Counterfactual",
     "DType",
     "Dependence",
     "Details",
@@ -188,7 +189,6 @@ __all__ = [
     "SelfReview",
     "Severity",
     "ShapeMismatch",
-    "Counterfactual",
     "Slice",
     "Status",
     "Structure",

@@ -50,19 +50,23 @@ def run_changed(
         "changes": {workload.name: asked},
     }
     env = {**job.env, "DISABLE_LLVM_OPT": "1"}
-    reply = device.observe(replace(job, options=options, env=env), device.limits(device.options.run_seconds))
+    reply = device.observe(
+        replace(job, options=options, env=env), device.limits(device.options.run_seconds)
+    )
     if not reply.results or reply.results[0].status != "ran":
         return Changed()
     result = reply.results[0]
     return Changed(tuple(output.array for output in result.outputs), *_programs(result))
 
 
-def _programs(result: GuestResult) -> tuple[tuple[bytes, ...], frozenset[str]]:
+def _programs(result: GuestResult) -> tuple[tuple[bytes, ...], frozenset[str], float]:
     seen = fields.as_mapping(fields.as_mapping(result.report).get("simulator"))
+    seconds = seen.get("changed_seconds")
     told = seen.get("programs")
     programs = tuple(_unpacked(str(one)) for one in (told if isinstance(told, list) else [])[:MOST])
     launches = fields.entries(fields.as_mapping(seen.get("core")).get("launches"), MOST)
-    return programs, frozenset(fields.text(one.get("kernel"), 4000) for one in launches)
+    kernels = frozenset(fields.text(one.get("kernel"), 4000) for one in launches)
+    return programs, kernels, float(seconds) if isinstance(seconds, int | float) else 0.0
 
 
 def _unpacked(text: str) -> bytes:

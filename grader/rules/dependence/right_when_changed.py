@@ -18,7 +18,6 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                 f"{say_change(source, item.place, item.details)}; with that, all results that were looked at are right",
                 confidence="proven",
                 evidence=[item, *wrong_results(context)[:1]],
-                cause="value",
             )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from grader.records import JsonValue
-from grader.simulator.ptx.code import Code, Function, Instruction, Pool
+from grader.simulator.ptx.code import Code, Function, Instruction, Operand, Pool
 
 SPARE = bytes((32, 32, 64, 64))
 """Registers that changed code may use beside a function's own."""
@@ -27,6 +27,8 @@ class Change:
     program: int
     function: int
     edits: Edits
+    prior: int = 0
+    """How seldom such a thing is the cause: 0, 1 or 2."""
 
     @property
     def key(self) -> tuple[int, str, str, str]:
@@ -93,9 +95,7 @@ def _spliced(
     ]
 
 
-
-
-def spare(function: Function, width: int, number: int = 0) -> int:
+def spare(function: Function, width: int, number: int = 0) -> Operand:
     """Return a register of a width that the function's own code doesn't use."""
     at = [n for n, bits in enumerate(SPARE) if bits == width][number]
-    return len(function.registers) + at
+    return Operand("reg", len(function.registers) + at)

@@ -13,8 +13,45 @@ Path = tuple[int, ...]
 """Where an operand stands in an instruction: its index, and those in vectors and addresses."""
 Key = tuple[object, ...]
 _GIVES_NOTHING = frozenset(
-    "st bra bar barrier red ret exit membar fence call brx cp trap nanosleep prefetch pragma".split()
+    [
+        "st",
+        "bra",
+        "bar",
+        "barrier",
+        "red",
+        "ret",
+        "exit",
+        "membar",
+        "fence",
+        "call",
+        "brx",
+        "cp",
+        "trap",
+        "nanosleep",
+        "prefetch",
+        "pragma",
+    ]
 )
+_LAYOUT = frozenset(
+    [
+        "and",
+        "or",
+        "xor",
+        "shl",
+        "shr",
+        "bfi",
+        "bfe",
+        "prmt",
+        "shfl",
+        "bar",
+        "mov",
+        "lop3",
+        "not",
+        "vote",
+        "elect",
+    ]
+)
+_SHARED = ("ld.shared", "st.shared", "ld.param", "cvta")
 _COPIES = frozenset({"mov", "selp", "shfl"})
 _SHIFTED = frozenset({"add", "sub", "ld", "st", "or"})
 """Instructions whose numbers tell copies of an unrolled loop apart."""
@@ -45,6 +82,11 @@ def base(instruction: Instruction) -> str:
     return instruction.opcode.partition(".")[0]
 
 
+def is_layout(instruction: Instruction) -> bool:
+    """Whether it is what a compiler of blocks does to spread them over threads, and not of its source."""
+    return base(instruction) in _LAYOUT or instruction.opcode.startswith(_SHARED)
+
+
 def split(instruction: Instruction) -> tuple[tuple[Operand, ...], int]:
     """Return the operands, and how many of them are set by the instruction."""
     gives = 0 if not instruction.operands or base(instruction) in _GIVES_NOTHING else 1
@@ -66,6 +108,7 @@ class Values:
     def __init__(self, code: Code, function: Function) -> None:
         self.function = function
         self._variables = code.variables
+        self._of_blocks = code.of_blocks
         self.lines = [code.places[i.location][1] if i.opcode else 0 for i in function.instructions]
         self._set: dict[int, list[tuple[int, Path]]] = defaultdict(list)
         self.read: list[list[tuple[Path, Operand]]] = []
@@ -99,9 +142,16 @@ class Values:
         for _ in range(3):
             for instruction in self.function.instructions:
                 operands, name = instruction.operands, base(instruction)
-                of = [leaf.value for n in operands[1:] for _, leaf in leaves(n, ()) if leaf.kind == "reg"]
+                of = [
+                    leaf.value
+                    for n in operands[1:]
+                    for _, leaf in leaves(n, ())
+                    if leaf.kind == "reg"
+                ]
                 argument = instruction.opcode == "ld.param.u64" and operands[0].kind == "reg"
-                if argument or (name in ("cvta", "add", "mov", "sub") and any(r in found for r in of)):
+                if argument or (
+                    name in ("cvta", "add", "mov", "sub") and any(r in found for r in of)
+                ):
                     found.add(operands[0].value)
         return frozenset(found)
 
@@ -137,14 +187,25 @@ class Values:
             return "address"
         return {64: "wide", 1: "truth"}.get(width, "")
 
-    def key(self, register: int, depth: int = 2) -> Key:
+    @property
+    def _depth(self) -> int:
+        """How far back values are told apart: elements of a block come by addresses of many forms."""
+        return 1 if self._of_blocks else 2
+
+    def key(self, register: int, depth: int) -> Key:
         """Return what is alike for all registers that hold one value of the source."""
         places = self._set.get(register, [])
-        if len(places) != 1:
-            return ("several", register)
-        at, path = places[0]
+        if len(places) == 1:
+            return self._made(*places[0], depth)
+        if not self._of_blocks or depth < 1 or not places:
+            return ("several", 0 if self._of_blocks else register)
+        return ("several", frozenset(self._made(at, path, depth - 1) for at, path in places))
+
+    def _made(self, at: int, path: Path, depth: int) -> Key:
+        """Return how a register is set; elements of a block that one thread has are alike."""
         instruction = self.function.instructions[at]
-        return (self.lines[at], instruction.opcode, path, *self._operands(instruction, depth - 1))
+        which = path[:1] if self._of_blocks else path
+        return (self.lines[at], instruction.opcode, which, *self._operands(instruction, depth - 1))
 
     def _operands(self, instruction: Instruction, depth: int) -> Iterator[object]:
         operands, gives = split(instruction)
@@ -157,10 +218,38 @@ class Values:
                 elif leaf.kind != "int" or base(instruction) not in _SHIFTED:
                     yield leaf
 
+    def place_of(self, at: int) -> int:
+        """Return the position whose line an instruction is of: a number's is that of its first use."""
+        instruction = self.function.instructions[at]
+        if base(instruction) != "mov" or instruction.operands[-1].kind in ("reg", "special"):
+            return at
+        register = instruction.operands[0].value
+        uses = (n for n in self._read_at.get(register, ()) if n > at and self.lines[n])
+        return next(uses, at)
+
+    @cached_property
+    def _read_at(self) -> dict[int, list[int]]:
+        found: dict[int, list[int]] = defaultdict(list)
+        for at, read in enumerate(self.read):
+            for _, leaf in read:
+                found[leaf.value].append(at)
+        return found
+
+    def is_of_source(self, at: int) -> bool:
+        """Whether an instruction could be something that the source says."""
+        instruction = self.function.instructions[at]
+        if not instruction.opcode or not self.lines[at]:
+            return False
+        return (
+            not self._of_blocks
+            or not is_layout(instruction)
+            or instruction.opcode.endswith(".pred")
+        )
+
     def site(self, at: int) -> Key:
         """Return what is alike for all instructions that one place of the source became."""
         instruction = self.function.instructions[at]
-        return (self.lines[at], instruction.opcode, *self._operands(instruction, 1))
+        return (self.lines[at], instruction.opcode, *self._operands(instruction, self._depth - 1))
 
     @cached_property
     def all(self) -> tuple[Value, ...]:
@@ -168,26 +257,33 @@ class Values:
         grouped: dict[Key, list[int]] = defaultdict(list)
         for register in sorted(self._set, key=lambda r: self._set[r][0]):
             if self.kind(register):
-                grouped[self.key(register)].append(register)
+                grouped[self.key(register, self._depth)].append(register)
         counts: dict[str, int] = defaultdict(int)
         found = []
         for key, registers in grouped.items():
             value = self._value(key, registers)
             counts[value.name] += 1
             nth = counts[value.name]
-            found.append(replace(value, name=f"{value.name}.{nth}") if nth > 1 else value)
+            found.append(replace(value, name=f"{value.name}#{nth}") if nth > 1 else value)
         return tuple(found)
 
     @cached_property
-    def named(self) -> frozenset[Key]:
-        """Return the values that the source has a name for: arguments, indices, what other lines read or set."""
+    def read_in(self) -> dict[Key, set[int]]:
+        """Return the lines that read each value."""
         lines: dict[Key, set[int]] = defaultdict(set)
         for at, read in enumerate(self.read):
             for _, leaf in read:
                 if leaf.kind == "reg" and (value := self.of.get(leaf.value)):
                     lines[value.key].add(self.lines[at])
+        return lines
+
+    @cached_property
+    def named(self) -> frozenset[Key]:
+        """Return the values that the source has a name for: arguments, indices, what other lines read or set."""
+        lines = self.read_in
         return frozenset(
-            v.key for v in self.all
+            v.key
+            for v in self.all
             if v.simple or v.key[0] == "several" or len(lines[v.key] - {v.line}) > 0
         )
 
@@ -208,7 +304,11 @@ class Values:
             source = instruction.operands[-1] if len(instruction.operands) == 2 else None
             if source and source.kind == "special":
                 return source.name
-            if source and instruction.opcode.startswith("ld.param") and source.items[0].kind == "var":
+            if (
+                source
+                and instruction.opcode.startswith("ld.param")
+                and source.items[0].kind == "var"
+            ):
                 variable = self._variables[source.items[0].items[0].value]
                 return f"argument {variable.rpartition('_')[2]}"
             if source and source.kind == "reg" and base(instruction) in ("cvt", "cvta", "mov"):

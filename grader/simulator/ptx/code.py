@@ -6,7 +6,6 @@ The bytes come from a guest, so nothing in them is believed: numbers that point 
 from __future__ import annotations
 
 import struct
-from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -65,6 +64,8 @@ class Code:
     places: tuple[tuple[str, int], ...]
     """The file and line of each location, in the submission's own file; without one: line 0."""
     variables: tuple[str, ...]
+    of_blocks: bool
+    """As `Program.of_blocks`."""
     functions: tuple[Function, ...]
 
 
@@ -112,7 +113,7 @@ class _Words:
 
 
 def _read(words: _Words) -> Code:
-    words.word()
+    of_blocks = bool(words.word())
     strings = tuple(words.text() for _ in range(words.word()))
     constants = tuple(words.array("Q"))
     files = [words.text() for _ in range(words.word())]
@@ -120,7 +121,7 @@ def _read(words: _Words) -> Code:
     variables = tuple(_variable(words) for _ in range(words.word()))
     reader = _Reader(strings, constants)
     functions = tuple(_function(words, n, reader) for n in range(words.word()))
-    return Code(strings, constants, places, variables, functions)
+    return Code(strings, constants, places, variables, of_blocks, functions)
 
 
 def _place(words: _Words, files: list[str]) -> tuple[str, int]:

@@ -10,7 +10,15 @@ from grader.source import Source
 
 _SIGNS: Final = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
 _NEGATED: Final = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "eq": "ne", "ne": "eq"}
-_VERBS: Final = {"add": "+", "sub": "-", "mul": "*", "div": "/", "rem": "%", "max": "max", "min": "min"}
+_VERBS: Final = {
+    "add": "+",
+    "sub": "-",
+    "mul": "*",
+    "div": "/",
+    "rem": "%",
+    "max": "max",
+    "min": "min",
+}
 
 
 def say_change(source: Source, place: Place, change: Counterfactual) -> str:
@@ -62,11 +70,11 @@ def _around(_line: str, change: Counterfactual) -> str:
 
 def _value(name: str) -> str:
     """Return what a value is called: an index of the launch, an argument, or what a line gives."""
-    special = re.fullmatch(r"%(n?)(tid|ctaid)\.([xyz])(?:\.\d+)?", name)
+    special = re.fullmatch(r"%(n?)(tid|ctaid)\.([xyz])(?:#\d+)?", name)
     if special:
         index = {"tid": "threadIdx", "ntid": "blockDim", "ctaid": "blockIdx", "nctaid": "gridDim"}
         return f"`{index[special[1] + special[2]]}.{special[3]}`"
-    argument = re.fullmatch(r"argument (\d+)(?:\.\d+)?", name)
+    argument = re.fullmatch(r"argument (\d+)(?:#\d+)?", name)
     if argument:
         return f"the kernel's argument {int(argument[1]) + 1}"
     return "another value" if name.startswith(("line", "argument")) else name
