@@ -75,7 +75,7 @@ def _one(
         at = end
     widths = bytes(registers)
     _set_code(runtime, program, function, [*changed, *words[at:]], widths)
-    runtime.kgsim_mend()
+    runtime.kgsim_forget_errors()
     try:
         leaves = call()
         return [_picked(leaf, asked["sample"][n]) for n, leaf in enumerate(leaves)]
@@ -83,7 +83,7 @@ def _one(
         return None
     finally:
         _set_code(runtime, program, function, words, widths)
-        runtime.kgsim_mend()
+        runtime.kgsim_forget_errors()
 
 
 def _set_code(

@@ -102,7 +102,7 @@ def _declare(runtime: Any, backend: Any) -> None:
     runtime.kgsim_provenance_elements.restype = size
     runtime.kgsim_provenance_origins.argtypes = (pointer, size, ctypes.c_int)
     runtime.kgsim_provenance_lost.argtypes = (pointer, size)
-    runtime.kgsim_mend.restype = None
+    runtime.kgsim_forget_errors.restype = None
     runtime.kgsim_launched.argtypes = (size, pointer)
     runtime.kgsim_launched.restype = pointer
     runtime.kgsim_extend.argtypes = (size, ctypes.c_char_p, size, pointer, size)

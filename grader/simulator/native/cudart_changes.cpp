@@ -55,7 +55,7 @@ KG_API int kgsim_set_code(size_t number, uint32_t function, const uint32_t* word
 }
 
 // A context that a changed program lost is sound again for the next.
-KG_API void kgsim_mend() {
+KG_API void kgsim_forget_errors() {
     auto& state = runtime();
     state.sticky = state.last = cudaSuccess;
     state.sticky_reason.clear();
