@@ -55,7 +55,7 @@ def _dependences(told: Told, asked: Sequence[Asked], workload: str) -> Iterator[
             continue
         choice = _most(right, lambda one: one.extra)
         if wrong:
-            worst = max(wrong, key=lambda one: (one.walk != "", len(one.missing)))
+            worst = max(wrong, key=lambda one: (one.walk != "", one.displaced, len(one.missing)))
             yield _missing_evidence(
                 told,
                 worst,
@@ -152,10 +152,14 @@ def _missing_evidence(
     read = end is not None or read_there(told, found, by)
     if end is not None:
         fate = _values_end(found, end, by)
-    elif found.origin is not None and len(found.extra) and (not choice or found.walk == "fixed"):
+    elif (
+        found.origin is not None
+        and len(found.extra)
+        and (not choice or found.walk == "fixed" or found.displaced)
+    ):
         fate = _others_come(told, found, stored, by)
     elif read:
-        fate = _gone_on_without(found, others, by)
+        fate = _gone_on_without(told, found, others, by)
     else:
         fate = _Fate("missing", "; no thread reads them", by)
     which = in_words(extents(missing, tensor.shape)) or "all"
@@ -203,9 +207,11 @@ def _others_come(told: Told, found: Difference, stored: Place | None, by: Place 
     return _Fate("other-elements", words, stored, walk="stored")
 
 
-def _gone_on_without(found: Difference, others: Place | None, by: Place | None) -> _Fate:
+def _gone_on_without(
+    told: Told, found: Difference, others: Place | None, by: Place | None
+) -> _Fate:
     """Say which line goes on without elements that are read, where one is known."""
-    line = others if others and not found.holes else combining_step(found)
+    line = others if others and not found.holes else combining_step(told, found)
     if line is None:
         return _Fate("missing", "", by)
     words = f"; they are read, and line {line.line} leaves them out of this element"

@@ -45,7 +45,7 @@ class Touched(Record):
     """How many threads' accesses these were, in all turns."""
 
 
-Walk = Literal["", "moved", "fixed", "stored"]
+Walk = Literal["", "moved", "fixed", "stored", "exchanged", "between"]
 """How the elements lie that a result has in the place of others (`grader.judge.difference`)."""
 
 
