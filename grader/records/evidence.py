@@ -137,6 +137,8 @@ class Race(Record):
     """`write-read`, `read-write`, `write-write`, `atomic-plain`, `plain-atomic`: the first access, then the second."""
     within_warp: bool = False
     """Whether the tool calls it a hazard inside a warp only."""
+    within_program: bool = False
+    """Whether warps of one Triton program make it, in global memory."""
 
 
 class UnwrittenRead(Record):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,7 +10,7 @@ from functools import cached_property
 from grader.diagnose import Program
 from grader.records import Evidence, Mismatch, Slice
 from grader.repair.candidates.candidate import Touches
-from grader.source import Function, Unit
+from grader.source import Function, Source, Unit
 from grader.source.cuda_code import descendants, text
 from grader.source.variables import variables
 
@@ -152,13 +153,15 @@ class Clues:
         return simulated and touches in SHOWN and not self.codes & SHOWN[touches]
 
 
-def origins(units: tuple[Unit, ...], lines: Collection[int]) -> frozenset[int]:
-    """Return the lines of the submission that declare a variable which one of these lines uses; they are left out."""
-    functions = ((u, f) for u in units for f in u.functions if f.body is not None)
+def origins(source: Source, lines: Collection[int]) -> frozenset[int]:
+    """Return the lines of the submission that give a variable its value which one of these lines uses; they are left out."""
+    functions = ((u, f) for u in source.cuda for f in u.functions if f.body is not None)
     found = {
         line for u, f in functions if f.runs != "host" for line in _declaration_lines(u, f, lines)
     }
-    return frozenset(found.difference(lines))
+    names = {n.id for n in source.walk(ast.Name) if n.lineno in lines}
+    stored = (n for n in source.walk(ast.Name) if isinstance(n.ctx, ast.Store) and n.id in names)
+    return frozenset(found | {node.lineno for node in stored}).difference(lines)
 
 
 def _declaration_lines(unit: Unit, function: Function, lines: Collection[int]) -> Iterator[int]:

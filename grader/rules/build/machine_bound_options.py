@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 
 from grader.records import Context, Edit, Evidence, Finding
+from grader.rules.page_file import read_page
 from grader.rules.rule import Rule
 from grader.source import Extension, Source
 from grader.source.analysis.diagnostics import confirming_errors
@@ -82,27 +83,11 @@ def _variables(source: Source) -> Iterator[Fixed]:
             yield node, said, [delete_statement(source, node)]
 
 
-HEAD = "import os\nimport torch\nfrom torch.utils.cpp_extension import load_inline\n"
-_BAD = (
-    HEAD + 'ext = load_inline(name="e", cpp_sources="", cuda_sources="", functions=["f"],\n'
-    '                  extra_cuda_cflags=["-O3", "-arch=sm_90"])\n'
-)
 RULE = Rule(
-    code="BLD019",
+    **read_page(__file__),
     formerly=("BLD018",),
-    name="machine-bound-build-options",
-    severity="warning",
-    summary='The code is compiled for one GPU model only, which may not start on another ("no kernel image is available"), '
-    "or with another layout of strings than the installed PyTorch, which may not load.",
-    why="Without a flag torch compiles for the card that is there, and with the layout of std::string that it was built with itself. "
-    "What is fixed makes the same file fail on the next machine.",
-    bad=(_BAD, _BAD.replace("-arch=sm_90", "-D_GLIBCXX_USE_CXX11_ABI=0")),
-    good=HEAD + 'os.environ["MAX_JOBS"] = "4"\next = load_inline(name="e", cpp_sources="", '
-    'cuda_sources="",\n    functions=["f"], extra_cuda_cflags=["-O3", "--use_fast_math"])\n',
     detects=("text", "build"),
     languages=("cuda",),
-    guards="A warning: on the named card, and with that torch, it works. An error only with the compiler's, the loader's or the driver's own complaint.",
-    fix="Takes the flags or the assignment out.",
     check=check,
     predicts="elsewhere",
 )

@@ -5,7 +5,8 @@ import re
 from collections.abc import Iterator, Mapping
 
 from grader.records import Context, Evidence, Finding, Fix, Place, ToolMessage
-from grader.rules.rule import Rule, shown, triton_module
+from grader.rules.page_file import read_page
+from grader.rules.rule import Rule
 from grader.source import Source
 from grader.source.analysis.triton import Kernel, kernels, launches
 from grader.source.code_edits import fix, replace
@@ -127,38 +128,6 @@ def _as_float32(source: Source, kernel: Kernel) -> Iterator[Fix]:
 NARROW = frozenset(
     f"triton.language.{name}" for name in ("float16", "bfloat16", "int32", "int64", "float64")
 )
-_CODE = triton_module("""
-def relu_kernel(x_ptr, y_ptr, n, BLOCK):
-    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    x = tl.load(x_ptr + offs, mask=offs < n)
-    tl.store(y_ptr + offs, tl.maximum(x, 0.0), mask=offs < n)
-def forward(self, x):
-    y = torch.empty_like(x)
-    relu_kernel[(triton.cdiv(x.numel(), 1024),)](x, y, x.numel(), 1024)
-    return y
-""")
 RULE = Rule(
-    code="BLD021",
-    name="refused-by-triton",
-    summary="Triton's compiler refuses the kernel.",
-    why="Triton compiles a kernel where it is launched first, for the types and constants of that launch: shapes of "
-    "blocks are powers of two and known to the compiler, operands fit each other, and only `tl`'s functions are there.",
-    bad=shown(
-        _CODE,
-        Evidence(
-            kind="compiler",
-            code="not-constexpr",
-            text="Triton: arange's arguments must be of type tl.constexpr.",
-            details=ToolMessage(
-                said="arange's arguments must be of type tl.constexpr", tool="triton"
-            ),
-        ),
-    ),
-    good=_CODE.replace("n, BLOCK):", "n, BLOCK: tl.constexpr):"),
-    detects=("build",),
-    guards="Only what the compiler has said.",
-    fix="Declares a block's length as `tl.constexpr`, rounds it up to a power of two, starts an accumulator in float32.",
-    check=check,
-    languages=("triton",),
-    catch_all=True,
+    **read_page(__file__), detects=("build",), check=check, languages=("triton",), catch_all=True
 )
