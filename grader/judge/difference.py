@@ -189,7 +189,7 @@ def short_lines(found: Sequence[Difference], told: Told) -> Iterator[Difference]
                 yield alone
 
 
-def combining_step(told: Told, found: Difference) -> Place | None:
+def combining_step(found: Difference) -> Place | None:
     """Return the first step that computes with floats on the way to the element, after what reads the input.
 
     The last one that does, where all of them stand before. A thread of a CUDA kernel that takes nothing over
@@ -202,8 +202,6 @@ def combining_step(told: Told, found: Difference) -> Place | None:
         return None
     lines = sorted((step.place for step in found.origin.computed), key=lambda place: place.line)
     over = [s.place for s in found.origin.steps if any(s.number in r.over for r in found.reads)]
-    if found.holes and (least := _takes_those_around(told, found)) is not None:
-        return least
     if (
         found.holes and over and over[-1] != over[0]
     ):  # combined in steps, of which some are left out
@@ -213,7 +211,7 @@ def combining_step(told: Told, found: Difference) -> Place | None:
     )
 
 
-def _takes_those_around(told: Told, found: Difference) -> Place | None:
+def takes_those_around(told: Told, found: Difference) -> Place | None:
     """Return the line that takes over from memory what lies around the missing, where others take over more."""
     hulls: dict[int, tuple[int, Place]] = {}
     for step in found.origin.steps if found.origin is not None else ():
