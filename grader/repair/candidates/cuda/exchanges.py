@@ -68,7 +68,11 @@ def _read_before(scope: Scope) -> Iterator[Candidate]:
     for first, second in pairwise(descendants(scope.body, "declaration")):
         kinds = {text(one.child_by_field_name("type")) for one in (first, second)}
         values = [_value(one) for one in (first, second)]
-        reads = [v for v in values if v is not None and v.type in {"pointer_expression", "call_expression"}]
+        reads = [
+            v
+            for v in values
+            if v is not None and v.type in {"pointer_expression", "call_expression"}
+        ]
         if len(kinds) == 1 and len(reads) == 2 and first.next_named_sibling == second:
             pairs = (reads[0], text(reads[1])), (reads[1], text(reads[0]))
             yield scope.changes(2.5, "index", *pairs)
