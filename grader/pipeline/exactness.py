@@ -32,10 +32,12 @@ def exactness(
 
 
 def _choose_workload(task: Task, evaluation: Evaluation) -> Workload | None:
-    """Return the smallest workload that decides: of a wrong program, of those on which it is wrong."""
+    """Return the smallest workload that decides: of a wrong program, of those on which its values are wrong."""
     roles = {w.name: w for w in task.judged if w.role in DECIDING}
     counted = [item for item in evaluation.comparisons if item.decides and item.workload in roles]
     wrong = [item for item in counted if not item.equal]
+    if any(item.mismatch and item.mismatch.form for item in wrong):
+        return None  # another shape, type or device: that is no question of arithmetic
     deciding = [roles[item.workload] for item in wrong or counted]
     few = [w for w in deciding if element_count(w) >= ENOUGH] or deciding
     return min(few, key=element_count, default=None)

@@ -139,7 +139,7 @@ def _ranks(source: Source, context: Context) -> Iterator[Finding]:
     seen: set[str] = set()
     for case in cases(source, context):
         function = case.launch.host
-        tensors = [p.name for p in function.parameters if p.type.endswith("Tensor")]
+        tensors = [p.name for p in function.parameters if p.kind.endswith("Tensor")]
         for name in tensors[:1] if function.name not in seen else ():
             place = _in_cpp(case, name) or _in_python(source, case)
             given = bindings(source, function).get(name)

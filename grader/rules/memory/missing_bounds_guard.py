@@ -58,7 +58,7 @@ def _guard(case: Case, access: Access) -> Iterator[Fix]:
     index = text(node.child_by_field_name("indices"))[1:-1]
     rows = set(re.findall(r"(?<=\*\s)\w+|(?<=\*)\w+|\w+(?=\s*\*)", index))
     for one in reversed(case.walk.kernel.parameters):
-        count = not one.pointer and one.type in INTEGERS and one.name not in rows
+        count = not one.is_pointer and one.kind in INTEGERS and one.name not in rows
         if count and _may_count(case, access, one.name):
             edit = case.unit.edit(own.start_byte, own.start_byte, f"if ({index} < {one.name}) ")
             yield from fix(f"guard the access with `{index} < {one.name}`", [edit])

@@ -36,7 +36,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             views = {} if ran_right(context, case.kernel) else passed_views(source, function)
             for parameter in function.parameters:
                 view = views.get(parameter.name, "")
-                taken = parameter.type.endswith("Tensor") and any(_pointers(case, parameter.name))
+                taken = parameter.kind.endswith("Tensor") and any(_pointers(case, parameter.name))
                 if taken and (view or not careful):
                     found.setdefault((function.name, view), (case, {}))[1][parameter.name] = None
     for (_, view), (case, names) in found.items():

@@ -68,7 +68,7 @@ def _is_on_host(tensor: Tensor) -> bool:
 
 
 def _fixes(case: Case, tensor: Tensor) -> tuple[Fix, ...]:
-    inputs = [p.name for p in case.launch.host.parameters if p.type.endswith("Tensor")]
+    inputs = [p.name for p in case.launch.host.parameters if p.kind.endswith("Tensor")]
     given = _given(tensor)
     if not inputs or tensor.name == "full" or len(given) not in {1, 2}:
         return ()

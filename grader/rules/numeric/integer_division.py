@@ -34,7 +34,7 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
 def _in_real(function: Function) -> Iterator[Binary]:
     """Yield `1 / n` where it is a factor of, or the start of, a real number."""
     parts = list(walk(function.body))
-    types = {p.name: type_letter(p.type) for p in function.parameters if not p.pointer}
+    types = {p.name: type_letter(p.kind) for p in function.parameters if not p.is_pointer}
     plain = (p for p in parts if isinstance(p, Declare) and not p.pointer and not p.dims)
     types |= {p.name: type_letter(p.type) for p in plain}
     for part in parts:
