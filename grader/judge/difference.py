@@ -63,6 +63,23 @@ class Difference:
         return bool(np.any((self.got > low) & (self.got < high)))
 
     @property
+    def displaced(self) -> bool:
+        """Whether no loop that ends early leaves out what it misses.
+
+        That lies before what it has, farther behind it than that is long, or beside it where it stays in one place.
+        """
+        if not len(self.got) or not self.tensor.shape:
+            return False
+        lost, had = (np.unravel_index(one, self.tensor.shape) for one in (self.missing, self.got))
+        ends = [
+            (at, int(there.min()), int(there.max())) for at, there in zip(lost, had, strict=True)
+        ]
+        return any(
+            np.any(at < low) or np.any(at > (high if low == high else 2 * high - low + 1))
+            for at, low, high in ends
+        )
+
+    @property
     def walk(self) -> Walk:
         """How the elements lie that it has in the place of others.
 
@@ -192,6 +209,24 @@ def combining_step(found: Difference) -> Place | None:
     return next(
         (place for place in lines if place.line > min(readers)), lines[-1] if lines else None
     )
+
+
+def takes_those_around(told: Told, found: Difference) -> Place | None:
+    """Return the line that takes over from memory what lies around the missing, where others take over more."""
+    hulls: dict[int, tuple[int, Place]] = {}
+    for step in found.origin.steps if found.origin is not None else ():
+        parts = [told.elements_of(r, found.tensor) for r in found.reads if step.number in r.over]
+        every = np.unique(np.concatenate(parts)) if parts else NOTHING
+        if not len(every):
+            continue
+        low, high = int(every[0]), int(every[-1])
+        if 2 * np.count_nonzero((found.missing > low) & (found.missing < high)) > len(
+            found.missing
+        ):
+            hulls[step.place.line] = (high - low, step.place)
+    sizes = [size for size, _ in hulls.values()]
+    fewest = [place for size, place in hulls.values() if size == min(sizes)]
+    return fewest[0] if len(fewest) == 1 and len(sizes) > 1 else None
 
 
 def component(found: Difference, end: Lost) -> Place | None:
