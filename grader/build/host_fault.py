@@ -59,7 +59,9 @@ _SIGNS = re.compile(
     r"|died due to signal \d+|Killed|Too many open files|Resource temporarily unavailable"
     r"|can't start new thread"
     # The grader was replaced by another version under a run: its headers are new, its library old.
-    r"|undefined symbol: kgsim_\w+",
+    r"|undefined symbol: kgsim_\w+"
+    # What torch's own libraries hold is missing where they were not all loaded.
+    r"|undefined symbol: _ZNK?(?:5torch|3c10|2at)\d",
     re.IGNORECASE,
 )
 

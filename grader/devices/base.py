@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 from grader.judge import References
 from grader.judge.inputs import Array
@@ -18,6 +18,21 @@ class Readiness:
 
     ok: bool
     reason: str = ""
+
+
+@dataclass(frozen=True)
+class LargerLaunch:
+    """One block more along an axis of a grid, or twice the threads along one of a block."""
+
+    axis: Literal["x", "y", "z"]
+    of: Literal["grid", "block"] = "grid"
+    kernel: str = ""
+    """In the names of the kernels that it is about."""
+
+    @property
+    def number(self) -> int:
+        """Return what the simulator calls it."""
+        return 1 + "xyz".index(self.axis) + (3 if self.of == "block" else 0)
 
 
 @dataclass(frozen=True)

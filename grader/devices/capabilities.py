@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol, runtime_checkable
 
-from grader.devices.base import Changed, Device, RunResult, Sanitized, Traced
+from grader.devices.base import Changed, Device, LargerLaunch, RunResult, Sanitized, Traced
 from grader.devices.timed import Timed
 from grader.execution.full_size_part import FullSizePart
 from grader.judge import References
@@ -103,9 +103,12 @@ class Tracer(Protocol):
         task: Task,
         references: References,
         workload: Workload,
-        asked: Sequence[tuple[int, int]],
+        asked: Sequence[tuple[int, int]] = (),
+        larger: LargerLaunch | None = None,
     ) -> Traced:
         """Run one workload and say what elements (output, flat index) of its results were made of.
+
+        Nothing is said of them where a `larger` launch than the program's is asked for.
 
         Raises:
             GraderError: the device can't be used any more.

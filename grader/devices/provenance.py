@@ -11,7 +11,7 @@ from grader.devices.capabilities import Tracer
 from grader.errors import GraderError
 from grader.execution.gradients import Needs
 from grader.judge import References
-from grader.judge.asked import Asked, choose_elements, needed_elements
+from grader.judge.asked import Asked, are_exchanged, choose_elements, needed_elements
 from grader.judge.dependence import evidence_of
 from grader.judge.elements import out_of_tolerance
 from grader.judge.inputs import Array
@@ -44,12 +44,12 @@ def trace_wrong(
 
     Empty where there is none, where the device can't say, or where it fails on the way.
     """
-    workload = _telling_workload(task, comparisons)
+    workload = telling_workload(task, comparisons)
     if workload is None or not isinstance(device, Tracer):
         return ()
     try:
         first = device.trace(submission, build, task, references, workload, ())
-        masks = _masks(task, workload, references, first.outputs)
+        masks = wrong_masks(task, workload, references, first.outputs)
         picked = [(o, i, wrong) for o, mask in masks for i, wrong in choose_elements(mask)]
         asked = [(o, i) for o, i, _ in picked]
         if not asked:
@@ -62,7 +62,9 @@ def trace_wrong(
         return ()
     if found is None:
         return ()
-    shapes = [array.shape for array in references.expected[workload.name].exact]
+    exact = references.expected[workload.name].exact
+    moved = {o for o, mask in masks if are_exchanged(first.outputs[o], exact[o], mask)}
+    shapes = [array.shape for array in exact]
     elements = [
         Asked(
             output=o,
@@ -70,13 +72,15 @@ def trace_wrong(
             wrong=wrong,
             needs={role: needed_elements(array) for role, array in gradients[n].gradients.items()},
             way=gradients[n].way,
+            exchanged=o in moved,
         )
         for n, (o, i, wrong) in enumerate(picked)
     ]
     return evidence_of(found, elements, workload.name)
 
 
-def _telling_workload(task: Task, comparisons: Sequence[Comparison]) -> Workload | None:
+def telling_workload(task: Task, comparisons: Sequence[Comparison]) -> Workload | None:
+    """Return the smallest workload with wrong values that shows more than a corner case."""
     wrong = {
         item.workload: item.decides
         for item in comparisons
@@ -93,7 +97,7 @@ def _trouble(workload: Workload, *, decides: bool) -> tuple[bool, bool, bool, in
     return (size > SMALL, not deciding, size < ENOUGH, size)
 
 
-def _masks(
+def wrong_masks(
     task: Task, workload: Workload, references: References, outputs: Sequence[Array]
 ) -> list[tuple[int, Array]]:
     """Return the masks of the outputs that are wrong, with their numbers."""

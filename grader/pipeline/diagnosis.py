@@ -8,6 +8,7 @@ from functools import partial
 
 from grader import diagnose
 from grader.devices.counterfactual import change_wrong
+from grader.devices.larger_launch import enlarge_launches
 from grader.devices.numeric_probes import probe_wrong
 from grader.devices.provenance import trace_wrong
 from grader.diagnose import Program
@@ -18,7 +19,8 @@ from grader.judge.probes import Plan
 from grader.pipeline.clock import Clock
 from grader.pipeline.context import GradingContext, ask_references, known_references
 from grader.pipeline.examiner import Examiner
-from grader.records import Evaluation, Task, Workload, digest
+from grader.records import Evaluation, Submission, Task, Workload, digest
+from grader.records.observed import leaves_out
 from grader.rules import is_explained
 
 
@@ -38,14 +40,18 @@ def diagnose_program(examiner: Examiner, program: Program, clock: Clock) -> tupl
 
 def _probe_program(examiner: Examiner, program: Program) -> Program:
     """Return a wrong program that nothing explains yet with the evidence of numeric probes."""
-    if program.status != "incorrect" or is_explained(program.findings):
+    if program.status != "incorrect":
         return program
-    probed = examiner.inspect(
-        program.submission, _with_probes(examiner.grading, examiner.task, program)
-    )
-    again = probed
-    if not is_explained(probed.findings):
-        changed = _with_changes(examiner.grading, examiner.task, probed)
+    evaluation, seen = program.evaluation, [e for one in program.findings for e in one.evidence]
+    if not is_explained(program.findings):
+        evaluation = _with_probes(examiner.grading, examiner.task, program)
+    if leaves_out((*seen, *evaluation.probes)):
+        evaluation = _with_larger_launches(examiner, program.submission, evaluation)
+    if evaluation is program.evaluation:
+        return program
+    again = examiner.inspect(program.submission, evaluation)
+    if not is_explained(again.findings):
+        changed = _with_changes(examiner.grading, examiner.task, again)
         again = examiner.inspect(program.submission, changed)
     trouble = tuple(dict.fromkeys((*program.trouble, *again.trouble)))
     return replace(again, trouble=trouble)
@@ -96,6 +102,20 @@ def _with_changes(grading: GradingContext, task: Task | None, program: Program) 
         frozenset(place.line for place in errors),
     )
     return evaluation.model_copy(update={"probes": (*evaluation.probes, *changed)})
+
+
+def _with_larger_launches(
+    examiner: Examiner, submission: Submission, evaluation: Evaluation
+) -> Evaluation:
+    """Return it with the launch that is too small, where one is."""
+    grading, task = examiner.grading, examiner.task
+    if grading.device is None or evaluation.build is None or task is None:
+        return evaluation
+    known, compared = known_references(grading, task), evaluation.comparisons
+    found = enlarge_launches(
+        grading.device, submission, evaluation.build, task, known, compared, evaluation.runs
+    )
+    return evaluation.model_copy(update={"probes": (*evaluation.probes, *found)})
 
 
 def _gradients(

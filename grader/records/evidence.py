@@ -137,6 +137,8 @@ class Race(Record):
     """`write-read`, `read-write`, `write-write`, `atomic-plain`, `plain-atomic`: the first access, then the second."""
     within_warp: bool = False
     """Whether the tool calls it a hazard inside a warp only."""
+    within_program: bool = False
+    """Whether warps of one Triton program make it, in global memory."""
 
 
 class UnwrittenRead(Record):
@@ -298,6 +300,18 @@ class ProbedInput(Record):
     """From 0."""
 
 
+class LaunchEnlarged(Record):
+    """What more blocks or threads than a program launches make right."""
+
+    kind: Literal["launch-enlarged"] = "launch-enlarged"
+    axis: Literal["x", "y", "z"]
+    of: Literal["grid", "block"]
+    wrong: int
+    """Elements that are wrong as it is."""
+    left: int
+    """Of these the ones that stay wrong."""
+
+
 FormMismatch = (
     CountMismatch
     | ContainerMismatch
@@ -332,6 +346,7 @@ Details = Annotated[
     | WrongValues
     | WrongRegion
     | ProbedInput
+    | LaunchEnlarged
     | Touched
     | Dependence
     | Slice

@@ -8,6 +8,7 @@ from grader.records.evidence import (
     LaunchRefused,
     MemoryAccess,
     ProbedInput,
+    UnwrittenOutput,
     WrongValues,
 )
 from grader.records.provenance import (
@@ -122,6 +123,22 @@ def beside(context: Context, difference: Dependence) -> tuple[Evidence, ...]:
         for item, details in touched_by_lines(context)
         if details.tensor == difference.tensor and details.elements < details.size
     )[:MOST_BESIDE]
+
+
+def leaves_out(seen: Sequence[Evidence]) -> bool:
+    """Whether a part of a result is not written; or is wrong from somewhere on, where nothing followed its values."""
+    followed = any(isinstance(item.details, Dependence | Slice) for item in seen)
+    return any(_leaves_out(item, followed=followed) for item in seen)
+
+
+def _leaves_out(item: Evidence, *, followed: bool) -> bool:
+    if isinstance(item.details, UnwrittenOutput):
+        return item.details.missing != item.details.size
+    if isinstance(item.details, Dependence):
+        return item.code == "missing" and not item.details.stored
+    return item.code == "unwritten" or (
+        not followed and item.code in {"from-index-on", "flat-tail"}
+    )
 
 
 def values_of(item: Evidence) -> WrongValues:

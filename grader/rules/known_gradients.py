@@ -38,7 +38,7 @@ ASKED = {
 }
 
 
-def context(wrong: Mapping[str, str], *, launches: int = 2) -> Context:
+def context_of_gradients(wrong: Mapping[str, str], *, launches: int = 2) -> Context:
     """Return what is known where these workloads gave wrong results of these names.
 
     A run with gradients launches so many kernels, and one without launches one.

@@ -35,6 +35,7 @@ SAID = (
     "a __global__ function call must be configured", "expression must be a modifiable lvalue", "missing closing quote",
     'no instance of overloaded function "atomicMax" matches the argument list', "too few arguments in function call",
     'class "at::Tensor" has no member "shape"', 'no suitable constructor exists to convert from "float" to "at::Tensor"',
+    'this declaration may not have extern "C" linkage',
     '"i" has already been declared in the current scope', 'cannot open source file "helper_cuda.h"', "unrecognized token",
 )  # fmt: skip
 
@@ -48,3 +49,19 @@ def test_a_fix_is_an_edit(start: int, length: int, said: str, data: st.DataObjec
     item = Evidence(kind="compiler", code="cuda-error", text=said, place=place)
     for fix in compiler_fixes(parse(code), item):
         assert apply(code, fix.edits) != code
+
+
+def test_a_template_leaves_extern_c() -> None:
+    kernel = "template <int N> __global__ void twice(float* x) { x[threadIdx.x] *= N; }"
+    code = as_submission(
+        f'extern "C" {{\n{kernel}\n}}\nvoid run(torch::Tensor x) {{ twice<2><<<1, 32>>>(x.data_ptr<float>()); }}'
+    )
+    at = next(n for n, line in enumerate(code.splitlines(), 1) if "template" in line)
+    said = 'this declaration may not have extern "C" linkage'
+    item = Evidence(
+        kind="compiler", code="cuda-error", text=said, place=Place(line=at, end_line=at)
+    )
+    first = next(iter(compiler_fixes(parse(code), item)))
+    changed = apply(code, first.edits)
+    assert "extern" not in changed
+    assert kernel in changed

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from grader.records import Submission
-from grader.repair.candidates.forwards import Forward, forwards
+from grader.repair.candidates.forward.forwards import Forward, forwards
 from grader.repair.candidates.weave import CHOICE, weave
 from grader.source import edits, parse
 

@@ -134,7 +134,7 @@ def named(line: int, rule: str) -> Finding:
 def test_a_line_that_made_what_a_wrong_line_uses_is_suspect_too() -> None:
     source = parse(MEAN)
     line = next(k for k, words in enumerate(MEAN.splitlines(), 1) if "sum += v * w[i]" in words)
-    named = {MEAN.splitlines()[k - 1].strip() for k in origins(source.cuda, {line})}
+    named = {MEAN.splitlines()[k - 1].strip() for k in origins(source, {line})}
     assert named == {
         "float sum = 0.0f;",
         "for (int i = threadIdx.x; i <= cols; i += blockDim.x) {",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from grader.repair.candidates.scope import scopes
-from grader.repair.candidates.transposed import transpose_places
+from grader.repair.candidates.cuda.scope import scopes
+from grader.repair.candidates.cuda.transposed import transpose_places
 from grader.rules.examples import as_submission
 from grader.source import parse
 from grader.source.edits import apply

@@ -67,6 +67,22 @@ def test_no_barrier_is_put_where_threads_go_their_own_ways() -> None:
     assert found == [["sum += cells[127 - threadIdx.x];", "__syncthreads();"]]
 
 
+def test_a_second_use_of_a_librarys_scratch_waits_for_the_first() -> None:
+    code = as_submission("""
+    __global__ void sums(const float* x, float* y) {
+        __shared__ Scratch scratch;
+        float one = Reduce(scratch).Sum(x[threadIdx.x]);
+        float two = Reduce(scratch).Sum(x[threadIdx.x] * x[threadIdx.x]);
+        if (threadIdx.x == 0) y[blockIdx.x] = one + two;
+    }
+    """)
+    line = next(n for n, text in enumerate(code.splitlines(), 1) if "float two" in text)
+    place = Place(line=line, end_line=line)
+    proof = Evidence(kind="simulator", code="race", text="", place=place, related=(place,))
+    made = [apply(code, fix.edits).splitlines() for fix in of_the_race(parse(code), proof)]
+    assert any("__syncthreads();" in lines[line - 1] for lines in made)
+
+
 SUMMED_TWICE = as_submission("""
 __device__ float block_sum(float v, float* cells) {
     v += __shfl_xor_sync(0xffffffff, v, 16);

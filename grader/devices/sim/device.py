@@ -9,7 +9,7 @@ from functools import cached_property
 from grader import build as building
 from grader.build.prepare import prepare
 from grader.config import Options
-from grader.devices.base import Changed, Readiness, RunResult, Traced
+from grader.devices.base import Changed, LargerLaunch, Readiness, RunResult, Traced
 from grader.devices.guests import GuestDevice
 from grader.devices.outcome import run_of
 from grader.devices.sim.changed import run_changed
@@ -125,10 +125,11 @@ class Simulator(GuestDevice):
         task: Task,
         references: References,
         workload: Workload,
-        asked: Sequence[tuple[int, int]],
+        asked: Sequence[tuple[int, int]] = (),
+        larger: LargerLaunch | None = None,
     ) -> Traced:
-        """Run one workload and keep where its values come from."""
-        return trace(self, submission, build, task, references, workload, asked)
+        """Run one workload and keep where its values come from, or run it with a larger launch."""
+        return trace(self, submission, build, task, references, workload, asked, larger)
 
     def literal(self, submission: Submission, build: Build, workload: Workload) -> Build:
         """Return a build that is not optimised; Triton's is as it is."""

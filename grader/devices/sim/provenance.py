@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from grader.devices.base import Traced
+from grader.devices.base import LargerLaunch, Traced
 from grader.judge import References, groups
 from grader.records import Build, JsonValue, Submission, Task, Workload
 from grader.simulator import fields
@@ -28,9 +28,12 @@ def trace(
     task: Task,
     references: References,
     workload: Workload,
-    asked: Sequence[tuple[int, int]],
+    asked: Sequence[tuple[int, int]] = (),
+    larger: LargerLaunch | None = None,
 ) -> Traced:
     """Return what the simulator tells of these elements (output, flat index) of a workload's outputs.
+
+    With `larger` nothing is kept, and launches have more blocks or threads than the program gives them.
 
     Raises:
         GraderError: the device can't be used any more.
@@ -41,9 +44,12 @@ def trace(
     )
     job = device.job(submission, build, group, (workload,), references)
     simulator = fields.as_mapping(job.options["simulator"])
+    grown = (
+        {"provenance": 0, "larger": larger.number, "larger_kernel": larger.kernel} if larger else {}
+    )
     options: dict[str, JsonValue] = {
         **job.options,
-        "simulator": {**simulator, **SETTINGS},
+        "simulator": {**simulator, **SETTINGS, **grown},
         "origins": {workload.name: [list(one) for one in asked]},
     }
     reply = device.observe(replace(job, options=options), device.limits(device.options.run_seconds))

@@ -1,15 +1,13 @@
-"""What a candidate is: pieces of text at places of a CUDA text's syntax tree."""
+"""What a candidate is: one small change of a program, in pieces of its text."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
-
-from tree_sitter import Node
+from typing import Any, Literal
 
 from grader.records import Edit, Fix
-from grader.source import Unit
-from grader.source.cuda_code import one_line
+from grader.source import Source, Unit
+from grader.source.cuda_code import text
 from grader.source.statements import indent_of
 
 Touches = Literal[
@@ -19,8 +17,113 @@ Touches = Literal[
 
 A factor scales a result, a shift adds to it, and what changes its degree makes another power of its input.
 """
+Kind = Literal["replace", "before", "after", "guard"]
+"""`replace`: other words in the place of these; `before` and `after`: a statement beside this one; `guard`: this statement
+under a condition."""
 ALONE = {"init_declarator", "assignment_expression", "return_statement", "argument_list"}
-"""Where an expression stands for itself, and needs no parentheses."""
+"""Where an expression of C++ stands for itself, and needs no parentheses."""
+SHOWN = 60
+"""Letters of the old text that a label shows."""
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """One change at one node of a CUDA text's tree, or of the submission's Python."""
+
+    text: Unit | Source
+    node: Any
+    code: str
+    kind: Kind = "replace"
+
+    @property
+    def plain(self) -> str:
+        """Return the new words without parentheses around all of them, where they stand alone."""
+        parent = self.node.parent if isinstance(self.text, Unit) else None
+        alone = parent is not None and parent.type in ALONE
+        return self.code[1:-1] if alone and is_wrapped(self.code) else self.code
+
+    @property
+    def old(self) -> str:
+        """The node's text."""
+        return text(self.node) if isinstance(self.text, Unit) else self.text.text(self.node)
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """Where the node begins and ends in its text."""
+        if isinstance(self.text, Source):
+            return self.text.span(self.node)
+        return self.node.start_byte, self.node.end_byte
+
+    @property
+    def lines(self) -> tuple[int, int]:
+        """First and last line of the submission that the node stands on."""
+        place = self.text.place(self.node)
+        return place.line, place.end_line
+
+    def edit(self) -> Edit | None:
+        """Return the change as an edit of the submission; None where its text can't be edited."""
+        start, end = self.span
+        if isinstance(self.text, Source):
+            start = end if self.kind == "after" else start
+            beside = f"\n{' ' * self.node.col_offset}" if self.kind == "after" else ""
+            return Edit(start=start, end=end, text=beside + self.code)
+        if self.kind == "replace":
+            return self.text.edit(start, end, self.plain)
+        guarded = f"if ({self.code}) " if self.kind == "guard" else ""
+        words = guarded or f"{self.code}\n{indent_of(self.text, self.node)}"
+        return self.text.edit(start, start, words)
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """One small change of a program."""
+
+    pieces: tuple[Piece, ...]
+    cost: float
+    """How unlikely it is to be what was meant; the smaller, the earlier it is tried."""
+    touches: Touches
+    way: str = ""
+    """What the same change at another place has in common with it."""
+    said: str = ""
+    """What it does, where that is not plain from its words."""
+    unweighed: float = 0.0
+    """What it costs whatever was seen; 0 where nothing weighs it."""
+
+    @property
+    def line(self) -> int:
+        """Line of the submission where it begins."""
+        return self.pieces[0].lines[0]
+
+    @property
+    def label(self) -> str:
+        """Return what it does, in the imperative."""
+        piece, (begin, end) = self.pieces[0], self.pieces[0].lines
+        if self.said:
+            return f"line {begin}: {self.said}"
+        if piece.kind in {"before", "after"}:
+            return f"add `{piece.code}` {piece.kind} line {end if piece.kind == 'after' else begin}"
+        if piece.kind == "guard":
+            return f"do line {begin} only if `{piece.code}`"
+        words, old = (" ".join(one.split()) for one in (piece.plain, piece.old))
+        old = old if len(old) <= SHOWN else f"{old[: SHOWN - 3]}..."
+        return f"line {begin}: `{words}` in the place of `{old}`{self._often()}"
+
+    def _often(self) -> str:
+        several = len(self.pieces)
+        if several > 1 and len({(one.kind, one.code) for one in self.pieces}) == 1:
+            return f", all {several} times"
+        return ", and what goes with it" if several > 1 else ""
+
+    @property
+    def as_a_slip(self) -> float:
+        """How unlikely a slip it would put right: of several that are all right, the likeliest was meant."""
+        return self.unweighed or self.cost
+
+    def fix(self) -> Fix | None:
+        """Return the change as a fix; None where the text can't be edited there."""
+        edits = [piece.edit() for piece in self.pieces]
+        known = tuple(edit for edit in edits if edit is not None)
+        return Fix(label=self.label, edits=known) if len(known) == len(edits) else None
 
 
 def is_wrapped(words: str) -> bool:
@@ -33,87 +136,3 @@ def is_wrapped(words: str) -> bool:
         if depth == 0:
             return at == len(words) - 1
     return False
-
-
-@dataclass(frozen=True, eq=False)
-class Piece:
-    """One change at one node."""
-
-    unit: Unit
-    node: Node
-    kind: Literal["replace", "before", "guard"]
-    """`replace`: another expression in the place of this one; `before`: a statement before this one;
-    `guard`: this statement under a condition."""
-    code: str
-
-    @property
-    def plain(self) -> str:
-        """Return the text without parentheses around all of it, where it stands alone."""
-        alone = self.node.parent is not None and self.node.parent.type in ALONE
-        return self.code[1:-1] if alone and is_wrapped(self.code) else self.code
-
-    def edit(self) -> Edit | None:
-        """Return the change as an edit of the submission."""
-        start = self.node.start_byte
-        if self.kind == "replace":
-            return self.unit.edit(start, self.node.end_byte, self.plain)
-        if self.kind == "guard":
-            return self.unit.edit(start, start, f"if ({self.code}) ")
-        return self.unit.edit(start, start, f"{self.code}\n{indent_of(self.unit, self.node)}")
-
-
-@dataclass(frozen=True, eq=False)
-class Candidate:
-    """One small change of a program."""
-
-    pieces: tuple[Piece, ...]
-    cost: float
-    """How unlikely it is to be what was meant; the smaller, the earlier it is tried."""
-    touches: Touches
-
-    @property
-    def line(self) -> int:
-        """Line of the submission where it begins."""
-        return self.pieces[0].unit.place(self.pieces[0].node).line
-
-    @property
-    def label(self) -> str:
-        """Return what it does, in the imperative."""
-        piece = self.pieces[0]
-        old = one_line(piece.node, 60)
-        if piece.kind == "before":
-            return f"add `{piece.code}` before line {self.line}"
-        if piece.kind == "guard":
-            return f"do line {self.line} only if `{piece.code}`"
-        times = len({(one.kind, one.code) for one in self.pieces}) == 1 and len(self.pieces)
-        often = f", all {times} times" if times > 1 else ""
-        often = often or (", and what goes with it" if len(self.pieces) > 1 else "")
-        return f"line {self.line}: `{' '.join(piece.plain.split())}` in the place of `{old}`{often}"
-
-    def fix(self) -> Fix | None:
-        """Return the change as a fix; None where the text can't be edited there."""
-        edits = [piece.edit() for piece in self.pieces]
-        known = tuple(edit for edit in edits if edit is not None)
-        return Fix(label=self.label, edits=known) if len(known) == len(edits) else None
-
-
-@dataclass(frozen=True, eq=False)
-class Change(Candidate):
-    """A change of a submission's Python."""
-
-    change: Fix
-    first_line: int
-
-    @property
-    def line(self) -> int:
-        """Line of the submission where it begins."""
-        return self.first_line
-
-    @property
-    def label(self) -> str:
-        """Return what it does, in the imperative."""
-        return self.change.label
-
-    def fix(self) -> Fix | None:
-        """Return the change as a fix."""
-        return self.change

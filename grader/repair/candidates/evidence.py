@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,7 +10,7 @@ from functools import cached_property
 from grader.diagnose import Program
 from grader.records import Evidence, Mismatch, Slice
 from grader.repair.candidates.candidate import Touches
-from grader.source import Function, Unit
+from grader.source import Function, Source, Unit
 from grader.source.cuda_code import descendants, text
 from grader.source.variables import variables
 
@@ -37,7 +38,9 @@ POINTS_AT: Mapping[str, tuple[Touches, ...]] = {
     **dict.fromkeys(("constant-factor", "row-factor", "sign-flip"), ("factor", "degree", "literal", "value", "bound", "store")),
     "constant-offset": ("shift", "value", "literal"),
     **dict.fromkeys(("transposed", "shifted"), ("index", "launch")),
-    **dict.fromkeys(("from-index-on", "flat-tail", "periodic"), ("bound", "launch", "host", "index", "literal")),
+    **dict.fromkeys(("flat-tail", "periodic"), ("bound", "launch", "host", "index", "literal")),
+    # a part that ends too early, or one that a statement of its own computes
+    "from-index-on": ("bound", "launch", "host", "index", "literal", "shift", "factor", "value"),
     "borders": ("bound", "guard", "index", "literal"),
     **dict.fromkeys(("zeros", "constant-value", "nan", "unset", "uninit-local-read"), ("literal", "store", "bound", "value")),
     # what became of the result when an input was changed
@@ -88,7 +91,15 @@ class Clues:
 
     @cached_property
     def _seen(self) -> tuple[Evidence, ...]:
-        return tuple(item for run in self.program.evaluation.runs for item in run.evidence)
+        runs = (run for run in self.program.evaluation.runs if run.workload not in self._beside)
+        return tuple(item for run in runs for item in run.evidence)
+
+    @cached_property
+    def _beside(self) -> frozenset[str]:
+        """Workloads that don't decide, where the one that has to be put right does: what is seen there has other causes."""
+        compared = self.program.evaluation.comparisons
+        beside = frozenset(one.workload for one in compared if not one.decides)
+        return frozenset() if self.workload in beside | {""} else beside
 
     @cached_property
     def _mismatches(self) -> tuple[Mismatch, ...]:
@@ -152,13 +163,15 @@ class Clues:
         return simulated and touches in SHOWN and not self.codes & SHOWN[touches]
 
 
-def origins(units: tuple[Unit, ...], lines: Collection[int]) -> frozenset[int]:
-    """Return the lines of the submission that declare a variable which one of these lines uses; they are left out."""
-    functions = ((u, f) for u in units for f in u.functions if f.body is not None)
+def origins(source: Source, lines: Collection[int]) -> frozenset[int]:
+    """Return the lines of the submission that give a variable its value which one of these lines uses; they are left out."""
+    functions = ((u, f) for u in source.cuda for f in u.functions if f.body is not None)
     found = {
         line for u, f in functions if f.runs != "host" for line in _declaration_lines(u, f, lines)
     }
-    return frozenset(found.difference(lines))
+    names = {n.id for n in source.walk(ast.Name) if n.lineno in lines}
+    stored = (n for n in source.walk(ast.Name) if isinstance(n.ctx, ast.Store) and n.id in names)
+    return frozenset(found | {node.lineno for node in stored}).difference(lines)
 
 
 def _declaration_lines(unit: Unit, function: Function, lines: Collection[int]) -> Iterator[int]:

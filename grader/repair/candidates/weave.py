@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from grader.languages import names_in
 from grader.records import Edit, Submission
 from grader.repair.candidates.candidate import Candidate, Piece
-from grader.repair.candidates.forwards import Forward
-from grader.repair.candidates.scope import works
+from grader.repair.candidates.cuda.scope import works
+from grader.repair.candidates.forward.forwards import Forward
 from grader.repair.candidates.triton import weave_texts
 from grader.source import Unit, edits, parse
 
@@ -97,11 +97,14 @@ def _forwards(numbered: Mapping[int, Candidate]) -> str:
     return f"\n\n\n{made}\n\n\n{CHOICE}forwards = {{{table}}}\n"
 
 
-def _by_unit(numbered: Mapping[int, Candidate]) -> dict[tuple[int, str], list[tuple[int, Piece]]]:
+def _by_unit(
+    numbered: Mapping[int, Candidate],
+) -> dict[tuple[int, str], list[tuple[int, Piece]]]:
     found: dict[tuple[int, str], list[tuple[int, Piece]]] = {}
     for number, candidate in numbered.items():
         for piece in candidate.pieces:
-            found.setdefault(_name(piece.unit), []).append((number, piece))
+            if isinstance(piece.text, Unit):
+                found.setdefault(_name(piece.text), []).append((number, piece))
     return found
 
 
@@ -145,5 +148,5 @@ def candidates_touching(numbered: Mapping[int, Candidate], lines: set[int]) -> s
 
 
 def _covers(piece: Piece, lines: set[int]) -> bool:
-    place = piece.unit.place(piece.node)
-    return not lines.isdisjoint(range(place.line, place.end_line + 1))
+    begin, end = piece.lines
+    return not lines.isdisjoint(range(begin, end + 1))

@@ -17,6 +17,7 @@ from grader.source.rewriting.barriers import separate
 from grader.source.rewriting.shared_sizes import COUNTS, enlarged
 from grader.source.statements import (
     child_of,
+    common_block,
     enclosing_loops,
     insert_after,
     insert_before,
@@ -79,6 +80,7 @@ def of_the_race(source: Source, item: Evidence) -> Iterator[Fix]:
         if simple_statement(first) == simple_statement(second):
             yield from _by_one_thread(unit, second)
             yield from _by_atomics(unit, second)
+            yield from _used_again(unit, second)
         if not set(enclosing_loops(first)) & set(enclosing_loops(second)):
             yield from _between_calls(unit, first, second)
             first, second = sorted((first, second), key=lambda use: use.start_byte)
@@ -95,6 +97,20 @@ def _between_calls(unit: Unit, first: Node, second: Node) -> Iterator[Fix]:
         own = child_of(function.body, second)
         label = f"meet at a barrier before the next call of `{function.name}` stores"
         yield from fix(label, [insert_before(unit, own, "__syncthreads();")])
+
+
+def _used_again(unit: Unit, use: Node) -> Iterator[Fix]:
+    """Meet before a statement that races with itself, where another above it uses the same array: a second reduction."""
+    function = cuda_code(unit).function(use)
+    body, start = function.body if function else None, simple_statement(use).start_byte
+    above = [
+        node
+        for node in (descendants(body, "identifier") if body else ())
+        if text(node) == text(use) and node.end_byte <= start
+        if node.parent is not None and not node.parent.type.endswith(("declaration", "declarator"))
+    ]
+    if above and common_block(above[-1], use) == simple_statement(use).parent:
+        yield from separate(unit, above[-1], use)
 
 
 def _by_one_thread(unit: Unit, node: Node) -> Iterator[Fix]:

@@ -1,17 +1,18 @@
 """CHT009: work on a stream or thread that nobody waits for, or in an object that computes when it is looked at."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tree_sitter import Node
 
 from grader.records import Context, Edit, Finding, Fix
+from grader.rules.page_file import read_page
 from grader.rules.rule import Rule
 from grader.source import Source, Unit, nodes_under
 from grader.source.analysis.data_flow import methods
 from grader.source.analysis.extension_use import holders, mentions
 from grader.source.code_edits import fix, insert_line_before
-from grader.source.cuda_code import around, cuda_code, units
+from grader.source.cuda_code import Call, around, cuda_code, units
 from grader.source.python_code import PythonCode, python_code
 
 STREAMS = {"torch.cuda.Stream", "torch.cuda.ExternalStream", "torch.Stream"}
@@ -125,8 +126,23 @@ def _cpp_streams(unit: Unit, *, joined: bool) -> Iterator[Finding]:
             unit.place(call.node),
             f"{call.last} makes a stream that nothing joins with PyTorch's: {HIDDEN}",
             severity="error" if hides else "warning",
+            fixes=_on_current_stream(unit, made),
             rejects=hides,
         )
+
+
+def _on_current_stream(unit: Unit, made: Sequence[Call]) -> tuple[Fix, ...]:
+    """Take PyTorch's current stream in the place of each that comes from its pool."""
+    pooled = [one for one in made if one.last == "getStreamFromPool"]
+    edits = [
+        unit.edit(
+            one.node.start_byte,
+            one.node.end_byte,
+            f"{one.name.removesuffix(one.last)}getCurrentCUDAStream()",
+        )
+        for one in pooled
+    ]
+    return fix("work on PyTorch's current stream", edits) if pooled == [*made] else ()
 
 
 def _cpp_threads(unit: Unit) -> Iterator[Finding]:
@@ -184,44 +200,4 @@ def _lazy(source: Source, code: PythonCode) -> Iterator[Finding]:
             return
 
 
-HEAD = "import torch\nfrom torch import nn\n"
-MODEL = f"{HEAD}class ModelNew(nn.Module):\n    def forward(self, x):\n"
-_LAZY = """
-import torch
-class Lazy(torch.Tensor):
-    @classmethod
-    def __torch_function__(cls, func, types, args=(), kwargs=None):
-        return func(*args)
-class ModelNew(torch.nn.Module):
-    def forward(self, x):
-        return x.as_subclass(Lazy)
-"""
-RULE = Rule(
-    code="CHT009",
-    formerly=("CHT010",),
-    name="work-hidden-from-the-clock",
-    summary="Work runs where a timer does not see it: on a stream or thread that nobody waits for, or in an output that computes when it is compared.",
-    why="A timer records events on the current stream. What runs beside it is not in the time, and a caller may read the result before "
-    "it is there.",
-    bad=(
-        (
-            f"{MODEL}        s = torch.cuda.Stream()\n        with torch.cuda.stream(s):\n"
-            "            y = x * 2\n        return y\n"
-        ),
-        _LAZY,
-    ),
-    good=(
-        (
-            f"{MODEL}        s = torch.cuda.Stream()\n        "
-            f"s.wait_stream(torch.cuda.current_stream())\n"
-            "        with torch.cuda.stream(s):\n            y = x * 2\n"
-            "        torch.cuda.current_stream().wait_stream(s)\n        return y\n"
-        ),
-        _LAZY.replace("torch.Tensor", "object").replace("x.as_subclass(Lazy)", "x"),
-    ),
-    guards="Streams that are joined in some way, in Python or in C++, and the current stream, are fine, and so are "
-    "threads that are waited for; one that does not make the result is a warning. A subclass of Tensor is a warning and no more: what comes back is read as plain memory, "
-    "so that a result which is yet to be computed is wrong.",
-    fix="Lets the streams wait for each other around a `with torch.cuda.stream(...)` block.",
-    check=check,
-)
+RULE = Rule(**read_page(__file__), formerly=("CHT010",), check=check)

@@ -1,12 +1,12 @@
 """MEM008: a result buffer starts with whatever was in memory."""
 
 import ast
-import math
 from collections.abc import Iterator, Sequence
 
 from grader.records import Context, Evidence, Finding, Fix, Place, UnwrittenOutput
 from grader.records.observed import observed_evidence, values_of
-from grader.rules.rule import Rule, hosted
+from grader.rules.page_file import read_page
+from grader.rules.rule import Rule
 from grader.source import Source
 from grader.source.analysis import triton
 from grader.source.analysis.host_code import global_regions, made_by
@@ -25,11 +25,16 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         *observed_evidence(context, "uninit-global", "unwritten"),
         *_unwritten_comparisons(context),
     )
+    small = [item for item in context.seen("probe") if item.code == "larger-launch"]
+    for item in small:
+        yield RULE.finding(
+            item.place, item.text, evidence=[item, *proof], cause="unwritten", root_cause=True
+        )
     found = [*_read_first(source, context), *_added_to(source)]
     for finding in found:
         certain = {"confidence": "proven"} if proof else {}
         yield finding.model_copy(update={**certain, "evidence": proof})
-    if proof and not found and not observed_evidence(context, "launch"):
+    if proof and not found and not small and not observed_evidence(context, "launch"):
         yield _left_unwritten(source, context, proof)
 
 
@@ -99,52 +104,23 @@ def _zero_output(source: Source, made: ast.Call) -> tuple[Fix, ...]:
 
 def _left_unwritten(source: Source, context: Context, proof: Proof) -> Finding:
     """Return what a run saw of a result for which the text gives no buffer that is added to."""
-    place, more = next((item.place for item in proof if item.place is not None), None), ""
+    place = next((item.place for item in proof if item.place is not None), None)
     in_part = any(
         isinstance(item.details, UnwrittenOutput) and item.details.missing != item.details.size
         for item in proof
     )
     if place is None and in_part:
-        place, more = _short_launch(source, context) or (_last_store(source, context), "")
-    place = place or _allocation(source, context) or _in_triton(source, context, proof, in_part)
-    said = proof[0].text
-    said = f"{said.rstrip('.')}{more}" if more else said
-    return RULE.finding(place, said, evidence=proof, cause="unwritten")
+        place = _last_store(source, context)
+    place = place or _allocation(source, context) or _in_triton(source, in_part=in_part)
+    return RULE.finding(place, proof[0].text, evidence=proof, cause="unwritten")
 
 
-def _in_triton(source: Source, context: Context, proof: Proof, in_part: bool) -> Place | None:
-    """Return where a Triton program leaves a result unwritten: a launch of too few programs, a store, or where it is made."""
+def _in_triton(source: Source, *, in_part: bool) -> Place | None:
+    """Return where a Triton program leaves a result unwritten: a store, or where it is made."""
     store, made = triton.last_store(source), triton.allocation(source)
     if store is not None and (in_part or made is None):
-        short = _too_few_programs(source, context, proof)
-        return source.place(short.call if short else store.call)
+        return source.place(store.call)
     return source.place(made[0]) if made else None
-
-
-def _too_few_programs(source: Source, context: Context, proof: Proof) -> triton.Launch | None:
-    """Return the last launch if each of its programs has written as much as any other, and only once."""
-    every = triton.launches(source)
-    if not every or triton.in_loop(every[-1].kernel, triton.last_store(source)):
-        return None
-    name = every[-1].kernel.name
-    details = (item for item in proof if isinstance(item.details, UnwrittenOutput))
-    even = [_evenly_written(item, _programs(context, item.workload, name)) for item in details]
-    return every[-1] if even and all(even) else None
-
-
-def _programs(context: Context, workload: str | None, kernel: str) -> int:
-    """Return how many programs the last launch of a kernel had on a workload; 0 where that isn't known."""
-    runs = context.outcome.runs if context.outcome else ()
-    launched = [o for run in runs if run.workload == workload for o in run.launches]
-    grids = [one.grid for one in launched if kernel in one.kernel]
-    return math.prod(grids[-1]) if grids else 0
-
-
-def _evenly_written(seen: Evidence, programs: int) -> bool:
-    """Whether what was written is as much for each program: a mask that is too short leaves the last one less."""
-    assert isinstance(seen.details, UnwrittenOutput)
-    written = seen.details.size - seen.details.missing
-    return programs > 0 and written > 0 and written % (programs * 4) == 0
 
 
 def _result_stores(case: Case) -> Iterator[Access]:
@@ -158,47 +134,6 @@ def _result_stores(case: Case) -> Iterator[Access]:
 def _last_store(source: Source, context: Context) -> Place | None:
     stores = ((case, store) for case in cases(source, context) for store in _result_stores(case))
     return next((case.place(store.node) for case, store in stores), None)
-
-
-def _short_launch(source: Source, context: Context) -> tuple[Place, str] | None:
-    """Return the launch that lacks blocks, and how that is said: one more would store more."""
-    for case in cases(source, context):
-        store = next(_result_stores(case), None)
-        grid = [size for size in case.launch.grid if size]
-        if (
-            store is None
-            or store.region.tensor is None
-            or not store.region.tensor.numel
-            or len(grid) < 3
-        ):
-            continue
-        last = [size - 1 for size in grid]
-        if _stored_by_block(case, last, store) == 0:
-            last = [0, 0, 0]  # too many along one axis: the others are looked at from the start
-        for axis, size in enumerate(grid):
-            ends = [
-                _stored_by_block(case, [*last[:axis], at, *last[axis + 1 :]], store)
-                for at in (size - 1, size)
-            ]
-            if 0 < ends[0] < ends[1]:
-                x, y, z = grid
-                more = f": {x} x {y} x {z} blocks are launched here, and one more along {'xyz'[axis]} would write more of it"
-                return case.place(case.launch.call.node), more
-    return None
-
-
-def _stored_by_block(case: Case, block: list[int], store: Access) -> int:
-    """Return the element after the last one inside a result that a block stores; 0 for none."""
-    x, y, z = block
-    numel = (store.region.tensor.numel if store.region.tensor else 0) or 0
-    ends = [
-        access.offset + access.scale
-        for thread in (0, -1)
-        for access in case.thread(thread, (x, y, z)).accesses
-        if access.kind == "store" and access.region.name == store.region.name
-        if access.offset is not None and access.offset < numel
-    ]
-    return max(ends, default=0)
 
 
 def _allocation(source: Source, context: Context) -> Place | None:
@@ -222,26 +157,6 @@ def _unwritten_comparisons(context: Context) -> tuple[Evidence, ...]:
     return tuple(item for item in seen if not (sim and set(values_of(item).bits[2:]) == {"f"}))
 
 
-_BAD = hosted("""
-__global__ void total(const float* x, float* s, int n) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) atomicAdd(s, x[i]);
-}
-auto y = torch::empty({1}, x.options());
-total<<<(n + 255) / 256, 256>>>($x, $y, n);
-""")
 RULE = Rule(
-    code="MEM008",
-    name="output-not-initialised",
-    summary="The result buffer starts with random memory and is added to, or not every element of it is written.",
-    why="`torch::empty` gives memory as it was left. `atomicAdd` and `+=` add to that, so the result differs from run to run. Take "
-    "`torch::zeros`, or store a first value everywhere.",
-    bad=_BAD,
-    good=_BAD.replace("empty", "zeros"),
-    detects=("text", "evidence"),
-    guards="Buffers that the host fills, copies into or zeroes, that an earlier kernel stores to, or that the kernel itself stores to "
-    "first, are fine.",
-    fix="Makes the buffer with zeros.",
-    check=check,
-    predicts="unwritten-read",
+    **read_page(__file__), detects=("text", "evidence"), check=check, predicts="unwritten-read"
 )

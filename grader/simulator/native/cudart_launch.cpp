@@ -130,6 +130,17 @@ uint64_t resident_blocks(const HostKernel& kernel, const dim3& block, size_t sha
     return uint64_t(each) * runtime().settings.gpu.multiprocessors;
 }
 
+// A launch as it would be with more blocks or threads, where that is asked for (Settings::larger).
+void enlarge(const HostKernel& kernel, Dim3& grid, Dim3& block) {
+    const auto& settings = runtime().settings;
+    if (kernel.name.find(settings.larger_kernel) == std::string::npos) return;
+    uint32_t* const blocks[] = {&grid.x, &grid.y, &grid.z};
+    uint32_t* const threads[] = {&block.x, &block.y};
+    if (settings.larger >= 1 && settings.larger <= 3) ++*blocks[settings.larger - 1];
+    const bool fits = 2 * block.product() <= uint64_t(runtime().settings.gpu.threads_per_block);
+    if (settings.larger >= 4 && settings.larger <= 5 && fits) *threads[settings.larger - 4] *= 2;
+}
+
 cudaError_t run(const HostKernel& kernel, const dim3& grid, const dim3& block, void** args,
                 size_t shared, bool cooperative = false) {
     auto& state = runtime();
@@ -140,8 +151,9 @@ cudaError_t run(const HostKernel& kernel, const dim3& grid, const dim3& block, v
     options.resident_blocks = resident_blocks(kernel, block, shared);
     options.cooperative = cooperative;
     const DeviceMemoryOpen open;
-    const auto result = launch(kernel.program, kernel.name, {grid.x, grid.y, grid.z},
-                               {block.x, block.y, block.z}, shared, args, options);
+    Dim3 blocks{grid.x, grid.y, grid.z}, threads{block.x, block.y, block.z};
+    enlarge(kernel, blocks, threads);
+    const auto result = launch(kernel.program, kernel.name, blocks, threads, shared, args, options);
     state.device_seconds += result.seconds;
     // Events need a clock that goes forward: one made-up nanosecond for each 1000 lane steps.
     state.device_time += 2e-6 + 1e-12 * static_cast<double>(result.lane_steps);

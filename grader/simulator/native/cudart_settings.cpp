@@ -61,6 +61,8 @@ const std::map<std::string, std::function<void(const char*)>>& settings() {
         {"seconds", number(&all.seconds)},
         {"memory", number(&all.memory)},
         {"skip_kernels", number(&all.skip_kernels)},
+        {"larger", number(&all.larger)},
+        {"larger_kernel", [&all](const char* value) { all.larger_kernel = value; }},
         {"dry_run", number(&all.dry_run)},
         {"track_stores", number(&all.track_stores)},
         {"gate",

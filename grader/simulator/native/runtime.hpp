@@ -33,6 +33,8 @@ struct Settings {
     Gpu gpu;
     Options options;           // of the interpreter
     bool skip_kernels = false; // check launch configurations only
+    int larger = 0;            // launches have more blocks (1, 2, 3: one more along x, y, z) or threads (4, 5: twice as many along x, y)
+    std::string larger_kernel; // of kernels that have this in their names alone
     // A dry_run at sizes that no CPU can compute: memory is zero and costs nothing until it is
     // touched, large operators of torch and of cuBLAS give shapes only, and a launch that is cut
     // short is no failure. What it tells of are launches that are refused and lost contexts.

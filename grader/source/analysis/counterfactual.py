@@ -23,7 +23,7 @@ _VERBS: Final = {
 
 def say_change(source: Source, place: Place, change: Counterfactual) -> str:
     """Return what should be another in a line, as a clause."""
-    line = source.code.splitlines()[place.line - 1].strip()
+    line = "".join(source.code.splitlines()[place.line - 1 : place.line]).strip()
     said = {
         "comparison": _comparison,
         "constant": _constant,

@@ -51,10 +51,11 @@ def on_the_way(source: Source, context: Context, first: Evidence) -> Made | None
             return Made(made, words, certain=True)
         if slice_.unfinished:
             return Made(item.place, _say_unfinished(line, first), certain=True)
-        until = f"; the values of line {_list_lines(before)} are the reference's" if before else ""
-        words = f"line {line} computes the first value that the reference never has{until}"
-        if slice_.whole and not slice_.right:
-            words = f"it is made of all the elements that it should be made of, and {words}"
+        words = f"line {line} is where the values leave the reference's"
+        if before:
+            words += f": up to there they are right (line {_list_lines(before)})"
+        elif slice_.whole:
+            words += ", though it is given all the right elements"
         return Made(item.place, words, certain=bool(slice_.right) or slice_.whole)
     return None
 
@@ -104,7 +105,8 @@ def _passed_by(slice_: Slice) -> Iterator[tuple[int, str]]:
 
 
 def _list_lines(lines: Sequence[int]) -> str:
-    return ", ".join(map(str, lines))
+    *some, last = map(str, lines)
+    return f"{', '.join(some)} and {last}" if some else last
 
 
 def _off_by(source: Source, first: Evidence, slice_: Slice) -> Iterator[tuple[int, str]]:

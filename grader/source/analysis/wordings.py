@@ -61,6 +61,14 @@ MESSAGES = (
         r"invalid character",
     ),
     _message(
+        "c-linkage",
+        '`extern "C"` holds a template or two functions of one name, which C does not have',
+        r'may not have extern "C" linkage',
+        r'has "C" linkage',
+        r"templates? (?:must have C\+\+|with C) linkage",
+        r"conflicts with .*C linkage",
+    ),
+    _message(
         "kernel-returns",
         "a kernel returns nothing: its type is void",
         r"__global__\W* function .*void return type",

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from grader.repair.candidates.candidate import Candidate
 from grader.repair.candidates.triton.scope import Scope
-from grader.repair.candidates.triton.slip import Slip
 from grader.source.analysis.triton import Launch, launches
 
 LACKING = 0.5
@@ -14,7 +14,7 @@ LACKING = 0.5
 MADE = frozenset(f"torch.{name}" for name in ("empty", "zeros", "ones", "full", "arange", "tensor"))
 
 
-def complete_calls(scope: Scope) -> Iterator[Slip]:
+def complete_calls(scope: Scope) -> Iterator[Candidate]:
     """Yield the calls of a function of the host with what they lack."""
     for launch in (one for one in launches(scope.source) if one.host is scope.node):
         for name in _lacking_parameters(launch):
@@ -24,7 +24,7 @@ def complete_calls(scope: Scope) -> Iterator[Slip]:
         if isinstance(node, ast.Call) and scope.source.full_name(node.func) in MADE:
             if "device" not in {word.arg for word in node.keywords}:
                 words = f"{scope.source.text(node)[:-1]}, device={tensors[0]}.device)"
-                yield Slip(node, words, LACKING, "launch")
+                yield scope.change(node, words, LACKING, "launch")
 
 
 def _lacking_parameters(launch: Launch) -> Iterator[str]:
@@ -36,14 +36,14 @@ def _lacking_parameters(launch: Launch) -> Iterator[str]:
             yield name
 
 
-def _with_argument(scope: Scope, launch: Launch, name: str) -> Iterator[Slip]:
+def _with_argument(scope: Scope, launch: Launch, name: str) -> Iterator[Candidate]:
     """Yield a launch with each value that a parameter may have been meant to get, in its place."""
     texts, call = scope.source.text, launch.call
     at = launch.kernel.parameters.index(name)
     given, told = [texts(one) for one in call.args], [texts(word) for word in call.keywords]
     for turn, value in enumerate(_values(scope, name) if at <= len(given) else ()):
         words = ", ".join((*given[:at], value, *given[at:], *told))
-        yield Slip(call, f"{texts(call.func)}({words})", LACKING * (1 + turn / 8), "launch")
+        yield scope.change(call, f"{texts(call.func)}({words})", LACKING * (1 + turn / 8), "launch")
 
 
 def _values(scope: Scope, name: str) -> list[str]:

@@ -7,11 +7,14 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import ClassVar, Literal
 
 from grader.repair.candidates.candidate import Touches
+from grader.repair.candidates.pattern import Changeable, Tree
+from grader.repair.candidates.pattern import Site as AnySite
 from grader.repair.candidates.triton.function import Function, called_name, names_in
 from grader.repair.candidates.triton.roles import roles_in
+from grader.repair.candidates.triton.tree import ATOMS, TREE, is_loose
 from grader.source import Source, nodes_under
 from grader.source.analysis.triton import Kernel, kernels, launches
 
@@ -26,8 +29,30 @@ COUNTS = (ast.FloorDiv, ast.Mod)
 
 
 @dataclass(frozen=True, eq=False)
-class Scope(Function):
+class Scope(Function, Changeable):
     """A kernel, or a function of the host, with what is known of its names."""
+
+    tree: ClassVar[Tree] = TREE
+
+    @property
+    def text(self) -> Source:  # type: ignore[override]
+        """What its nodes are part of."""
+        return self.source
+
+    @property
+    def on_host(self) -> bool:
+        """Whether it is host code."""
+        return self.kernel is None
+
+    def words_of(self, node: ast.expr) -> str:
+        """Return an expression's text as a part of a product."""
+        words = self.source.text(node)
+        return words if isinstance(node, ATOMS) else f"({words})"
+
+    def in_place(self, node: ast.expr, words: str) -> str:
+        """Return new words in parentheses where they are part of an expression and need them."""
+        alone = bool(self.roles.get(node)) or not is_loose(words)
+        return words if alone else f"({words})"
 
     @cached_property
     def roles(self) -> Mapping[ast.expr, frozenset[str]]:
@@ -161,6 +186,8 @@ class Scope(Function):
             return self.kernel is not None and isinstance(getattr(node, "value", None), float)
         if kind == "real":
             return self.kernel is not None and self._is_real(node)
+        if kind == "kernel":
+            return self.kernel is not None
         return not kind or (isinstance(node, ast.Name) and self.kind_of(node) == kind)
 
     def _is_real(self, node: ast.expr) -> bool:
@@ -168,6 +195,9 @@ class Scope(Function):
         assigned = self.kernel.assigned if self.kernel else {}
         names = (name for name, values in assigned.items() if any(v is node for v in values))
         return any(name in self.known["REAL"] for name in names)
+
+
+Site = AnySite[Scope]
 
 
 def scopes(source: Source) -> Iterator[Scope]:

@@ -13,11 +13,11 @@ from collections.abc import Iterator, Mapping
 from difflib import SequenceMatcher
 from itertools import pairwise, permutations
 
+from grader.repair.candidates.candidate import Candidate
 from grader.repair.candidates.triton.function import names_in, target_of
 from grader.repair.candidates.triton.letters import Letters, axes, difference, twin_of
-from grader.repair.candidates.triton.pattern import ATOMS, is_loose
 from grader.repair.candidates.triton.scope import Scope
-from grader.repair.candidates.triton.slip import Slip
+from grader.repair.candidates.triton.tree import ATOMS, is_loose
 
 ALIKE = 0.55
 """How much of a statement's text its twin's has to share, to be one."""
@@ -28,7 +28,7 @@ _WORD = re.compile(r"(?<![.\w])[A-Za-z_]\w*")
 Simple = ast.Assign | ast.AugAssign
 
 
-def twins(scope: Scope) -> Iterator[Slip]:
+def twins(scope: Scope) -> Iterator[Candidate]:
     """Yield what a function's statements would be if they were as their neighbours."""
     own = [node for node in scope.statements if isinstance(node, Simple) and target_of(node)]
     for one, other in permutations(own, 2):
@@ -38,7 +38,7 @@ def twins(scope: Scope) -> Iterator[Slip]:
     yield from _on_other_axes(scope)
 
 
-def _as_twin(scope: Scope, one: Simple, other: Simple) -> Iterator[Slip]:
+def _as_twin(scope: Scope, one: Simple, other: Simple) -> Iterator[Candidate]:
     """Yield the value of a statement as that of its twin, by the names that go with its own."""
     letters = difference(target_of(one), target_of(other))
     if letters is None or type(one) is not type(other):
@@ -49,10 +49,10 @@ def _as_twin(scope: Scope, one: Simple, other: Simple) -> Iterator[Slip]:
     )
     alike = SequenceMatcher(None, new, old, autojunk=False).ratio()
     if new != scope.source.text(one.value) and new != old and alike > ALIKE:
-        yield Slip(other.value, new, AS_TWIN, scope.touched(other.value))
+        yield scope.change(other.value, new, AS_TWIN, scope.touched(other.value))
 
 
-def _missing_updates(scope: Scope, own: list[Simple]) -> Iterator[Slip]:
+def _missing_updates(scope: Scope, own: list[Simple]) -> Iterator[Candidate]:
     """Yield updates that only one of two twins has: a pointer that is moved on, a sum that is rescaled."""
     done = {(target_of(one), scope.block_of(one)) for one in own}
     for one in own:
@@ -64,10 +64,10 @@ def _missing_updates(scope: Scope, own: list[Simple]) -> Iterator[Slip]:
             if letters and (twin, scope.block_of(one)) not in done:
                 words = rename_twins(scope, scope.source.text(one), letters)
                 if twin in words:
-                    yield Slip(one, words, MISSING, "index", after=True)
+                    yield scope.change(one, words, MISSING, "index", "after")
 
 
-def _on_other_axes(scope: Scope) -> Iterator[Slip]:
+def _on_other_axes(scope: Scope) -> Iterator[Candidate]:
     """Yield conditions that hold for one axis alone, for both, and places with two axes in each other's place."""
     for node in scope.expressions:
         words = scope.source.text(node)
@@ -76,14 +76,14 @@ def _on_other_axes(scope: Scope) -> Iterator[Slip]:
             if isinstance(node, ast.Compare) and there != words:
                 around = scope.condition_of(node)
                 if there not in scope.source.text(around):
-                    yield Slip(
+                    yield scope.change(
                         around, f"({scope.source.text(around)}) & ({there})", CONDITION, "guard"
                     )
             elif letters < letters[::-1] and words not in {there, back} and scope.is_place(node):
-                yield Slip(node, _exchange_axes(scope, words, letters), MIRRORED, "index")
+                yield scope.change(node, _exchange_axes(scope, words, letters), MIRRORED, "index")
 
 
-def unflattened(scope: Scope) -> Iterator[tuple[Slip, ...]]:
+def unflattened(scope: Scope) -> Iterator[Candidate]:
     """Yield neighbouring statements with two axes in each other's place: an index that is taken apart in another order."""
     own = [node for node in scope.statements if isinstance(node, Simple) and target_of(node)]
     for one, other in pairwise(own):
@@ -95,10 +95,7 @@ def unflattened(scope: Scope) -> Iterator[tuple[Slip, ...]]:
                 and all(map(operator.ne, words, turned))
                 and _divides(one, other)
             ):
-                yield tuple(
-                    Slip(node, text, AS_TWIN, "index")
-                    for node, text in zip((one, other), turned, strict=True)
-                )
+                yield scope.changes(AS_TWIN, "index", (one, turned[0]), (other, turned[1]))
 
 
 def _divides(*nodes: ast.AST) -> bool:
@@ -117,7 +114,7 @@ def _other(scope: Scope, name: str, letters: Letters) -> str:
     return there if there != name else twin_of(scope, name, letters[::-1])
 
 
-def _as_neighbour(scope: Scope, one: Simple, other: Simple) -> Iterator[Slip]:
+def _as_neighbour(scope: Scope, one: Simple, other: Simple) -> Iterator[Candidate]:
     """Yield a statement with the step that one of the same form has, or without the step that that one lacks."""
     if type(one.value) is not type(other.value) or isinstance(one.value, ATOMS[:2]):
         return
@@ -132,7 +129,7 @@ def _as_neighbour(scope: Scope, one: Simple, other: Simple) -> Iterator[Slip]:
                 break
         for core in ast.walk(here):
             if core is not here and isinstance(core, ast.expr) and _same(there, core, meant):
-                yield Slip(
+                yield scope.change(
                     here, _in_place(scope.source.text(core)), AS_NEIGHBOUR, scope.touched(here)
                 )
                 break
@@ -140,13 +137,13 @@ def _as_neighbour(scope: Scope, one: Simple, other: Simple) -> Iterator[Slip]:
 
 def _with_step(
     scope: Scope, there: ast.expr, here: ast.expr, meant: Mapping[str, str]
-) -> Iterator[Slip]:
+) -> Iterator[Candidate]:
     words = _WORD.sub(lambda w: meant.get(w[0], w[0]), scope.source.text(there))
-    yield Slip(here, _in_place(words), AS_NEIGHBOUR, scope.touched(here))
+    yield scope.change(here, _in_place(words), AS_NEIGHBOUR, scope.touched(here))
     for name in names_in(there) - set(meant):
         if name in scope.known.get("REAL", ()):
             wide = re.sub(rf"\b{name}\b(?!\[)", f"{name}[:, None]", words)
-            yield Slip(here, _in_place(wide), AS_NEIGHBOUR + 0.1, scope.touched(here))
+            yield scope.change(here, _in_place(wide), AS_NEIGHBOUR + 0.1, scope.touched(here))
 
 
 def _in_place(words: str) -> str:

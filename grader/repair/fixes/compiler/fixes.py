@@ -12,7 +12,7 @@ from grader.repair.fixes.compiler.device_code import (
     device_maths,
 )
 from grader.repair.fixes.compiler.diagnostic import Diagnostic
-from grader.repair.fixes.compiler.nodes import changed_nodes, left_out
+from grader.repair.fixes.compiler.nodes import changed_nodes, left_out, without_c_linkage
 from grader.repair.fixes.compiler.punctuation import balance_parentheses, close_brace, end_statement
 from grader.repair.fixes.compiler.rewrites import rewrite_refused
 from grader.repair.fixes.compiler.spelling import respell_name
@@ -27,7 +27,7 @@ from grader.source import Source
 
 KINDS: tuple[Callable[[Diagnostic], Iterable[Fix]], ...] = (
     end_statement, balance_parentheses, respell_name, define_name, rewrite_refused, device_function, device_maths, atomic_extremum,
-    left_out, plain_pointers, changed_nodes, reinterpret_pointer, returned_type, without_standard, close_brace,
+    left_out, without_c_linkage, plain_pointers, changed_nodes, reinterpret_pointer, returned_type, without_standard, close_brace,
 )  # fmt: skip
 """In the order in which they are proposed."""
 

@@ -110,6 +110,19 @@ def _without_header(found: Diagnostic, unit: Unit, node: Node) -> Edits:
         yield delete_lines_of(unit, node)
 
 
+def without_c_linkage(found: Diagnostic) -> Iterator[Fix]:
+    """Take the `extern "C"` away from around what can't have it."""
+    for unit in found.source.cuda if found.kind == "c-linkage" else ():
+        for node in cuda_code(unit).of("linkage_specification"):
+            body = node.child_by_field_name("body")
+            first, last = unit.place(node).line, unit.place(node).end_line
+            if body is not None and first <= found.line <= last:
+                braces = body.type == "declaration_list"
+                start, end = (1, -1) if braces else (0, None)
+                inside = replace_node(unit, node, text(body)[start:end])
+                yield from fix('declare it as C++, without `extern "C"`', [inside])
+
+
 @dataclass(frozen=True)
 class Row:
     """How the parts of these types on a message's line are changed, where the message is of one of these kinds."""

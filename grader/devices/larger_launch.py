@@ -1,0 +1,139 @@
+"""A program that leaves elements wrong runs again with larger launches: one that makes more right is too small."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from grader.devices.base import Device, LargerLaunch
+from grader.devices.capabilities import Tracer
+from grader.devices.provenance import telling_workload, wrong_masks
+from grader.errors import GraderError
+from grader.judge import References
+from grader.judge.inputs import Array
+from grader.languages import read
+from grader.records import (
+    Build,
+    Comparison,
+    Evidence,
+    LaunchEnlarged,
+    Place,
+    Run,
+    Submission,
+    Task,
+    Workload,
+)
+from grader.source import Source, parse
+
+Masks = Sequence[tuple[int, Array]]
+BLOCKS = (LargerLaunch("x"), LargerLaunch("y"), LargerLaunch("z"))
+THREADS = (LargerLaunch("x", "block"), LargerLaunch("y", "block"))
+"""What is tried of CUDA kernels alone: a compiler of blocks knows how many threads it compiles for."""
+MOST_KERNELS = 3
+"""Of those that a program launches the last ones, whose launches are enlarged."""
+
+
+def enlarge_launches(
+    device: Device,
+    submission: Submission,
+    build: Build,
+    task: Task,
+    references: References,
+    comparisons: Sequence[Comparison],
+    runs: Sequence[Run],
+) -> tuple[Evidence, ...]:
+    """Return which launch makes more elements right with one block more, or with twice the threads.
+
+    Empty where none does, where the device can't say, or where it fails on the way.
+    """
+    in_part = [one for one in comparisons if one.mismatch and one.mismatch.fraction < 1]
+    workload = telling_workload(task, in_part or comparisons)
+    if workload is None or not isinstance(device, Tracer):
+        return ()
+
+    def wrong(larger: LargerLaunch | None = None) -> Masks:
+        outputs = device.trace(submission, build, task, references, workload, larger=larger).outputs
+        return wrong_masks(task, workload, references, outputs) if outputs else ()
+
+    source = parse(submission.code)
+    sizes = (*BLOCKS, *(THREADS if source.cuda else ()))
+    kernels = _launched(runs, workload)[-MOST_KERNELS:]
+    tried = [replace(one, kernel=kernel) for one in sizes for kernel in reversed(kernels)]
+    try:
+        before = wrong()
+        for one in tried if before else ():
+            left = _left(before, wrong(one))
+            if left is not None:
+                return (_evidence(one, _count(before), left, source, workload, runs),)
+    except GraderError:  # an explanation is missing then, the verdict is still valid
+        pass
+    return ()
+
+
+def _launched(runs: Sequence[Run], workload: Workload) -> list[str]:
+    """Return the names of the kernels that a workload launched, without what they are instances of."""
+    every = (one for run in runs if run.workload == workload.name for one in run.launches)
+    names = (re.sub(r"[<(].*", "", one.kernel).rsplit("::", 1)[-1] for one in every)
+    return list(dict.fromkeys(name.split(" ")[-1] for name in names))
+
+
+def _count(masks: Masks) -> int:
+    return sum(int(mask.sum()) for _, mask in masks)
+
+
+def _left(before: Masks, after: Masks) -> int | None:
+    """Return how many elements stay wrong, where some come right and no right one goes wrong.
+
+    None otherwise; a result that is right as a whole has no mask.
+    """
+    known = dict(after)
+    pairs = [(mask, known.get(number, np.zeros_like(mask))) for number, mask in before]
+    worse = len(known) > len(before) or any(np.any(now & ~mask) for mask, now in pairs)
+    left = sum(int(now.sum()) for _, now in pairs)
+    return None if worse or left >= _count(before) else left
+
+
+def _evidence(
+    larger: LargerLaunch,
+    wrong: int,
+    left: int,
+    source: Source,
+    workload: Workload,
+    runs: Sequence[Run],
+) -> Evidence:
+    more = (
+        f"one block more along {larger.axis}"
+        if larger.of == "grid"
+        else f"twice the threads along {larger.axis}"
+    )
+    every = (
+        f"all {wrong} wrong elements"
+        if not left
+        else f"{wrong - left} of the {wrong} wrong elements"
+    )
+    return Evidence(
+        kind="probe",
+        code="larger-launch",
+        text=f"{_as_launched(larger.kernel, workload, runs)}; with {more}, and nothing else changed, {every} come right",
+        place=next(_places(source, larger.kernel), None),
+        workload=workload.name,
+        kernel=larger.kernel,
+        details=LaunchEnlarged(axis=larger.axis, of=larger.of, wrong=wrong, left=left),
+    )
+
+
+def _as_launched(kernel: str, workload: Workload, runs: Sequence[Run]) -> str:
+    every = [one for run in runs if run.workload == workload.name for one in run.launches]
+    launch = next((one for one in reversed(every) if kernel in one.kernel), None)
+    if launch is None:
+        return f"{kernel} is launched too small"
+    blocks, threads = (" x ".join(map(str, size)) for size in (launch.grid, launch.block))
+    return f"{kernel} is launched as {blocks} blocks of {threads} threads"
+
+
+def _places(source: Source, kernel: str) -> Iterator[Place]:
+    for reading in read(source):
+        yield from (one.place for one in reading.launches if one.name.rsplit("::", 1)[-1] == kernel)

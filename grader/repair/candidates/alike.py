@@ -1,0 +1,46 @@
+"""Changes that say the same: one of them is tried, and the same at several places is one change as well."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from grader.repair.candidates.candidate import Candidate, Piece
+
+TOGETHER = 0.4
+"""What the same change at several places costs beyond the single one."""
+
+
+def cheapest(every: Iterable[Candidate], says: Callable[[Candidate], Hashable]) -> list[Candidate]:
+    """Return each change once, at the least of its costs, without those that change nothing.
+
+    `says` returns what the program says there after a change, None where it is what it said before.
+    """
+    found: dict[Hashable, Candidate] = {}
+    for one in sorted(every, key=lambda one: one.cost):
+        said = says(one)
+        if said is not None:
+            found.setdefault(said, one)
+    return list(found.values())
+
+
+def together(
+    single: Sequence[Candidate], within: Callable[[Candidate], Iterable[Hashable]]
+) -> Iterator[Candidate]:
+    """Yield the same change at several places as one; `within` returns in what, such as a statement."""
+    shared: dict[Hashable, list[Candidate]] = defaultdict(list)
+    for one in (one for one in single if one.way):
+        for place in within(one):
+            shared[one.way, place].append(one)
+    taken: set[tuple[Piece, ...]] = set()
+    for alike in shared.values():
+        pieces = tuple(sorted((one.pieces[0] for one in alike), key=lambda one: one.span))
+        if len(pieces) > 1 and pieces not in taken and _are_apart(pieces):
+            taken.add(pieces)
+            yield replace(alike[0], pieces=pieces, cost=min(one.cost for one in alike) + TOGETHER)
+
+
+def _are_apart(pieces: Sequence[Piece]) -> bool:
+    return all(first.span[1] <= second.span[0] for first, second in pairwise(pieces))

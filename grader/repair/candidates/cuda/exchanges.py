@@ -1,0 +1,178 @@
+"""Two expressions the other way round: arguments, elements of one array, axes of a grid, parts of an index, factors of cuBLAS."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import combinations, pairwise
+
+from tree_sitter import Node
+
+from grader.repair.candidates.candidate import Candidate
+from grader.repair.candidates.cuda.scope import Scope, is_target, parts
+from grader.source.cuda_code import descendants, read_call, text
+
+_GEMM = (
+    (r"cublas[SDHC]gemm(?:_v2)?", 14, (8, 10, 13), (7, 9)),
+    (r"cublas[SDHC]gemmStridedBatched", 18, (8, 11, 15), (7, 10)),
+)
+"""Names, with how many arguments they take, and the places of the leading dimensions and of the factors."""
+FEW = 6
+"""At how many places an array may be read of which two are exchanged."""
+
+
+def exchanges(scope: Scope) -> Iterator[Candidate]:
+    """Yield the changes that exchange two expressions of a function."""
+    yield from _arguments(scope)
+    yield from _parts_of_an_index(scope)
+    yield from _elements(scope)
+    yield from _read_before(scope)
+    if scope.on_host:
+        yield from _sizes_of_launches(scope)
+        yield from _row_major(scope)
+
+
+def _arguments(scope: Scope) -> Iterator[Candidate]:
+    """Exchange neighbouring arguments of one type, in launches and calls of own functions."""
+    own = {function.name: function for function in scope.text.functions}
+    for node in descendants(scope.body, "call_expression"):
+        call = read_call(node)
+        callee = own.get(call.last)
+        given = callee.parameters if callee is not None else ()
+        types = [" ".join(p.type.replace("__restrict__", "").split()) for p in given]
+        typed = zip(call.arguments, types, strict=False)
+        for (first, one), (second, other) in pairwise(typed):
+            if one == other and text(first) != text(second):
+                pairs = (first, text(second)), (second, text(first))
+                yield scope.changes(3.0, "index", *pairs)
+
+
+def _elements(scope: Scope) -> Iterator[Candidate]:
+    """Exchange two elements of one array: the gates of a cell, queries and keys, `x` and `y` of a box.
+
+    Of an array that is read at a few places only: what else lies there is told apart by its index alone.
+    """
+    read: dict[str, dict[str, Node]] = {}
+    for node in descendants(scope.body, "subscript_expression"):
+        if not is_target(node):
+            read.setdefault(text(node.child_by_field_name("argument")), {})[text(node)] = node
+    for places in read.values():
+        if len(places) <= FEW:
+            for first, second in combinations(places.values(), 2):
+                pairs = (first, text(second)), (second, text(first))
+                yield scope.changes(2.5, "index", *pairs)
+
+
+def _read_before(scope: Scope) -> Iterator[Candidate]:
+    """Exchange what two neighbouring variables of one type are read from: the halves of a packed row."""
+    for first, second in pairwise(descendants(scope.body, "declaration")):
+        kinds = {text(one.child_by_field_name("type")) for one in (first, second)}
+        values = [_value(one) for one in (first, second)]
+        reads = [
+            v
+            for v in values
+            if v is not None and v.type in {"pointer_expression", "call_expression"}
+        ]
+        if len(kinds) == 1 and len(reads) == 2 and first.next_named_sibling == second:
+            pairs = (reads[0], text(reads[1])), (reads[1], text(reads[0]))
+            yield scope.changes(2.5, "index", *pairs)
+
+
+def _sizes_of_launches(scope: Scope) -> Iterator[Candidate]:
+    """Exchange the axes of a `dim3`, each still divided by its own axis of the block, and a launch's grid and block."""
+    for node in descendants(scope.body, "declaration"):
+        if text(node.child_by_field_name("type")) == "dim3":
+            made = (child.child_by_field_name("value") for child in node.named_children)
+            for given in (one for one in made if one is not None and one.type == "argument_list"):
+                for first, second in pairwise(given.named_children[:2]):
+                    x, y = text(second).replace(".y", ".x"), text(first).replace(".x", ".y")
+                    if x != y:
+                        yield scope.changes(2.0, "launch", (first, x), (second, y))
+    for launch in scope.text.launches:
+        if launch.host_function is scope.function and launch.grid and launch.block:
+            sizes = (launch.grid, text(launch.block)), (launch.block, text(launch.grid))
+            yield scope.changes(2.5, "launch", *sizes)
+
+
+# ---------------------------------------------------------------- quotient and remainder
+
+
+def _parts_of_an_index(scope: Scope) -> Iterator[Candidate]:
+    """`n = i / s; p = i % s;` for `n = i % s; p = i / s;`, and the like with two sizes."""
+    for block in (scope.body, *descendants(scope.body, "compound_statement")):
+        values = [_value(statement) for statement in block.named_children]
+        for first, second in pairwise(values):
+            if first is not None and second is not None and _divide(scope, first, second):
+                yield from _swapped_parts(scope, first, second)
+
+
+def _value(statement: Node) -> Node | None:
+    """Return the one value that a statement gives a variable."""
+    made = [c for c in statement.named_children if c.type == "init_declarator"]
+    if statement.type == "declaration":
+        return made[0].child_by_field_name("value") if len(made) == 1 else None
+    inner = statement.named_children[0] if statement.type == "expression_statement" else None
+    if inner is None or inner.type != "assignment_expression" or parts(inner)[1] != "=":
+        return None
+    return inner.child_by_field_name("right")
+
+
+def _divide(scope: Scope, *values: Node) -> bool:
+    binary = all(value.type == "binary_expression" for value in values)
+    whole = all(scope.kind_of(value) == "integer" for value in values)
+    return binary and whole and all(parts(value)[1] in {"/", "%"} for value in values)
+
+
+def _swapped_parts(scope: Scope, first: Node, second: Node) -> Iterator[Candidate]:
+    one, two = text(first), text(second)
+    a, b = parts(first)[2], parts(second)[2]
+    yield scope.changes(1.5, "index", (first, two), (second, one))
+    if a != b:
+        pairs = (first, _put_words(two, {a: b, b: a})), (second, _put_words(one, {a: b, b: a}))
+        yield scope.changes(1.8, "index", *pairs)
+        return
+    for other in (name for name in scope.sizes if name != a):
+        pairs = (first, _put_words(two, {a: other})), (second, _put_words(one, {a: other}))
+        yield scope.changes(2.5, "index", *pairs)
+
+
+def _put_words(words: str, new: dict[str, str]) -> str:
+    """Return a text with other words for some of its words."""
+    pattern = "|".join(rf"(?<!\w){re.escape(word)}(?!\w)" for word in new)
+    return re.sub(pattern, lambda match: new[match.group()], words)
+
+
+# ---------------------------------------------------------------- products by cuBLAS
+
+
+def _row_major(scope: Scope) -> Iterator[Candidate]:
+    """Yield a product of row-major matrices as cuBLAS takes it, which reads each as its transpose: C' = B' A'."""
+    for node in descendants(scope.body, "call_expression"):
+        call = read_call(node)
+        for form, count, widths, factors in _GEMM:
+            if re.fullmatch(form, call.last) and len(call.arguments) == count:
+                yield from _exchange_factors(scope, call.arguments, widths, factors)
+
+
+def _exchange_factors(
+    scope: Scope, given: Sequence[Node], widths: tuple[int, ...], factors: tuple[int, int]
+) -> Iterator[Candidate]:
+    """Yield the exchange of the factors, and the leading dimensions alone; `given` are cuBLAS's arguments.
+
+    `widths` are the places of lda, ldb and ldc, `factors` those of the matrices; in a batch the step to the next
+    matrix stands two behind each.
+    """
+    words = [text(one) for one in given]
+    exchanged = list(words)
+    steps = [tuple(place + 2 for place in factors)] if len(given) == 18 else []
+    for a, b in ((1, 2), (3, 4), factors, *steps):
+        exchanged[a], exchanged[b] = words[b], words[a]
+    for new, cost in ((exchanged, 1.2), (list(words), 1.5)):
+        rows, columns, inner = new[3:6]
+        wide = rows if new[1].endswith("_N") else inner
+        high = inner if new[2].endswith("_N") else columns
+        for at, width in zip(widths, (wide, high, rows), strict=True):
+            new[at] = width
+        changed = [(n, one) for n, one in zip(given, new, strict=True) if one != text(n)]
+        if changed:
+            yield scope.changes(cost, "host", *changed)

@@ -1,0 +1,286 @@
+"""A function that may be changed: its variables with their types, and its expressions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import ClassVar, Literal
+
+from tree_sitter import Node
+
+from grader.repair.candidates.cuda.tree import TREE, Words, words_of
+from grader.repair.candidates.pattern import Changeable, Tree
+from grader.repair.candidates.pattern import Site as AnySite
+from grader.source import Function, Unit
+from grader.source.constants import fold
+from grader.source.cpp_types import canonical, type_of
+from grader.source.cuda_code import around, descendants, read_call, text
+from grader.source.variables import variables
+
+Kind = Literal["integer", "real", ""]
+"""Empty where it is neither, or can't be told."""
+KINDS: dict[str | None, Kind] = {
+    **dict.fromkeys(("short", "int", "unsigned", "long", "ulong", "ll", "ull"), "integer"),
+    **dict.fromkeys(("float", "double", "scalar_t", "T"), "real"),
+}
+ARITHMETIC = {"+", "-", "*", "/", "%"}
+_MATHEMATICS = re.compile(r".*f|.*(?:exp|log|sqrt|tanh|sin|cos|pow|fma).*")
+FIXED = {
+    "array_declarator", "template_argument_list", "template_parameter_list", "case_statement", "static_assert_declaration",
+    "preproc_def", "preproc_function_def", "preproc_if", "launch_bounds", "field_declaration_list", "enumerator", "subscript_designator",
+}  # fmt: skip
+"""What must be known when the program is compiled, or isn't an expression at all."""
+WRITTEN = {"update_expression", "pointer_expression", "lambda_capture_specifier", "declaration", "parameter_declaration"}  # fmt: skip
+BLOCKS = ("compound_statement", "for_statement", "translation_unit")
+
+
+def kind_of_type(written: str) -> Kind:
+    """Return the kind of a written type; that of its elements for a pointer."""
+    return KINDS.get(canonical(written.replace("*", "").replace("&", "")), "")
+
+
+def parts(node: Node) -> tuple[str, str, str]:
+    """Return left side, operator and right side of an expression with two operands."""
+    left, operator, right = (
+        text(node.child_by_field_name(name)) for name in ("left", "operator", "right")
+    )
+    return left, operator, right
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A variable that is no pointer, and the bytes between which it is known."""
+
+    name: str
+    kind: Kind
+    signed: bool
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, eq=False)
+class Scope(Changeable):
+    """A function whose body may be changed."""
+
+    tree: ClassVar[Tree] = TREE
+    text: Unit
+    function: Function
+    body: Node
+    _kinds: dict[int, Kind] = field(default_factory=dict)
+
+    @property
+    def on_host(self) -> bool:
+        """Whether it is host code."""
+        return self.function.runs == "host"
+
+    @cached_property
+    def variables(self) -> tuple[Variable, ...]:
+        """Parameters, then what the body declares."""
+        whole = self.function.node.end_byte
+        given = (p for p in self.function.parameters if not p.is_pointer and p.name)
+        found = [_variable(p.name, p.type, 0, whole) for p in given]
+        for one in (one for one in variables(self.body) if one.plain):
+            end = next(outer.end_byte for outer in around(one.node) if outer.type in BLOCKS)
+            kind = type_of(self.text, one.value) or "" if one.type == "auto" else one.type
+            found.append(_variable(one.name, kind, one.node.end_byte, end))
+        return tuple(found)
+
+    def known(self, kind: Kind, at: int) -> list[str]:
+        """Return the variables of a kind that are known at a byte, parameters first."""
+        found = (v.name for v in self.variables if v.kind == kind and v.start <= at < v.end)
+        return list(dict.fromkeys(found))
+
+    def own(self, kind: Kind, at: int, most: int) -> list[str]:
+        """Return those of them that the body declared last."""
+        given = {p.name for p in self.function.parameters}
+        return [name for name in self.known(kind, at) if name not in given][-most:]
+
+    @cached_property
+    def sizes(self) -> tuple[str, ...]:
+        """Names of the integer parameters."""
+        whole = (p for p in self.function.parameters if not p.is_pointer)
+        return tuple(p.name for p in whole if kind_of_type(p.type) == "integer")
+
+    @cached_property
+    def pointers(self) -> dict[str, str]:
+        """Type of each pointer parameter; `const` is part of it."""
+        given = (p for p in self.function.parameters if p.is_pointer)
+        return {p.name: p.type.replace("__restrict__", "").replace(" ", "") for p in given}
+
+    @cached_property
+    def tensors(self) -> tuple[str, ...]:
+        """Names of the tensors that it is given."""
+        given = ((p.name, canonical(p.type)) for p in self.function.parameters)
+        return tuple(name for name, kind in given if name and kind == "Tensor")
+
+    @cached_property
+    def constants(self) -> frozenset[str]:
+        """Names of the whole numbers that the text fixes for all of it: macros, constants, template parameters."""
+        template = self.function.template_parameters
+        given = {p.name for p in template if kind_of_type(p.type) == "integer"}
+        constants, macros = self.text.constants.items(), self.text.macros.items()
+        given |= {n for n, value in constants if fold(self.text, value) is not None}
+        return frozenset(given | {n for n, value in macros if value.strip("()").isdigit()})
+
+    @cached_property
+    def made(self) -> tuple[tuple[str, Node], ...]:
+        """Name and value of each variable that is declared with one."""
+        pairs = (
+            (node.child_by_field_name("declarator"), node.child_by_field_name("value"))
+            for node in descendants(self.body, "init_declarator")
+        )
+        return tuple((text(name), value) for name, value in pairs if value is not None)
+
+    @cached_property
+    def divided(self) -> frozenset[str]:
+        """Names that are divided up, `i /= width`: by then they are something else."""
+        found = (parts(node) for node in descendants(self.body, "assignment_expression"))
+        return frozenset(left for left, sign, _ in found if sign == "/=")
+
+    @cached_property
+    def thread(self) -> str:
+        """What the whole body calls a thread's own number: `tid`, or `threadIdx.x` itself."""
+        everywhere = {one.name for one in self.variables if one.end == self.body.end_byte}
+        own = (name for name, value in self.made if text(value) == "threadIdx.x")
+        return next((name for name in own if name in everywhere), "threadIdx.x")
+
+    @cached_property
+    def read(self) -> frozenset[str]:
+        """Names whose value is read somewhere."""
+        found = descendants(self.body, "identifier")
+        return frozenset(text(node) for node in found if not _is_given_a_value(node))
+
+    @cached_property
+    def idle(self) -> frozenset[str]:
+        """Names of parameters and variables whose value is never read: what the author forgot.
+
+        Host code is left alone: sizes that it computes for checks and messages are many.
+        """
+        known = {one.name for one in self.variables}
+        return frozenset() if self.on_host else frozenset(known - self.read)
+
+    def idle_elements(self, at: int) -> list[str]:
+        """Return `bias[c]` for each array that a kernel is given and never reads, with the indices known at a byte."""
+        if self.on_host:
+            return []
+        arrays = [p.name for p in self.function.parameters if p.is_pointer and p.is_const]
+        unread = [name for name in arrays if name not in self.read]
+        return [f"{name}[{index}]" for name in unread for index in self.own("integer", at, 8)]
+
+    def kind_of(self, node: Node | None) -> Kind:
+        """Return what kind of number an expression is."""
+        if node is None:
+            return ""
+        if node.id not in self._kinds:
+            self._kinds[node.id] = self._kind_of(node)
+        return self._kinds[node.id]
+
+    def _kind_of(self, node: Node) -> Kind:
+        if node.type == "binary_expression" and parts(node)[1] in ARITHMETIC:
+            return self._either(*(node.child_by_field_name(side) for side in ("left", "right")))
+        if node.type in {"parenthesized_expression", "unary_expression"} and node.named_children:
+            return self.kind_of(node.named_children[0])
+        if node.type == "conditional_expression":
+            return self.kind_of(node.child_by_field_name("consequence"))
+        if node.type == "call_expression":
+            call = read_call(node)
+            if call.last in {"max", "min", "abs", "fmax", "fmin"} and call.arguments:
+                return self._either(*call.arguments)
+            if call.object is None and _MATHEMATICS.fullmatch(call.last):
+                return "real"
+        if node.type == "identifier" and text(node) in self.constants:
+            return "integer"
+        return KINDS.get(type_of(self.text, node), "")
+
+    def _either(self, *nodes: Node | None) -> Kind:
+        kinds = [self.kind_of(node) for node in nodes]
+        return "real" if "real" in kinds else "" if "" in kinds else "integer"
+
+    def expressions(self) -> Iterator[Node]:
+        """Yield the nodes of the body that stand for a value computed at run time, and its statements."""
+        todo = [self.body]
+        while todo:
+            node = todo.pop()
+            if node.type in FIXED or _must_be_constant(self.body, node):
+                continue
+            if node is not self.body:
+                yield node
+            todo += reversed(node.named_children)
+
+    def words_of(self, node: Node) -> Words:
+        """Return an expression's text as templates take it."""
+        return words_of(node)
+
+
+Site = AnySite[Scope]
+
+
+def _variable(name: str, written: str, start: int, end: int) -> Variable:
+    signed = canonical(written) in {"int", "long", "ll"}
+    return Variable(name, kind_of_type(written), signed, start, end)
+
+
+def scopes(units: tuple[Unit, ...]) -> Iterator[Scope]:
+    """Yield the functions to look at: device code, and host code that has to do with the result."""
+    for unit in units:
+        for function in unit.functions:
+            if function.body is not None and (function.runs != "host" or works(unit, function)):
+                yield Scope(unit, function, function.body)
+
+
+def works(unit: Unit, function: Function) -> bool:
+    """Whether a function of the host launches a kernel, or is given a tensor to compute with."""
+    launching = {x.host_function.name for x in unit.launches if x.host_function is not None}
+    given = (canonical(p.type) for p in function.parameters)
+    return function.name in launching or "Tensor" in given
+
+
+def is_target(node: Node) -> bool:
+    """Whether a node is written to, so that another expression can't stand in its place."""
+    parent = node.parent
+    kind = parent.type if parent is not None else "update_expression"
+    if kind in {"assignment_expression", "init_declarator"} and parent is not None:
+        return node in (parent.child_by_field_name(name) for name in ("left", "declarator"))
+    if kind == "call_expression" and parent is not None:
+        return parent.child_by_field_name("function") == node
+    return kind in WRITTEN
+
+
+def stored_in(node: Node | None) -> str:
+    """Return the array that an assignment stores to: `y` of `y[i] = v` and of `*y = v`; else empty."""
+    left = node.child_by_field_name("left") if node is not None else None
+    if left is None or left.type not in {"subscript_expression", "pointer_expression"}:
+        return ""
+    return text(left.child_by_field_name("argument"))
+
+
+def replace_word(words: str, old: str, new: str) -> str:
+    """Return a text with another word for one of its words."""
+    return re.sub(rf"(?<![\w.]){re.escape(old)}(?!\w)", lambda _: new, words)
+
+
+def mentions(words: str, name: str) -> bool:
+    """Whether a text has a name in it as a word."""
+    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", words) is not None
+
+
+def _is_given_a_value(node: Node) -> bool:
+    """Whether a name is declared or assigned there, and not read."""
+    parent = node.parent
+    if parent is None or parent.type not in {"assignment_expression", "init_declarator"}:
+        return parent is not None and parent.type == "declaration"
+    return node in (parent.child_by_field_name(name) for name in ("left", "declarator"))
+
+
+def _must_be_constant(body: Node, node: Node) -> bool:
+    """Whether a declaration's value has to be known to the compiler: `constexpr`, or an array's size."""
+    if node.type != "declaration":
+        return False
+    words = {text(child) for child in node.children if child.type != "init_declarator"}
+    if words & {"constexpr", "static"} or "const" not in words:
+        return bool(words & {"constexpr", "static"})
+    names = {one.name for one in variables(node)}
+    fixed = descendants(body, "array_declarator", "template_argument_list")
+    return any(text(inner) in names for one in fixed for inner in descendants(one, "identifier"))

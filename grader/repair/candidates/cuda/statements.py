@@ -1,0 +1,207 @@
+"""Statements that may be missing or in want of a condition: guards, barriers, stores, a dimension brought to its place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import permutations
+
+from tree_sitter import Node
+
+from grader.repair.candidates.candidate import Candidate, Piece
+from grader.repair.candidates.cuda.scope import Scope, is_target, kind_of_type, mentions, stored_in
+from grader.source.cuda_code import descendants, text
+from grader.source.statements import statement
+
+NEAR = 3
+"""How many of the variables that were declared last may be a bound, or what is to be stored."""
+BARRIER = "__syncthreads();"
+MOVES = re.compile(r"\b(?:movedim|transpose|permute|swapaxes)\s*\(")
+DEEP = re.compile(r"\bsize\(\s*[234]\s*\)")
+"""A tensor of several dimensions: rows are rarely what it is made of."""
+WEIGHT = re.compile(r"weight|kernel|filter|^w$")
+
+
+def statements(scope: Scope) -> Iterator[Candidate]:
+    """Yield guards, barriers and stores of device code; tensors brought into another order before launches."""
+    if scope.on_host:
+        yield from move_dims(scope)
+        yield from turn_weights(scope)
+        return
+    yield from _stores(scope)
+    shared = "__shared__" in text(scope.body)
+    for node in scope.expressions():
+        inside = node.parent is not None and node.parent.type == "compound_statement"
+        if not inside or not node.type.endswith("statement"):
+            continue
+        if shared and not text(node).startswith("__syncthreads"):
+            yield scope.change(node, BARRIER, 2.0, "sync", "before")
+        yield from _guard_statement(scope, node)
+
+
+# ---------------------------------------------------------------- guards
+
+
+def _guard_statement(scope: Scope, node: Node) -> Iterator[Candidate]:
+    """Yield a statement under the conditions that may be missing, and the return of threads that are too many."""
+    for words, cost in (*_of_store(scope, node), *_of_reads(scope, node), *_of_block(scope, node)):
+        yield scope.change(node, words, cost, "guard", "guard")
+    for index, bound in _own_bounds(scope, node) if _may_return(scope, node) else ():
+        yield scope.change(node, f"if ({index} >= {bound}) return;", 1.5, "guard", "before")
+
+
+def _of_block(scope: Scope, node: Node) -> Iterator[tuple[str, float]]:
+    if node.type == "compound_statement":
+        yield from ((f"{index} < {bound}", 1.5) for index, bound in _own_bounds(scope, node))
+
+
+def _of_store(scope: Scope, node: Node) -> Iterator[tuple[str, float]]:
+    """Ask that the index of a store is less than a size, or that a thread's place in two directions is."""
+    left = _left_side(node)
+    if left is None or left.type != "subscript_expression":
+        return
+    index = text(left.child_by_field_name("indices"))[1:-1]
+    yield from ((f"{index} < {bound}", 2.5) for bound in _bounds(scope, node, index))
+    named = {text(one) for one in descendants(left, "identifier")}
+    own = [name for name in _own_numbers(scope, node) if name in named]
+    for bounds in permutations(scope.sizes, 2) if len(own) == 2 else ():
+        yield " && ".join(f"{i} < {n}" for i, n in zip(own, bounds, strict=True)), 2.0
+
+
+def _of_reads(scope: Scope, node: Node) -> Iterator[tuple[str, float]]:
+    """Ask that the variables that reads are indexed by are neither negative nor too large."""
+    if node.type == "expression_statement":
+        for name in _read_at(scope, node):
+            yield from ((f"{name} >= 0 && {name} < {bound}", 2.5) for bound in scope.sizes)
+
+
+def _left_side(node: Node) -> Node | None:
+    inner = node.named_children[0] if node.named_children else None
+    plain = node.type == "expression_statement" and inner is not None
+    return inner.child_by_field_name("left") if plain and inner is not None else None
+
+
+def _read_at(scope: Scope, node: Node) -> list[str]:
+    given = {p.name for p in scope.function.parameters}
+    signed = {one.name for one in scope.variables if one.signed} - given
+    found: dict[str, None] = {}
+    for read in descendants(node, "subscript_expression"):
+        if text(read.child_by_field_name("argument")) in scope.pointers and not is_target(read):
+            names = (text(inner) for inner in descendants(read, "identifier"))
+            found |= dict.fromkeys(name for name in names if name in signed)
+    return list(found)
+
+
+def _may_return(scope: Scope, node: Node) -> bool:
+    """Whether a statement is a kernel's first real one, and no thread waits for others."""
+    if scope.function.runs != "kernel" or node.parent != scope.body:
+        return False
+    before = [one for one in scope.body.named_children if one.end_byte <= node.start_byte]
+    if any(one.type not in {"declaration", "comment"} for one in before):
+        return False
+    return not re.search("__syncthreads|__shfl", text(scope.body))
+
+
+def _own_bounds(scope: Scope, node: Node) -> Iterator[tuple[str, str]]:
+    for index in _own_numbers(scope, node):
+        yield from ((index, bound) for bound in _bounds(scope, node, index))
+
+
+def _own_numbers(scope: Scope, node: Node) -> list[str]:
+    """Return the variables that hold a thread's number in the whole grid and are known there."""
+    known = set(scope.known("integer", node.start_byte))
+    made = ((name, text(value)) for name, value in scope.made if name in known)
+    own = (name for name, words in made if "blockIdx." in words and "threadIdx" in words)
+    return list(dict.fromkeys(own))
+
+
+def _bounds(scope: Scope, node: Node, index: str) -> list[str]:
+    """Return the sizes that an index may be compared with: parameters, and what is made of them."""
+    made_of_it = {name for name, value in scope.made if mentions(text(value), index)}
+    own = scope.own("integer", node.start_byte, NEAR + len(made_of_it))
+    named = (*scope.sizes, *[name for name in own if name not in made_of_it][-NEAR:])
+    return [name for name in dict.fromkeys(named) if not mentions(index, name)]
+
+
+# ---------------------------------------------------------------- stores
+
+
+def _stores(scope: Scope) -> Iterator[Candidate]:
+    """Yield `part[tid] = sum;` before each barrier; likelier where nobody stores to the array at all."""
+    assigned = descendants(scope.body, "assignment_expression")
+    filled = {
+        stored_in(node)
+        for node in assigned
+        if not mentions(text(node.child_by_field_name("right")), stored_in(node))
+    }
+    for barrier in scope.body.named_children:
+        if text(barrier).startswith("__syncthreads"):
+            for name, written in _arrays(scope).items():
+                for value in scope.known(kind_of_type(written), barrier.start_byte)[-NEAR:]:
+                    words = f"{name}[{scope.thread}] = {value};"
+                    cost = 2.5 if name in filled else 1.0
+                    yield scope.change(barrier, words, cost, "store", "before")
+
+
+def _arrays(scope: Scope) -> dict[str, str]:
+    """Return the shared arrays of one dimension and their parts, with the type of their elements."""
+    one = (array for array in scope.function.shared if len(array.dims) == 1 or array.dynamic)
+    found = {array.name: array.element_type for array in one}
+    for name, value in scope.made:
+        begin = re.match(r"\w+", text(value))
+        if name.startswith("*") and begin and begin[0] in found:
+            found[name.lstrip("* ")] = found[begin[0]]
+    return found
+
+
+# ---------------------------------------------------------------- host code: tensors in another order
+
+
+def move_dims(scope: Scope) -> Iterator[Candidate]:
+    """Yield `x = x.movedim(dim, -1).contiguous();` before a launch, for each tensor whose data it takes.
+
+    Kernels often take rows for granted. Where the function is told no dim, the first two are tried.
+    """
+    words = text(scope.body)
+    if MOVES.search(words):
+        return
+    dims = [name for name in scope.sizes if name in {"dim", "axis"}] or ["1", "0"]
+    cost = 1.8 if DEEP.search(words) else 2.6
+    for launch in scope.text.launches:
+        given = " ".join(text(argument) for argument in launch.arguments)
+        if launch.host_function is not scope.function:
+            continue
+        for name in scope.tensors:
+            if re.search(rf"\b{re.escape(name)}\s*\.(?:mutable_|const_)?data_ptr", given):
+                for dim in dims:
+                    new = f"{name} = {name}.movedim({dim}, -1).contiguous();"
+                    piece = scope.piece(statement(launch.node), new, "before")
+                    yield Candidate((piece,), cost, "host")
+                    if back := _moved_back(scope, name, dim):
+                        yield Candidate((piece, *back), cost, "host")
+
+
+def turn_weights(scope: Scope) -> Iterator[Candidate]:
+    """Yield `weight = weight.transpose(0, 1).contiguous();` before all else: a transposed convolution's has the input first."""
+    inside = [node for node in scope.body.named_children if node.type != "comment"]
+    constant = {p.name for p in scope.function.parameters if "const" in p.type}
+    for name in scope.tensors:
+        if inside and name not in constant and WEIGHT.search(name):
+            new = f"{name} = {name}.transpose(0, 1).contiguous();"
+            yield scope.change(inside[0], new, 1.5, "host", "before")
+
+
+def _moved_back(scope: Scope, name: str, dim: str) -> tuple[Piece, ...]:
+    """Return the pieces that bring the dimension back in a result that is made like the tensor.
+
+    The kernel fills it in the order of the moved tensor, whose shape `name` has by then.
+    """
+    like = re.compile(rf"_like\(\s*{re.escape(name)}\b")
+    made = {other for other, value in scope.made if like.search(text(value))}
+    ends = (node.named_children for node in descendants(scope.body, "return_statement"))
+    back = f".view({name}.sizes()).movedim(-1, {dim})"
+    return tuple(
+        scope.piece(values[0], text(values[0]) + back)
+        for values in ends
+        if values and text(values[0]) in made
+    )
