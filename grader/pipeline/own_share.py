@@ -29,7 +29,10 @@ def own_share(grading: GradingContext, task: Task, evaluation: Evaluation) -> fl
     """Return the share, 0 to 1; None for a program that is not right, and where it can't be told."""
     if evaluation.verdict.status not in RIGHT_VALUES:
         return None
-    ran = [run for run in evaluation.runs if run.status == "ran"]
+    ran = [run for run in evaluation.observed if run.status == "ran"]
+    observes = grading.checker is None and not grading.no_checker
+    if not ran and not observes or not evaluation.checked and not observes:
+        return None
     idle = any(item.code == IDLE for item in evaluation.probes)
     if idle or not any(run.launches for run in ran):
         return 0.0
