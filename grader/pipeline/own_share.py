@@ -30,8 +30,8 @@ def own_share(grading: GradingContext, task: Task, evaluation: Evaluation) -> fl
     if evaluation.verdict.status not in RIGHT_VALUES:
         return None
     ran = [run for run in evaluation.observed if run.status == "ran"]
-    observes = grading.checker is None and not grading.no_checker
-    if not ran and not observes or not evaluation.checked and not observes:
+    by_another = grading.checker is not None or bool(grading.no_checker)
+    if by_another and (not ran or not evaluation.checked):
         return None
     idle = any(item.code == IDLE for item in evaluation.probes)
     if idle or not any(run.launches for run in ran):

@@ -111,4 +111,6 @@ def test_what_nobody_saw_is_not_held_against_a_program() -> None:
     unseen = on_a_gpu(evaluated(), reason="the simulator lacks wgmma.")
     found = suspicions(unseen, (), "custom-only")
     assert not found.dishonest
-    assert found.notes == ("whether kernels of its own did the work could not be seen: the simulator lacks wgmma",)
+    assert found.notes == (
+        "whether kernels of its own did the work could not be seen: the simulator lacks wgmma",
+    )
