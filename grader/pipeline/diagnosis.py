@@ -44,7 +44,7 @@ def _probe_program(examiner: Examiner, program: Program) -> Program:
     evaluation, seen = program.evaluation, [e for one in program.findings for e in one.evidence]
     if not is_explained(program.findings):
         evaluation = _with_probes(examiner.grading, examiner.task, program)
-    if any(leaves_out(item) for item in (*seen, *evaluation.probes)):
+    if leaves_out((*seen, *evaluation.probes)):
         evaluation = _with_larger_launches(examiner, program.submission, evaluation)
     if evaluation is program.evaluation:
         return program

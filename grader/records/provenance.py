@@ -45,8 +45,11 @@ class Touched(Record):
     """How many threads' accesses these were, in all turns."""
 
 
-Walk = Literal["", "moved", "fixed", "stored"]
-"""How the elements lie that a result has in the place of others (`grader.judge.difference`)."""
+Walk = Literal["", "moved", "fixed", "stored", "exchanged", "between"]
+"""How the elements lie that a result has in the place of others (`grader.judge.difference`).
+
+`exchanged`: as they should for another element of the result; `between`: what is missing lies between those that a line takes over.
+"""
 
 
 class Dependence(Record):
