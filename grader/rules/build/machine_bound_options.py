@@ -1,4 +1,4 @@
-"""BLD019: the build is fixed to one GPU model, or to another layout of strings than torch's own."""
+"""BLD019: the build is fixed to one GPU model, to another layout of strings than torch's own, or to a link that nobody makes."""
 
 import ast
 import re
@@ -14,6 +14,9 @@ from grader.source.python_code import constant_text, python_code
 
 MARKS = ("-arch", "--gpu-architecture", "-gencode", "--generate-code", "arch=compute_", "compute_", "sm_")  # fmt: skip
 LAYOUT = "_GLIBCXX_USE_CXX11_ABI="
+RELOCATABLE = ("-rdc", "--relocatable-device-code")
+REGISTERED = "__cudaRegisterLinkedBinary"
+"""What a device link would define."""
 VARIABLE = "TORCH_CUDA_ARCH_LIST"
 MODEL = re.compile(r"\b(?:sm|compute)_(\d+)\b")
 DROPPED = 75
@@ -31,6 +34,8 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     unlinked = tuple(one for one in missed if any(word in one.said for word in OF_STRINGS))
     found = [(refused, one) for one in (*_models(source, refused), *_variables(source))]
     found += [(unlinked, one) for one in _layouts(source)]
+    unregistered = tuple(one for one in missed if REGISTERED in one.said)
+    found += [(unregistered, one) for one in _relocatable(source)]
     for evidence, (node, message, edits) in found:
         yield RULE.finding(
             source.place(node),
@@ -72,6 +77,13 @@ def _layouts(source: Source) -> Iterator[Fixed]:
                     "other one, the module fails to load with an undefined symbol"
                 )
                 yield value, said, edits
+
+
+def _relocatable(source: Source) -> Iterator[Fixed]:
+    for extension in source.extensions:
+        for value, flags, edits in _given(source, extension, "extra_cuda_cflags", RELOCATABLE):
+            said = f"{flags} asks for a link of the device code, which load_inline does not make: the module can't be loaded"
+            yield value, said, edits
 
 
 def _variables(source: Source) -> Iterator[Fixed]:

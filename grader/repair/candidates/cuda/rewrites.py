@@ -99,6 +99,10 @@ def _cost_summed(site: Site, _: str) -> float:
     return 2.0 if not array or site.text("b").startswith(f"{array}[") else 4.0
 
 
+def _other_sign(site: Site, _: str) -> float:
+    return 2.0 if real(site) and device(site) else 3.0
+
+
 def _numeric(site: Site) -> bool:
     return bool(kind_of(site, "a") or kind_of(site, "b")) and not in_loop_head(site)
 
@@ -106,7 +110,7 @@ def _numeric(site: Site) -> bool:
 OPERATORS = (
     *_rows(
         "",
-        *((f"a {one} b", f"{{a}} {other} {{b}}", 3.0) for one, other in SIGNS.items()),
+        *((f"a {one} b", f"{{a}} {other} {{b}}", _other_sign) for one, other in SIGNS.items()),
         *((f"a {sign} b", f"{{b}} {sign} {{a}}", 4.0) for sign in "-/"),
         *((f"a {sign} b", "{a}", _without) for sign in "+-"),
         ("a * b", "{a}", 3.5),
