@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator
 
-from grader.records import Context, Finding
+from grader.records import Context, Finding, Place
 from grader.records.observed import beside, differences
+from grader.records.provenance import Walk
 from grader.rules.page_file import read_page
 from grader.rules.rule import Rule
 from grader.source import Source
-from grader.source.analysis.steering import index_made, python_index_made
+from grader.source.analysis.steering import element_chosen, index_made, python_index_made
 
 MEANING = {
     "other-elements": "the index is another than it must be",
@@ -18,9 +19,10 @@ MEANING = {
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Say which line reads what the result should not be made of."""
-    for item, gap in differences(context, *MEANING):
-        made = python_index_made if item.place and item.place.language == "python" else index_made
-        start = made(source, item.place, gap.walk) if item.place else None
+    found = list(differences(context, *MEANING))
+    exchanged = {gap.tensor for _, gap in found if gap.walk == "exchanged"}
+    for item, gap in found:
+        start = _index_made(source, item.place, gap.walk, several=len(exchanged) > 1)
         where = f": `{start.excerpt}` says where it begins" if start else ""
         yield RULE.finding(
             start or item.place,
@@ -30,6 +32,16 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             cause="dependence",
             last_resort=True,
         )
+
+
+def _index_made(source: Source, place: Place | None, walk: Walk, *, several: bool) -> Place | None:
+    """Return the definition of the index, or the store, that says which elements come."""
+    if place is None:
+        return None
+    if place.language == "python":
+        return python_index_made(source, place, walk)
+    chosen = element_chosen(source, place, several=several) if walk == "exchanged" else None
+    return chosen or index_made(source, place, walk)
 
 
 RULE = Rule(**read_page(__file__), detects=("evidence",), check=check)

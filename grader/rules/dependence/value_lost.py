@@ -13,10 +13,10 @@ from grader.source.analysis.steering import Steering, around, bound_made, carrie
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Say where the values end, and of which threads they are."""
     for item, gap in differences(context, "lost"):
-        anew = overwritten(source, item.place) if item.place else None
-        loop, carried = None, None
+        loop, carried, anew = None, None, None
         ends = item.related[:1] if gap.threads else ()
-        for place in filter(None, (item.place, *ends)):
+        for place in filter(None, (item.place, *ends)) if gap.walk != "between" else ():
+            anew = anew or overwritten(source, place)
             carried = carried or (None if gap.threads or gap.holes else carried_over(source, place))
             loop = loop or _bounding_loop(source, place)
         made = bound_made(loop) if loop else None
