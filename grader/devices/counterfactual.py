@@ -242,7 +242,7 @@ def _evidence(found: Found, source: Source, workload: Workload) -> Evidence:
     where = f"line {place.line}" if place else "a line"
     return Evidence(
         kind="provenance",
-        code="counterfactual",
+        code=f"counterfactual-{change.kind}",
         text=f"with another {change.kind} in {where} all results are right",
         place=place,
         workload=workload.name,
