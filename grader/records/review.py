@@ -93,6 +93,11 @@ class Evaluation(Record):
     """Share of the work that its own kernels did; None for what isn't right, and where it can't be told."""
     seconds: dict[str, float] = {}
 
+    @property
+    def observed(self) -> tuple[Run, ...]:
+        """The runs that tell which kernels were launched and which operators ran: those on the device that checks."""
+        return self.checked or self.runs
+
 
 class AppliedFix(Record):
     """A change that was made to see further, whether or not it led to a right program."""
