@@ -93,7 +93,9 @@ def of_record(
     elif isinstance(value, dict) and any(field in value for field in (*TEXT_FIELDS, *LIST_FIELDS)):
         yield Draft(fallback, origin, form, "", notes=("the record's completion is empty",))
     else:
-        has = ", ".join(f"`{key[:40]}`" for key in [*value][:KEYS]) if isinstance(value, dict) else ""
+        has = (
+            ", ".join(f"`{key[:40]}`" for key in [*value][:KEYS]) if isinstance(value, dict) else ""
+        )
         instead = f"; it has {has}: name the one that holds the answer `completion`" if has else ""
         looked = f"looked for {_SOME_FIELDS}, ..."
         yield Skipped(origin, f"the record holds no completion ({looked}{instead})")
