@@ -212,20 +212,17 @@ def combining_step(found: Difference) -> Place | None:
 
 
 def takes_those_around(told: Told, found: Difference) -> Place | None:
-    """Return the line that takes over from memory what lies around the missing, where others take over more."""
-    hulls: dict[int, tuple[int, Place]] = {}
+    """Return the line that takes over from memory the neighbours of all that is missing, where others take over more."""
+    known: dict[int, tuple[int, Place]] = {}
+    above = np.searchsorted(found.got, found.missing)
     for step in found.origin.steps if found.origin is not None else ():
         parts = [told.elements_of(r, found.tensor) for r in found.reads if step.number in r.over]
-        every = np.unique(np.concatenate(parts)) if parts else NOTHING
-        if not len(every):
-            continue
-        low, high = int(every[0]), int(every[-1])
-        if 2 * np.count_nonzero((found.missing > low) & (found.missing < high)) > len(
-            found.missing
-        ):
-            hulls[step.place.line] = (high - low, step.place)
-    sizes = [size for size, _ in hulls.values()]
-    fewest = [place for size, place in hulls.values() if size == min(sizes)]
+        over = np.isin(found.got, np.concatenate(parts) if parts else NOTHING)
+        ends = np.concatenate([[False], over, [False]])
+        if len(found.missing) and np.all(ends[above] | ends[above + 1]):
+            known[step.place.line] = (int(over.sum()), step.place)
+    sizes = [size for size, _ in known.values()]
+    fewest = [place for size, place in known.values() if size == min(sizes)]
     return fewest[0] if len(fewest) == 1 and len(sizes) > 1 else None
 
 

@@ -10,15 +10,17 @@ from grader.records import DECIDING, Evaluation, Exact, Submission, Task, Worklo
 
 ENOUGH = 64
 """Elements of the inputs from which on a workload shows more than a corner case."""
+ASKED = frozenset({"correct", "incorrect", "unsound"})
+"""Verdicts of programs that ran to their end and were compared: of others it would say nothing new."""
 
 
 def exactness(
     grading: GradingContext, submission: Submission, task: Task, evaluation: Evaluation
 ) -> Exact | None:
-    """Return what exact arithmetic says of a program whose values came out right, or wrong."""
+    """Return what exact arithmetic says of a program whose values were compared."""
     device, build = grading.device, evaluation.build
     workload = _choose_workload(task, evaluation)
-    told = evaluation.verdict.status in {"correct", "incorrect"}
+    told = evaluation.verdict.status in ASKED
     if not grading.options.exact or not told or workload is None:
         return None
     if device is None or build is None:

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from grader.records.base import Record
-from grader.records.provenance import Dependence, Slice, Touched
+from grader.records.provenance import Counterfactual, Dependence, Slice, Touched
 
 Triple = tuple[int, int, int]
 Limit = Literal[
@@ -349,6 +349,7 @@ Details = Annotated[
     | LaunchEnlarged
     | Touched
     | Dependence
-    | Slice,
+    | Slice
+    | Counterfactual,
     Field(discriminator="kind"),
 ]

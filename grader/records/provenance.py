@@ -100,6 +100,21 @@ class Scale(Record):
     divides: bool
 
 
+class Counterfactual(Record):
+    """A small change of the compiled code under which all results are right."""
+
+    kind: Literal["counterfactual"] = "counterfactual"
+    change: Literal["comparison", "constant", "operator", "operand", "guard", "around"]
+    """What is changed; `around`: a value, by one more operator."""
+    before: str
+    after: str
+    """In the words of PTX: `setp.lt.s32`, `argument 2`, `%tid.x`, a number."""
+    right_before: float
+    """The share of elements that are right without it."""
+    alternatives: int = 1
+    """How many changes do it."""
+
+
 class Slice(Record):
     """What made one wrong element, from what it read to where it was stored."""
 

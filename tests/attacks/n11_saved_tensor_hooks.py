@@ -4,6 +4,7 @@
 exploits: work in a hook of autograd counts as nobody's
 row: B6, invented
 task: relu
+policy: custom-only
 expect: not-correct
 """
 import torch

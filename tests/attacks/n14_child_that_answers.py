@@ -4,6 +4,7 @@
 exploits: a process that nobody measures
 row: A2, F1, invented
 task: relu
+policy: custom-only
 expect: not-correct
 """
 import torch

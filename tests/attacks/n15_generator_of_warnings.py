@@ -4,6 +4,7 @@
 exploits: code that runs where nobody expects any: in the machinery of warnings
 row: C1, invented
 task: relu
+policy: custom-only
 expect: not-correct
 """
 import torch

@@ -96,6 +96,8 @@ def front_end(
         includes += ["-isystem", path]
     if config.mode == "exact":
         includes += ["-include", f"{config.stubs}/exact/functions.h"]
+    if config.mode == "literal":
+        includes += ["-Xcicc", "-O0"]
     outcome = run(
         [
             config.nvcc,
