@@ -385,4 +385,5 @@ def _install_names(gpu: Mapping[str, Any], cuda_version: str) -> None:
     for name in ("range_push", "range_pop", "mark"):
         setattr(torch.cuda.nvtx, name, lambda *_, **__: 0)
     torch.Generator = cuda_api.Generator
+    torch.cuda.default_generators = (cuda_api.DefaultGenerator(),)
     backends.install(cuda_version)

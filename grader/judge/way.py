@@ -38,12 +38,16 @@ class Way:
     """Of its larger ones (a difference of two inputs), all values, sorted: only nearly the same number counts."""
 
 
-def right_steps(steps: Sequence[Step], way: Way, last: int | None) -> set[int]:
+def right_steps(
+    steps: Sequence[Step], way: Way, last: int | None, counts: Sequence[int] = ()
+) -> set[int]:
     """Return the numbers of the steps whose values the reference comes by, and of those that these came from.
 
-    It may come by the latter in another way. `last` gives the element itself, which is wrong.
+    It may come by the latter in another way, and have the mean of so many (`counts`) of which a step gives the sum.
+    `last` gives the element itself, which is wrong.
     """
-    right = {s.number for s in steps if _computes(s) and meets(s, way) and s.number != last}
+    made = [step for step in steps if _computes(step) and step.number != last]
+    right = {step.number for step in made if meets(step, way) or _sums(step, way, counts)}
     by_number = {step.number: step for step in steps}
     waiting = list(right)
     while waiting:
@@ -52,6 +56,10 @@ def right_steps(steps: Sequence[Step], way: Way, last: int | None) -> set[int]:
         right |= more
         waiting += more
     return right
+
+
+def _sums(step: Step, way: Way, counts: Sequence[int]) -> bool:
+    return any(_stands(way, step.value / count) for count in counts if count > 1 and step.value)
 
 
 def _computes(step: Step) -> bool:
@@ -224,7 +232,7 @@ def way_of(told: Told, asked: Sequence[Asked], workload: str, *, whole: bool) ->
         dims = {size for tensor in told.tensors for size in tensor.shape}
         sizes = [size for size in ((1, *counts, *dims) if by_torch else counts) if size]
         end = unfinished_store(origin, one.way, sizes, by_torch=by_torch)
-        common = _mostly([(_right(o, a.way, by_torch=by_torch), o) for a, o in wrong])
+        common = _mostly([(_right(o, a, by_torch=by_torch), o) for a, o in wrong])
         leaves = end or turning_step(origin, one.way)
         leaves = leaves or leaving_step(origin.steps, common, one.way)
         leaves = leaves or _choice(origin) or _seldom_met(origin, one.way)
@@ -255,9 +263,10 @@ def way_of(told: Told, asked: Sequence[Asked], workload: str, *, whole: bool) ->
         )
 
 
-def _right(origin: Origin, way: Way, *, by_torch: bool) -> set[int]:
+def _right(origin: Origin, asked: Asked, *, by_torch: bool) -> set[int]:
+    way, counts = asked.way, [len(needs) for needs in asked.needs.values()]
     last = None if by_torch else next((s.number for s in reversed(origin.steps) if s.floats), None)
-    return right_steps(origin.steps, way, last)
+    return right_steps(origin.steps, way, last, counts)
 
 
 def _choice(origin: Origin) -> Step | None:

@@ -23,7 +23,7 @@ from typing import TypedDict
 
 from pydantic import TypeAdapter
 
-from grader.records import Context, Evidence, Severity, Task
+from grader.records import Context, Evidence, LineCount, Severity, Task
 from grader.rules.known_gradients import context_of_gradients
 from grader.rules.rule import Example, beside
 
@@ -34,6 +34,7 @@ BLOCK = re.compile(
 )
 SEVERITY: TypeAdapter[Severity] = TypeAdapter(Severity)
 EVIDENCE: TypeAdapter[tuple[Evidence, ...]] = TypeAdapter(tuple[Evidence, ...])
+COUNTS: TypeAdapter[tuple[LineCount, ...]] = TypeAdapter(tuple[LineCount, ...])
 
 
 class PageTexts(TypedDict):
@@ -94,9 +95,13 @@ def _examples(section: str) -> Iterator[Example]:
 
 
 def _context(known: str) -> Context:
-    """Return what a block of JSON says is known: a task, evidence, or what became of gradients."""
+    """Return what a block of JSON says is known: a task, evidence, counts, or what became of gradients."""
     facts = json.loads(known)
     if "gradients" in facts:
         return context_of_gradients(**facts["gradients"])
     task = Task.model_validate(facts["task"]) if "task" in facts else None
-    return Context(task=task, evidence=EVIDENCE.validate_python(facts.get("evidence", ())))
+    return Context(
+        task=task,
+        evidence=EVIDENCE.validate_python(facts.get("evidence", ())),
+        counts=COUNTS.validate_python(facts.get("counts", ())),
+    )

@@ -56,6 +56,12 @@ POINTS_AT: Mapping[str, tuple[Touches, ...]] = {
     "lost": ("bound", "literal", "store", "sync", "guard"),
     "extra": ("bound", "guard", "index", "literal"),
     "other-elements": ("index", "launch", "host"),
+    # what a run that was changed in one small thing needed to be right
+    **dict.fromkeys(("counterfactual-comparison", "counterfactual-guard"), ("guard", "bound", "value")),
+    "counterfactual-constant": ("literal", "bound", "factor"),
+    "counterfactual-operator": ("value", "degree", "factor", "shift", "index"),
+    "counterfactual-operand": ("index", "value", "bound"),
+    "counterfactual-around": ("factor", "shift", "degree", "value", "index"),
 }  # fmt: skip
 """What each kind of observation makes likelier to be wrong."""
 
