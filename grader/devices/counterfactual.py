@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
@@ -27,7 +27,7 @@ from grader.records import (
     Task,
     Workload,
 )
-from grader.simulator.changes import Change, Request, changes_of
+from grader.simulator.changes import Change, Kind, Request, changes_of
 from grader.simulator.ptx.code import Code, read_code
 from grader.source import Source, parse
 
@@ -46,7 +46,15 @@ BATCH = 300
 SMALLEST = 20
 MOST_SHARED = 8
 """Programs that may share a processor with a guest, whatever it says of its time."""
-KINDS = ("comparison", "constant", "operator", "operand", "guard", "around")
+CODES: Mapping[Kind, str] = {
+    "comparison": "counterfactual-comparison",
+    "constant": "counterfactual-constant",
+    "operator": "counterfactual-operator",
+    "operand": "counterfactual-operand",
+    "guard": "counterfactual-guard",
+    "around": "counterfactual-around",
+}
+KINDS = tuple(CODES)
 """What a change can be of, the likeliest first."""
 NEAR = 3
 """Lines around a suspect that are tried before others."""
@@ -242,7 +250,7 @@ def _evidence(found: Found, source: Source, workload: Workload) -> Evidence:
     where = f"line {place.line}" if place else "a line"
     return Evidence(
         kind="provenance",
-        code=f"counterfactual-{change.kind}",
+        code=CODES[change.kind],
         text=f"with another {change.kind} in {where} all results are right",
         place=place,
         workload=workload.name,

@@ -72,7 +72,7 @@ def main() -> None:
 
 
 def branch(libraries: Sequence[str], more: Sequence[str], descriptor: int) -> socket.socket:
-    """Load the simulator's libraries, and `triton` or `shapes`; return the socket on which orders for its guests come."""
+    """Load the simulator's libraries, and `triton`, `shapes` or `exact`; return the socket on which orders for its guests come."""
     from grader.guest import cuda_face, trace
 
     try:
@@ -80,6 +80,10 @@ def branch(libraries: Sequence[str], more: Sequence[str], descriptor: int) -> so
             cuda_face.load(*libraries)
         if "shapes" in more:
             trace.warm_up()
+        if "exact" in more:
+            from grader.guest import exact_mode
+
+            exact_mode.warm_up()
         if "triton" in more:
             with contextlib.suppress(ImportError):  # the submission's own import will say it
                 from grader.guest import triton_face

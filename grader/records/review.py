@@ -244,6 +244,12 @@ class Review(Record):
         return finding.fixes[0].label if finding.fixes and not said else ""
 
     @property
+    def further_fixes(self) -> tuple[AppliedFix, ...]:
+        """The fixes made to see further, but for one that is a verified repair as it stands."""
+        shown = {one.diff for one in self.repairs}
+        return tuple(one for one in self.fixes if one.diff not in shown)
+
+    @property
     def verdict(self) -> Verdict:
         """The submission's own verdict."""
         return self.evaluation.verdict

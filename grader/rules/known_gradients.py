@@ -15,21 +15,6 @@ from grader.records import (
     Workload,
 )
 
-PROGRAM = """import torch
-from torch import nn
-class Relu(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return ops.relu(x)
-    @staticmethod
-    def backward(ctx, grad):
-        x, = ctx.saved_tensors
-        return ops.relu_backward(grad, x)
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return Relu.apply(x)
-"""
 ASKED = {
     "plain": Backward(by=("input 1",)),
     "expanded upstream": Backward(by=("input 1",), in_order=False),

@@ -115,7 +115,7 @@ _fork_servers: dict[tuple[int, tuple[str, ...], tuple[str, ...]], ForkServer | N
 def shared_server(libraries: tuple[str, ...] = (), more: tuple[str, ...] = ()) -> ForkServer | None:
     """Return this process's fork server, started at the first call; None where it can't start.
 
-    With `libraries` of the simulator or `more` (`triton`, `shapes`: see grader.guest.fork_server), its branch that has
+    With `libraries` of the simulator or `more` (`triton`, `shapes`, `exact`: see grader.guest.fork_server), its branch that has
     loaded them; the parent itself where there is none.
     """
     with _lock:

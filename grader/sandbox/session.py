@@ -117,7 +117,8 @@ def start(
 def _loaded_beside_torch(job: GuestJob) -> tuple[str, ...]:
     """Return what a guest would load itself, which takes a second, if its parent had not."""
     shapes = job.describe or "gradients" in job.options
-    return (("triton",) if job.options.get("triton") else ()) + (("shapes",) if shapes else ())
+    exact = ("exact",) if "exact" in job.options else ()
+    return (("triton",) if job.options.get("triton") else ()) + (("shapes",) if shapes else exact)
 
 
 def _simulator_of(job: GuestJob) -> tuple[str, ...]:

@@ -1,6 +1,7 @@
 """MEM002: a shared array is too small for what the kernel puts into it, or larger than what it uses."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 
 from tree_sitter import Node
@@ -15,13 +16,15 @@ from grader.source.analysis.apart import Past, past_the_end, sample
 from grader.source.analysis.host_code import refuses, resolve
 from grader.source.analysis.walks import Case, cases
 from grader.source.code_edits import fix
-from grader.source.cuda_code import text
+from grader.source.cuda_code import descendants, text
 from grader.source.flow import Region
 from grader.source.flow.scalar_types import SIZES
 from grader.source.flow.tree import Loop, walk
 from grader.source.rewriting.shared_arrays import unstage
 from grader.source.rewriting.shared_sizes import enlarged
 
+DECLARED_AND_RESERVED = 2
+"""How often a variable is named that has no other use than to say how much a launch reserves."""
 VERBS = {"load": "reads", "store": "writes", "atomic": "writes"}
 
 
@@ -139,7 +142,11 @@ def _reserve(case: Case, cell: int, kind: str, given: int) -> Iterator[Fix]:
         return
     node, last = _bytes(case), config[2].node
     if "sizeof" not in text(node) and cell < given:  # else it counts bytes already, of too few
-        size = f"({text(node)}) * sizeof({kind})"
+        names = (text(one) for one in descendants(case.launch.host.node, "identifier"))
+        if Counter(names)[text(last)] > DECLARED_AND_RESERVED:
+            node = last
+        words = text(node) if node.type == "identifier" else f"({text(node)})"
+        size = f"{words} * sizeof({kind})"
         yield from fix(
             "count bytes, not elements", [unit.edit(node.start_byte, node.end_byte, size)]
         )

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from grader.records import JsonValue
 from grader.simulator.ptx.code import Code, Function, Instruction, Operand, Pool
 
 SPARE = bytes((32, 32, 64, 64))
 """Registers that changed code may use beside a function's own."""
+Kind = Literal["comparison", "constant", "operator", "operand", "guard", "around"]
+"""What is changed; `around`: a value, by one more operator."""
 Edits = tuple[tuple[int, tuple[Instruction, ...]], ...]
 """Positions of instructions, in order, and what stands there instead."""
 
@@ -20,8 +23,7 @@ class Change:
 
     file: str
     line: int
-    kind: str
-    """`comparison`, `operator`, `constant`, `operand`, `guard`, `around`."""
+    kind: Kind
     before: str
     after: str
     program: int

@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator, Sequence
 
+from grader.simulator.changes.change import Kind
 from grader.simulator.changes.values import Value, base
 from grader.simulator.ptx.code import Instruction, Operand
 
@@ -56,7 +57,7 @@ def shown(operand: Operand) -> str:
     return str(value - (1 << 64) * (value >> 63))
 
 
-def other_opcodes(instruction: Instruction) -> Iterator[tuple[str, str]]:
+def other_opcodes(instruction: Instruction) -> Iterator[tuple[str, Kind]]:
     """Yield opcodes of the same form, and of what kind such a change is."""
     words = instruction.opcode.split(".")
     if words[0] == "setp" and len(words) > 2:

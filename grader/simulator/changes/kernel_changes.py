@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 
-from grader.simulator.changes.change import Change, Edits, spare
+from grader.simulator.changes.change import Change, Edits, Kind, spare
 from grader.simulator.changes.forms import (
     FLOAT_OPERATORS,
     HALVES,
@@ -65,7 +65,7 @@ class _Maker:
         self._places_of = places
 
     def _change(
-        self, at: int, kind: str, before: str, after: str, edits: Edits, prior: int = 0
+        self, at: int, kind: Kind, before: str, after: str, edits: Edits, prior: int = 0
     ) -> Change:
         function = self._values.function.number
         file, line = self._places_of[self._code[self._values.place_of(at)].location]
