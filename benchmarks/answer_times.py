@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -50,16 +51,19 @@ def main() -> int:
     parser.add_argument("--against", type=Path, help="an earlier version's files")
     parser.add_argument("--only", default="*", help="glob of file names")
     parser.add_argument("--jobs", default="16")
+    parser.add_argument("--most-seconds", type=float, help="of one run, which is interrupted then")
     options = parser.parse_args()
     trees = [("before", options.against.resolve())] if options.against else []
     with tempfile.TemporaryDirectory(prefix="answer-times-") as name:
         room = Path(name)
         room.chmod(0o755)
         copied(found(options.answers, options.problems, options.only), room / "answers")
-        runs = [graded(*tree, room, options) for tree in (*trees, ("now", ROOT))]
-        runs.append(graded("settle-early", ROOT, room, options, "--settle-early"))
-    for run in runs:
-        print(told(run, runs[0]), flush=True)
+        first = None
+        asked = (*trees, ("now", ROOT), ("settle-early", ROOT, "--settle-early"))
+        for name_of_run, tree, *more in asked:
+            run = graded(name_of_run, tree, room, options, *more)
+            first = first or run
+            print(told(run, first), flush=True)
     return 0
 
 
@@ -69,24 +73,32 @@ def graded(name: str, tree: Path, room: Path, options: argparse.Namespace, *more
     words = ["--device", "sim", "--no-repair", "--cache", str(cache), "--jobs", options.jobs]
     _start(tree, [str(tree / "samples" / "gelu_vectorized.txt"), *words], room / f"first-{name}")
     began = time.monotonic()
-    _start(tree, [str(room / "answers"), "--tasks", str(options.problems), *words, *more], out)
+    problems = str(options.problems.resolve())
+    call = [str(room / "answers"), "--tasks", problems, *words, *more]
+    _start(tree, call, out, options.most_seconds)
     wall = time.monotonic() - began
-    lines = (out / "results.jsonl").read_text("utf-8").splitlines()
+    rows = out / "results.jsonl"
+    lines = rows.read_text("utf-8").splitlines() if rows.is_file() else []
     return Run(name, wall, {row["sample"]: row for row in map(json.loads, lines)})
 
 
-def _start(tree: Path, words: Sequence[str], out: Path) -> None:
+def _start(tree: Path, words: Sequence[str], out: Path, most: float | None = None) -> None:
+    """Run a version's program; interrupt it after `most` seconds, which keeps what is finished."""
     own = {**os.environ, "PYTHONPATH": str(tree)}
     call = [sys.executable, str(tree / "grade.py"), *words, "--out", str(out)]
-    subprocess.run(call, cwd=out.parent, env=own, stdout=sys.stderr, check=False)
+    with subprocess.Popen(call, cwd=out.parent, env=own, stdout=sys.stderr) as process:
+        try:
+            process.wait(most)
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGINT)
 
 
 def told(run: Run, first: Run) -> str:
     """Return a run's block."""
-    seconds = sorted(sum(row["seconds"].values()) for row in run.rows.values())
+    seconds = sorted(sum(row["seconds"].values()) for row in run.rows.values()) or [0.0]
     wrong = [row for row in run.rows.values() if row["status"] != "correct"]
     quick = sum(sum(row["seconds"].values()) <= SETTLED for row in wrong)
-    cuts = quantiles(seconds, n=100, method="inclusive")
+    cuts = quantiles(seconds if len(seconds) > 1 else seconds * 2, n=100, method="inclusive")
     differ = [
         f"  {name}: {first.rows[name]['status']}, here {row['status']}"
         for name, row in sorted(run.rows.items())

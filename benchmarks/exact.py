@@ -5,7 +5,8 @@
 Judges labelled programs (CUDA: corpus, Triton: triton), the reference-fixed kernels of the built-in tasks, and answers
 to KernelBench in FOLDERS (`--tasks` has its problems), on `sim` with `--exact`. Prints a line for each, then how many of
 each verdict were shown equal, and what exact arithmetic costs beside the runs. A program counts as wrong where its verdict
-is `incorrect`: 0 of them may be shown equal, but for those that are wrong by rounding alone.
+is `incorrect`: 0 of them may be shown equal, but for those that are within half precision's tolerance: wrong by rounding
+alone. Dishonest programs are asked here as well, which a grading never does.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ import rule_use
 
 from grader import pipeline
 from grader.config import Options
+from grader.pipeline import exactness
 from grader.pipeline.context import GradingContext
 from grader.pipeline.review import assess
 from grader.records import Sample
@@ -35,6 +37,9 @@ from grader.repair.plain_triton import triton_code
 from grader.repair.reference import reference_code
 from grader.store import Store
 from grader.tasks import builtin_tasks
+
+TWICE = 2.0
+"""Times of the runs that exact arithmetic may take."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +52,8 @@ class Row:
     extent: str
     exact: float
     run: float
+    rounding: bool
+    """Whether what is wrong is within half precision's tolerance."""
 
     def __str__(self) -> str:
         took = f"{self.exact:.1f} s beside {self.run:.1f} s"
@@ -63,7 +70,9 @@ def judged(grading: GradingContext, program: rule_use.Program) -> Row:
     told = exact and ((exact.without and f"without {exact.without}") or exact.reason[:160])
     extent = f"{exact.unequal}/{exact.elements} {told}" if exact else ""
     spent = seconds.get("exact", 0.0), seconds.get("run", 0.0)
-    return Row(program.name, evaluation.verdict.status, said, extent, *spent)
+    wrong = [one for one in evaluation.comparisons if one.decides and not one.equal]
+    rounding = bool(wrong) and all(one.half_precision for one in wrong)
+    return Row(program.name, evaluation.verdict.status, said, extent, *spent, rounding)
 
 
 def chosen(
@@ -107,6 +116,7 @@ def main() -> None:
     asked = parser.parse_args()
     programs = list(chosen(asked.only.split(","), asked.folders, asked.tasks))
     random.Random(0).shuffle(programs)
+    exactness.ASKED |= {"dishonest"}
     options = Options(device="sim", exact=True, repair=False)
     grading = pipeline.open_context(options, Store(), rule_use.SEED)
     end = time.monotonic() + asked.seconds
@@ -133,10 +143,14 @@ def report(rows: Sequence[Row]) -> None:
         print(status, dict(counts))
     cost = [row.exact / row.run for row in rows if row.exact and row.run]
     if cost:
-        print(f"exact beside run: median {statistics.median(cost):.2f}, most {max(cost):.1f}")
-    print(
-        "wrong and equal:", [r.name for r in rows if (r.status, r.said) == ("incorrect", "equal")]
-    )
+        above = sum(one > TWICE for one in cost)
+        print(
+            f"exact beside run: median {statistics.median(cost):.2f}, most {max(cost):.1f}, "
+            f"{above} of {len(cost)} above {TWICE}"
+        )
+    equal = [r for r in rows if r.status in {"incorrect", "dishonest"} and r.said == "equal"]
+    print("wrong and equal, by rounding:", [r.name for r in equal if r.rounding])
+    print("wrong and equal, others:", [f"{r.name} {r.status}" for r in equal if not r.rounding])
 
 
 if __name__ == "__main__":

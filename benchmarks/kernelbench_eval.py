@@ -1,12 +1,13 @@
 """Answers a second and verdicts, beside an evaluation by KernelBench's method, on one machine with a GPU.
 
-    python benchmarks/kernelbench_eval.py ANSWERS PROBLEMS [--only GLOB] [--jobs 16] [--most 60] [--write FILE]
+    python benchmarks/kernelbench_eval.py ANSWERS PROBLEMS [--only GLOB] [--jobs 16] [--most 60] [--within 450] [--write FILE]
 
 ANSWERS and PROBLEMS are as in `charged_failures.py`. The other side is KernelBench's method written anew, from its public
 description: an answer's extension is built in a process without a GPU, as many at once as `--jobs`; then one process at a time has
 the GPU: seeded weights, five trials of seeded inputs with `allclose` at 1e-4, and where all pass, 100 timed calls of the
 answer and of the reference, the cache flushed before each. Each side runs twice: `cold` with no build known, `warm` with
-its builds kept and nothing else. Prints the seconds of all four, answers a second, and which verdicts differ.
+its builds kept and nothing else. Prints each of the four as it ends, with its seconds and answers a second, and which verdicts
+differ; each answer of the other side goes to standard error as it comes. After `--within` seconds, or at SIGTERM, it prints what it has.
 
 Answers are untrusted, and the method has no sandbox: only on a machine that is thrown away.
 """
@@ -18,6 +19,7 @@ import importlib.util
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -30,6 +32,9 @@ from typing import Any
 
 from charged_failures import Answer, found, graded_by_us
 
+THEIRS, OURS = "KernelBench's method", "kernel-grader"
+INTERRUPTED = 143
+"""The exit status at SIGTERM."""
 TRIALS, WARM_UPS, CALLS = 5, 3, 100
 SEED, TOLERANCE = 42, 1e-4
 FLUSHED = 256 << 20
@@ -50,6 +55,7 @@ def main() -> int:
     parser.add_argument("--start", type=int, default=0, help="... from this one on")
     parser.add_argument("--device", default="cuda", help="cpu: a trial of this script")
     parser.add_argument("--seconds", type=float, default=180, help="of one process")
+    parser.add_argument("--within", type=float, default=450, help="seconds, of all together")
     parser.add_argument("--write", type=Path, help="write the verdicts there, as JSON")
     parser.add_argument("--one", choices=("build", "judge"), help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -58,43 +64,65 @@ def main() -> int:
     every, start = options.every, options.start
     answers = list(found(options.answers, options.problems, options.only))[start::every]
     answers = answers[: options.most]
+    options.until = time.monotonic() + options.within
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(INTERRUPTED))
+    said: dict[str, list[Any]] = {}
     with tempfile.TemporaryDirectory(prefix="beside-kernelbench-") as name:
         Path(name).chmod(0o755)
-        theirs = [timed(lambda: judged(answers, Path(name, "theirs"), options)) for _ in range(2)]
-        ours = [timed(lambda: graded(answers, Path(name, "ours"), options)) for _ in range(2)]
-    for side, runs in (("KernelBench's method", theirs), ("kernel-grader", ours)):
-        for build, (seconds, _) in zip(("cold", "warm"), runs, strict=True):
-            print(
-                f"{side}, {build}: {seconds:.0f} s, {len(answers) / seconds:.2f} answers a second"
-            )
-    differ = differences(answers, theirs[1][1], ours[1][1])
-    print(f"{len(answers) - len(differ)} of {len(answers)} verdicts agree", *differ, sep="\n")
-    if options.write:
-        rows = {"theirs": [t[1] for t in theirs], "ours": [o[1] for o in ours]}
-        options.write.write_text(json.dumps(rows, indent=1, default=str), "utf-8")
+        try:
+            run_sides(answers, Path(name), options, said)
+        finally:
+            report(answers, said, options.write)
     return 0
 
 
-def timed(run: Callable[[], list[Any]]) -> tuple[float, list[Any]]:
-    """Return the wall time of a side, and what it said."""
-    began = time.monotonic()
-    said = run()
-    return time.monotonic() - began, said
+def run_sides(
+    answers: list[Answer], room: Path, options: argparse.Namespace, said: dict[str, list[Any]]
+) -> None:
+    """Run each side cold and warm; print each when it is over, and add what it said."""
+    sides = {THEIRS: (judged, room / "theirs"), OURS: (graded, room / "ours")}
+    for build in ("cold", "warm"):
+        for side, (run, folder) in sides.items():
+            rows = said[f"{side}, {build}"] = []
+            began = time.monotonic()
+            try:
+                run(answers, folder, options, rows)
+            finally:
+                seconds = max(time.monotonic() - began, 1e-3)
+                done = sum(row is not None for row in rows)
+                rate = f"{done / seconds:.2f} answers a second"
+                print(
+                    f"{side}, {build}: {done} of {len(answers)} in {seconds:.0f} s, {rate}",
+                    flush=True,
+                )
 
 
-def differences(
-    answers: Sequence[Answer], theirs: Sequence[Mapping[str, Any]], ours: Sequence[str]
-) -> list[str]:
+def report(answers: Sequence[Answer], said: Mapping[str, list[Any]], file: Path | None) -> None:
+    """Print where the sides differ on what both came to, warm verdicts before cold ones; write all of it."""
+    theirs, ours = (
+        next((said[name] for name in (f"{side}, warm", f"{side}, cold") if said.get(name)), [])
+        for side in (THEIRS, OURS)
+    )
+    both = [one for one in zip(answers, theirs, ours, strict=False) if None not in one[1:]]
+    differ = differences(both)
+    print(f"{len(both) - len(differ)} of {len(both)} verdicts agree", *differ, sep="\n", flush=True)
+    if file:
+        file.write_text(json.dumps(said, indent=1, default=str), "utf-8")
+
+
+def differences(both: Sequence[tuple[Answer, Mapping[str, Any], str]]) -> list[str]:
     """Return a line for each answer that one side calls correct and the other doesn't."""
     return [
-        f"{answer.path.name}: {'correct' if said['correct'] else 'wrong'} by KernelBench's method, here {status}"
-        for answer, said, status in zip(answers, theirs, ours, strict=True)
+        f"{answer.path.name}: {'correct' if said['correct'] else 'wrong'} by {THEIRS}, here {status}"
+        for answer, said, status in both
         if said["correct"] != (status == "correct")
     ]
 
 
-def graded(answers: list[Answer], cache: Path, options: argparse.Namespace) -> list[str]:
-    """Return our verdicts; of an earlier run the builds alone are known."""
+def graded(
+    answers: list[Answer], cache: Path, options: argparse.Namespace, rows: list[str | None]
+) -> None:
+    """Add our verdicts; of an earlier run the builds alone are known."""
     for kept in cache.glob("*-by-content"):
         shutil.rmtree(kept)
     device = "sim" if options.device == "cpu" else options.device
@@ -103,13 +131,17 @@ def graded(answers: list[Answer], cache: Path, options: argparse.Namespace) -> l
     )
     with tempfile.TemporaryDirectory(prefix="ours-") as name:
         Path(name).chmod(0o755)
-        return [row["status"] for row in graded_by_us(answers, Path(name), mine)]
+        graded_rows = graded_by_us(answers, Path(name), mine, options.until)
+    rows += [None if row["status"] == "not_run" else row["status"] for row in graded_rows]
 
 
 def judged(
-    answers: Sequence[Answer], builds: Path, options: argparse.Namespace
-) -> list[dict[str, Any]]:
-    """Return the method's verdicts: all builds side by side, then one answer at a time."""
+    answers: Sequence[Answer],
+    builds: Path,
+    options: argparse.Namespace,
+    rows: list[dict[str, Any] | None],
+) -> None:
+    """Add the method's verdicts: all builds side by side, then one answer at a time."""
 
     def run(step: str, answer: Answer) -> dict[str, Any]:
         folder = builds / f"{answer.level}_{answer.number}_{answer.path.stem}"
@@ -117,13 +149,20 @@ def judged(
         hidden = {"CUDA_VISIBLE_DEVICES": ""} if step == "build" else {}
         own = {**os.environ, "TORCH_EXTENSIONS_DIR": str(folder), "MAX_JOBS": "2", **hidden}
         own |= {"TORCH_CUDA_ARCH_LIST": os.environ.get("TORCH_CUDA_ARCH_LIST", "9.0")}
-        return last_line(
-            [*script(options.device), "--one", step, *paths(answer)], own, options.seconds
-        )
+        began, left = time.monotonic(), options.until - time.monotonic()
+        if left <= 0:
+            return {"correct": False, "failure": "no time left"}
+        words = [*script(options.device), "--one", step, *paths(answer)]
+        said = last_line(words, own, min(options.seconds, left))
+        took = f"{time.monotonic() - began:.1f} s"
+        print(step, answer.path.name, took, said["failure"], file=sys.stderr, flush=True)
+        return said
 
     with ThreadPoolExecutor(int(options.jobs)) as pool:
         list(pool.map(lambda answer: run("build", answer), answers))
-    return [run("judge", answer) for answer in answers]
+    for answer in answers:
+        said = run("judge", answer)
+        rows.append(said if time.monotonic() < options.until else None)
 
 
 def script(device: str) -> list[str]:

@@ -118,11 +118,11 @@ def asked(globs: list[str], *, types: bool) -> Iterator[Task]:
 def kernel_of(task: Task, *, types: bool) -> str | None:
     """Return the task's fast kernel, or with `types` any that it has."""
     try:
-        found = reference_code(task) or (types and reference_code(task, "plain"))
+        found = reference_code(task)
         return found or (compose_for_task(task, strongest()).code if types else None)
     except UncoveredError as error:
-        print(f"{task.name} has no kernel: {error}", flush=True)
-        return None
+        print(f"{task.name} is not composed: {error}", flush=True)
+        return reference_code(task, "plain")
 
 
 def build_environment(mode: str) -> dict[str, str]:

@@ -1,7 +1,9 @@
 """The documentation as a site: `sphinx-build -W docs SITE`."""
 
+import re
 import sys
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
@@ -21,3 +23,32 @@ suppress_warnings = [
 linkcheck_anchors = False
 pygments_style = "friendly"
 pygments_dark_style = "monokai"
+
+RULE_PAGE = re.compile(r"\]\((?:\.\./)+grader/rules/([\w/]+)\.md\)")
+"""A link to a rule's page in the repository; on the site its page is made, and lies below rules/."""
+
+
+def write_rule_pages(_app: object) -> None:
+    """Write the pages of the rules before anything is read."""
+    from grader.rules.page import site_pages
+
+    folder = ROOT / "docs" / "rules"
+    folder.mkdir(exist_ok=True)
+    for name, text in site_pages().items():
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+def link_rule_pages(_app: object, _page: str, source: list[str]) -> None:
+    """Let links to the pages of rules lead to those of the site."""
+    from grader.rules.page import file_of
+    from grader.rules.registry import own_rules
+
+    files = {file_of(rule).removesuffix(".md"): code for code, rule in own_rules().items()}
+    named = lambda match: f"](/rules/{files.get(match[1], 'README')}.md)"  # noqa: E731
+    source[0] = RULE_PAGE.sub(named, source[0])
+
+
+def setup(app: Any) -> None:
+    """Have Sphinx call what is above."""
+    app.connect("builder-inited", write_rule_pages)
+    app.connect("source-read", link_rule_pages)

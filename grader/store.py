@@ -25,6 +25,8 @@ LIMIT_BYTES = 8 << 30
 """The store is trimmed to this size, oldest use first."""
 IDLE_SECONDS = 3600.0
 """What was used more recently is not trimmed; nor is it looked more often."""
+COUNTED = frozenset({".py", ".md", ".toml", ".cpp", ".hpp", ".h", ".cuh", ".cu", ".jinja"})
+"""Files that say how a sample is graded: a rule's page holds its severity."""
 
 
 class Store:
@@ -251,7 +253,7 @@ def grader_version(*rooms: str) -> str:
     hasher = hashlib.sha256()
     folders = [root / room for room in rooms] or [root]
     for path in sorted(path for folder in folders for path in folder.rglob("*")):
-        if path.suffix in {".py", ".cpp", ".hpp", ".h", ".cuh", ".cu", ".jinja"}:
+        if path.suffix in COUNTED:
             hasher.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes())
     return hasher.hexdigest()
 

@@ -10,7 +10,9 @@ import os
 import signal
 import sys
 import tempfile
+from collections.abc import Iterator
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 UNTIMED = settings(deadline=None, suppress_health_check=(HealthCheck.too_slow,))
@@ -29,3 +31,16 @@ sys.dont_write_bytecode, sys.pycache_prefix = False, os.environ["PYTHONPYCACHEPR
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # So a shell starts what it runs in the background; programs that the tests interrupt would inherit it.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def builds_shared_by_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Compile a program once for all tests: each has a store of its own, and builds lie in one folder by content."""
+    from grader.devices.guests import GuestDevice
+
+    base = tmp_path_factory.getbasetemp()
+    shared = (base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base) / "shared-builds"
+    shared.mkdir(mode=0o700, exist_ok=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(GuestDevice, "artifacts", property(lambda _device: shared))
+        yield

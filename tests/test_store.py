@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from grader.errors import GraderError
 from grader.records import digest
-from grader.store import Store
+from grader.store import COUNTED, Store
 
 
 def test_reads_back_what_was_written(tmp_path: Path) -> None:
@@ -153,3 +153,9 @@ def test_nobody_else_reads_what_is_kept(tmp_path: Path) -> None:
     kinds = ("review", "folder", "evaluation")
     for folder in (store.builds, *(tmp_path / f"{kind}-by-content" for kind in kinds)):
         assert folder.stat().st_mode & 0o077 == 0, folder
+
+
+def test_every_file_that_rules_are_made_of_counts_for_the_version() -> None:
+    package = Path(__file__).parents[1] / "grader"
+    files = [p for room in ("rules", "source") for p in (package / room).rglob("*") if p.is_file()]
+    assert {p.suffix for p in files} - {".pyc"} <= COUNTED

@@ -1,4 +1,4 @@
-"""Wrong programs whose cause is known: seeded defects, and answers written as models write them; six parts."""
+"""Wrong programs whose cause is known: seeded defects, and answers written as models write them; seven parts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Wrong:
     written: bool
     """Whether it was written as an answer, and not made from a right one."""
     half: int
-    """1: what rules are tuned on; 2: what they were measured on, and since then tuned; 3: written later, CUDA and Triton; 4: Triton, later still; 5: CUDA and Triton; 6: Triton, after all of these."""
+    """1: what rules are tuned on; 2: what they were measured on, and since then tuned; 3: written later, CUDA and Triton; 4: Triton, later still; 5: CUDA and Triton; 6: Triton, after all of these; 7: CUDA and Triton, the last."""
 
     @property
     def task(self) -> str:
@@ -46,6 +46,7 @@ def wrong_programs() -> Iterator[Wrong]:
     yield from _answers("fourth.txt", half=4)
     yield from _answers("fifth.txt", half=5)
     yield from _answers("sixth.txt", half=6)
+    yield from _answers("seventh.txt", half=7)
 
 
 def right_programs() -> Iterator[Wrong]:

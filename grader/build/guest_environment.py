@@ -23,9 +23,9 @@ from grader.sandbox.interpreter import SYSTEM
 
 DeviceKind = str
 """A device's name; all but `cuda` get the code that the simulator takes."""
-Mode = Literal["fast", "draft", "exact", "stock"]
+Mode = Literal["fast", "draft", "exact", "literal", "stock"]
 """`draft` is `fast` without the stock compilers' word on what the quick ones refuse; `exact` is a draft whose math
-functions keep their names."""
+functions keep their names, `literal` one whose device code is not optimised: each step of the text is one of its own."""
 _PLAIN = re.compile(r"[\w./+@%,=-]+")
 DEFAULT_ARCH = "9.0"
 """Compute capability to build for where there is no GPU: Hopper's."""

@@ -45,6 +45,20 @@ class Traced:
 
 
 @dataclass(frozen=True)
+class Changed:
+    """One workload's outputs under changes of a program's code, the unchanged first."""
+
+    outputs: tuple[Array, ...] = ()
+    """Of each output a row for each change."""
+    programs: tuple[bytes, ...] = ()
+    """The programs that were launched, as `grader.simulator.ptx.code` reads them."""
+    kernels: frozenset[str] = frozenset()
+    """Which of their kernels were."""
+    seconds: float = 0.0
+    """Processor time of the changed runs, as the guest says."""
+
+
+@dataclass(frozen=True)
 class Sanitized:
     """What a device's own tools found in a program, and why any of them did not run."""
 

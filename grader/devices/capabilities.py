@@ -5,11 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol, runtime_checkable
 
-from grader.devices.base import Device, LargerLaunch, RunResult, Sanitized, Traced
+from grader.devices.base import Changed, Device, LargerLaunch, RunResult, Sanitized, Traced
 from grader.devices.timed import Timed
 from grader.execution.full_size_part import FullSizePart
 from grader.judge import References
-from grader.records import Build, Evaluation, Evidence, Exact, Run, Submission, Task, Workload
+from grader.records import (
+    Build,
+    Evaluation,
+    Evidence,
+    Exact,
+    JsonValue,
+    Run,
+    Submission,
+    Task,
+    Workload,
+)
 
 
 @runtime_checkable
@@ -99,6 +109,30 @@ class Tracer(Protocol):
         """Run one workload and say what elements (output, flat index) of its results were made of.
 
         Nothing is said of them where a `larger` launch than the program's is asked for.
+
+        Raises:
+            GraderError: the device can't be used any more.
+
+        """
+
+
+@runtime_checkable
+class Changer(Protocol):
+    """A device that can run a program with other code in its kernels, without building it again."""
+
+    def literal(self, submission: Submission, build: Build, workload: Workload) -> Build:
+        """Return a build whose code is that of the text, step by step, where there is one."""
+
+    def run_changed(
+        self,
+        submission: Submission,
+        build: Build,
+        task: Task,
+        references: References,
+        workload: Workload,
+        asked: JsonValue,
+    ) -> Changed:
+        """Run one workload under each change that is asked for (`grader.simulator.changes`).
 
         Raises:
             GraderError: the device can't be used any more.

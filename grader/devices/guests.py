@@ -125,6 +125,10 @@ class GuestDevice(ABC):
         """Compile a submission with its math functions under their names, for exact arithmetic."""
         return self._build(submission, init, "exact")
 
+    def literal_build(self, submission: Submission, init: tuple[JsonValue, ...] | None) -> Build:
+        """Compile a submission without optimising its device code, for changes of it."""
+        return self._build(submission, init, "literal")
+
     def _build(
         self, submission: Submission, init: tuple[JsonValue, ...] | None, mode: building.Mode
     ) -> Build:

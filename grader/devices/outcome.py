@@ -17,9 +17,9 @@ _LIBRARIES = re.compile(
 )
 _DRIVER = re.compile(
     r"CUDA driver version is insufficient|no CUDA-capable device|Found no NVIDIA driver"
-    r"|Cannot access accelerator device when none"
+    r"|Cannot access accelerator device when none|built without USE_CUDA|not compiled with CUDA enabled"
 )
-"""What CUDA's own libraries say where there is no GPU; the simulator says none of it."""
+"""What CUDA's own libraries and torch's build for CPUs say where there is no GPU; the simulator says none of it."""
 _LAYOUT = re.compile(
     r"Could not run '(aten::\w+)[^']*' with arguments from the '(\w+)CUDA' backend"
 )

@@ -11,7 +11,7 @@ from grader.devices.capabilities import Tracer
 from grader.errors import GraderError
 from grader.execution.gradients import Needs
 from grader.judge import References
-from grader.judge.asked import Asked, choose_elements, needed_elements
+from grader.judge.asked import Asked, are_exchanged, choose_elements, needed_elements
 from grader.judge.dependence import evidence_of
 from grader.judge.elements import out_of_tolerance
 from grader.judge.inputs import Array
@@ -62,7 +62,9 @@ def trace_wrong(
         return ()
     if found is None:
         return ()
-    shapes = [array.shape for array in references.expected[workload.name].exact]
+    exact = references.expected[workload.name].exact
+    moved = {o for o, mask in masks if are_exchanged(first.outputs[o], exact[o], mask)}
+    shapes = [array.shape for array in exact]
     elements = [
         Asked(
             output=o,
@@ -70,6 +72,7 @@ def trace_wrong(
             wrong=wrong,
             needs={role: needed_elements(array) for role, array in gradients[n].gradients.items()},
             way=gradients[n].way,
+            exchanged=o in moved,
         )
         for n, (o, i, wrong) in enumerate(picked)
     ]

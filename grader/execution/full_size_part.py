@@ -125,7 +125,9 @@ def _ask_for_part(
     }
     limits = replace(limits, wall=SECONDS, memory=min(limits.memory, ROOM))
     try:
-        known = reference(task, (part, more, after), seed, form, limits, inputs=inputs)
+        known = reference(
+            task, (part, more, after), seed, form, limits, inputs=inputs, sharp={part.name}
+        )
     except GraderError:
         return None
     one, two = known.expected[part.name], known.expected[more.name]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -37,17 +37,19 @@ def reference(
     limits: Limits,
     *,
     inputs: Inputs | None = None,
+    sharp: Collection[str] | None = None,
 ) -> References:
     """Make inputs from the secret seed, run the task's `Model` on them, return all that is known.
 
-    `inputs` (by workload name) are taken instead where they are given.
+    `inputs` (by workload name) are taken instead where they are given. `sharp` names the workloads
+    that are worth computing in float64 as well; all are when it is not given.
 
     Both constructors run under `seed`, and drawn weights depend on it. Workloads of one constructor
     call share a guest. A built-in reference that fails raises GraderError; a problem file's own
     failure stands in `Expected.failure`.
     """
     made: Inputs = inputs or {w.name: make_inputs(task, w, seed) for w in workloads}
-    asking = _Asking(task, made, seed, form, limits)
+    asking = _Asking(task, made, seed, form, limits, sharp)
     expected: dict[str, Expected] = {}
     states: dict[str, Mapping[str, Array]] = {}
     initial: dict[str, Mapping[str, Array]] = {}
@@ -72,6 +74,7 @@ class _Asking:
     seed: int
     form: Form
     limits: Limits
+    sharp: Collection[str] | None
 
     def group(
         self, group: Group
@@ -84,7 +87,7 @@ class _Asking:
             state = draw_state(drawn, self.seed)
         native = self._ask(group, group.workloads, state=state, want_state=state is None)
         known = native.state if state is None else state
-        small = [w for w in group.workloads if element_count(w) <= DOUBLE_LIMIT]
+        small = [w for w in group.workloads if self._in_float64(w)]
         double = self._ask(group, small, state=known, double=True) if small else None
         exact = {result.name: result for result in double.results} if double else {}
         plain = {result.name: result for result in native.results}
@@ -99,6 +102,11 @@ class _Asking:
                 for w in group.workloads
             },
         )
+
+    def _in_float64(self, workload: Workload) -> bool:
+        chosen = self.sharp is None or workload.name in self.sharp
+        # Where torch lacks an operator in few digits, float64 stands in for it.
+        return element_count(workload) <= DOUBLE_LIMIT and (chosen or bool(self.task.precision))
 
     def _ask(self, group: Group, workloads: Sequence[Workload], **options: Any) -> GuestReply:
         job = GuestJob(

@@ -107,6 +107,23 @@ class Generator(torch._C.Generator):  # type: ignore[misc]
         return super().__new__(cls, device="cpu")
 
 
+class DefaultGenerator(Generator):
+    """The GPU's own: its state is a seed and an offset, which kernels with random numbers of their own take and move on."""
+
+    offset = 0
+
+    def get_state(self) -> torch.Tensor:
+        """Return both as a GPU's generator does: 16 bytes."""
+        seed = torch.default_generator.initial_seed() & (2**63 - 1)
+        return torch.tensor([seed, self.offset], dtype=torch.int64).view(torch.uint8)
+
+    def set_state(self, state: torch.Tensor) -> None:
+        """Take both; another seed is the CPU's from then on, too."""
+        seed, self.offset = state.view(torch.int64).tolist()
+        if seed != torch.default_generator.initial_seed() & (2**63 - 1):
+            torch.default_generator.manual_seed(seed)
+
+
 def properties(gpu: Mapping[str, Any]) -> Any:
     """Return what `torch.cuda.get_device_properties` gives for this GPU."""
     return SimpleNamespace(

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import ctypes
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
 import torch
 
-from grader.guest import backends, cuda_api, cuda_graphs, provenance, tensors
+from grader.guest import backends, changes, cuda_api, cuda_graphs, provenance, tensors
 
 MOST = 1 << 24
 """Elements of memory that are looked at for a result which is not contiguous."""
@@ -57,6 +58,10 @@ def install(options: Mapping[str, Any]) -> None:
             from grader.guest import triton_face
 
             triton_face.install(_state["runtime"], gpu)
+            if options.get("exact_functions"):
+                from grader.guest import triton_functions
+
+                triton_functions.keep_names()
             _state["autotuned"] = triton_face.take_autotuned
 
 
@@ -101,6 +106,11 @@ def _declare(runtime: Any, backend: Any) -> None:
     runtime.kgsim_provenance_elements.restype = size
     runtime.kgsim_provenance_origins.argtypes = (pointer, size, ctypes.c_int)
     runtime.kgsim_provenance_lost.argtypes = (pointer, size)
+    runtime.kgsim_forget_errors.restype = None
+    runtime.kgsim_launched.argtypes = (size, pointer)
+    runtime.kgsim_launched.restype = pointer
+    runtime.kgsim_extend.argtypes = (size, ctypes.c_char_p, size, pointer, size)
+    runtime.kgsim_set_code.argtypes = (size, ctypes.c_uint32, pointer, size, ctypes.c_char_p, size)
     backend.kgsim_torch_seed.argtypes = (ctypes.c_uint64,)
 
 
@@ -244,6 +254,18 @@ def tell_origins(
         _state["provenance"] = provenance.tell(_state["runtime"], _text, roles, outputs, asked)
 
 
+def run_changed(
+    asked: Mapping[str, Any], known: Sequence[torch.Tensor], call: Callable[[], list[Any]]
+) -> list[Any]:
+    """Return what forward gives under changes of its kernels, and note the kernels for the report."""
+    runtime = _state["runtime"]
+    _state["programs"] = changes.programs(runtime)
+    begun = time.process_time()
+    found = changes.run_changed(runtime, asked, known, call)
+    _state["changed_seconds"] = time.process_time() - begun
+    return list(found)
+
+
 def exactly(key: int, known: Iterable[tuple[torch.Tensor, float | None]], *, epsilon: bool) -> Any:
     """Return what follows a call in the exact algebra, the variables of which are these tensors."""
     with unlogged():
@@ -282,6 +304,8 @@ def report() -> dict[str, Any]:
     seen["unwritten"] = _state["unwritten"]
     seen["provenance"] = _state.pop("provenance", None)
     seen["exact"] = _state.pop("exact", None)
+    seen["programs"] = _state.pop("programs", None)
+    seen["changed_seconds"] = _state.pop("changed_seconds", 0.0)
     seen["autotuned"] = _state["autotuned"]()
     _state["unwritten"] = []
     _state["inputs"] = 0
@@ -361,4 +385,5 @@ def _install_names(gpu: Mapping[str, Any], cuda_version: str) -> None:
     for name in ("range_push", "range_pop", "mark"):
         setattr(torch.cuda.nvtx, name, lambda *_, **__: 0)
     torch.Generator = cuda_api.Generator
+    torch.cuda.default_generators = (cuda_api.DefaultGenerator(),)
     backends.install(cuda_version)

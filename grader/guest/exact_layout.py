@@ -52,6 +52,8 @@ def _linear(m: Algebra, func: Any, a: Any, *rest: Any, **named: Any) -> Any:
     return m.linear(lambda digits: func(digits, *rest, **named), m.whole(a))
 
 
-@rule("full_like", "zeros_like", "ones_like", "new_full", "new_zeros", "new_ones")
+@rule(
+    "full_like", "zeros_like", "ones_like", "empty_like", "new_full", "new_zeros", "new_ones", "new_empty", "new_empty_strided",
+)  # fmt: skip
 def _filled(_m: Algebra, _: Any, *_args: Any, **_named: Any) -> Any:
     return torch.zeros(2, dtype=torch.int64)

@@ -5,8 +5,9 @@ nothing that a guest wrote: each order comes from the host, with the descriptors
 forked child enters its sandbox before it reads its first frame, exactly as a guest that was started
 afresh: into the namespaces that bubblewrap has made (`join`), or under a reaper (`reap`).
 
-A branch is a fork that loads the simulator, Triton or both, and is the parent of guests that want them: registering a
-device for each of torch's operators is most of what starting such a guest takes, and Triton reads itself whole.
+A branch is a fork that loads more, the simulator for instance, and is the parent of guests that want it: registering a
+device for each of torch's operators is most of what starting such a guest takes, Triton reads itself whole, and torch
+reads its rules of shapes, and sympy with them, at the first tensor without values.
 
 What guests of one parent share is its memory as it was before any job, and with it the places of
 libraries in memory.
@@ -63,21 +64,27 @@ def main() -> None:
                 control.detach()
                 attend(asked, descriptors)
             control.close()
-            control = branch(asked["branch"], descriptors[0], triton=asked["triton"])
+            control = branch(asked["branch"], asked["more"], descriptors[0])
             continue
         for descriptor in descriptors:
             os.close(descriptor)
         control.send(str(child).encode())
 
 
-def branch(libraries: Sequence[str], descriptor: int, *, triton: bool) -> socket.socket:
-    """Load the simulator's libraries, Triton or both; return the socket on which orders for its guests come."""
-    from grader.guest import cuda_face
+def branch(libraries: Sequence[str], more: Sequence[str], descriptor: int) -> socket.socket:
+    """Load the simulator's libraries, and `triton`, `shapes` or `exact`; return the socket on which orders for its guests come."""
+    from grader.guest import cuda_face, trace
 
     try:
         if libraries:
             cuda_face.load(*libraries)
-        if triton:
+        if "shapes" in more:
+            trace.warm_up()
+        if "exact" in more:
+            from grader.guest import exact_mode
+
+            exact_mode.warm_up()
+        if "triton" in more:
             with contextlib.suppress(ImportError):  # the submission's own import will say it
                 from grader.guest import triton_face
 

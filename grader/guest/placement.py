@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
@@ -68,6 +68,15 @@ class Placement:
         asked: Sequence[Sequence[int]],
     ) -> None:
         """Note for the report what these elements of the outputs came from, where that is known."""
+
+    def run_changed(
+        self,
+        asked: Mapping[str, Any],  # noqa: ARG002 - the simulator's
+        known: Sequence[torch.Tensor],  # noqa: ARG002
+        call: Callable[[], list[Any]],
+    ) -> list[Any]:
+        """Return what forward gives under changes of its kernels; what it gives, where they can't be changed."""
+        return call()
 
     def exactly(
         self,
@@ -211,6 +220,15 @@ class Simulator(Placement):
     ) -> None:
         """Note what the simulator kept of them."""
         self._face.tell_origins(roles, outputs, asked)
+
+    def run_changed(
+        self,
+        asked: Mapping[str, Any],
+        known: Sequence[torch.Tensor],
+        call: Callable[[], list[Any]],
+    ) -> list[Any]:
+        """Let the interpreter run changed code."""
+        return list(self._face.run_changed(asked, known, call))
 
     def exactly(
         self, key: int, known: Iterable[tuple[torch.Tensor, float | None]], *, epsilon: bool

@@ -267,6 +267,8 @@ class Session:
             self._place.check_outputs(leaves if part is None else [])
             if (asked := self._options.get("origins", {}).get(name)) is not None:
                 self._place.tell_origins(self._roles(model, given, leaves), leaves, asked)
+            if (asked := self._options.get("changes", {}).get(name)) is not None:
+                leaves = self._run_changed(asked, name, model, caller, args)
             if part is not None:
                 leaves = [piece for leaf in leaves for piece in self._some(leaf, *part)]
             with self._place.taking():
@@ -275,6 +277,20 @@ class Session:
         if self._job["role"] == "submission" and part is None:
             self._kept.add(name, leaves, captured)
         return structure, captured
+
+    def _run_changed(
+        self, asked: Mapping[str, Any], name: str, model: Any, caller: Caller, args: list[Any]
+    ) -> list[Any]:
+        """Return forward's results under changes of its kernels."""
+
+        def call() -> list[Any]:
+            self._place.seed(self._job["seed"])
+            result = self._call_model(name, model, caller, args)
+            self._place.synchronize()
+            return list(tensors.flatten(result)[1])
+
+        given = [arg for arg in args if isinstance(arg, torch.Tensor)]
+        return self._place.run_changed(asked, [*given, *weights.tensors_of(model).values()], call)
 
     def _exactly(self, name: str, model: Any, given: list[tuple[int, torch.Tensor]]) -> Any:
         """Return what follows operators in the exact algebra, where that is asked for."""

@@ -28,6 +28,12 @@ KEPT = (
 TEXT = 200
 
 
+def warm_up() -> None:
+    """Have torch read its rules of shapes, as it does at the first module without values."""
+    with torch.device("meta"):
+        nn.Sequential(nn.Linear(2, 2), nn.GroupNorm(1, 2))(torch.zeros(1, 2))
+
+
 def trace(module: ModuleType, meta: AbstractContextManager[Any]) -> dict[str, Any]:
     """Return the graph of `Model`, or why there is none: `{"nodes": [...]}` or `{"error": ...}`.
 

@@ -18,6 +18,8 @@ KEYS_DEEP = 3
 PEEKED = 4096
 """Bytes from which the form of Unicode is told."""
 _SOME_FIELDS = ", ".join(f"`{field}`" for field in TEXT_FIELDS[:3])
+KEYS = 5
+"""How many of a record's fields are named where none is known."""
 
 
 class LineReader(Protocol):
@@ -91,7 +93,12 @@ def of_record(
     elif isinstance(value, dict) and any(field in value for field in (*TEXT_FIELDS, *LIST_FIELDS)):
         yield Draft(fallback, origin, form, "", notes=("the record's completion is empty",))
     else:
-        yield Skipped(origin, f"the record holds no completion (looked for {_SOME_FIELDS}, ...)")
+        has = (
+            ", ".join(f"`{key[:40]}`" for key in [*value][:KEYS]) if isinstance(value, dict) else ""
+        )
+        instead = f"; it has {has}: name the one that holds the answer `completion`" if has else ""
+        looked = f"looked for {_SOME_FIELDS}, ..."
+        yield Skipped(origin, f"the record holds no completion ({looked}{instead})")
 
 
 def _skip_rest(file: LineReader) -> None:

@@ -5,6 +5,7 @@ from grader.judge.expected import Expected, Group, References, groups
 from grader.judge.honesty import Suspicions, computing_operators, suspicions
 from grader.judge.inputs import make_inputs
 from grader.judge.own_weights import own_weights
+from grader.judge.places import told_places
 from grader.judge.side_effects import side_effects
 from grader.judge.soundness import clean, in_keeping, proofs, proves_undefined
 from grader.judge.tolerance import tolerance
@@ -27,6 +28,7 @@ __all__ = [
     "proves_undefined",
     "side_effects",
     "suspicions",
+    "told_places",
     "tolerance",
     "verdict",
 ]

@@ -29,6 +29,20 @@ class Asked:
     needs: Mapping[str, Flat]
     """Elements of each tensor whose change the reference's element feels, by the tensor's role."""
     way: Way
+    exchanged: bool = False
+    """Whether the wrong elements of its result are right ones at other places."""
+
+
+FEW = 8
+"""Wrong elements up to which nothing is said of their order."""
+
+
+def are_exchanged(actual: Array, exact: Array, mask: Array) -> bool:
+    """Whether the wrong elements are, in another order, what they should be."""
+    here, there = (np.sort(one[mask].astype(np.float64)) for one in (actual, exact))
+    if len(here) <= FEW or not np.isfinite(here).all() or np.ptp(there) == 0:
+        return False
+    return bool(np.abs(here - there).max() <= 1e-4 * np.ptp(there))
 
 
 def choose_elements(mask: Array) -> list[tuple[int, bool]]:

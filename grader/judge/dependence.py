@@ -23,6 +23,7 @@ from grader.judge.difference import (
     stored_elsewhere,
     taken_for_others,
     taken_over,
+    takes_those_around,
 )
 from grader.judge.touched import touched_by_line
 from grader.judge.way import way_of
@@ -55,7 +56,7 @@ def _dependences(told: Told, asked: Sequence[Asked], workload: str) -> Iterator[
             continue
         choice = _most(right, lambda one: one.extra)
         if wrong:
-            worst = max(wrong, key=lambda one: (one.walk != "", len(one.missing)))
+            worst = max(wrong, key=lambda one: (one.walk != "", one.displaced, len(one.missing)))
             yield _missing_evidence(
                 told,
                 worst,
@@ -64,7 +65,8 @@ def _dependences(told: Told, asked: Sequence[Asked], workload: str) -> Iterator[
                 choice=choice,
                 stored=stored_elsewhere(wrong),
                 others=taken_for_others(told, worst, found),
-                exchanged=any(np.array_equal(one.needs, worst.got) for one in found),
+                exchanged=worst.asked.exchanged
+                or any(np.array_equal(one.needs, worst.got) for one in found),
             )
         elif (short := _short(told, found)) is not None:
             yield _missing_through(*short, workload)
@@ -152,10 +154,14 @@ def _missing_evidence(
     read = end is not None or read_there(told, found, by)
     if end is not None:
         fate = _values_end(found, end, by)
-    elif found.origin is not None and len(found.extra) and (not choice or found.walk == "fixed"):
+    elif (
+        found.origin is not None
+        and len(found.extra)
+        and (not choice or found.walk == "fixed" or found.displaced)
+    ):
         fate = _others_come(told, found, stored, by)
     elif read:
-        fate = _gone_on_without(found, others, by)
+        fate = _gone_on_without(told, found, others, by)
     else:
         fate = _Fate("missing", "; no thread reads them", by)
     which = in_words(extents(missing, tensor.shape)) or "all"
@@ -172,7 +178,7 @@ def _missing_evidence(
         threads=end.threads if end is not None else (),
         whole=whole,
         stored=found.origin is not None or not told.of_results,
-        walk=fate.walk or ("fixed" if exchanged else ""),
+        walk=fate.walk or ("exchanged" if exchanged else ""),
     )
 
 
@@ -203,13 +209,16 @@ def _others_come(told: Told, found: Difference, stored: Place | None, by: Place 
     return _Fate("other-elements", words, stored, walk="stored")
 
 
-def _gone_on_without(found: Difference, others: Place | None, by: Place | None) -> _Fate:
+def _gone_on_without(
+    told: Told, found: Difference, others: Place | None, by: Place | None
+) -> _Fate:
     """Say which line goes on without elements that are read, where one is known."""
-    line = others if others and not found.holes else combining_step(found)
+    between = takes_those_around(told, found) if found.holes else None
+    line = between or (others if others and not found.holes else combining_step(found))
     if line is None:
         return _Fate("missing", "", by)
     words = f"; they are read, and line {line.line} leaves them out of this element"
-    return _Fate("lost", words, line)
+    return _Fate("lost", words, line, walk="between" if between else "")
 
 
 def _short(told: Told, found: Sequence[Difference]) -> tuple[Difference, Place] | None:

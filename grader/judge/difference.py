@@ -63,6 +63,23 @@ class Difference:
         return bool(np.any((self.got > low) & (self.got < high)))
 
     @property
+    def displaced(self) -> bool:
+        """Whether no loop that ends early leaves out what it misses.
+
+        That lies before what it has, farther behind it than that is long, or beside it where it stays in one place.
+        """
+        if not len(self.got) or not self.tensor.shape:
+            return False
+        lost, had = (np.unravel_index(one, self.tensor.shape) for one in (self.missing, self.got))
+        ends = [
+            (at, int(there.min()), int(there.max())) for at, there in zip(lost, had, strict=True)
+        ]
+        return any(
+            np.any(at < low) or np.any(at > (high if low == high else 2 * high - low + 1))
+            for at, low, high in ends
+        )
+
+    @property
     def walk(self) -> Walk:
         """How the elements lie that it has in the place of others.
 
@@ -192,6 +209,21 @@ def combining_step(found: Difference) -> Place | None:
     return next(
         (place for place in lines if place.line > min(readers)), lines[-1] if lines else None
     )
+
+
+def takes_those_around(told: Told, found: Difference) -> Place | None:
+    """Return the line that takes over from memory the neighbours of all that is missing, where others take over more."""
+    known: dict[int, tuple[int, Place]] = {}
+    above = np.searchsorted(found.got, found.missing)
+    for step in found.origin.steps if found.origin is not None else ():
+        parts = [told.elements_of(r, found.tensor) for r in found.reads if step.number in r.over]
+        over = np.isin(found.got, np.concatenate(parts) if parts else NOTHING)
+        ends = np.concatenate([[False], over, [False]])
+        if len(found.missing) and np.all(ends[above] | ends[above + 1]):
+            known[step.place.line] = (int(over.sum()), step.place)
+    sizes = [size for size, _ in known.values()]
+    fewest = [place for size, place in known.values() if size == min(sizes)]
+    return fewest[0] if len(fewest) == 1 and len(sizes) > 1 else None
 
 
 def component(found: Difference, end: Lost) -> Place | None:

@@ -101,6 +101,8 @@ WEAK = (
     "(the policy `custom-only` calls such an answer dishonest)"
 )
 """Only such a task finds a result right that reads nothing: the policy decides, on every device alike."""
+UNOBSERVED = "whether kernels of its own did the work could not be seen: "
+"""Before the reason; a policy that asks for such kernels can't hold against a program what nobody saw."""
 AFTER = "after forward, "
 """Before the name of an operator that ran while the results were taken: the grader's own, or a signal handler's."""
 LIBRARY = "cublas"
@@ -136,17 +138,19 @@ def suspicions(
     rejected = _cheats(evaluation, findings, policy)
     if evaluation.verdict.status not in RIGHT_VALUES:
         return Suspicions(rejected)
-    unread = blind(evaluation.runs) or any(f.reads_no_input for f in findings)
+    observed = evaluation.observed
+    unread = blind(observed) or any(f.reads_no_input for f in findings)
     if policy == "any":
         return Suspicions(rejected, notes=(WEAK,) if unread else ())
-    launched = any(run.launches for run in evaluation.runs)
+    unseen = bool(observed) and all(run.status == "not_run" for run in observed)
     dishonest = (
         BLIND if unread else "",
-        *_delegated_work(evaluation.runs, launched=launched),
+        *(() if unseen else _delegated_work(observed)),
         idle(evaluation.probes),
         *(f.message for f in findings if f.delegates),
     )
-    return Suspicions(rejected, tuple(filter(None, dishonest)))
+    notes = (UNOBSERVED + observed[0].reason.removesuffix("."),) if unseen else ()
+    return Suspicions(rejected, tuple(filter(None, dishonest)), notes)
 
 
 def _cheats(
@@ -154,10 +158,11 @@ def _cheats(
 ) -> tuple[str, ...]:
     """Return what the findings reject, but for launches that they miss and a run shows."""
     cheats = [f for f in findings if f.rejects and f.severity == "error"]
-    launched = any(run.launches for run in evaluation.runs)
+    observed = evaluation.observed
+    launched = any(run.launches for run in observed)
     right = evaluation.verdict.status in RIGHT_VALUES
-    if right and launched and not computing_operators(evaluation.runs):
-        by_the_host = policy == "custom-only" and names_of(evaluation.runs) & TO_THE_HOST
+    if right and launched and not computing_operators(observed):
+        by_the_host = policy == "custom-only" and names_of(observed) & TO_THE_HOST
         if all(finding.rule in LAUNCH_RULES for finding in cheats) and not by_the_host:
             return ()
     return tuple(finding.message for finding in cheats)
@@ -206,9 +211,9 @@ def _bare(name: str) -> str:
     return name.removeprefix(AFTER).removeprefix("aten::").split(".")[0]
 
 
-def _delegated_work(runs: Sequence[Run], *, launched: bool) -> tuple[str, ...]:
+def _delegated_work(runs: Sequence[Run]) -> tuple[str, ...]:
     """Say what a library computed, for a policy that asks for kernels of the submission's own."""
-    if not launched:
+    if not any(run.launches for run in runs):
         return ("No kernel of the submission ran: the result is a library's.",)
     if VALUES_TO_THE_HOST in names_of(runs):
         return ("Values are copied to the host, where the CPU may do the work.",)

@@ -36,7 +36,7 @@ def _along(mask: Array, dim: int, make: Make) -> Evidence | None:
     bad = np.asarray(mask.any(axis=others))
     if bad.size < 2 or bad.all():
         return None
-    name = _name(mask.ndim, dim)
+    name = name_of_dim(mask.ndim, dim)
     return (
         _prefix_or_suffix(bad, name, dim, make)
         or _borders(bad, name, dim, make)
@@ -45,7 +45,8 @@ def _along(mask: Array, dim: int, make: Make) -> Evidence | None:
     )
 
 
-def _name(ndim: int, dim: int) -> str:
+def name_of_dim(ndim: int, dim: int) -> str:
+    """Return what a dim's indices are called, in the plural."""
     if ndim == 1:
         return "elements"
     if ndim == 2:

@@ -38,12 +38,16 @@ class Way:
     """Of its larger ones (a difference of two inputs), all values, sorted: only nearly the same number counts."""
 
 
-def right_steps(steps: Sequence[Step], way: Way, last: int | None) -> set[int]:
+def right_steps(
+    steps: Sequence[Step], way: Way, last: int | None, counts: Sequence[int] = ()
+) -> set[int]:
     """Return the numbers of the steps whose values the reference comes by, and of those that these came from.
 
-    It may come by the latter in another way. `last` gives the element itself, which is wrong.
+    It may come by the latter in another way, and have the mean of so many (`counts`) of which a step gives the sum.
+    `last` gives the element itself, which is wrong.
     """
-    right = {s.number for s in steps if _computes(s) and meets(s, way) and s.number != last}
+    made = [step for step in steps if _computes(step) and step.number != last]
+    right = {step.number for step in made if meets(step, way) or _sums(step, way, counts)}
     by_number = {step.number: step for step in steps}
     waiting = list(right)
     while waiting:
@@ -52,6 +56,10 @@ def right_steps(steps: Sequence[Step], way: Way, last: int | None) -> set[int]:
         right |= more
         waiting += more
     return right
+
+
+def _sums(step: Step, way: Way, counts: Sequence[int]) -> bool:
+    return any(_stands(way, step.value / count) for count in counts if count > 1 and step.value)
 
 
 def _computes(step: Step) -> bool:
@@ -102,19 +110,30 @@ def _values_of(step: Step, by_number: Mapping[int, Step], within: Place | None =
     return found
 
 
-def unfinished_store(origin: Origin, way: Way, sizes: Sequence[int]) -> Step | None:
+def unfinished_store(
+    origin: Origin, way: Way, sizes: Sequence[int], *, by_torch: bool = False
+) -> Step | None:
     """Return the store of a value that the reference comes by and goes on from, or has at another element.
 
-    Where torch makes the result of many (`sizes`: of how many), their sum or mean is to be the reference's.
+    The reference may have it divided by one of some `sizes`, a mean. Where torch makes the result of many, it is
+    their sum that counts.
     """
     steps = origin.steps
     ends = [step for step in steps if step.op.startswith(STORES)]
     made = [step for step in steps if _computes(step)]
     if not ends or not made:
         return None
-    means = (origin.total / size for size in sizes)
-    met = any(_stands(way, mean) for mean in means) if sizes else meets(made[-1], way)
-    return ends[-1] if met else None
+    value = origin.total if by_torch else made[-1].value
+    met = any(_stands(way, value / size) for size in sizes)
+    return ends[-1] if met or (not by_torch and meets(made[-1], way)) else None
+
+
+def turning_step(origin: Origin, way: Way) -> Step | None:
+    """Return the last step that subtracts or negates, where the element is the reference's with the other sign."""
+    made = origin.computed
+    turned = bool(made) and _stands(way, -made[-1].value) and not _stands(way, made[-1].value)
+    turns = [step for step in made if step.op.startswith(("sub", "neg"))]
+    return turns[-1] if turned and turns else None
 
 
 def handed_over(
@@ -141,9 +160,19 @@ def handed_over(
         others = _others(step.op.partition(".")[0], at, step.operands[1 - at], way.there)
         wanted = [v for v in others if np.isfinite(v) and abs(v - taken) > SAME * abs(v)]
         means = [taken / count for count in counts if count > 1]
-        if store is not None and any(_stands(way, value) for value in (*wanted, *means)):
+        if store is not None and any(_stands(way, value) for value in wanted):
             return store
+        if store is not None and any(_stands(way, value) for value in means):
+            return _taken_from(store, before, steps) or store
     return None
+
+
+def _taken_from(store: Step, before: Sequence[Step], steps: Sequence[Step]) -> Step | None:
+    """Return the load of another line that takes a sum from memory, where the line that stores it adds it up there."""
+    adds = any(one.place == store.place and one.op.startswith("ld.") for one in steps)
+    loads = [one for one in before if one.op.startswith("ld.")]
+    after = [one for one in loads if one.place.line > store.place.line]
+    return after[-1] if adds and after else None
 
 
 def _others(operation: str, at: int, other: float, results: Array) -> Array:
@@ -201,10 +230,11 @@ def way_of(told: Told, asked: Sequence[Asked], workload: str, *, whole: bool) ->
         stored = origin.stored[-1] if origin.stored else 0
         counts = [len(needs) for needs in one.needs.values()]
         dims = {size for tensor in told.tensors for size in tensor.shape}
-        sizes = [size for size in (1, *counts, *dims) if size] if by_torch else []
-        end = unfinished_store(origin, one.way, sizes)
-        common = _mostly([(_right(o, a.way, by_torch=by_torch), o) for a, o in wrong])
-        leaves = end or leaving_step(origin.steps, common, one.way)
+        sizes = [size for size in ((1, *counts, *dims) if by_torch else counts) if size]
+        end = unfinished_store(origin, one.way, sizes, by_torch=by_torch)
+        common = _mostly([(_right(o, a, by_torch=by_torch), o) for a, o in wrong])
+        leaves = end or turning_step(origin, one.way)
+        leaves = leaves or leaving_step(origin.steps, common, one.way)
         leaves = leaves or _choice(origin) or _seldom_met(origin, one.way)
         leaves = (leaves and handed_over(leaves, origin.steps, one.way, counts, common)) or leaves
         yield Evidence(
@@ -233,9 +263,10 @@ def way_of(told: Told, asked: Sequence[Asked], workload: str, *, whole: bool) ->
         )
 
 
-def _right(origin: Origin, way: Way, *, by_torch: bool) -> set[int]:
+def _right(origin: Origin, asked: Asked, *, by_torch: bool) -> set[int]:
+    way, counts = asked.way, [len(needs) for needs in asked.needs.values()]
     last = None if by_torch else next((s.number for s in reversed(origin.steps) if s.floats), None)
-    return right_steps(origin.steps, way, last)
+    return right_steps(origin.steps, way, last, counts)
 
 
 def _choice(origin: Origin) -> Step | None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 from grader import diagnose
+from grader.devices.counterfactual import change_wrong
 from grader.devices.larger_launch import enlarge_launches
 from grader.devices.numeric_probes import probe_wrong
 from grader.devices.provenance import trace_wrong
@@ -44,11 +45,14 @@ def _probe_program(examiner: Examiner, program: Program) -> Program:
     evaluation, seen = program.evaluation, [e for one in program.findings for e in one.evidence]
     if not is_explained(program.findings):
         evaluation = _with_probes(examiner.grading, examiner.task, program)
-    if any(leaves_out(item) for item in (*seen, *evaluation.probes)):
+    if leaves_out((*seen, *evaluation.probes)):
         evaluation = _with_larger_launches(examiner, program.submission, evaluation)
     if evaluation is program.evaluation:
         return program
     again = examiner.inspect(program.submission, evaluation)
+    if not is_explained(again.findings):
+        changed = _with_changes(examiner.grading, examiner.task, again)
+        again = examiner.inspect(program.submission, changed)
     trouble = tuple(dict.fromkeys((*program.trouble, *again.trouble)))
     return replace(again, trouble=trouble)
 
@@ -80,6 +84,24 @@ def _with_probes(grading: GradingContext, task: Task | None, program: Program) -
         partial(_gradients, grading, task),
     )
     return evaluation.model_copy(update={"probes": (*evaluation.probes, *found, *traced)})
+
+
+def _with_changes(grading: GradingContext, task: Task | None, program: Program) -> Evaluation:
+    """Return a program's evaluation with the change under which its results are right, if one was found."""
+    evaluation = program.evaluation
+    if grading.device is None or evaluation.build is None or task is None:
+        return evaluation
+    errors = (one.place for one in program.findings if one.severity == "error" and one.place)
+    changed = change_wrong(
+        grading.device,
+        program.submission,
+        evaluation.build,
+        task,
+        known_references(grading, task),
+        evaluation.comparisons,
+        frozenset(place.line for place in errors),
+    )
+    return evaluation.model_copy(update={"probes": (*evaluation.probes, *changed)})
 
 
 def _with_larger_launches(

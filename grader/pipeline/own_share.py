@@ -29,7 +29,10 @@ def own_share(grading: GradingContext, task: Task, evaluation: Evaluation) -> fl
     """Return the share, 0 to 1; None for a program that is not right, and where it can't be told."""
     if evaluation.verdict.status not in RIGHT_VALUES:
         return None
-    ran = [run for run in evaluation.runs if run.status == "ran"]
+    ran = [run for run in evaluation.observed if run.status == "ran"]
+    by_another = grading.checker is not None or bool(grading.no_checker)
+    if by_another and (not ran or not evaluation.checked):
+        return None
     idle = any(item.code == IDLE for item in evaluation.probes)
     if idle or not any(run.launches for run in ran):
         return 0.0

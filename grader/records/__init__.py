@@ -50,6 +50,7 @@ from grader.records.finding import (
 )
 from grader.records.provenance import (
     Constant,
+    Counterfactual,
     Dependence,
     Extent,
     Scale,
@@ -128,6 +129,7 @@ __all__ = [
     "ContainerMismatch",
     "Context",
     "CountMismatch",
+    "Counterfactual",
     "DType",
     "Dependence",
     "Details",

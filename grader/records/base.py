@@ -20,9 +20,7 @@ Name = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9+_-]{0,30}$")]
 class Record(BaseModel):
     """Plain frozen data between two stages; refuses fields that it doesn't know."""
 
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", use_attribute_docstrings=True, ser_json_inf_nan="strings"
-    )
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="strings")
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
         """Return a copy with some fields changed; what was computed from the old ones is forgotten."""

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from grader.records.base import Record
-from grader.records.provenance import Dependence, Slice, Touched
+from grader.records.provenance import Counterfactual, Dependence, Slice, Touched
 
 Triple = tuple[int, int, int]
 Limit = Literal[
@@ -137,6 +137,8 @@ class Race(Record):
     """`write-read`, `read-write`, `write-write`, `atomic-plain`, `plain-atomic`: the first access, then the second."""
     within_warp: bool = False
     """Whether the tool calls it a hazard inside a warp only."""
+    within_program: bool = False
+    """Whether warps of one Triton program make it, in global memory."""
 
 
 class UnwrittenRead(Record):
@@ -347,6 +349,7 @@ Details = Annotated[
     | LaunchEnlarged
     | Touched
     | Dependence
-    | Slice,
+    | Slice
+    | Counterfactual,
     Field(discriminator="kind"),
 ]

@@ -22,6 +22,8 @@ class Exact(Record):
     unequal: int = 0
     constants: int = 0
     """Elements of the reference's results that are constants on this path: a ReLU's zeros."""
+    where: str = ""
+    """Where the unequal elements stand, in words; empty where all are unequal."""
     without: str = ""
     """What the reference must be without to be equal: `bias`, `input 2`, `its epsilon`."""
 
@@ -38,5 +40,6 @@ class Exact(Record):
         if self.without:
             return f"{where} it equals the reference without {self.without}, and not with it"
         extent = f"{self.unequal} of {self.elements} elements are" if self.elements else "it is"
+        places = f", {self.where}" if self.where else ""
         why = f" ({self.reason})" if self.reason else ""
-        return f"{where} {extent} not shown equal to the reference{why}; that alone is no proof of an error"
+        return f"{where} {extent} not shown equal to the reference{places}{why}; that alone is no proof of an error"

@@ -125,12 +125,20 @@ def beside(context: Context, difference: Dependence) -> tuple[Evidence, ...]:
     )[:MOST_BESIDE]
 
 
-def leaves_out(item: Evidence) -> bool:
-    """Whether it shows that a part of a result is not written, wrong from somewhere on, or made without an input."""
+def leaves_out(seen: Sequence[Evidence]) -> bool:
+    """Whether a part of a result is not written; or is wrong from somewhere on, where nothing followed its values."""
+    followed = any(isinstance(item.details, Dependence | Slice) for item in seen)
+    return any(_leaves_out(item, followed=followed) for item in seen)
+
+
+def _leaves_out(item: Evidence, *, followed: bool) -> bool:
     if isinstance(item.details, UnwrittenOutput):
         return item.details.missing != item.details.size
-    gap = isinstance(item.details, Dependence) and item.code in {"missing", "skipped"}
-    return gap or item.code in {"unwritten", "from-index-on", "flat-tail"}
+    if isinstance(item.details, Dependence):
+        return item.code == "missing" and not item.details.stored
+    return item.code == "unwritten" or (
+        not followed and item.code in {"from-index-on", "flat-tail"}
+    )
 
 
 def values_of(item: Evidence) -> WrongValues:

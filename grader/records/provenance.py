@@ -45,8 +45,11 @@ class Touched(Record):
     """How many threads' accesses these were, in all turns."""
 
 
-Walk = Literal["", "moved", "fixed", "stored"]
-"""How the elements lie that a result has in the place of others (`grader.judge.difference`)."""
+Walk = Literal["", "moved", "fixed", "stored", "exchanged", "between"]
+"""How the elements lie that a result has in the place of others (`grader.judge.difference`).
+
+`exchanged`: as they should for another element of the result; `between`: what is missing lies between those that a line takes over.
+"""
 
 
 class Dependence(Record):
@@ -95,6 +98,21 @@ class Scale(Record):
     line: int
     value: float
     divides: bool
+
+
+class Counterfactual(Record):
+    """A small change of the compiled code under which all results are right."""
+
+    kind: Literal["counterfactual"] = "counterfactual"
+    change: Literal["comparison", "constant", "operator", "operand", "guard", "around"]
+    """What is changed; `around`: a value, by one more operator."""
+    before: str
+    after: str
+    """In the words of PTX: `setp.lt.s32`, `argument 2`, `%tid.x`, a number."""
+    right_before: float
+    """The share of elements that are right without it."""
+    alternatives: int = 1
+    """How many changes do it."""
 
 
 class Slice(Record):

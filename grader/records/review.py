@@ -93,6 +93,11 @@ class Evaluation(Record):
     """Share of the work that its own kernels did; None for what isn't right, and where it can't be told."""
     seconds: dict[str, float] = {}
 
+    @property
+    def observed(self) -> tuple[Run, ...]:
+        """The runs that tell which kernels were launched and which operators ran: those on the device that checks."""
+        return self.checked or self.runs
+
 
 class AppliedFix(Record):
     """A change that was made to see further, whether or not it led to a right program."""
@@ -237,6 +242,12 @@ class Review(Record):
         clean = any(one.evaluation.verdict.general is not False for one in fixed)
         said = finding.rule in rules or (clean and finding.severity == "error")
         return finding.fixes[0].label if finding.fixes and not said else ""
+
+    @property
+    def further_fixes(self) -> tuple[AppliedFix, ...]:
+        """The fixes made to see further, but for one that is a verified repair as it stands."""
+        shown = {one.diff for one in self.repairs}
+        return tuple(one for one in self.fixes if one.diff not in shown)
 
     @property
     def verdict(self) -> Verdict:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import combinations, islice, product
 
@@ -168,10 +168,19 @@ def _afresh(
     return found if found is not None and found.status == "correct" else None
 
 
+def _only_on(workloads: Collection[str], finding: Finding) -> bool:
+    seen = {item.workload for item in finding.evidence if item.workload}
+    return bool(seen) and seen <= set(workloads)
+
+
 def _cause(program: Program) -> Finding:
-    """Return the finding that a change without a rule of its own settles: the gravest without a fix."""
+    """Return the finding that a change without a rule of its own settles: the gravest without a fix.
+
+    One that shows only where nothing is decided is not what makes a program wrong.
+    """
+    beside = {one.workload for one in program.evaluation.comparisons if not one.decides}
     ordered = sorted(
-        program.findings,
+        (one for one in program.findings if not _only_on(beside, one)),
         key=lambda item: (SEVERITIES[item.severity], bool(item.fixes), item.confidence != "proven"),
     )
     if ordered and ordered[0].severity == "error":

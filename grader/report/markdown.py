@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import cache
+from math import prod
 from pathlib import Path
 from typing import NamedTuple
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from grader.records import Finding, KernelResources, Place, Review, Run
+from grader.records import Finding, KernelResources, Launch, Place, Review, Run
 from grader.report import escape, names
 from grader.report.excerpt import excerpt
 from grader.report.facts import facts
@@ -23,6 +24,8 @@ from grader.report.reasons import reasons
 
 BADGES = {"error": "🛑 error", "warning": "⚠️ warning", "note": "🔹 note"}
 MOST_LINES = 150
+LANES = 32
+"""Threads of a warp."""
 DIFF_LINES = 40
 
 
@@ -120,7 +123,7 @@ def _review_parts(review: Review) -> dict[str, object]:
         "proof": _proof,
         "command": command,
         "resources": _resources(review),
-        "launches": _launches(review.evaluation.runs),
+        "launches": _launches(review.evaluation.runs, review.code or ""),
         "workloads": workloads(review),
         "log": readable,
         "repair_name": lambda kind: names.repair(review.sample, kind),
@@ -178,14 +181,24 @@ def _resources(review: Review) -> tuple[KernelResources, ...]:
     return review.evaluation.build.resources if review.evaluation.build else ()
 
 
-def _launches(runs: Sequence[Run]) -> list[str]:
+def _launches(runs: Sequence[Run], code: str) -> list[str]:
     listed: dict[str, list[str]] = {}
     for run in runs:
         for launch in run.launches:
-            grid, block = ("x".join(map(str, size)) for size in (launch.grid, launch.block))
-            size = f"&lt;&lt;&lt;{grid}, {block}, {launch.shared_bytes} B>>>"
-            listed.setdefault(f"{escape.code(launch.kernel)} {size}", []).append(run.workload)
+            listed.setdefault(_launch(launch, code), []).append(run.workload)
     return [f"{launch} on {_few(names)}" for launch, names in listed.items()][:12]
+
+
+def _launch(launch: Launch, code: str) -> str:
+    """Return a launch as its language writes it: a kernel that is a Python function is Triton's."""
+    if re.search(rf"^\s*def {re.escape(launch.kernel)}\(", code, re.MULTILINE):
+        grid = launch.grid if launch.grid[1:] != (1, 1) else launch.grid[:1]
+        warps = -(-prod(launch.block) // LANES)
+        return f"{escape.code(f'{launch.kernel}[{grid}]')} with num_warps={warps} and {launch.shared_bytes} B of shared memory"
+    blocks, threads = ("x".join(map(str, size)) for size in (launch.grid, launch.block))
+    return (
+        f"{escape.code(launch.kernel)} &lt;&lt;&lt;{blocks}, {threads}, {launch.shared_bytes} B>>>"
+    )
 
 
 def _few(names: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from typing import Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from grader.records import (
     SCHEMA,
@@ -30,7 +30,13 @@ from grader.records import (
 )
 
 
-class TaskRow(Record):
+class RowRecord(Record):
+    """A part of a row, whose fields are described in the schema."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+
+class TaskRow(RowRecord):
     """The task that the sample was held against."""
 
     name: str | None
@@ -45,7 +51,7 @@ class TaskRow(Record):
     """Why a verdict on this task means less than usual; empty where it doesn't."""
 
 
-class EvidenceRow(Record):
+class EvidenceRow(RowRecord):
     """Something that was observed."""
 
     kind: EvidenceKind
@@ -55,7 +61,7 @@ class EvidenceRow(Record):
     count: int
 
 
-class FindingRow(Record):
+class FindingRow(RowRecord):
     """A rule's claim about the submission."""
 
     rule: str
@@ -76,7 +82,7 @@ class FindingRow(Record):
     """Codes of other rules with the same cause."""
 
 
-class WorkloadRow(Record):
+class WorkloadRow(RowRecord):
     """One input that the outputs were compared on."""
 
     name: str
@@ -94,7 +100,7 @@ class WorkloadRow(Record):
     """Under KernelBench's own tolerance."""
 
 
-class RepairRow(Record):
+class RepairRow(RowRecord):
     """A changed program that has passed the same examination."""
 
     kind: Literal["fix", "model", "reference"]
@@ -108,7 +114,7 @@ class RepairRow(Record):
     code: str
 
 
-class Row(Record):
+class Row(RowRecord):
     """One line of `results.jsonl`."""
 
     schema_: str = Field(SCHEMA, alias="schema")

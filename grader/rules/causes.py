@@ -12,6 +12,7 @@ _ACTS: Mapping[str, tuple[str, str]] = {
     "plain-atomic": ("updates with an atomic", "accesses without one"),
 }
 """What the later access of a race does, and what the earlier one does."""
+_OF_PROGRAM = " in the same program"
 _USES: Mapping[MemoryUse, str] = {"read": "reads", "write": "writes", "atomic": "updates"}
 
 
@@ -37,8 +38,8 @@ def _race(item: Evidence, race: Race, what: str) -> str:
         return ""
     line = item.related[0].line
     where = "on the same line" if line == item.place.line else f"on line {line}"
-    who = _who(item)
-    return f"a {who} {acts[0]} {what} another {who} {acts[1]} {where}, and nothing makes one wait for the other"
+    who = "warp" if race.within_program else _who(item)
+    return f"a {who} {acts[0]} {what} another {who} {acts[1]} {where}{_OF_PROGRAM if race.within_program else ''}, and nothing makes one wait for the other"
 
 
 def _outside(item: Evidence, access: MemoryAccess) -> str:

@@ -15,21 +15,6 @@ from grader.records import (
     Workload,
 )
 
-PROGRAM = """import torch
-from torch import nn
-class Relu(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return ops.relu(x)
-    @staticmethod
-    def backward(ctx, grad):
-        x, = ctx.saved_tensors
-        return ops.relu_backward(grad, x)
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return Relu.apply(x)
-"""
 ASKED = {
     "plain": Backward(by=("input 1",)),
     "expanded upstream": Backward(by=("input 1",), in_order=False),
@@ -38,7 +23,7 @@ ASKED = {
 }
 
 
-def context(wrong: Mapping[str, str], *, launches: int = 2) -> Context:
+def context_of_gradients(wrong: Mapping[str, str], *, launches: int = 2) -> Context:
     """Return what is known where these workloads gave wrong results of these names.
 
     A run with gradients launches so many kernels, and one without launches one.

@@ -1,7 +1,9 @@
-"""A rule's page, made from the fields of its file; `python -m grader.rules.page docs/rules`."""
+"""A rule as it is shown: its page with what the engine knows of it, and the index of all rules.
 
-import sys
-from collections.abc import Iterable, Mapping
+`python -m grader.rules.page` writes the index that is read on GitHub, `docs/conf.py` the pages of the site.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
 from itertools import groupby
 from pathlib import Path
 
@@ -9,9 +11,10 @@ from grader.languages import languages
 from grader.rules.examples import WHOLE
 from grader.rules.families import family_of
 from grader.rules.predictions import SENTENCES
-from grader.rules.registry import all_rules
+from grader.rules.registry import own_rules
 from grader.rules.rule import Example, Examples, Rule
 
+INDEX = Path(__file__).with_name("README.md")
 FOUND = {
     "text": "the submission's text",
     "build": "what the compilers and the loader said",
@@ -57,27 +60,34 @@ def _prediction(rule: Rule) -> str:
     return said
 
 
-def index(rules: Mapping[str, Rule]) -> str:
+def index(rules: Mapping[str, Rule], link: Callable[[Rule], str]) -> str:
     """Return the page that lists all rules by family."""
-    lines = [
-        "# Rules",
-        "",
-        "Made from the rule files by `python -m grader.rules.page docs/rules`; edit those.",
-    ]
+    lines = ["# Rules"]
     for family, members in groupby(rules.values(), key=lambda rule: rule.code[:3]):
         lines += ["", f"## {family} {family_of(family).title}".rstrip(), ""]
         lines += ["| rule | severity | what it says |", "|---|---|---|"]
         lines += [
-            f"| [{rule.code}]({rule.code}.md) `{rule.name}` | {rule.severity} | {rule.summary.replace('|', chr(92) + '|')} |"
+            f"| [{rule.code}]({link(rule)}) `{rule.name}` | {rule.severity} | {rule.summary.replace('|', chr(92) + '|')} |"
             for rule in members
         ]
     return "\n".join(lines) + "\n"
 
 
-def pages() -> dict[str, str]:
-    """Return all pages by file name."""
-    rules = all_rules()
-    return {"README.md": index(rules)} | {f"{code}.md": page(rule) for code, rule in rules.items()}
+def index_of_files() -> str:
+    """Return the index as it lies in the repository, with links to the pages beside the rules."""
+    return index(own_rules(), file_of)
+
+
+def file_of(rule: Rule) -> str:
+    """Return where the page of a rule of this package lies, from the folder of the rules."""
+    return "/".join(rule.check.__module__.split(".")[2:]) + ".md"
+
+
+def site_pages() -> dict[str, str]:
+    """Return the pages of the documentation's site by file name."""
+    rules = own_rules()
+    listed = {"README.md": index(rules, lambda rule: f"{rule.code}.md")}
+    return listed | {f"{code}.md": page(rule) for code, rule in rules.items()}
 
 
 def _blocks(examples: Examples) -> Iterable[str]:
@@ -92,16 +102,5 @@ def _blocks(examples: Examples) -> Iterable[str]:
         yield block
 
 
-def write(folder: Path) -> None:
-    """Write all pages into a folder, and remove those of rules that are gone."""
-    folder.mkdir(parents=True, exist_ok=True)
-    made = pages()
-    for old in folder.glob("*.md"):
-        if old.name not in made:
-            old.unlink()
-    for name, text in made.items():
-        (folder / name).write_text(text, encoding="utf-8")
-
-
 if __name__ == "__main__":
-    write(Path(sys.argv[1] if len(sys.argv) > 1 else "docs/rules"))
+    INDEX.write_text(index_of_files(), encoding="utf-8")

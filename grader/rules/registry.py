@@ -31,6 +31,11 @@ def all_rules() -> Mapping[str, Rule]:
     return MappingProxyType(dict(sorted(rules.items())))
 
 
+def own_rules() -> Mapping[str, Rule]:
+    """Return the rules of this package by their codes."""
+    return {code: rule for code, rule in all_rules().items() if _is_own(rule.check.__module__)}
+
+
 def rule(code: str) -> Rule:
     """Return the rule with this code, former code or name; raises KeyError where there is none."""
     wanted = code.strip()
@@ -39,6 +44,10 @@ def rule(code: str) -> Rule:
     if wanted.upper() in by_code:
         return by_code[wanted.upper()]
     return {each.name: each for each in every}[wanted.lower()]
+
+
+def _is_own(module: str) -> bool:
+    return module.startswith(f"{grader.rules.__name__}.")
 
 
 def _own_rules() -> Iterator[Rule]:

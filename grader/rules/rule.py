@@ -1,6 +1,5 @@
 """What a rule is: one kind of defect with its explanation, detection, examples and fix."""
 
-import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Literal, TypedDict, Unpack
@@ -36,33 +35,6 @@ def beside(reference: str) -> Context:
     return Context(task=Task(name="t", title="t", source="file", reference=reference, workloads=()))
 
 
-def hosted(code: str) -> str:
-    """Return a CUDA snippet of kernels, and of a host function with the statements after them; it returns `y`.
-
-    `$x` and `$y` are the tensors' pointers. `y` is like `x`, and `n` the number of its elements, unless it is said otherwise.
-    """
-    kernels, _, steps = code.rpartition("\n}\n")
-    steps = re.sub(r"\$(\w)", r"\1.data_ptr<float>()", steps)
-    lines = [] if "auto y =" in steps else ["auto y = torch::empty_like(x);"]
-    lines += [] if "int n =" in steps or not re.search(r"\bn\b", steps) else ["int n = x.numel();"]
-    body = "".join(f"    {line}\n" for line in (*lines, *steps.splitlines(), "return y;"))
-    return f"{kernels}\n}}\ntorch::Tensor run(torch::Tensor x) {{\n{body}}}\n"
-
-
-def triton_module(code: str) -> str:
-    """Return a submission of a Triton kernel, and of a model with the `forward` after it."""
-    kernel, _, forward = code.strip().rpartition("\ndef forward(")
-    decorator = "" if kernel.startswith("@") else "@triton.jit\n"
-    model = f"def forward({forward}".replace("\n", "\n    ")
-    head = "import torch\nimport triton\nimport triton.language as tl\n\n\n"
-    return f"{head}{decorator}{kernel}\n\n\nclass ModelNew(torch.nn.Module):\n    {model}\n"
-
-
-def shown(code: str, *evidence: Evidence) -> Example:
-    """Return an example beside what a build or a run showed of it."""
-    return Example(code, Context(evidence=evidence))
-
-
 Examples = str | Example | tuple[str | Example, ...]
 Check = Callable[["Source", Context], Iterable[Finding]]
 
@@ -84,7 +56,7 @@ class More(TypedDict, total=False):
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
-    """One kind of defect; the pages under docs/rules/ are made from these fields."""
+    """One kind of defect; the texts and examples of our own are read from the page beside each (`page_file`)."""
 
     code: str
     """Three letters of the family and a number, e.g. `SYN001`."""

@@ -65,11 +65,11 @@ class ForkServer:
             )
         return cls(ours, parent)
 
-    def branch(self, libraries: Sequence[str], *, triton: bool = False) -> ForkServer:
-        """Return a fork of this parent that has the simulator, Triton or both loaded, and forks guests with them."""
+    def branch(self, libraries: Sequence[str], more: Sequence[str] = ()) -> ForkServer:
+        """Return a fork of this parent that has the simulator or `more` loaded, and forks guests with it."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
-            self._order({"branch": list(libraries), "triton": triton}, [theirs.fileno()])
+            self._order({"branch": list(libraries), "more": list(more)}, [theirs.fileno()])
         return ForkServer(ours, None)
 
     def fork(self, order: ForkRequest, descriptors: Sequence[int]) -> int:
@@ -108,28 +108,28 @@ class ForkServer:
 
 
 _lock = threading.Lock()
-_fork_servers: dict[tuple[int, tuple[str, ...], bool], ForkServer | None] = {}
+_fork_servers: dict[tuple[int, tuple[str, ...], tuple[str, ...]], ForkServer | None] = {}
 """By process, and by what is loaded in it beside torch."""
 
 
-def shared_server(libraries: tuple[str, ...] = (), *, triton: bool = False) -> ForkServer | None:
+def shared_server(libraries: tuple[str, ...] = (), more: tuple[str, ...] = ()) -> ForkServer | None:
     """Return this process's fork server, started at the first call; None where it can't start.
 
-    With `libraries` of the simulator or `triton`, its branch that has loaded them; the parent itself where there is
-    none.
+    With `libraries` of the simulator or `more` (`triton`, `shapes`, `exact`: see grader.guest.fork_server), its branch that has
+    loaded them; the parent itself where there is none.
     """
     with _lock:
         # A forked host must not speak over its parent's socket.
-        own = (os.getpid(), (), False)
+        own: tuple[int, tuple[str, ...], tuple[str, ...]] = (os.getpid(), (), ())
         if own not in _fork_servers:
             _fork_servers.clear()
             _fork_servers[own] = _make_server(ForkServer.started)
         first = _fork_servers[own]
-        if first is None or not (libraries or triton):
+        if first is None or not (libraries or more):
             return first
-        key = (os.getpid(), libraries, triton)
+        key = (os.getpid(), libraries, more)
         if key not in _fork_servers:
-            _fork_servers[key] = _make_server(lambda: first.branch(libraries, triton=triton))
+            _fork_servers[key] = _make_server(lambda: first.branch(libraries, more))
         return _fork_servers[key] or first
 
 

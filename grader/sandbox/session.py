@@ -67,7 +67,7 @@ def converse(
             plan,
             warm=warm and not job.under,
             libraries=_simulator_of(job),
-            triton=bool(job.options.get("triton")),
+            more=_loaded_beside_torch(job),
         )
         if timed:
             attach(guest)
@@ -99,19 +99,26 @@ def start(
     *,
     warm: bool,
     libraries: tuple[str, ...] = (),
-    triton: bool = False,
+    more: tuple[str, ...] = (),
 ) -> Guest:
     """Start a guest, by the fork server where that works for this form, else afresh.
 
-    `libraries` are the simulator's, where the guest will load them, and `triton` whether it will import that.
+    `libraries` are the simulator's, where the guest will load them, and `more` what else it will.
     """
-    fork_server = shared_server(libraries, triton=triton) if warm and holds_warm(form) else None
+    fork_server = shared_server(libraries, more) if warm and holds_warm(form) else None
     if fork_server is not None:
         try:
             return form.start(plan, fork_server)
         except GraderError:
             forget(fork_server)
     return form.start(plan)
+
+
+def _loaded_beside_torch(job: GuestJob) -> tuple[str, ...]:
+    """Return what a guest would load itself, which takes a second, if its parent had not."""
+    shapes = job.describe or "gradients" in job.options
+    exact = ("exact",) if "exact" in job.options else ()
+    return (("triton",) if job.options.get("triton") else ()) + (("shapes",) if shapes else exact)
 
 
 def _simulator_of(job: GuestJob) -> tuple[str, ...]:

@@ -54,7 +54,10 @@ def _access(data: Entry) -> MemoryAccess:
 
 
 def _race(data: Entry) -> Race:
-    return Race(conflict=fields.text(data.get("conflict")))
+    return Race(
+        conflict=fields.text(data.get("conflict")),
+        within_program=data.get("within_program") is True,
+    )
 
 
 def _read_unwritten(data: Entry) -> UnwrittenRead:

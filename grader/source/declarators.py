@@ -1,5 +1,6 @@
 """Parameters and shared arrays: what C++ declarators declare."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -27,6 +28,9 @@ _NAMES = {
 
 
 _SPECIFIERS = {"type_qualifier", "storage_class_specifier"}
+_QUALIFIERS = re.compile(
+    r"\b(?:const|volatile|__restrict__|constexpr|static|typename|struct)\b|[*&]"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +45,11 @@ class Parameter:
     """Whether what it points to, or the value itself, is const."""
     is_reference: bool
     node: Node
+
+    @property
+    def kind(self) -> str:
+        """Its type without qualifiers, references and pointers: `float`."""
+        return clean_type(text(self.node.child_by_field_name("type")))
 
     @property
     def is_type(self) -> bool:
@@ -138,6 +147,11 @@ def _array(node: Node) -> tuple[str, tuple[Node, ...]]:
             dims.append(size)
         here = _inner(here)
     return text(here), tuple(reversed(dims))
+
+
+def clean_type(written: str) -> str:
+    """Return a type's text without qualifiers, references and pointers."""
+    return one_line(_QUALIFIERS.sub(" ", written))
 
 
 def one_line(text: str) -> str:

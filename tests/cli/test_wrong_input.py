@@ -88,6 +88,7 @@ def test_lines_that_are_no_records(inside: Path, capsys: pytest.CaptureFixture[s
     assert code == 0
     assert "skipped out.jsonl:1: not a JSON record" in error
     assert "skipped out.jsonl:3: the record holds no completion" in error
+    assert "it has `id`: name the one that holds the answer `completion`" in error
     assert len((inside / "run" / "results.jsonl").read_text().splitlines()) == 1
 
 

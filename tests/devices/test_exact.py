@@ -197,3 +197,45 @@ class ModelNew(torch.nn.Module):
     workload = WORKLOAD.model_copy(update={"inputs": (TensorSpec(shape=(2, 9, 40)),)})
     task = TASK.model_copy(update={"reference": reference, "workloads": (workload,)})
     assert seen(device, answer, task).algebraic == "equal"
+
+
+NAMED = """
+import torch
+import triton
+import triton.language as tl
+from triton.language.extra import libdevice
+@triton.jit
+def mish(x, y, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    v = tl.load(x + at, mask=at < n)
+    tl.store(y + at, v * libdevice.tanh(tl.log(1.0 + tl.exp(v))) + 0.5 * tl.erf(v), mask=at < n)
+class ModelNew(torch.nn.Module):
+    def forward(self, x):
+        y = torch.empty_like(x)
+        mish[(triton.cdiv(x.numel(), 128),)](x, y, x.numel(), BLOCK=128)
+        return y
+"""
+
+
+def test_math_functions_of_triton_keep_their_names(device: Device) -> None:
+    reference = """
+import torch
+class Model(torch.nn.Module):
+    def forward(self, x):
+        return x * torch.tanh(torch.log1p(torch.exp(x))) + 0.5 * torch.erf(x)
+"""
+    workload = WORKLOAD.model_copy(update={"inputs": (TensorSpec(shape=(3, 70)),)})
+    task = TASK.model_copy(update={"reference": reference, "workloads": (workload,)})
+    assert seen(device, NAMED, task).algebraic == "equal"
+    found = seen(device, NAMED.replace("0.5 * tl.erf", "0.51 * tl.erf"), task)
+    assert (found.algebraic, found.unequal) == ("not shown", 210)
+
+
+def test_where_elements_are_not_equal_is_told(device: Device) -> None:
+    part = program().replace("i >= 0;", "i >= (blockIdx.x > 2);")
+    found = seen(device, part)
+    assert (found.unequal, found.where) == (80, "all in rows from 3 on of 5, the first at [3, 0]")
+    assert (
+        "80 of 200 elements are not shown equal to the reference, all in rows from 3 on"
+        in found.sentence
+    )

@@ -40,6 +40,10 @@ def test_any_other_text_stays_as_it_is():
             "",
         ),
         ("NotImplementedError", ""),
+        (
+            "RuntimeError: built without USE_CUDA",
+            "a call that reached CUDA's own libraries, which look for a driver",
+        ),
     ],
 )
 def test_kinds_of_tensors_that_the_simulator_has_not_got_are_no_crash(reason: str, lacks: str):

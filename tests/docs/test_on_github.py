@@ -18,7 +18,7 @@ TRACKED = {ROOT / line for line in LISTED.stdout.splitlines()}
 PAGES = sorted(
     path for path in TRACKED
     if path.suffix == ".md" and path.is_file()
-    and (path.parent == ROOT or ROOT / "docs" in path.parents)
+    and (path.parent == ROOT or {ROOT / "docs", ROOT / "grader"} & set(path.parents))
 )  # fmt: skip
 FENCE = re.compile(r"^(`{3,}).*?^\1$", re.MULTILINE | re.DOTALL)
 INLINE = re.compile(r"`[^`\n]+`")

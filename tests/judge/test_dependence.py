@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.judge.asked import Asked, choose_elements, needed_elements
+from grader.judge.asked import Asked, are_exchanged, choose_elements, needed_elements
 from grader.judge.boxes import extents, in_words
 from grader.judge.dependence import evidence_of
+from grader.judge.difference import Difference, takes_those_around
 from grader.judge.way import Way
 from grader.records import Dependence, Evidence, Extent, Place, Slice
 from grader.simulator.provenance import Access, Flat, Lost, Origin, Reads, Step, Tensor, Told
@@ -271,3 +272,66 @@ def test_right_elements_are_asked_about_only_where_they_are_not_right_by_chance(
 def test_a_box_in_words_leaves_out_what_is_whole() -> None:
     box = extents(np.array([8, 9, 18, 19, 28, 29, 38, 39]), (ROWS, COLUMNS))
     assert in_words(box) == "columns 8 to 9"
+
+
+def test_a_sum_whose_mean_the_reference_has_is_left_at_the_line_that_takes_it() -> None:
+    """A tree adds up in line 10, line 12 takes the sum for the mean, line 13 goes on with it."""
+    steps = (
+        Step(at(10), 1.5, 1, frozenset(), floats=False, op="ld.shared.f32"),
+        Step(at(10), 7.5, 2, frozenset({1}), floats=True, op="add.f32"),
+        Step(at(10), 0.0, 3, frozenset({2}), floats=False, op="st.shared.f32", operands=(7.5,)),
+        Step(at(12), 7.5, 4, frozenset({3}), floats=False, op="ld.shared.f32"),
+        Step(at(13), -7.2, 5, frozenset({4}), floats=True, op="sub.f32", operands=(0.3, 7.5)),
+        Step(at(14), -9.3, 6, frozenset({5}), floats=True, op="mul.f32"),
+    )
+    item = one(shown(COLUMNS, steps=steps, way=Way(np.array([0.75]))), "slice")
+    assert item.place == at(12)
+
+
+def test_a_result_with_the_other_sign_is_turned_where_something_is_subtracted_last() -> None:
+    steps = (
+        Step(at(10), 2.25, 1, frozenset(), floats=True, op="sub.f32"),
+        Step(at(12), -3.75, 2, frozenset({1}), floats=True, op="add.f32"),
+    )
+    item = one(shown(COLUMNS, steps=steps, way=Way(np.array([3.75]))), "slice")
+    assert item.place == at(10)
+
+
+def test_what_lies_between_the_elements_that_one_line_takes_over_is_lost_there() -> None:
+    """Line 30 takes over what line 25 gives for all of a chunk but its last element."""
+    access = load(20, COLUMNS)
+    chunk, rest = row(1, 4), row(1, COLUMNS)[5:]
+    through = Reads(access, chunk, 4, frozenset({1, 2}))
+    beside = Reads(access, rest, 5, frozenset({1}))
+    steps = tuple(Step(at(20 + 5 * n), 1.0, n, frozenset(), floats=True) for n in (1, 2))
+    told = Told(
+        "", (INPUT,), (access,), (Origin((through, beside), steps),), of_results=True, lost=()
+    )
+    asked = Asked(0, (1,), wrong=True, needs={"input 1": row(1, COLUMNS)}, way=NO_WAY)
+    got, origin = np.concatenate([chunk, rest]), told.origins[0]
+    found = Difference(asked, INPUT, got, (through, beside), origin)
+    assert takes_those_around(told, found) == at(30)
+    everywhere = Difference(asked, INPUT, got[1::2], (through, beside), origin)
+    assert takes_those_around(told, everywhere) != at(30)
+
+
+@pytest.mark.parametrize(
+    ("missing", "displaced"),
+    [(4, False), (14, True), (1, True), (6, True)],
+    ids=["a loop ends early", "another row", "begins too late", "far from it"],
+)
+def test_what_no_loop_that_ends_early_leaves_out_is_displaced(
+    missing: int, *, displaced: bool
+) -> None:
+    """What it has are columns 2 and 3 of row 0."""
+    asked = Asked(0, (0,), wrong=True, needs={"input 1": np.array([missing])}, way=NO_WAY)
+    assert Difference(asked, INPUT, np.array([2, 3]), ()).displaced == displaced
+
+
+@given(st.permutations(range(12)))
+def test_right_elements_at_other_places_are_exchanged(order: list[int]) -> None:
+    exact = np.arange(12.0) ** 2
+    actual = exact[order]
+    mask = actual != exact
+    assert are_exchanged(actual, exact, mask) == (mask.sum() > 8)
+    assert not are_exchanged(actual + 1.0, exact, np.ones(12, bool))

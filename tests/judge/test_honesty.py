@@ -89,3 +89,28 @@ def test_a_constant_is_the_tasks_weakness_where_any_answer_will_do(device, findi
     wrong = evaluation.verdict.model_copy(update={"status": "incorrect"})
     evaluation = evaluation.model_copy(update={"verdict": wrong})
     assert suspicions(evaluation, findings, "any") == Suspicions()
+
+
+def on_a_gpu(observed: Evaluation, *, reason: str = "") -> Evaluation:
+    """Return what a GPU saw, where no launch is logged, beside what the device that checks saw."""
+    blank = tuple(Run(workload=run.workload, device="cuda", status="ran") for run in observed.runs)
+    unmade = {"status": "not_run", "reason": reason, "launches": (), "operators": {}}
+    checked = tuple(run.model_copy(update=unmade if reason else {}) for run in observed.runs)
+    return observed.model_copy(update={"device": "cuda", "runs": blank, "checked": checked})
+
+
+def test_on_a_gpu_the_device_that_checks_tells_whose_work_it_is() -> None:
+    right = on_a_gpu(evaluated("aten::empty_like"))
+    assert suspicions(right, (), "custom-only") == Suspicions()
+    assert suspicions(right, (UNUSED,), "any") == Suspicions()
+    by_torch = on_a_gpu(evaluated("aten::relu", launched=False))
+    assert suspicions(by_torch, (), "custom-only").dishonest
+
+
+def test_what_nobody_saw_is_not_held_against_a_program() -> None:
+    unseen = on_a_gpu(evaluated(), reason="the simulator lacks wgmma.")
+    found = suspicions(unseen, (), "custom-only")
+    assert not found.dishonest
+    assert found.notes == (
+        "whether kernels of its own did the work could not be seen: the simulator lacks wgmma",
+    )

@@ -5,10 +5,11 @@ import re
 import pytest
 from markdown_it import MarkdownIt
 
-from grader.records import Evidence, Place, Review, Run
+from grader.records import Evidence, Launch, Place, Review, Run
 from grader.report import index, markdown
 from grader.report.entry import entry
 from grader.report.log import readable
+from grader.report.markdown import _launch
 from grader.report.proofs import proofs
 from grader.report.reasons import reasons as reasons_of
 
@@ -236,3 +237,12 @@ def test_what_is_not_folded_fits_a_screen_or_two(make_review: Make) -> None:
     assert folded.count("\n") < 120
     assert re.search(r"<summary>3\d more findings</summary>", text)
     assert "more on the page" in text
+
+
+def test_a_launch_is_written_as_its_language_writes_it() -> None:
+    launch = Launch(kernel="add_kernel", grid=(4, 1, 1), block=(128, 1, 1), shared_bytes=16)
+    assert _launch(launch, "__global__ void add_kernel(") == (
+        "`add_kernel` &lt;&lt;&lt;4x1x1, 128x1x1, 16 B>>>"
+    )
+    said = _launch(launch, "@triton.jit\ndef add_kernel(x_ptr):\n")
+    assert said == "`add_kernel[(4,)]` with num_warps=4 and 16 B of shared memory"

@@ -1,23 +1,84 @@
-"""The pages under docs/rules/ say what the rule files say."""
-
-from __future__ import annotations
+"""Each rule has its page beside it, and the index lists them all."""
 
 from pathlib import Path
 
 import pytest
 
-from grader.rules.page import pages
+import grader.rules
+from grader.rules.page import INDEX, file_of, index_of_files, page, site_pages
+from grader.rules.page_file import read_page
+from grader.rules.registry import own_rules
+from grader.rules.rule import Rule
 
-FOLDER = Path(__file__).parents[2] / "docs" / "rules"
-STALE = "docs/rules/ is stale: run python -m grader.rules.page docs/rules"
+FOLDER = Path(grader.rules.__file__).parent
+GOOD = """# SYN003 `its-name` (note)
+
+What is
+wrong.
+
+Why.
+
+More.
+
+## Not reported
+
+Else.
+
+## Bad
+
+```cuda
+a
+```
+
+beside
+
+```python reference
+b
+```
+
+```cuda
+c
+```
+
+## Good
+
+```cuda
+d
+```
+"""
 
 
-@pytest.mark.parametrize("name", sorted(pages()))
-def test_page_is_fresh(name: str) -> None:
-    written = FOLDER / name
-    assert written.is_file(), STALE
-    assert written.read_text(encoding="utf-8") == pages()[name], STALE
+def test_the_index_is_fresh() -> None:
+    assert INDEX.read_text("utf-8") == index_of_files(), "run python -m grader.rules.page"
 
 
 def test_no_page_without_a_rule() -> None:
-    assert {path.name for path in FOLDER.glob("*.md")} <= set(pages()), STALE
+    written = {path.relative_to(FOLDER).as_posix() for path in FOLDER.glob("*/*.md")}
+    assert written == {file_of(rule) for rule in own_rules().values()}
+
+
+@pytest.mark.parametrize("rule", own_rules().values(), ids=lambda rule: rule.code)
+def test_the_site_shows_what_the_page_says(rule: Rule) -> None:
+    shown = page(rule)
+    assert site_pages()[f"{rule.code}.md"] == shown
+    for paragraph in (rule.summary, rule.why, rule.guards, rule.fix):
+        assert paragraph in shown
+
+
+def test_a_page_is_read(tmp_path: Path) -> None:
+    (tmp_path / "its_name.md").write_text(GOOD)
+    texts = read_page(str(tmp_path / "its_name.py"))
+    assert (texts["code"], texts["name"], texts["severity"]) == ("SYN003", "its-name", "note")
+    assert (texts["summary"], texts["why"]) == ("What is wrong.", "Why.\n\nMore.")
+    assert [one.code for one in texts["bad"]] == ["a", "c"]
+    task = texts["bad"][0].context.task
+    assert task is not None
+    assert task.reference == "b\n"
+    assert texts["bad"][1].context.task is None
+
+
+@pytest.mark.parametrize("gone", ["# SYN003", "(note)", "## Not reported", "## Bad"])
+def test_a_page_that_lacks_something_is_refused(tmp_path: Path, gone: str) -> None:
+    (tmp_path / "its_name.md").write_text(GOOD.replace(gone, ""))
+    with pytest.raises(ValueError, match="lacks"):
+        read_page(str(tmp_path / "its_name.py"))

@@ -19,7 +19,7 @@ class Config:
     device: str
     """`sim` or `cuda`."""
     mode: str
-    """`fast`; `draft`, which takes the quick compilers' word; `exact`, a draft whose math functions keep their names; `stock`: the plain compilers and headers."""
+    """`fast`; `draft`, which takes the quick compilers' word; `exact`, a draft whose math functions keep their names; `literal`, one that is not optimised; `stock`: the plain compilers and headers."""
     prepared: str
     """Folder of precompiled headers, copies and extracted declarations."""
     programs: str

@@ -60,7 +60,7 @@ def _quick(config: Config, command: Command, text: str, folder: Path) -> int:
     """Device and host pass side by side, then ptxas; the stock compilers decide each failure."""
     with _HostPass(config, command, text, folder) as host:
         outcome, ptx = device_pass.over_stub(config, command, text, folder)
-        if not outcome.ok and config.mode not in {"draft", "exact"}:
+        if not outcome.ok and config.mode not in {"draft", "exact", "literal"}:
             from grader.build.driver import stock
 
             outcome, ptx = stock.decide_device(
@@ -71,7 +71,7 @@ def _quick(config: Config, command: Command, text: str, folder: Path) -> int:
             return outcome.code
         registered, refusal = host.result()
         names = names_for(registered, ptx.read_text("utf-8", "replace"))
-    if names is None and config.mode in {"draft", "exact"}:
+    if names is None and config.mode in {"draft", "exact", "literal"}:
         say(refusal)
         return 1
     if names is None:

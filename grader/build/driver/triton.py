@@ -13,6 +13,7 @@ import struct
 from pathlib import Path
 
 from grader.build.driver.config import Config
+from grader.build.driver.device_pass import with_functions
 from grader.build.driver.tools import LOG, Outcome, run
 
 LONGEST_ASKED = 256 << 10
@@ -46,7 +47,7 @@ def _keep(ptx: str, call: list[str], registers: int, spills: int) -> int:
 def _program(ptx: str) -> bytes:
     from grader.simulator.ptx import decode, encode
 
-    return encode(decode(ptx, "submission.py", of_blocks=True))
+    return encode(decode(with_functions(ptx), "submission.py", of_blocks=True))
 
 
 def _registers(said: str) -> tuple[int, int]:

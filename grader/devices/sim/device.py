@@ -9,9 +9,10 @@ from functools import cached_property
 from grader import build as building
 from grader.build.prepare import prepare
 from grader.config import Options
-from grader.devices.base import LargerLaunch, Readiness, RunResult, Traced
+from grader.devices.base import Changed, LargerLaunch, Readiness, RunResult, Traced
 from grader.devices.guests import GuestDevice
 from grader.devices.outcome import run_of
+from grader.devices.sim.changed import run_changed
 from grader.devices.sim.dry_run import dry_run, launched_at_full_size
 from grader.devices.sim.exact import exactly
 from grader.devices.sim.first_block import full_size
@@ -20,6 +21,7 @@ from grader.devices.sim.provenance import trace
 from grader.errors import GraderError
 from grader.execution.full_size_part import FullSizePart
 from grader.judge import Group, References
+from grader.languages import compiles_when_launched
 from grader.records import (
     Build,
     Evidence,
@@ -33,7 +35,7 @@ from grader.records import (
 )
 from grader.sandbox import Form, GuestJob, GuestReply, GuestResult
 from grader.simulator.gpus import Gpu, gpu
-from grader.source import Source
+from grader.source import Source, parse
 from grader.store import Store
 
 SHARE = 0.45
@@ -128,6 +130,25 @@ class Simulator(GuestDevice):
     ) -> Traced:
         """Run one workload and keep where its values come from, or run it with a larger launch."""
         return trace(self, submission, build, task, references, workload, asked, larger)
+
+    def literal(self, submission: Submission, build: Build, workload: Workload) -> Build:
+        """Return a build that is not optimised; Triton's is as it is."""
+        if compiles_when_launched(parse(submission.code)):
+            return build
+        made = self.literal_build(submission, workload.init)
+        return made if made.status == "built" else build
+
+    def run_changed(
+        self,
+        submission: Submission,
+        build: Build,
+        task: Task,
+        references: References,
+        workload: Workload,
+        asked: JsonValue,
+    ) -> Changed:
+        """Run one workload under changes of the program's code."""
+        return run_changed(self, submission, build, task, references, workload, asked)
 
     def exactly(
         self,

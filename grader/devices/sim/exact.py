@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from grader.judge import References, groups
+from grader.judge import References, groups, told_places
+from grader.languages import compiles_when_launched
 from grader.records import Build, Exact, JsonValue, Submission, Task, Workload, digest
 from grader.sandbox import GuestJob, GuestResult, GuestWorkload
 from grader.simulator import fields
+from grader.source import parse
 
 if TYPE_CHECKING:
     from grader.devices.sim.device import Simulator
@@ -38,6 +41,61 @@ class Without:
     """By what the guest calls the operand."""
 
 
+@dataclass(frozen=True)
+class _Asked:
+    """A program, and the workload on which it is held beside its reference."""
+
+    device: Simulator
+    submission: Submission
+    build: Build
+    task: Task
+    references: References
+    workload: Workload
+
+    def job(self, build: Build) -> GuestJob:
+        """Return what the program's guest is asked, with one of its builds."""
+        group = next(g for g in groups(self.task.judged) if self.workload in g.workloads)
+        return self.device.job(self.submission, build, group, (self.workload,), self.references)
+
+    def reference_job(self) -> GuestJob:
+        """Return what the reference's guest is asked: the task's own `Model`, as if it were an answer."""
+        job = self.job(self.build)
+        return replace(job, code=self.task.reference, entry="Model", artifact=None)
+
+    def named_job(self) -> GuestJob | None:
+        """Return the program's job with math functions by their names; None where it calls none or is refused."""
+        if not _EXPANDED.search(self.submission.code):
+            return None
+        triton = compiles_when_launched(parse(self.submission.code))
+        named = (
+            self.build if triton else self.device.exact_build(self.submission, self.workload.init)
+        )
+        if named.status != "built":
+            return None
+        job = self.job(named)
+        return replace(job, options={**job.options, "exact_functions": triton})
+
+    def found(self) -> GuestResult:
+        """Return what came of the program."""
+        named = self.named_job()
+        result = _results(self.device, named)[0] if named else None
+        return (
+            result
+            if result and result.status == "ran"
+            else _results(self.device, self.job(self.build))[0]
+        )
+
+    def expected(self) -> GuestResult:
+        """Return what came of the reference: once for all answers to a task."""
+        kept, job = self.device.exact_references, self.reference_job()
+        seeds = str(job.seed), str(self.references.seed)
+        key = digest("exact", self.task.key, self.workload.name, *seeds)
+        if len(kept) > KEPT:
+            kept.clear()
+        kept[key] = result = kept.get(key) or _results(self.device, job)[0]
+        return result
+
+
 def exactly(
     device: Simulator,
     submission: Submission,
@@ -52,30 +110,27 @@ def exactly(
         GraderError: the device can't be used any more.
 
     """
-    group = next(g for g in groups(task.judged) if workload in g.workloads)
-    job = device.job(submission, build, group, (workload,), references)
-    asked = replace(job, code=task.reference, entry="Model", artifact=None)
-    kept = digest("exact", task.key, workload.name, str(job.seed), str(references.seed))
-    if len(device.exact_references) > KEPT:
-        device.exact_references.clear()
-    expected = device.exact_references.get(kept) or _results(device, asked)[0]
-    device.exact_references[kept] = expected
-    unfollowed = ", ".join(_operators(expected)) or expected.reason
-    if expected.status != "ran" or unfollowed:
-        reason = f"of the reference: {unfollowed or expected.status}"
+    asked = _Asked(device, submission, build, task, references, workload)
+    with ThreadPoolExecutor(1) as beside:
+        coming = beside.submit(asked.expected)
+        found = asked.found()
+        expected = coming.result()
+    if reason := _why_not_applicable(expected):
         return Exact(algebraic="not applicable", workload=workload.name, reason=reason)
-    found = _results(device, job)[0]
-    first = _compare_residues(found, expected)
-    if first.algebraic == "not shown" and _EXPANDED.search(submission.code):
-        named = device.exact_build(submission, workload.init)
-        if named.status == "built":
-            again = device.job(submission, named, group, (workload,), references)
-            found_again = _results(device, again)[0]
-            second = _compare_residues(found_again, expected)
-            found, first = (found_again, second) if second.elements else (found, first)
-    if first.algebraic != "not shown" or not first.unequal:
-        return first
-    return first.model_copy(update={"without": _without(device, asked, references, found)})
+    said = _compare_residues(found, expected)
+    if said.algebraic != "not shown" or not said.unequal or said.reason:
+        return said  # what could not be followed is reason enough
+    without = _without(device, asked.reference_job(), references, found)
+    return said.model_copy(update={"without": without})
+
+
+def _why_not_applicable(expected: GuestResult) -> str:
+    unfollowed = ", ".join(_operators(expected)) or expected.reason
+    if unfollowed or expected.status != "ran":
+        return f"of the reference: {unfollowed or expected.status}"
+    if not any(mask.array.any() for mask in expected.outputs[1::2]):
+        return "the reference's results are constants on this path"
+    return ""
 
 
 def _without(device: Simulator, asked: GuestJob, references: References, found: GuestResult) -> str:
@@ -146,15 +201,13 @@ def _compare_residues(found: GuestResult, expected: GuestResult) -> Exact:
         "unequal": sum(int(np.sum(one.array != other.array)) for one, other in pairs),
         "constants": sum(int(np.sum(mask.array == 0)) for mask in expected.outputs[1::2]),
     }
-    if counted["constants"] == counted["elements"]:
-        reason = "the reference's results are constants on this path"
-        changed = {"algebraic": "not applicable", "reason": reason}
-    elif counted["unequal"]:
+    if counted["unequal"]:
         unfollowed = [
             *_operators(found),
             fields.text(_what_was_not_followed(found).get("instructions"), 300),
         ]
-        changed = {"reason": ", ".join(filter(None, unfollowed))}
+        apart = next(mask for one, other in pairs if (mask := one.array != other.array).any())
+        changed = {"reason": ", ".join(filter(None, unfollowed)), "where": told_places(apart)}
     else:
         changed = {"algebraic": "equal"}
     return result.model_copy(update={**counted, **changed})

@@ -86,6 +86,8 @@ class Candidate:
     """What the same change at another place has in common with it."""
     said: str = ""
     """What it does, where that is not plain from its words."""
+    unweighed: float = 0.0
+    """What it costs whatever was seen; 0 where nothing weighs it."""
 
     @property
     def line(self) -> int:
@@ -111,6 +113,11 @@ class Candidate:
         if several > 1 and len({(one.kind, one.code) for one in self.pieces}) == 1:
             return f", all {several} times"
         return ", and what goes with it" if several > 1 else ""
+
+    @property
+    def as_a_slip(self) -> float:
+        """How unlikely a slip it would put right: of several that are all right, the likeliest was meant."""
+        return self.unweighed or self.cost
 
     def fix(self) -> Fix | None:
         """Return the change as a fix; None where the text can't be edited there."""

@@ -38,7 +38,9 @@ POINTS_AT: Mapping[str, tuple[Touches, ...]] = {
     **dict.fromkeys(("constant-factor", "row-factor", "sign-flip"), ("factor", "degree", "literal", "value", "bound", "store")),
     "constant-offset": ("shift", "value", "literal"),
     **dict.fromkeys(("transposed", "shifted"), ("index", "launch")),
-    **dict.fromkeys(("from-index-on", "flat-tail", "periodic"), ("bound", "launch", "host", "index", "literal")),
+    **dict.fromkeys(("flat-tail", "periodic"), ("bound", "launch", "host", "index", "literal")),
+    # a part that ends too early, or one that a statement of its own computes
+    "from-index-on": ("bound", "launch", "host", "index", "literal", "shift", "factor", "value"),
     "borders": ("bound", "guard", "index", "literal"),
     **dict.fromkeys(("zeros", "constant-value", "nan", "unset", "uninit-local-read"), ("literal", "store", "bound", "value")),
     # what became of the result when an input was changed
@@ -54,6 +56,12 @@ POINTS_AT: Mapping[str, tuple[Touches, ...]] = {
     "lost": ("bound", "literal", "store", "sync", "guard"),
     "extra": ("bound", "guard", "index", "literal"),
     "other-elements": ("index", "launch", "host"),
+    # what a run that was changed in one small thing needed to be right
+    **dict.fromkeys(("counterfactual-comparison", "counterfactual-guard"), ("guard", "bound", "value")),
+    "counterfactual-constant": ("literal", "bound", "factor"),
+    "counterfactual-operator": ("value", "degree", "factor", "shift", "index"),
+    "counterfactual-operand": ("index", "value", "bound"),
+    "counterfactual-around": ("factor", "shift", "degree", "value", "index"),
 }  # fmt: skip
 """What each kind of observation makes likelier to be wrong."""
 
@@ -89,7 +97,15 @@ class Clues:
 
     @cached_property
     def _seen(self) -> tuple[Evidence, ...]:
-        return tuple(item for run in self.program.evaluation.runs for item in run.evidence)
+        runs = (run for run in self.program.evaluation.runs if run.workload not in self._beside)
+        return tuple(item for run in runs for item in run.evidence)
+
+    @cached_property
+    def _beside(self) -> frozenset[str]:
+        """Workloads that don't decide, where the one that has to be put right does: what is seen there has other causes."""
+        compared = self.program.evaluation.comparisons
+        beside = frozenset(one.workload for one in compared if not one.decides)
+        return frozenset() if self.workload in beside | {""} else beside
 
     @cached_property
     def _mismatches(self) -> tuple[Mismatch, ...]:

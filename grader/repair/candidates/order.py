@@ -48,7 +48,7 @@ def _weigh(scope: Changeable, one: Candidate, clues: Clues, before: frozenset[in
     """Return a change with what evidence makes of its cost."""
     rarer = HOST if scope.on_host and one.touches != "launch" else 1.0
     cost = one.cost * clues.likelihood(one.touches, one.line, before) * rarer
-    return replace(one, cost=cost)
+    return replace(one, cost=cost, unweighed=one.cost)
 
 
 def _spread(changes: Iterable[Candidate]) -> Iterator[Candidate]:

@@ -215,9 +215,8 @@ class _Rounds:
         return Guesses(fixes, tried=len(seen), wrong=better[0][0] if better else 1.0)
 
     def _fixes(self, numbers: Sequence[int]) -> tuple[Fix, ...]:
-        fixes = (
-            self.numbered[n].fix() for n in sorted(numbers, key=lambda n: self.numbered[n].cost)
-        )
+        likeliest = sorted(numbers, key=lambda n: self.numbered[n].as_a_slip)
+        fixes = (self.numbered[n].fix() for n in likeliest)
         return tuple(fix for fix in fixes if fix is not None)
 
 

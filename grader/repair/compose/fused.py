@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from grader.repair.compose.graph import Node, Ref, UncoveredError
@@ -29,8 +29,6 @@ class Value:
     """Whether there is one for each row, not for each element."""
     reduction: str = ""
     """The operation that reduces a row."""
-    below: str = ""
-    """The maximum below which exponentials are summed, while it is still sought."""
 
     @property
     def text(self) -> str:
@@ -97,24 +95,8 @@ class Fused:
         name = f"{name}_{times}" if times > 1 else name
         step = max((self.values[use].step for use in uses), default=0) + bool(reduction)
         row = self.group.reduces and per_row(node.shape)
-        made = Value(name, words, tuple(uses), step, row, reduction)
-        self.values[name] = self._online(made) if reduction == "sum" else made
+        self.values[name] = Value(name, words, tuple(uses), step, row, reduction)
         return name
-
-    def _online(self, total: Value) -> Value:
-        """Sum exponentials below a maximum on the way on which that is found (Milakov and Gimelshein, 2018)."""
-        power = self.values[total.words]
-        away = (
-            self.values[power.uses[0]]
-            if power.words and power.words == f"expf({power.uses[0]})"
-            else power
-        )
-        top = next(
-            (self.values[use] for use in away.uses if self.values[use].reduction == "amax"), None
-        )
-        if top is None or away.words != f"{top.words} - {top.name}":
-            return total
-        return replace(total, words=top.words, uses=top.uses, step=top.step, below=top.name)
 
     def _operand(self, value: Any, uses: list[str]) -> str:
         if isinstance(value, bool | int | float):

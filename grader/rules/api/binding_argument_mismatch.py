@@ -4,6 +4,7 @@ import ast
 from collections.abc import Iterator
 
 from grader.records import Context, Finding
+from grader.rules.page_file import read_page
 from grader.rules.rule import Rule
 from grader.source import Source
 from grader.source.analysis.binding_calls import WrongCall, raw_pointers, refusals, wrong_calls
@@ -57,39 +58,4 @@ def _say_miscount(one: WrongCall) -> str:
     )
 
 
-HEAD = "import torch\nfrom torch import nn\nfrom torch.utils.cpp_extension import load_inline\n"
-EXT = (
-    'ext = load_inline(name="e", functions=["f"], cuda_sources="",\n'
-    '    cpp_sources="torch::Tensor f(torch::Tensor x, OTHER);")\n'
-)
-MODEL = (
-    "class ModelNew(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
-    "        self.conv = nn.Conv2d(3, 3, 3)\n    def forward(self, x):\n        return "
-    "ext.f(ARGS)\n"
-)
-
-
-def _example(other: str, arguments: str) -> str:
-    return HEAD + EXT.replace("OTHER", other) + MODEL.replace("ARGS", arguments)
-
-
-_NO_BIAS = _example("torch::Tensor b", "x, self.bias").replace(
-    "super().__init__()", "super().__init__(); self.register_parameter('bias', None)"
-)
-
-RULE = Rule(
-    code="API004",
-    name="binding-argument-mismatch",
-    summary="Python passes something the C++ function does not accept (None, a tuple, a tensor for a pointer, too few "
-    "arguments), so the call fails; or it uses what the function does not return.",
-    why="pybind11 converts numbers and tensors, and nothing else. Bindings made by functions= know "
-    "neither argument names nor C++ default arguments.",
-    bad=_example("torch::Tensor b", "x, None"),
-    good=_NO_BIAS,
-    detects=("text", "evidence"),
-    guards="Integers become doubles by themselves, optional takes None; names of unknown type, "
-    "overloads and bindings of one's own are left alone.",
-    fix="Passes arguments by position, what the missing ones are named after, the default value, or the first "
-    "entry of the tuple; leaves out what is too much; lets a number have a fraction; takes tensors for raw pointers.",
-    check=check,
-)
+RULE = Rule(**read_page(__file__), detects=("text", "evidence"), check=check)

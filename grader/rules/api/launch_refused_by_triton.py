@@ -4,8 +4,9 @@ import ast
 import re
 from collections.abc import Callable, Iterator, Mapping
 
-from grader.records import Context, Evidence, Finding, Fix, Raised
-from grader.rules.rule import Rule, shown, triton_module
+from grader.records import Context, Finding, Fix, Raised
+from grader.rules.page_file import read_page
+from grader.rules.rule import Rule
 from grader.source import Source
 from grader.source.analysis.triton import Launch, allocated_tensors, kernels, launches
 from grader.source.code_edits import delete_keyword, fix, replace
@@ -155,32 +156,4 @@ READERS: Mapping[re.Pattern[str], Callable[[Source, re.Match[str]], Told | None]
     NO_GRID: _no_grid,
     RESOURCES: _resources,
 }
-_CODE = triton_module("""
-def relu_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
-    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    x = tl.load(x_ptr + offs, mask=offs < n)
-    tl.store(y_ptr + offs, tl.maximum(x, 0.0), mask=offs < n)
-def forward(self, x):
-    y = torch.empty_like(x)
-    n = x.numel()
-    relu_kernel[(triton.cdiv(n, 1024),)](x, y, BLOCK=1024)
-    return y
-""")
-_SAID = "TypeError: dynamic_func() missing 1 required positional argument: 'n'"
-RULE = Rule(
-    code="API009",
-    name="launch-refused-by-triton",
-    summary="Triton refuses a launch: an argument is missing, given twice or on the CPU, or a block asks for too much.",
-    why="A launch `kernel[grid](...)` takes the kernel's parameters by position or name, and `num_warps` and the like "
-    "by name. Tensors must lie on the GPU; what autotuning chooses must not be given; tiles of all stages together "
-    "must fit into shared memory.",
-    bad=shown(
-        _CODE, Evidence(kind="python", code="raised", text=_SAID, details=Raised(said=_SAID))
-    ),
-    good=_CODE.replace("(x, y, BLOCK", "(x, y, n, BLOCK"),
-    detects=("evidence",),
-    guards="Only what was raised while the program ran.",
-    fix="Passes what is missing, leaves out what is too much, makes a tensor on the input's device, asks for less.",
-    check=check,
-    languages=("triton",),
-)
+RULE = Rule(**read_page(__file__), detects=("evidence",), check=check, languages=("triton",))

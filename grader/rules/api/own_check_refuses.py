@@ -5,7 +5,8 @@ import re
 from collections.abc import Iterator
 
 from grader.records import Context, Evidence, Finding, Fix, Place
-from grader.rules.rule import Example, Rule, hosted
+from grader.rules.page_file import read_page
+from grader.rules.rule import Rule
 from grader.source import Source, Unit
 from grader.source.code_edits import fix
 from grader.source.cuda_code import Call, around, cuda_code, descendants, one_line, text, units
@@ -123,31 +124,4 @@ def _finding(
     )
 
 
-_CODE = hosted("""
-__global__ void twice(const float* x, float* y, int n) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) y[i] = 2.0f * x[i];
-}
-TORCH_CHECK(x.is_contiguous(), "x must be contiguous");
-twice<<<(n + 255) / 256, 256>>>($x, $y, n);
-""")
-
-
-def _context_raising(words: str) -> Context:
-    return Context(evidence=(Evidence(kind="python", code="raised", text=words),))
-
-
-RULE = Rule(
-    code="API006",
-    name="own-check-refuses-the-input",
-    summary="A check in the submission itself (TORCH_CHECK, assert) refuses what its forward is given or passes on, so the call raises.",
-    why="A check says what a kernel takes; forward has to hand over just that. A slice, a chunk or a transposed view isn't contiguous: "
-    "make it so (`x = x.contiguous()`) rather than refuse it, and let limits on sizes include the sizes that are asked for.",
-    bad=Example(_CODE, _context_raising("RuntimeError: x must be contiguous")),
-    good=_CODE,
-    detects=("evidence",),
-    guards="Only where the check's words are in what was raised, and not where it checks what a call of CUDA gave back. A check that "
-    "refuses nothing but other sizes than the task's is a note: it does what it is for.",
-    fix="Makes tensors contiguous where the function only checks that they are.",
-    check=check,
-)
+RULE = Rule(**read_page(__file__), detects=("evidence",), check=check)

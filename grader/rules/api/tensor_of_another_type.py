@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from grader.records import Context, Evidence, Finding, Fix
-from grader.rules.rule import Rule, hosted
+from grader.rules.page_file import read_page
+from grader.rules.rule import Rule
 from grader.source import Source, Unit
 from grader.source.analysis.scalar_kinds import RAISED, TYPES
 from grader.source.code_edits import fix
@@ -80,22 +81,4 @@ def _finding(
     )
 
 
-_CODE = hosted("""
-__global__ void first(const float* x, int64_t* y) { y[0] = x[0] > 0.0f; }
-auto y = torch::empty({1}, x.options().dtype(torch::kInt32));
-first<<<1, 1>>>($x, y.data_ptr<int64_t>());
-""")
-
-RULE = Rule(
-    code="API005",
-    name="tensor-of-another-type",
-    summary="`data_ptr` asks for another type than the tensor has, so the call ends in an error.",
-    why="`data_ptr<T>()` checks the tensor's scalar type and raises where it differs. Make the "
-    "tensor with the type that the kernel takes, convert it, or dispatch on its type.",
-    bad=_CODE,
-    good=_CODE.replace("kInt32", "kInt64"),
-    detects=("text", "evidence"),
-    guards="By the text only where the same function makes the tensor with a type that it names.",
-    fix="Makes the tensor with the type that is asked for.",
-    check=check,
-)
+RULE = Rule(**read_page(__file__), detects=("text", "evidence"), check=check)

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 
 from grader.records import Context, Finding
+from grader.rules.page_file import read_page
 from grader.rules.rule import Rule
 from grader.source import Function, Launch, Source, Unit
 from grader.source.cuda_code import cuda_code, text
@@ -111,39 +112,10 @@ def _asked(unit: Unit, function: Function) -> set[str]:
     return asked
 
 
-_BAD = """
-__global__ void k(float* y) { y[threadIdx.x] = 1.0f; }
-torch::Tensor f(torch::Tensor x) {
-    k<<<1, 32>>>(x.data_ptr<float>());
-    return x;
-}
-"""
 RULE = Rule(
-    code="API003",
+    **read_page(__file__),
     formerly=("API002",),
-    name="unchecked-host-code",
-    severity="note",
-    summary="The function does not check device, layout or type of its inputs, launch errors are not reported, or PyTorch's current stream is ignored; "
-    "this only hurts in some programs.",
-    why="A kernel believes what it is given: one TORCH_CHECK line a tensor turns a corrupted context into a sentence. A launch that fails says nothing "
-    "unless it is asked, and the output is then whatever was in memory. On another stream than PyTorch's the order of operations is not given.",
-    bad=_BAD,
-    good=_BAD.replace(
-        "__global__",
-        "#include <ATen/cuda/CUDAContext.h>\n"
-        '#define CHECK_CUDA(t) TORCH_CHECK(t.is_cuda(), "must be on the GPU")\n'
-        '#define CHECK_INPUT(t) CHECK_CUDA(t); TORCH_CHECK(t.is_contiguous(), "must be contiguous")\n'
-        "__global__",
-    )
-    .replace("    k", "    CHECK_INPUT(x);\n    k")
-    .replace(
-        ">>>(x.data_ptr<float>()",
-        ", 0, at::cuda::getCurrentCUDAStream()>>>(x.data_ptr<float>());\n"
-        "    C10_CUDA_KERNEL_LAUNCH_CHECK(",
-    ),
     languages=("cuda",),
-    guards="Nearly every submission has it: folded. data_ptr<float>() throws on another type by itself. Checks in macros and helpers count, and so does "
-    "contiguous() in forward.",
     check=check,
     predicts="nothing",
 )

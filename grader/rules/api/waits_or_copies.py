@@ -4,6 +4,7 @@ import ast
 from collections.abc import Iterator
 
 from grader.records import Context, Edit, Finding, Fix
+from grader.rules.page_file import read_page
 from grader.rules.rule import Rule
 from grader.source import Source, Unit, nodes_under
 from grader.source.clocks import measures_time
@@ -127,38 +128,4 @@ def _to(node: ast.Call) -> str:
     return ""
 
 
-_BAD = """
-__global__ void k(float* y) { y[threadIdx.x] = 1.0f; }
-torch::Tensor f(torch::Tensor x) {
-    k<<<1, 32>>>(x.data_ptr<float>());
-    cudaDeviceSynchronize();
-    return x;
-}
-"""
-_COPIES = """
-import torch
-import torch.nn as nn
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return ext.run(x.cuda()).cpu()
-"""
-RULE = Rule(
-    code="API001",
-    formerly=("PRF010",),
-    name="waits-or-copies-in-forward",
-    severity="warning",
-    summary="In every call the CPU waits for the GPU, or data is moved between them, which adds idle time and hides the real cost of the kernel.",
-    why="Kernels of one stream run in order by themselves: waiting after each launch only stops the host from preparing the next one. The bus between "
-    "CPU and GPU moves a hundredth of what the GPU's own memory does, and `.cpu()` waits for everything before it: results belong where the inputs are.",
-    bad=(_BAD, _COPIES),
-    good=(
-        _BAD.replace("    cudaDeviceSynchronize();\n", ""),
-        _COPIES.replace("cuda()).cpu(", "contiguous().to(torch.float32)"),
-    ),
-    guards="Only what forward and the host functions run; waiting at import, or in a function that measures time, is fine. `.cuda()` costs nothing for "
-    "a tensor that is already there: a note. A change of dtype is no copy between devices.",
-    fix="Leaves the call out, or asks for the launch's error instead of waiting; nothing where the file makes streams "
-    "of its own, which somebody has to wait for.",
-    check=check,
-    predicts="nothing",
-)
+RULE = Rule(**read_page(__file__), formerly=("PRF010",), check=check, predicts="nothing")

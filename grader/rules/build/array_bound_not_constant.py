@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from tree_sitter import Node
 
 from grader.records import Context, Finding, Fix
+from grader.rules.page_file import read_page
 from grader.rules.rule import Rule
 from grader.source import Function, Source, Unit
 from grader.source.analysis.diagnostics import confirming_errors
@@ -87,30 +88,4 @@ def _dynamic(unit: Unit, function: Function, node: Node, extent: Node) -> Iterat
     yield from fix(f"make {array.name} dynamic shared memory", edits)
 
 
-_BAD = """
-__global__ void k(const float* x, float* y, int n) {
-    __shared__ float s[n];
-    s[threadIdx.x] = x[threadIdx.x];
-    y[threadIdx.x] = s[threadIdx.x];
-}
-torch::Tensor f(torch::Tensor x) {
-    int threads = 128;
-    k<<<1, threads>>>(x.data_ptr<float>(), x.data_ptr<float>(), threads);
-    return x;
-}
-"""
-RULE = Rule(
-    code="BLD013",
-    name="array-bound-not-constant",
-    summary="An array in the kernel has a size that is only known at run time; device code does not allow that.",
-    why="Fixed arrays need a constant size. For shared memory declare the array `extern` and give "
-    "its bytes with the launch; for a local array take a template parameter or a fixed maximum.",
-    bad=_BAD,
-    good=_BAD.replace("s[n]", "s[128]"),
-    detects=("text", "build"),
-    languages=("cuda",),
-    guards="Macros, constexpr, constants initialised by constants and template parameters are "
-    "constant. Host code may use arrays of variable size.",
-    fix="Makes a shared array dynamic and reserves its size with the launch's own argument.",
-    check=check,
-)
+RULE = Rule(**read_page(__file__), detects=("text", "build"), languages=("cuda",), check=check)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 
 from grader.records import Context, Edit, Finding, Fix
+from grader.rules.page_file import read_page
 from grader.rules.rule import Rule
 from grader.source import Extension, Source
 from grader.source.analysis.diagnostics import confirming_errors
@@ -120,23 +121,10 @@ def _flags_of_nvcc(source: Source, extension: Extension, context: Context) -> It
             )
 
 
-HEAD = "import torch\nfrom torch.utils.cpp_extension import load_inline\n"
 RULE = Rule(
-    code="BLD017",
-    name="bad-load-inline-argument",
-    summary="`load_inline` is called with an argument it does not know or in the wrong form, so Python stops before building.",
-    why="The call is checked by Python and by torch before any compiler starts: unknown names raise TypeError, a tuple of functions "
-    "raises ValueError, and a string of flags falls into letters.",
-    bad=HEAD + 'ext = load_inline(name="e", cpp_sources="", cuda_source="", functions=["f"])\n',
-    good=(
-        HEAD + 'flags = ["-O3"]\next = load_inline(name="e", cpp_sources=["int a;"], '
-        'cuda_sources="", functions={"f": "doc"},\n    extra_cuda_cflags=flags, '
-        "with_cuda=True, verbose=False, extra_ldflags=None)\n"
-    ),
+    **read_page(__file__),
     detects=("text", "build"),
     languages=("cuda",),
-    guards="Arguments that later releases of torch know depend on the release; arguments in **options are not looked into.",
-    fix="Corrects the name, passes the prototypes as cpp_sources, drops the argument or flag, or makes a list of the string or tuple.",
     check=check,
     certain_from_text=True,
 )

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from tree_sitter import Node
 
 from grader.records import Context, Finding, Fix
+from grader.rules.page_file import read_page
 from grader.rules.rule import Rule
 from grader.source import Extension, Source, Unit
 from grader.source.analysis.diagnostics import confirming_errors
@@ -70,30 +71,4 @@ def _fixes(source: Source, extension: Extension, unit: Unit) -> tuple[Fix, ...]:
     return fix("hand this text to cuda_sources and leave prototypes in cpp_sources", edits)
 
 
-_BAD = '''
-import torch
-from torch.utils.cpp_extension import load_inline
-text = """
-#include <torch/extension.h>
-__global__ void k(float* p) { p[threadIdx.x] = 1.0f; }
-torch::Tensor f(torch::Tensor x) { k<<<1, 32>>>(x.data_ptr<float>()); return x; }
-"""
-ext = load_inline(name="e", cpp_sources=[text], cuda_sources=[], functions=["f"])
-'''
-RULE = Rule(
-    code="BLD005",
-    name="cuda-code-in-cpp-sources",
-    summary="CUDA syntax is handed to the plain C++ compiler, which does not understand it.",
-    why="load_inline compiles cpp_sources with the host compiler and cuda_sources with nvcc. A "
-    "kernel in the wrong one stops the build at its first line.",
-    bad=_BAD,
-    good=_BAD.replace(
-        "cpp_sources=[text], cuda_sources=[]",
-        'cpp_sources="torch::Tensor f(torch::Tensor);", cuda_sources=text',
-    ),
-    detects=("text", "build"),
-    languages=("cuda",),
-    guards="Comments, strings and code under preprocessor conditions do not count.",
-    fix="Moves the text to cuda_sources and leaves the prototypes of the exported functions.",
-    check=check,
-)
+RULE = Rule(**read_page(__file__), detects=("text", "build"), languages=("cuda",), check=check)

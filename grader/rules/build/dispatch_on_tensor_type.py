@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from tree_sitter import Node
 
 from grader.records import Context, Finding
+from grader.rules.page_file import read_page
 from grader.rules.rule import Rule
 from grader.source import Source, Unit
 from grader.source.analysis.diagnostics import confirming_errors
@@ -70,29 +71,4 @@ def _type_method(argument: Node) -> tuple[Node, Node] | None:
     return argument, field
 
 
-_BAD = """
-#include <torch/extension.h>
-template <typename T> __global__ void k(T* p) { p[threadIdx.x] = T(1); }
-torch::Tensor f(torch::Tensor x) {
-    AT_DISPATCH_FLOATING_TYPES(x.type(), "f", ([&] {
-        k<scalar_t><<<1, 32>>>(x.data_ptr<scalar_t>());
-    }));
-    return x;
-}
-"""
-RULE = Rule(
-    code="BLD007",
-    name="dispatch-on-tensor-type",
-    summary="`x.type()` is passed to an AT_DISPATCH macro; torch 2.6 and later no longer accept that, and the build stops.",
-    why="`type()` returns an old object that describes backend and dtype together. The macros want "
-    "the dtype alone, which is `scalar_type()`.",
-    bad=_BAD,
-    good=_BAD.replace(
-        '(x.type(), "f", (', '_AND2(at::kHalf, at::kBFloat16, x.scalar_type(), "f", '
-    ).replace("}))", "})"),
-    detects=("text", "build"),
-    languages=("cuda",),
-    guards="A warning for torch before 2.6, where it still builds.",
-    fix="Writes scalar_type() for type().",
-    check=check,
-)
+RULE = Rule(**read_page(__file__), detects=("text", "build"), languages=("cuda",), check=check)

@@ -6,6 +6,7 @@ from itertools import product
 from tree_sitter import Node
 
 from grader.records import Context, Edit, Finding, Fix
+from grader.rules.page_file import read_page
 from grader.rules.rule import Rule
 from grader.source import Extension, Function, Source, Unit
 from grader.source.analysis.diagnostics import confirming_errors
@@ -100,32 +101,10 @@ def _clashes(function: Function) -> bool:
     )
 
 
-_BAD = '''
-import torch
-from torch.utils.cpp_extension import load_inline
-src = """
-#include <torch/extension.h>
-torch::Tensor f(torch::Tensor x) { return x; }
-PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
-    m.def("f", &f);
-}
-"""
-ext = load_inline(name="e", cpp_sources="torch::Tensor f(torch::Tensor x);",
-                  cuda_sources=src, functions=["f"])
-'''
 RULE = Rule(
-    code="BLD004",
-    name="duplicate-definition",
-    summary="The same symbol is defined twice, so compiling or linking fails.",
-    why="With `functions=` load_inline writes a PYBIND11_MODULE of its own; a second one in the sources defines the entry point again. A "
-    "function with a body in cpp_sources and in cuda_sources is compiled twice as well.",
-    bad=_BAD,
-    good=_BAD.replace(', functions=["f"]', ""),
+    **read_page(__file__),
     detects=("text", "build"),
     languages=("cuda",),
-    guards="Loop macros inside functions, which look like definitions, overloads, templates, static and inline functions, anonymous namespaces and code under "
-    "preprocessor conditions are legal; a PYBIND11_MODULE without functions= is, too.",
-    fix="Leaves out `functions=` or the module block; turns the body in cpp_sources into a prototype; deletes a second copy.",
     check=check,
     explained_by=("BLD005",),
 )

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from grader.records import Context, Finding, Fix
+from grader.rules.page_file import read_page
 from grader.rules.rule import Rule
 from grader.source import Extension, Function, SharedArray, Source, Unit
 from grader.source.analysis.diagnostics import confirming_errors
@@ -75,33 +76,4 @@ def _fixes(places: list[Declared]) -> tuple[Fix, ...]:
     return fix("declare the dynamic shared memory as bytes and cast once", edits)
 
 
-_BAD = """
-template <typename T> __global__ void k(T* y) {
-    extern __shared__ T buffer[];
-    buffer[threadIdx.x] = T(1);
-    y[threadIdx.x] = buffer[threadIdx.x];
-}
-torch::Tensor f(torch::Tensor x) {
-    AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "f", ([&] {
-        k<scalar_t><<<1, 32, 32 * sizeof(scalar_t)>>>(x.data_ptr<scalar_t>());
-    }));
-    return x;
-}
-"""
-RULE = Rule(
-    code="BLD010",
-    name="extern-shared-template-type",
-    summary="Two versions of a templated kernel declare the same dynamic shared array with different types, which does not compile.",
-    why="`extern __shared__` names one variable for the whole file. Declare it as bytes, aligned, "
-    "and cast the pointer to the type that the kernel needs.",
-    bad=_BAD,
-    good=_BAD.replace(
-        "T buffer[];",
-        "__align__(16) unsigned char raw[];\n    T* buffer = reinterpret_cast<T*>(raw);",
-    ),
-    detects=("text", "build"),
-    languages=("cuda",),
-    guards="A template that is instantiated with one type compiles: a note.",
-    fix="Declares aligned bytes and casts the pointer once.",
-    check=check,
-)
+RULE = Rule(**read_page(__file__), detects=("text", "build"), languages=("cuda",), check=check)

@@ -4,6 +4,7 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from grader.records import Context, Edit, Finding, Fix
+from grader.rules.page_file import read_page
 from grader.rules.rule import Rule
 from grader.source import Extension, Source
 from grader.source.analysis.diagnostics import confirming_errors
@@ -151,42 +152,9 @@ def _report_called_extension(
 
 
 RULE = Rule(
-    code="BLD003",
-    name="function-not-bound",
-    summary="Python calls a function that the extension does not export, so the call ends in an AttributeError.",
-    why="Only what is listed in `functions=`, or bound in a PYBIND11_MODULE of its own, can be called from Python.",
-    bad="""
-import torch
-from torch.utils.cpp_extension import load_inline
-decl = "torch::Tensor fwd(torch::Tensor x);"
-src = "torch::Tensor fwd(torch::Tensor x) { return x; }"
-ext = load_inline(name="e", cpp_sources=decl, cuda_sources=src, functions=["fwd"])
-class ModelNew(torch.nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.op = ext
-    def forward(self, x):
-        return self.op.forward(x)
-""",
-    good='''
-import torch
-from torch.utils.cpp_extension import load_inline
-src = """
-#include <torch/extension.h>
-torch::Tensor f(torch::Tensor x) { return x; }
-PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("forward", &f); }
-"""
-ext = load_inline(name="e", cpp_sources="", cuda_sources=src)
-class ModelNew(torch.nn.Module):
-    def forward(self, x):
-        return ext.forward(x)
-''',
+    **read_page(__file__),
     detects=("text", "build"),
     languages=("cuda",),
-    guards="Attributes of the model that hold the extension are followed. Silent where the "
-    "exported names can't be read, where the program asks with hasattr, and inside try.",
-    fix="Adds the name to functions= (and its prototype to cpp_sources) where the function exists; lists what Python calls where nothing "
-    "is exported; otherwise calls the only exported function.",
     check=check,
     predicts="raises",
     certain_from_text=True,

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 
 from grader.records import Context, Evidence, Finding, Place
+from grader.rules.page_file import read_page
 from grader.rules.rule import Rule
 from grader.source import Source
 from grader.source.analysis.diagnostics import Explained, explain, failures
@@ -135,26 +136,10 @@ def _without_return(source: Source) -> Iterator[Finding]:
             )
 
 
-_BAD = """
-torch::Tensor f(torch::Tensor x) {
-    auto y = torch::relu(x);
-}
-"""
 RULE = Rule(
-    code="BLD015",
-    name="identifier-or-overload-error",
-    summary="The C++ text uses a name that does not exist there, or calls a function in a form that C++ does not have.",
-    why="This is the compiler's own verdict, put into words, where no other rule explains it.",
-    bad=_BAD,
-    good=_BAD.replace("auto y =", "return"),
+    **read_page(__file__),
     detects=("build", "text"),
     languages=("cuda",),
-    guards="One finding for one cause: errors on one line and the broken grammar that an error "
-    "leaves behind belong together, and a rule that explains an error takes it over.",
-    fix="Semicolons, braces and parentheses that are missing or too many; C++ words for Python's, names as CUDA and torch write them, "
-    "methods that are called, braces around lists of sizes; macros, constants and functions that kernels need, declared where they can use "
-    "them; `const`, types and language standards that stand in the way; CUDA's own functions for torch's in device code; masks for "
-    "exchanges of a warp; an atomic maximum of floats. See `grader/repair/fixes/compiler/`.",
     check=check,
     explained_by=("EXT001",),
     catch_all=True,

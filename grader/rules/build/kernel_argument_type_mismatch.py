@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from tree_sitter import Node
 
 from grader.records import Context, Finding, Fix
+from grader.rules.page_file import read_page
 from grader.rules.rule import Rule
 from grader.source import Kernel, Launch, Parameter, Source, Unit
 from grader.source.analysis.diagnostics import confirming_errors
@@ -121,27 +122,4 @@ def _fixes(
     return ()
 
 
-_BAD = """
-__global__ void k(float* x, int n) { if (threadIdx.x < n) x[threadIdx.x] = 1.0f; }
-torch::Tensor f(torch::Tensor x) {
-    k<<<1, 32>>>(x, x.numel());
-    return x;
-}
-"""
-RULE = Rule(
-    code="BLD014",
-    name="kernel-argument-type-mismatch",
-    summary="A value of the wrong kind is passed to a kernel, for example a tensor or a pointer to "
-    "const where a plain float pointer is expected.",
-    why="A launch is checked like a call: the number of arguments and the type of each must fit. "
-    "Tensors do not turn into pointers by themselves.",
-    bad=_BAD,
-    good=_BAD.replace("(x, x.numel())", "(x.data_ptr<float>(), x.numel())"),
-    detects=("text", "build"),
-    languages=("cuda",),
-    guards="Numbers convert into each other and are not reported. Templates, overloaded kernels and types that are not sure are left "
-    "alone.",
-    fix="Passes the tensor's data pointer, in the parameter's type, or what missing parameters are named after; or makes the parameter a pointer to const where the "
-    "kernel does not write through it.",
-    check=check,
-)
+RULE = Rule(**read_page(__file__), detects=("text", "build"), languages=("cuda",), check=check)

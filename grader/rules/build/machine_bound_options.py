@@ -1,10 +1,11 @@
-"""BLD019: the build is fixed to one GPU model, or to another layout of strings than torch's own."""
+"""BLD019: the build is fixed to one GPU model, to another layout of strings than torch's own, or to a link that nobody makes."""
 
 import ast
 import re
 from collections.abc import Iterator
 
 from grader.records import Context, Edit, Evidence, Finding
+from grader.rules.page_file import read_page
 from grader.rules.rule import Rule
 from grader.source import Extension, Source
 from grader.source.analysis.diagnostics import confirming_errors
@@ -13,6 +14,9 @@ from grader.source.python_code import constant_text, python_code
 
 MARKS = ("-arch", "--gpu-architecture", "-gencode", "--generate-code", "arch=compute_", "compute_", "sm_")  # fmt: skip
 LAYOUT = "_GLIBCXX_USE_CXX11_ABI="
+RELOCATABLE = ("-rdc", "--relocatable-device-code")
+REGISTERED = "__cudaRegisterLinkedBinary"
+"""What a device link would define."""
 VARIABLE = "TORCH_CUDA_ARCH_LIST"
 MODEL = re.compile(r"\b(?:sm|compute)_(\d+)\b")
 DROPPED = 75
@@ -30,6 +34,8 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     unlinked = tuple(one for one in missed if any(word in one.said for word in OF_STRINGS))
     found = [(refused, one) for one in (*_models(source, refused), *_variables(source))]
     found += [(unlinked, one) for one in _layouts(source)]
+    unregistered = tuple(one for one in missed if REGISTERED in one.said)
+    found += [(unregistered, one) for one in _relocatable(source)]
     for evidence, (node, message, edits) in found:
         yield RULE.finding(
             source.place(node),
@@ -73,6 +79,13 @@ def _layouts(source: Source) -> Iterator[Fixed]:
                 yield value, said, edits
 
 
+def _relocatable(source: Source) -> Iterator[Fixed]:
+    for extension in source.extensions:
+        for value, flags, edits in _given(source, extension, "extra_cuda_cflags", RELOCATABLE):
+            said = f"{flags} asks for a link of the device code, which load_inline does not make: the module can't be loaded"
+            yield value, said, edits
+
+
 def _variables(source: Source) -> Iterator[Fixed]:
     code = python_code(source)
     for node in code.of(ast.Assign) if code is not None else ():
@@ -82,27 +95,11 @@ def _variables(source: Source) -> Iterator[Fixed]:
             yield node, said, [delete_statement(source, node)]
 
 
-HEAD = "import os\nimport torch\nfrom torch.utils.cpp_extension import load_inline\n"
-_BAD = (
-    HEAD + 'ext = load_inline(name="e", cpp_sources="", cuda_sources="", functions=["f"],\n'
-    '                  extra_cuda_cflags=["-O3", "-arch=sm_90"])\n'
-)
 RULE = Rule(
-    code="BLD019",
+    **read_page(__file__),
     formerly=("BLD018",),
-    name="machine-bound-build-options",
-    severity="warning",
-    summary='The code is compiled for one GPU model only, which may not start on another ("no kernel image is available"), '
-    "or with another layout of strings than the installed PyTorch, which may not load.",
-    why="Without a flag torch compiles for the card that is there, and with the layout of std::string that it was built with itself. "
-    "What is fixed makes the same file fail on the next machine.",
-    bad=(_BAD, _BAD.replace("-arch=sm_90", "-D_GLIBCXX_USE_CXX11_ABI=0")),
-    good=HEAD + 'os.environ["MAX_JOBS"] = "4"\next = load_inline(name="e", cpp_sources="", '
-    'cuda_sources="",\n    functions=["f"], extra_cuda_cflags=["-O3", "--use_fast_math"])\n',
     detects=("text", "build"),
     languages=("cuda",),
-    guards="A warning: on the named card, and with that torch, it works. An error only with the compiler's, the loader's or the driver's own complaint.",
-    fix="Takes the flags or the assignment out.",
     check=check,
     predicts="elsewhere",
 )

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from grader.records import Context, Finding, Fix
+from grader.rules.page_file import read_page
 from grader.rules.rule import Rule
 from grader.source import Source, Unit
 from grader.source.analysis.diagnostics import confirming_errors
@@ -61,23 +62,4 @@ def _fixes(unit: Unit, call: Call, wider: str, types: list[str]) -> tuple[Fix, .
     return fix(f"compare them as {wider}", edits, certain=True)
 
 
-_BAD = """
-torch::Tensor f(torch::Tensor x) {
-    int b = std::min(x.size(0), 256);
-    return x;
-}
-"""
-RULE = Rule(
-    code="BLD011",
-    name="min-max-mixed-types",
-    summary="min or max gets values of two types, such as an int and an int64_t, so no version of the function matches.",
-    why="std::min is a template with a single type for both arguments, and sizes of tensors are "
-    "64 bits wide. CUDA's own min has versions for some pairs only. Name the type, or cast.",
-    bad=_BAD,
-    good=_BAD.replace("std::min(", "std::min<int64_t>("),
-    detects=("text", "build"),
-    languages=("cuda",),
-    guards="Only where both types are sure; the pairs for which CUDA has a version are known.",
-    fix="Names the wider type, or casts the narrower argument to it.",
-    check=check,
-)
+RULE = Rule(**read_page(__file__), detects=("text", "build"), languages=("cuda",), check=check)

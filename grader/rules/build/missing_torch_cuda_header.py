@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from grader.records import Context, Evidence, Finding, Place
+from grader.rules.page_file import read_page
 from grader.rules.rule import Rule
 from grader.source import Source, Unit
 from grader.source.analysis.diagnostics import confirming_errors, failures
@@ -89,30 +90,4 @@ def _defined_names(unit: Unit) -> set[str]:
     return {text(node.child_by_field_name("name")) for node in made} | functions
 
 
-_BAD = """
-#include <torch/extension.h>
-#include <cuda_runtime.h>
-__global__ void k(float* p) { p[threadIdx.x] = 1.0f; }
-torch::Tensor f(torch::Tensor x) {
-    k<<<1, 32, 0, at::cuda::getCurrentCUDAStream()>>>(x.data_ptr<float>());
-    return x;
-}
-"""
-RULE = Rule(
-    code="BLD001",
-    name="missing-torch-cuda-header",
-    summary="A helper of PyTorch or of a CUDA library is used but the header that declares it is not included, so nvcc stops.",
-    why="torch/extension.h brings in tensors and pybind11, but neither streams nor CUDA's error checks. One include line puts it right; "
-    "it is the most frequent single cause of failed builds.",
-    bad=_BAD,
-    good=_BAD.replace("cuda_runtime", "ATen/cuda/CUDAContext").replace(
-        "    return", "    C10_CUDA_KERNEL_LAUNCH_CHECK();\n    return"
-    ),
-    detects=("text", "build"),
-    languages=("cuda",),
-    guards="Headers that bring in the needed one count, also those of another string of the same extension; so do own definitions of the "
-    "name. Comments and `#if` blocks are left alone, and so are texts with parts that are only known at run time. Headers of "
-    "Thrust, CUB, cuBLAS and the like are missed only where the compiler says so.",
-    fix="Includes the header after the last include.",
-    check=check,
-)
+RULE = Rule(**read_page(__file__), detects=("text", "build"), languages=("cuda",), check=check)

@@ -5,6 +5,7 @@ import difflib
 from collections.abc import Iterator
 
 from grader.records import Context, Edit, Evidence, Finding, Fix
+from grader.rules.page_file import read_page
 from grader.rules.rule import Rule
 from grader.source import Extension, Function, Source, Unit
 from grader.source.analysis.diagnostics import confirming_errors
@@ -162,39 +163,11 @@ def _undefined(context: Context, name: str) -> tuple[Evidence, ...]:
     )
 
 
-_BAD = '''
-import torch
-from torch.utils.cpp_extension import load_inline
-src = """
-#include <torch/extension.h>
-torch::Tensor row_sum(torch::Tensor x, double scale = 1.0) { return x; }
-"""
-ext = load_inline(name="sum_ext", cpp_sources="", cuda_sources=src, functions=["row_sum"])
-'''
 RULE = Rule(
-    code="BLD002",
+    **read_page(__file__),
     formerly=("BLD006",),
-    name="prototype-missing-or-different",
-    summary='cpp_sources lacks the prototype of an exported function, so the build stops with "was not declared in this scope", or has '
-    'another one than is defined, so loading fails with "undefined symbol".',
-    why="load_inline writes the bindings of `functions=` into main.cpp, next to cpp_sources. That file never sees cuda_sources, so each exported "
-    "function needs its prototype in cpp_sources; and C++ writes the parameter types into a function's symbol, so it has to be the definition's own.",
-    bad=(
-        _BAD,
-        _BAD.replace(
-            'cpp_sources=""', 'cpp_sources="torch::Tensor row_sum(torch::Tensor, float);"'
-        ),
-    ),
-    good=_BAD.replace(
-        'cpp_sources=""', 'cpp_sources="torch::Tensor row_sum(torch::Tensor, double);"'
-    ),
     detects=("text", "build"),
     languages=("cuda",),
-    guards="Silent where cpp_sources can't be read in full or includes a header of its own, where CUDA code in cpp_sources is the cause, and "
-    "where a parse error could hide the definition. Spellings of one type count as equal (at::Tensor and torch::Tensor, int64_t and long, const by value); "
-    "the return type is not part of the symbol.",
-    fix="Lists the declared function that is spelled alike where a name is a kernel's or nobody's; else copies the prototypes, default arguments "
-    "included, from the definitions, or writes the missing function where a kernel of that name goes over the elements.",
     check=check,
     explained_by=("BLD005",),
 )

@@ -5,7 +5,8 @@ import re
 from collections.abc import Iterator, Mapping
 
 from grader.records import Context, Evidence, Finding, Fix, Place, ToolMessage
-from grader.rules.rule import Rule, shown, triton_module
+from grader.rules.page_file import read_page
+from grader.rules.rule import Rule
 from grader.source import Source
 from grader.source.analysis.triton import Kernel, kernels, launches
 from grader.source.code_edits import fix, replace
@@ -17,6 +18,11 @@ CAUSES: Mapping[str, str] = {
     "not-constexpr": "the length of a block must be known to the compiler: declare the parameter as `tl.constexpr`",
     "mask-type": "a mask is a block of booleans of the pointer's shape",
     "incompatible-shapes": "two blocks are combined whose shapes don't fit: one may need `[:, None]` or `[None, :]`, or another axis",
+    "index-of-block": "the elements of a block have no numbers: load the ones that are needed by their pointers, or keep them with `tl.where`",
+    "choice-by-block": "a block has many values, so that no `if` can choose by it: `tl.where` chooses element by element",
+    "global-of-module": "a kernel sees a constant of its module only where it is made as `tl.constexpr(...)`",
+    "foreign-function": "inside a kernel only `tl`'s functions and types are there, not torch's",
+    "other-parameters": "Triton's functions have parameters of their own: `axis` for `dim`, `keep_dims` for `keepdim`",
     "unsupported-type": "this type is not supported here",
     "undefined-name": "the kernel uses a name that Triton doesn't have there: only `tl`'s functions, constexprs and other kernels can be used",
     "static-assertion": "a `tl.static_assert` of the kernel fails",
@@ -127,38 +133,6 @@ def _as_float32(source: Source, kernel: Kernel) -> Iterator[Fix]:
 NARROW = frozenset(
     f"triton.language.{name}" for name in ("float16", "bfloat16", "int32", "int64", "float64")
 )
-_CODE = triton_module("""
-def relu_kernel(x_ptr, y_ptr, n, BLOCK):
-    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    x = tl.load(x_ptr + offs, mask=offs < n)
-    tl.store(y_ptr + offs, tl.maximum(x, 0.0), mask=offs < n)
-def forward(self, x):
-    y = torch.empty_like(x)
-    relu_kernel[(triton.cdiv(x.numel(), 1024),)](x, y, x.numel(), 1024)
-    return y
-""")
 RULE = Rule(
-    code="BLD021",
-    name="refused-by-triton",
-    summary="Triton's compiler refuses the kernel.",
-    why="Triton compiles a kernel where it is launched first, for the types and constants of that launch: shapes of "
-    "blocks are powers of two and known to the compiler, operands fit each other, and only `tl`'s functions are there.",
-    bad=shown(
-        _CODE,
-        Evidence(
-            kind="compiler",
-            code="not-constexpr",
-            text="Triton: arange's arguments must be of type tl.constexpr.",
-            details=ToolMessage(
-                said="arange's arguments must be of type tl.constexpr", tool="triton"
-            ),
-        ),
-    ),
-    good=_CODE.replace("n, BLOCK):", "n, BLOCK: tl.constexpr):"),
-    detects=("build",),
-    guards="Only what the compiler has said.",
-    fix="Declares a block's length as `tl.constexpr`, rounds it up to a power of two, starts an accumulator in float32.",
-    check=check,
-    languages=("triton",),
-    catch_all=True,
+    **read_page(__file__), detects=("build",), check=check, languages=("triton",), catch_all=True
 )

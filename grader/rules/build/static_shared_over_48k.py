@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from grader.records import Context, Evidence, Finding, Fix
+from grader.rules.page_file import read_page
 from grader.rules.rule import Rule
 from grader.source import Kernel, SharedArray, Source, Unit
 from grader.source.analysis.diagnostics import errors
@@ -98,32 +99,4 @@ def _refusals(context: Context, kernel: str) -> tuple[Evidence, ...]:
     )
 
 
-_BAD = """
-#define TILE 16384
-__global__ void k(const double* __restrict__ x, double* y) {
-    __shared__ double tile[TILE];
-    tile[threadIdx.x] = x[threadIdx.x];
-    y[threadIdx.x] = tile[threadIdx.x];
-}
-torch::Tensor f(torch::Tensor x) {
-    auto y = torch::empty_like(x);
-    k<<<1, 256>>>(x.data_ptr<double>(), y.data_ptr<double>());
-    return y;
-}
-"""
-RULE = Rule(
-    code="BLD009",
-    name="static-shared-over-48k",
-    summary="One block asks for more fixed shared memory than the compiler allows (48 KB), so ptxas refuses the kernel.",
-    why="The limit of fixed arrays is 49152 bytes on every GPU. More is only to be had as dynamic "
-    "shared memory, with an opt-in call before the launch, up to 99 to 227 KB by card.",
-    bad=_BAD,
-    good=_BAD.replace("16384", "4096"),
-    detects=("text", "build"),
-    languages=("cuda",),
-    guards="Macros, constants and template arguments are resolved; where a size stays unknown, the "
-    "array does not count. Arrays in separate scopes may share their space: a warning.",
-    fix="Gives the array one element a thread where each thread only uses its own; reads global memory where the array only holds a copy "
-    "of it; makes it dynamic shared memory with the opt-in; holds it to one element for each thread that a block can have.",
-    check=check,
-)
+RULE = Rule(**read_page(__file__), detects=("text", "build"), languages=("cuda",), check=check)

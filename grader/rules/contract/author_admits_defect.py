@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from grader.records import Context, Evidence, Extraction, Finding, Place
 from grader.records.observed import wrong_results
+from grader.rules.page_file import read_page
 from grader.rules.rule import Rule
 from grader.source import Source, Unit
 from grader.source.cuda_code import cuda_code, text, units
@@ -98,17 +99,4 @@ def _comments(source: Source, *, wrong: bool) -> Iterator[Finding]:
         )
 
 
-RULE = Rule(
-    code="EXT006",
-    name="author-admits-defect",
-    severity="note",
-    summary="The text around the code says that the code is wrong or unfinished; a hint, not proof.",
-    why="Models often find their own mistake after they have written it down. It is quoted, "
-    "and no proof: the prose also doubts what is right.",
-    bad="__global__ void k(float* y) {\n    // implement the sum here\n}",
-    good="// each thread sums its share\n__global__ void k(float* y) { y[threadIdx.x] = 1.0f; }",
-    guards="Only prose after the code, and only sentences that speak of code; what restates the task stands before it. A note; a comment "
-    "of the code is a warning where results are wrong.",
-    check=check,
-    predicts="nothing",
-)
+RULE = Rule(**read_page(__file__), check=check, predicts="nothing")

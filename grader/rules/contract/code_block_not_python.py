@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterator
 
 from grader.records import Context, Edit, Evidence, Finding, Fix
+from grader.rules.page_file import read_page
 from grader.rules.rule import Rule
 from grader.source import Source
 from grader.source.code_edits import delete_line
@@ -76,20 +77,4 @@ def _parses(code: str) -> bool:
     return bool(code.strip())
 
 
-_BAD = 'import torch\nsrc = "__global__ void k() {}"\n```\nfloat sum = 0.0f;\n'
-RULE = Rule(
-    code="EXT001",
-    name="code-block-not-python",
-    summary="The answer cannot even be read as Python, so nothing was built or measured.",
-    why="A stray fence, text after the last statement, a string that is never closed or an answer "
-    "that was cut off: Python refuses the whole file.",
-    bad=_BAD,
-    good=_BAD.replace('"__global__ void k() {}"', '"""\n__global__ void k() {}').replace(
-        "float sum = 0.0f;", '"""'
-    ),
-    guards="What stands inside a string is not looked at. The repairs are only offered when the text parses after them.",
-    fix="Cuts stray fences and tags, or what follows the code; removes a common indentation; takes the `f` from strings that hold the "
-    "braces of C++; writes C++'s raw strings as Python's.",
-    check=check,
-    certain_from_text=True,
-)
+RULE = Rule(**read_page(__file__), check=check, certain_from_text=True)

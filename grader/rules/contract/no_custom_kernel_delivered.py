@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from grader.languages import readings
 from grader.records import Context, Finding
+from grader.rules.page_file import read_page
 from grader.rules.rule import Rule
 from grader.source import Source
 from grader.source.python_code import PythonCode, python_code
@@ -92,21 +93,4 @@ def _no_kernel(source: Source) -> bool:
     )
 
 
-KERNEL = "__global__ void k(float* p) { p[threadIdx.x] = 1.0f; }"
-RULE = Rule(
-    code="EXT002",
-    name="no-custom-kernel-delivered",
-    summary="The file does not contain what was asked for: a ModelNew class backed by a CUDA kernel of its own.",
-    why="A grader imports ModelNew and expects its forward to run a kernel that was built with "
-    "load_inline. Without one of the two there is nothing to grade.",
-    bad=(
-        "import torch\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n"
-        "        return torch.relu(x)\n"
-    ),
-    good=f"torch::Tensor f(torch::Tensor x) {{\n    return x;\n}}\n{KERNEL}",
-    guards="Triton, CuTe and other compilers are other backends and left alone; extensions from "
-    "files count as CUDA; strings that can't be read in full count as kernels.",
-    check=check,
-    explained_by=("EXT003",),
-    predicts="nothing",
-)
+RULE = Rule(**read_page(__file__), check=check, explained_by=("EXT003",), predicts="nothing")

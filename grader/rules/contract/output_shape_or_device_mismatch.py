@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from tree_sitter import Node
 
 from grader.records import Context, Edit, Finding, Fix, MissingGradient, Place
+from grader.rules.page_file import read_page
 from grader.rules.rule import Rule
 from grader.source import Source, nodes_under
 from grader.source.code_edits import fix
@@ -140,26 +141,6 @@ def _allocates(name: str) -> bool:
     return space in {"torch", "at"} and last.startswith(("empty", "zeros", "full", "ones"))
 
 
-HEAD = "import torch\nfrom torch import nn\n"
-BODY = """class ModelNew(nn.Module):
-    def forward(self, x):
-        y = x * 2
-        return RESULT
-"""
 RULE = Rule(
-    code="EXT005",
-    name="output-shape-or-device-mismatch",
-    summary="The result has another shape, dtype or device than the reference result.",
-    why="Graders compare shape, type and device before they compare numbers. A result on the CPU "
-    "fails although every number in it may be right.",
-    bad=HEAD + BODY.replace("RESULT", "y.cpu()"),
-    good=HEAD
-    + BODY.replace(
-        "y = x * 2", "n = x.sum().cpu().item()\n        y = x.to(torch.float32)"
-    ).replace("RESULT", "y * n"),
-    detects=("text", "evidence"),
-    guards="Only what is returned counts; values that go to the CPU on the way do not (API001). Shapes and types are reported from runs.",
-    fix="Leaves the result on the GPU, or gives it the shape or dtype that was expected where its values can be meant to be those.",
-    check=check,
-    predicts="wrong-values",
+    **read_page(__file__), detects=("text", "evidence"), check=check, predicts="wrong-values"
 )

@@ -4,6 +4,7 @@ import ast
 from collections.abc import Iterator
 
 from grader.records import Context, Edit, Finding, Fix
+from grader.rules.page_file import read_page
 from grader.rules.rule import Rule
 from grader.source import Source, nodes_under
 from grader.source.analysis.diagnostics import confirming_errors
@@ -131,27 +132,4 @@ def _without_super(source: Source, constructor: Function | None) -> Iterator[Fin
     )
 
 
-HEAD = "import torch\nimport torch.nn as nn\n"
-RULE = Rule(
-    code="EXT004",
-    name="constructor-or-forward-signature-mismatch",
-    summary="ModelNew cannot be built or called with the arguments that the reference model takes.",
-    why="The grader builds ModelNew(*get_init_inputs()) and calls it with get_inputs(), both from "
-    "the reference. Another number of arguments is a TypeError.",
-    bad=(
-        HEAD + "class ModelNew(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
-        "    def forward(self, x, y):\n        return x\n"
-        "def get_inputs():\n    return [torch.rand(3)]\n"
-    ),
-    good=HEAD + "class ModelNew(nn.Module):\n"
-    "    def __init__(self, n, eps=1e-5, *more):\n        super(ModelNew, self).__init__()\n"
-    "    def forward(self, x, mask=None):\n        return x\n"
-    "def get_inputs():\n    return [torch.rand(3)]\ndef get_init_inputs():\n    return [8]\n"
-    "class Holder:\n    def __init__(self):\n        self.n = 1\n",
-    detects=("text", "build"),
-    guards="Parameters with defaults, *args, decorators and other base classes are fine; without a "
-    "task only the file's own get_inputs and get_init_inputs count.",
-    fix="Adds the parameters that are missing, or the call of super().__init__(); puts a module around an autograd.Function.",
-    check=check,
-    certain_from_text=True,
-)
+RULE = Rule(**read_page(__file__), detects=("text", "build"), check=check, certain_from_text=True)

@@ -5,6 +5,7 @@ import builtins
 from collections.abc import Iterator, Mapping
 
 from grader.records import Context, Finding, Fix
+from grader.rules.page_file import read_page
 from grader.rules.rule import Rule
 from grader.source import Source, nodes_under
 from grader.source.analysis.diagnostics import confirming_errors
@@ -227,32 +228,10 @@ def _reads(function: ast.AST) -> Iterator[ast.Attribute]:
                 yield node
 
 
-HEAD = "import torch\n"
-MODEL = (
-    "class ModelNew(torch.nn.Module):\n    def __init__(self, eps):\n        super().__init__()\n"
-)
-_READS = f"{HEAD}{MODEL}        self.epsilon = eps\n    def forward(self, x):\n        return x / self.eps\n"
 RULE = Rule(
-    code="EXT003",
+    **read_page(__file__),
     formerly=("EXT007",),
-    name="undefined-python-name",
-    summary="A Python name is used that nothing defines, or an attribute of self that nothing sets, so the call stops with NameError or AttributeError.",
-    why="A submission is a file of its own: names of the reference file are not in it. The sizes that get_inputs uses are the usual case; others are an "
-    "attribute that the constructor forgot, and a name spelled in two ways.",
-    bad=(HEAD + "def get_inputs():\n    return [torch.rand(batch_size, dim)]\n", _READS),
-    good=(
-        HEAD
-        + "batch_size, dim = 128, 4096\ndef get_inputs():\n    return [torch.rand(batch_size, dim)]\n",
-        _READS.replace("self.epsilon", "self.eps"),
-    ),
     detects=("text", "build"),
-    guards="Star imports, exec and globals() make it silent, and so does a try that expects the "
-    "error. In get_inputs it is a warning where the task makes the inputs, and so is a constant or an "
-    "import of the problem's file, which is put before the code as KernelBench's harness does. Attributes only count in classes that derive from "
-    "nn.Module alone; __getattr__, setattr, __dict__, and asking for the attribute first make it silent.",
-    fix="Copies the constant from the reference, imports what the name stands for everywhere, takes the parameter that the reference's method takes, "
-    "leaves a tensor where it is instead of moving it to an unknown device, corrects the spelling, or drops "
-    "the unused function; keeps the constructor's parameter of that name, or reads the attribute that is meant.",
     check=check,
     certain_from_text=True,
 )

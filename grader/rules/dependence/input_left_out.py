@@ -5,7 +5,8 @@ from collections.abc import Iterator
 
 from grader.records import Context, Dependence, Evidence, Extent, Finding, Fix, Place
 from grader.records.observed import beside, differences, touched_by_lines
-from grader.rules.rule import Rule, shown
+from grader.rules.page_file import read_page
+from grader.rules.rule import Rule
 from grader.source import Source
 from grader.source.analysis.launched_from import launch_place
 from grader.source.analysis.on_the_way import line_place
@@ -107,44 +108,4 @@ def _every_thread(context: Context, line: int) -> bool:
     )
 
 
-_CODE = """
-__global__ void total(const float* x, float* y, int n) {
-    float s = 0.0f;
-    for (int t = 0; t < n / 4; ++t)
-        for (int k = 0; k < 4; ++k)
-            s += x[t * 4 + k];
-    y[0] = s;
-}
-"""
-
-RULE = Rule(
-    code="DEP001",
-    name="input-left-out",
-    summary="Elements of an input that a result depends on are read by no thread.",
-    why="A loop that ends early, a condition that leaves a part out or a grid with too few threads makes a "
-    "result of less than the task asks for. The run says which elements never arrive, and which line reads "
-    "their neighbours: the bound around that line is what falls short. A number of tiles is rounded up: "
-    "`(n + TILE - 1) / TILE`.",
-    bad=shown(
-        _CODE,
-        Evidence(
-            kind="provenance",
-            code="missing",
-            text="element [0] of the result misses 1 of the 5 elements of input 1 that it depends on",
-            place=Place(line=9, end_line=9),
-            details=Dependence(
-                element=(0,),
-                tensor="input 1",
-                extents=(Extent(first=4, last=4, step=1, count=1, size=5),),
-                count=1,
-                expected=5,
-            ),
-        ),
-    ),
-    good=_CODE,
-    detects=("evidence",),
-    guards="Only where the reference's own gradient says that the element depends on them, and right elements "
-    "do not miss the same.",
-    fix="Rounds the number of a loop's turns up, where it is a quotient.",
-    check=check,
-)
+RULE = Rule(**read_page(__file__), detects=("evidence",), check=check)

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 
-from grader.records import Constant, Context, Evidence, Finding, Place, Slice, WrongValues
+from grader.records import Context, Finding
 from grader.records.observed import dependence_differs, wrong_results
-from grader.rules.rule import Rule, shown
+from grader.rules.page_file import read_page
+from grader.rules.rule import Rule
 from grader.source import Source
 from grader.source.analysis.on_the_way import on_the_way
 
@@ -36,48 +37,4 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     )
 
 
-_CODE = """
-__global__ void mean(const float* x, float* y, int n) {
-    float s = 0.0f;
-    for (int i = 0; i < n; ++i) s += x[i];
-    y[0] = s / (n + 1);
-}
-"""
-
-RULE = Rule(
-    code="DEP005",
-    name="leaves-the-reference",
-    summary="A line computes another value than the reference comes by, from values that are still right.",
-    why="The result depends on the elements that it should, so what is wrong is the formula: a term, a factor, a "
-    "constant, an operator, an operand, a start value. The run keeps what each line gave on the way to a wrong "
-    "element, and the reference's own steps (a mean, a sum of exponentials, a root) say which of these values it "
-    "comes by as well. The first that it doesn't come by is where the formula departs.",
-    bad=shown(
-        _CODE,
-        Evidence(
-            kind="mismatch",
-            code="constant-offset",
-            text="the wrong are off by +1 each",
-            details=WrongValues(offset=1.0),
-        ),
-        Evidence(
-            kind="provenance",
-            code="slice",
-            text="element [0] of the result is computed in lines 8, 9 and stored in line 9",
-            place=Place(line=9, end_line=9),
-            details=Slice(
-                element=(0,),
-                computed=(8, 9),
-                stored=9,
-                right=(8,),
-                constants=(Constant(line=7, used=8, value=0.0),),
-            ),
-        ),
-    ),
-    good=_CODE,
-    detects=("evidence",),
-    guards="Only where at least one value on the way is the reference's (or the number that all results are off by "
-    "stands in the text): a program that comes to the result in another way has no such values. A value from which "
-    "one of the reference's is made counts as right.",
-    check=check,
-)
+RULE = Rule(**read_page(__file__), detects=("evidence",), check=check)

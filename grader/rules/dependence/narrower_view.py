@@ -3,13 +3,12 @@
 import re
 from collections.abc import Iterator
 
-from grader.records import Context, Evidence, Finding, Place, Touched
+from grader.records import Context, Finding, Place, Touched
 from grader.records.observed import touched_by_lines
-from grader.rules.rule import Example, Rule
+from grader.rules.page_file import read_page
+from grader.rules.rule import Rule
 from grader.source import Source
 from grader.source.cuda_code import text
-
-MISMATCH = Evidence(kind="mismatch", code="zeros", text="half of the results are wrong")
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
@@ -64,47 +63,4 @@ _WIDTHS = {
 }
 
 
-_CODE = """
-__global__ void pick(const float* x, const int* at, float* y, int n) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) y[i] = x[at[i]];
-}
-"""
-
-RULE = Rule(
-    code="DEP004",
-    name="view-of-a-narrower-type",
-    summary="A tensor is accessed through a pointer to a narrower type: `int*` on a tensor of int64.",
-    why="`data_ptr<T>()` checks the type, `(int*)x.data_ptr()` does not. Each second `int` of an int64 tensor is the "
-    "upper half of the element before, a zero for small numbers, and the second half of the tensor is never "
-    "read. Class indices are int64 in PyTorch: take `const int64_t*` (`long long`), or convert on the host with "
-    "`x.to(torch::kInt)`.",
-    bad=Example(
-        _CODE,
-        Context(
-            evidence=(
-                MISMATCH,
-                Evidence(
-                    kind="provenance",
-                    code="touched",
-                    text="line 7 reads 4 of 8 elements of input 2",
-                    place=Place(line=7, end_line=7),
-                    details=Touched(
-                        tensor="input 2",
-                        dtype="int64",
-                        item=8,
-                        access="load",
-                        width=4,
-                        extents=(),
-                        elements=4,
-                        size=8,
-                    ),
-                ),
-            )
-        ),
-    ),
-    good=_CODE,
-    detects=("evidence",),
-    guards="Only with a result that is wrong: bytes can be copied in any width.",
-    check=check,
-)
+RULE = Rule(**read_page(__file__), detects=("evidence",), check=check)

@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator
 
-from grader.records import Context, Dependence, Evidence, Extent, Finding, Place
+from grader.records import Context, Finding, Place
 from grader.records.observed import beside, differences
-from grader.rules.rule import Rule, shown
+from grader.records.provenance import Walk
+from grader.rules.page_file import read_page
+from grader.rules.rule import Rule
 from grader.source import Source
-from grader.source.analysis.steering import index_made, python_index_made
+from grader.source.analysis.steering import element_chosen, index_made, python_index_made
 
 MEANING = {
     "other-elements": "the index is another than it must be",
@@ -17,9 +19,10 @@ MEANING = {
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Say which line reads what the result should not be made of."""
-    for item, gap in differences(context, *MEANING):
-        made = python_index_made if item.place and item.place.language == "python" else index_made
-        start = made(source, item.place, gap.walk) if item.place else None
+    found = list(differences(context, *MEANING))
+    exchanged = {gap.tensor for _, gap in found if gap.walk == "exchanged"}
+    for item, gap in found:
+        start = _index_made(source, item.place, gap.walk, several=len(exchanged) > 1)
         where = f": `{start.excerpt}` says where it begins" if start else ""
         yield RULE.finding(
             start or item.place,
@@ -31,40 +34,14 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         )
 
 
-_CODE = """
-__global__ void second_column(const float* x, float* y, int n) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) y[i] = x[i * 2];
-}
-"""
+def _index_made(source: Source, place: Place | None, walk: Walk, *, several: bool) -> Place | None:
+    """Return the definition of the index, or the store, that says which elements come."""
+    if place is None:
+        return None
+    if place.language == "python":
+        return python_index_made(source, place, walk)
+    chosen = element_chosen(source, place, several=several) if walk == "exchanged" else None
+    return chosen or index_made(source, place, walk)
 
-RULE = Rule(
-    code="DEP003",
-    name="other-elements-read",
-    summary="A result is made of other elements of an input than the task's reference makes it of.",
-    why="Strides of another tensor, two indices that are swapped, an offset that is missing or one too large: the "
-    "line reads memory that is there, so nothing stops, and the values belong to another place. The run says "
-    "which elements came, and the reference's gradient which ones should have.",
-    bad=shown(
-        _CODE,
-        Evidence(
-            kind="provenance",
-            code="other-elements",
-            text="element [1] of the result misses index 3 of input 1; in its place it has index 2",
-            place=Place(line=7, end_line=7),
-            details=Dependence(
-                element=(1,),
-                tensor="input 1",
-                extents=(Extent(first=3, last=3, step=1, count=1, size=8),),
-                count=1,
-                expected=1,
-                read=True,
-            ),
-        ),
-    ),
-    good=_CODE,
-    detects=("evidence",),
-    guards="Elements that are read and have no part in the gradient count only where right elements have none of "
-    "them: a maximum looks at all and depends on one.",
-    check=check,
-)
+
+RULE = Rule(**read_page(__file__), detects=("evidence",), check=check)

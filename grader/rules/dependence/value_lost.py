@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 
-from grader.records import Context, Dependence, Evidence, Extent, Finding, Place
+from grader.records import Context, Dependence, Finding, Place
 from grader.records.observed import beside, differences
-from grader.rules.rule import Rule, shown
+from grader.rules.page_file import read_page
+from grader.rules.rule import Rule
 from grader.source import Source
 from grader.source.analysis.steering import Steering, around, bound_made, carried_over, overwritten
 
@@ -12,10 +13,10 @@ from grader.source.analysis.steering import Steering, around, bound_made, carrie
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Say where the values end, and of which threads they are."""
     for item, gap in differences(context, "lost"):
-        anew = overwritten(source, item.place) if item.place else None
-        loop, carried = None, None
+        loop, carried, anew = None, None, None
         ends = item.related[:1] if gap.threads else ()
-        for place in filter(None, (item.place, *ends)):
+        for place in filter(None, (item.place, *ends)) if gap.walk != "between" else ():
+            anew = anew or overwritten(source, place)
             carried = carried or (None if gap.threads or gap.holes else carried_over(source, place))
             loop = loop or _bounding_loop(source, place)
         made = bound_made(loop) if loop else None
@@ -62,47 +63,4 @@ def _of_threads(gap: Dependence) -> str:
     )
 
 
-_CODE = """
-__global__ void total(const float* x, float* y, int n) {
-    __shared__ float s[256];
-    s[threadIdx.x] = x[threadIdx.x];
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        float sum = 0.0f;
-        for (int k = 0; k < 128; ++k) sum += s[k];
-        y[0] = sum;
-    }
-}
-"""
-
-RULE = Rule(
-    code="DEP002",
-    name="value-lost-on-the-way",
-    summary="Values that threads read for a result end at a line, and the result is made without them.",
-    why="In a reduction each thread's part has to reach the one that stores the result: through a shuffle of the "
-    "whole warp, through shared memory that all warps write and one reads whole, through an atomic. The run "
-    "follows each value that was read; the line at which it ends is where the next step leaves it out (a step "
-    "that starts too low, a loop over too few parts, a condition that lets too few threads go on).",
-    bad=shown(
-        _CODE,
-        Evidence(
-            kind="provenance",
-            code="lost",
-            text="element [0] of the result misses 128 of the 256 elements of input 1",
-            place=Place(line=7, end_line=7),
-            details=Dependence(
-                element=(0,),
-                tensor="input 1",
-                extents=(Extent(first=128, last=255, step=1, count=128, size=256),),
-                count=128,
-                expected=256,
-                read=True,
-                threads=(128, 255),
-            ),
-        ),
-    ),
-    good=_CODE,
-    detects=("evidence",),
-    guards="Only where the reference's own gradient says that the result depends on them.",
-    check=check,
-)
+RULE = Rule(**read_page(__file__), detects=("evidence",), check=check)

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from grader.records import Context, Evidence, Finding, OtherGradient
-from grader.rules.rule import Example, Rule
+from grader.rules.page_file import read_page
+from grader.rules.rule import Rule
 from grader.source import Source
 from grader.source.analysis.backward_code import where_gradients_are_made
 
@@ -41,36 +42,4 @@ def _say_equal(equals: str) -> str:
 
 REFUSED = "returned an invalid gradient"
 """What autograd says of a gradient of another shape than its argument's."""
-SWAPPED = Evidence(
-    kind="mismatch",
-    code="other-gradient",
-    text="it is the gradient of input 2",
-    details=OtherGradient(of="input 1", equals="gradient of input 2"),
-)
-PROGRAM = """import torch
-from torch import nn
-class Product(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, a, b):
-        ctx.save_for_backward(a, b)
-        return ops.product(a, b)
-    @staticmethod
-    def backward(ctx, grad):
-        a, b = ctx.saved_tensors
-        return ops.product(grad, a), ops.product(grad, b)
-class ModelNew(nn.Module):
-    def forward(self, a, b):
-        return Product.apply(a, b)
-"""
-RULE = Rule(
-    code="GRD002",
-    name="another-gradient",
-    summary="A gradient is that of another input, is the upstream gradient itself, or leaves the upstream gradient out.",
-    why="`backward` returns one gradient for each argument of `forward`, in their order, and each is the product of the upstream gradient "
-    "with the derivative. A test that ends in `sum().backward()` has an upstream gradient of ones, and does not see that it is missing.",
-    bad=Example(PROGRAM, Context(evidence=(SWAPPED,))),
-    good=PROGRAM,
-    detects=("evidence",),
-    guards="Only gradients that a run showed to be wrong, and equal to the other one in every element.",
-    check=check,
-)
+RULE = Rule(**read_page(__file__), detects=("evidence",), check=check)

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from grader.records import Context, Finding
 from grader.records.compared_gradients import Asked, asked_gradients
-from grader.rules.known_gradients import PROGRAM, context
-from grader.rules.rule import Example, Rule
+from grader.rules.page_file import read_page
+from grader.rules.rule import Rule
 from grader.source import Source
 from grader.source.analysis.backward_code import where_gradients_are_made
 
@@ -40,17 +40,4 @@ def _operators(one: Asked) -> set[str]:
     return {name for name in names if not name.startswith("autograd::")} - {"aten::expand"}
 
 
-RULE = Rule(
-    code="GRD005",
-    name="gradients-left-to-torch",
-    severity="warning",
-    summary="The forward pass has a kernel, and torch's own operators compute the gradients.",
-    why="A backward written in torch's operators, one that runs the reference under autograd, or a graph that torch built by itself gives right gradients "
-    "and says nothing about a kernel for them; more than half of a training step's work is there. The policy `custom-only` calls it dishonest.",
-    bad=Example(PROGRAM, context({}, launches=1)),
-    good=Example(PROGRAM, context({})),
-    detects=("evidence",),
-    guards="Only where a run with gradients launches no more kernels than one without.",
-    check=check,
-    predicts="nothing",
-)
+RULE = Rule(**read_page(__file__), detects=("evidence",), check=check, predicts="nothing")

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
-from grader.records import Context, Evidence, Finding, MissingGradient
-from grader.rules.rule import Example, Rule
+from grader.records import Context, Finding, MissingGradient
+from grader.rules.page_file import read_page
+from grader.rules.rule import Rule
 from grader.source import Source
 from grader.source.analysis.backward_code import backwards, where_gradients_are_made
 
@@ -20,29 +21,4 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         yield RULE.finding(place, said, confidence="proven", evidence=seen)
 
 
-MISSING = Evidence(
-    kind="mismatch",
-    code="count",
-    text="no gradient came",
-    details=MissingGradient(of="input 1", all=True),
-)
-PROGRAM = """import torch
-from torch import nn
-class ModelNew(nn.Module):
-    def forward(self, x):
-        return ops.relu(x)
-"""
-RULE = Rule(
-    code="GRD001",
-    name="no-gradient-comes",
-    summary="The result has no gradient by an input or a parameter that training needs one by.",
-    why="Autograd sees nothing of a kernel: its result is a tensor without a graph, and `loss.backward()` fails or leaves "
-    "`grad` empty. A kernel has a gradient through a `torch.autograd.Function` whose `backward` returns one for each argument of its `forward`, "
-    "parameters included; what `backward` returns None for gets none.",
-    bad=Example(PROGRAM, Context(evidence=(MISSING,))),
-    good=PROGRAM,
-    detects=("evidence",),
-    guards="Only where the task asks for gradients; an input that takes no part in the result needs none.",
-    check=check,
-    explained_by=("GRD002",),
-)
+RULE = Rule(**read_page(__file__), detects=("evidence",), check=check, explained_by=("GRD002",))

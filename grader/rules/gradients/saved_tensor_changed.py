@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 
 from grader.records import Context, Finding
 from grader.records.compared_gradients import Asked, asked_gradients
-from grader.rules.known_gradients import PROGRAM, context
-from grader.rules.rule import Example, Rule
+from grader.rules.page_file import read_page
+from grader.rules.rule import Rule
 from grader.source import Source
 from grader.source.analysis.backward_code import backwards
 
@@ -49,18 +49,4 @@ def _second(asked: Sequence[Asked]) -> list[Asked]:
     return wrong if first and not any(one.result for one in first) else []
 
 
-RULE = Rule(
-    code="GRD004",
-    name="saved-tensor-changed",
-    summary="Backward writes into a tensor that forward saved or returned.",
-    why="What `ctx.saved_tensors` gives are the tensors themselves. A kernel that works on them in place changes the model's own result under its caller, and a second "
-    "backward (`retain_graph=True`, a penalty on gradients) starts from changed values. A gradient needs memory of its own, filled anew each time.",
-    bad=(
-        Example(PROGRAM, context({"backward twice": "gradient of input 1"})),
-        Example(PROGRAM, context({"plain": "output"})),
-    ),
-    good=Example(PROGRAM, context({"plain": "gradient of input 1"})),
-    detects=("evidence",),
-    guards="Only where runs without a backward, or with one, gave the right values.",
-    check=check,
-)
+RULE = Rule(**read_page(__file__), detects=("evidence",), check=check)

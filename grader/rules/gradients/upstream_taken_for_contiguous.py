@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 from grader.records import Context, Edit, Finding
 from grader.records.compared_gradients import asked_gradients
-from grader.rules.known_gradients import PROGRAM, context
-from grader.rules.rule import Example, Rule
+from grader.rules.page_file import read_page
+from grader.rules.rule import Rule
 from grader.source import Source, nodes_under
 from grader.source.analysis.backward_code import backwards, upstream_names
 from grader.source.code_edits import fix, insert_line_before
@@ -56,17 +56,4 @@ def _edit(source: Source, function: Function, names: list[str]) -> Edit:
     return insert_line_before(source, first, lines)
 
 
-RULE = Rule(
-    code="GRD003",
-    name="upstream-gradient-taken-for-contiguous",
-    summary="The kernel reads the upstream gradient by its pointer, as if its elements lay one after the other.",
-    why="Autograd hands over whatever layout the operation after this one made: `sum()` gives an expanded tensor whose elements are all one number in "
-    "memory, a transpose gives a transposed one. A kernel that indexes it as contiguous reads other elements, or past its end. "
-    "`grad_output = grad_output.contiguous()` costs nothing where it is contiguous.",
-    bad=Example(PROGRAM, context({"expanded upstream": "gradient of input 1"})),
-    good=Example(PROGRAM, context({"plain": "gradient of input 1"})),
-    detects=("evidence",),
-    guards="Only where every gradient of an upstream gradient in order came out right, and the text does not care for the layout.",
-    fix="Makes it contiguous where backward begins.",
-    check=check,
-)
+RULE = Rule(**read_page(__file__), detects=("evidence",), check=check)

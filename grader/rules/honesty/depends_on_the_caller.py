@@ -4,6 +4,7 @@ import ast
 from collections.abc import Iterator, Mapping
 
 from grader.records import Context, Finding
+from grader.rules.page_file import read_page
 from grader.rules.rule import Rule
 from grader.source import Source, nodes_under
 from grader.source.analysis.decisions import decides_the_result, gives_nothing, spell_name
@@ -155,25 +156,4 @@ def _chance_drawn(code: PythonCode, test: ast.AST, chances: Mapping[str, str]) -
     return ""
 
 
-MODEL = (
-    "import os\nimport torch\nclass ModelNew(torch.nn.Module):\n    def __init__(self):\n"
-    "        super().__init__()\n        self.calls = 0\n    def forward(self, x):\n"
-)
-RULE = Rule(
-    code="CHT011",
-    name="depends-on-the-caller",
-    severity="warning",
-    summary="forward does something else by who calls it, how often, when, or by chance.",
-    why="A program that is right in the first calls and cheap in the later ones passes the check and wins the timing.",
-    bad=(
-        f"{MODEL}        if hasattr(torch._C, '_cuda_init'):\n            return torch.empty_like(x)\n"
-        "        return x * 2\n"
-    ),
-    good=f"{MODEL}        self.calls += 1\n        total = 0\n        for i in range(3):\n"
-    "            total += 1\n            if total > 2:\n                break\n"
-    "        if self.training and random.random() < 0.5:\n            return x\n"
-    "        if x.shape[0] > 4:\n            return x + 1\n        return x * total\n",
-    guards="Counters that only live during a call do not count, and neither do conditions on the "
-    "input's form, or chance that only training takes.",
-    check=check,
-)
+RULE = Rule(**read_page(__file__), check=check)

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from grader.records import Context, Finding, Severity
 from grader.records.observed import seen_wrong
+from grader.rules.page_file import read_page
 from grader.rules.rule import Rule
 from grader.source import Source, nodes_under
 from grader.source.analysis.data_flow import depends, methods, parameters, returns, tainted_names
@@ -58,21 +59,6 @@ def _never(_node: ast.AST) -> bool:
     return False
 
 
-_BAD = """
-import torch
-class ModelNew(torch.nn.Module):
-    def forward(self, x):
-        return torch.zeros(x.shape[0])
-"""
 RULE = Rule(
-    code="CHT007",
-    name="input-independent-output",
-    summary="The output does not depend on the input as it should: constants, or only its form.",
-    why="Some tasks have results that hardly vary, so that a constant passes a loose tolerance. It is no computation.",
-    bad=_BAD,
-    good=_BAD.replace("torch.zeros(x.shape[0])", "torch.zeros(x.shape[0]) + x.sum(1)"),
-    detects=("text", "evidence"),
-    guards="A call that gets the input may write through its other arguments, and a CUDA graph that is replayed through what it was copied to.",
-    check=check,
-    explained_by=("API004",),
+    **read_page(__file__), detects=("text", "evidence"), check=check, explained_by=("API004",)
 )

@@ -7,6 +7,7 @@ from tree_sitter import Node
 
 from grader.records import Context, Finding
 from grader.records.observed import KERNELS_MATTER, seen_wrong
+from grader.rules.page_file import read_page
 from grader.rules.rule import Rule
 from grader.source import Kernel, Source, Unit, dotted_name, nodes_under
 from grader.source.analysis.data_flow import (
@@ -251,31 +252,4 @@ def _is_base_forward(node: ast.AST) -> bool:
     return False
 
 
-_BAD = """
-__global__ void fast(const float* x, float* y) { y[threadIdx.x] = x[threadIdx.x]; }
-torch::Tensor f(torch::Tensor x) {
-    return torch::relu(x);
-}
-"""
-_INHERITS = "import torch\nfrom torch import nn\nclass ModelNew(Model):\n    pass\n"
-RULE = Rule(
-    code="CHT003",
-    formerly=("CHT008",),
-    name="kernel-never-launched",
-    severity="warning",
-    summary="A kernel is written but never started, or forward never reaches it; the work is done by something else, or ModelNew is the reference under another name.",
-    why="The file looks like a CUDA answer and is PyTorch. Either the launch was forgotten, or the kernel is a decoy.",
-    bad=(_BAD, _INHERITS),
-    good=(
-        _BAD.replace(
-            "return torch::relu(x)",
-            "fast<<<1, 32>>>(x.data_ptr<float>(), x.data_ptr<float>());\n    return x",
-        ),
-        _INHERITS.replace("pass", "def forward(self, x):\n        return torch.relu(x) * 1"),
-    ),
-    guards="Function pointers, cudaLaunchKernel, launching macros, autograd functions, submodules and torch.ops are followed. A kernel "
-    "beside others that do run is only a note. Deriving from the reference for its constructor and parameters, with a forward of one's own, is fine.",
-    fix="Launches the only kernel where a host function has all that it needs ready; deletes one that is not launched beside others.",
-    check=check,
-    predicts="no-launch",
-)
+RULE = Rule(**read_page(__file__), formerly=("CHT008",), check=check, predicts="no-launch")

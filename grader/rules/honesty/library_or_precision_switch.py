@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 
 from grader.records import Context, Finding
+from grader.rules.page_file import read_page
 from grader.rules.rule import Rule
 from grader.source import Source, nodes_under
 from grader.source.code_edits import delete_statement, fix
@@ -107,21 +108,4 @@ def _narrow(source: Source, code: PythonCode) -> Iterator[Finding]:
                     return
 
 
-HEAD = "import torch\nfrom torch import nn\n"
-RULE = Rule(
-    code="CHT006",
-    name="library-or-precision-switch",
-    severity="warning",
-    summary="The speed comes from a ready-made library or from lower precision, which the task may forbid.",
-    why="Global switches also change the reference that runs in the same process. Half precision "
-    "makes a float32 task easier, and a library call is not a kernel of one's own.",
-    bad=f"{HEAD}torch.backends.cuda.matmul.allow_tf32 = True\n",
-    good=(
-        f"{HEAD}class ModelNew(nn.Module):\n    def forward(self, x):\n"
-        "        x = x.to(torch.float32).float()\n        return x.to(x.device)\n"
-    ),
-    guards="Library calls are notes unless the prompt rules them out; cub's block primitives inside an own kernel are fine; comments and "
-    "includes do not count.",
-    fix="Removes the switch.",
-    check=check,
-)
+RULE = Rule(**read_page(__file__), check=check)

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from grader.records import Context, Finding, Severity
 from grader.records.observed import seen_wrong
+from grader.rules.page_file import read_page
 from grader.rules.rule import Rule
 from grader.source import Source, Unit, nodes_under
 from grader.source.analysis.data_flow import (
@@ -156,32 +157,4 @@ def _static(unit: Unit) -> Iterator[Finding]:
                 break
 
 
-HEAD = "import torch\nfrom torch import nn\nfrom torch.utils.cpp_extension import load_inline\n"
-EXT = 'ext = load_inline(name="e", cpp_sources="", cuda_sources="", functions=["f"])\n'
-MODEL = (
-    f"{HEAD}{EXT}class ModelNew(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
-    "        self.cache = {}\n        self.last = None\n        self.buffer = None\n"
-    "        self.weight = nn.Parameter(torch.ones(3))\n        self.packed = None\n"
-    "    def forward(self, x):\n"
-)
-RULE = Rule(
-    code="CHT004",
-    name="result-reused-between-calls",
-    summary="The result of an earlier call is kept and returned again instead of being computed.",
-    why="A benchmark calls forward many times with the same tensor. What is remembered by address, "
-    "shape or call is not computed, and wrong as soon as the values change.",
-    bad=(
-        f"{MODEL}        key = x.data_ptr()\n        if key not in self.cache:\n"
-        "            self.cache[key] = ext.f(x)\n        return self.cache[key]\n"
-    ),
-    good=(
-        f"{MODEL}        if self.buffer is None or self.buffer.shape != x.shape:\n"
-        "            self.buffer = torch.empty_like(x)\n        ext.f(x, self.buffer)\n"
-        "        return self.buffer\n"
-    ),
-    detects=("text", "evidence"),
-    guards="A warning where no run shows a wrong result. Packed weights, workspaces, extensions and output buffers that are written anew are no "
-    "results; a result stored and returned by the same call is fresh, and so is that of a graph "
-    "which is replayed with the new input copied in.",
-    check=check,
-)
+RULE = Rule(**read_page(__file__), detects=("text", "evidence"), check=check)

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 
 from grader.records import Context, Finding
+from grader.rules.page_file import read_page
 from grader.rules.rule import Rule
 from grader.source import Source
 from grader.source.analysis.measuring import role
@@ -209,26 +210,4 @@ def _report_interposed(source: Source) -> Iterator[Finding]:
                 yield RULE.finding(unit.place(node), said, severity="warning")
 
 
-HEAD = "import torch\nfrom torch import nn\n"
-RULE = Rule(
-    code="CHT005",
-    name="timing-or-grader-manipulation",
-    summary="The code touches the clock, the comparison or the grader itself, so the measured time or verdict is not to be trusted.",
-    why="A submission shares a process with whatever measures it. Replacing a function of a library, or reading the frames of the "
-    "caller, decides the result without a kernel.",
-    bad=f"{HEAD}torch.cuda.synchronize = lambda *a: None\n",
-    good=(
-        f"{HEAD}import time\ntorch.backends.cudnn.benchmark = True\n"
-        'print("Compilation successful")\n'
-        "class ModelNew(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
-        "        self.time = 3\n        self.linear = nn.Linear(3, 3)\n"
-        "        self.linear.weight.data = torch.zeros(3, 3)\n"
-        "        self.linear.bias.requires_grad = False\n"
-        "    def forward(self, x):\n        x.special = 1\n        return x\n"
-        'if __name__ == "__main__":\n    start = time.time()\n    print(f"speedup: {start}")\n'
-    ),
-    guards="Switches of PyTorch (torch.backends) are no patches (CHT006); attributes of the file's own objects are free; what only runs "
-    "under __main__ is not looked at.",
-    fix="Removes the assignment.",
-    check=check,
-)
+RULE = Rule(**read_page(__file__), check=check)

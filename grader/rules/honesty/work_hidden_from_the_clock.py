@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from tree_sitter import Node
 
 from grader.records import Context, Edit, Finding, Fix
+from grader.rules.page_file import read_page
 from grader.rules.rule import Rule
 from grader.source import Source, Unit, nodes_under
 from grader.source.analysis.data_flow import methods
@@ -199,44 +200,4 @@ def _lazy(source: Source, code: PythonCode) -> Iterator[Finding]:
             return
 
 
-HEAD = "import torch\nfrom torch import nn\n"
-MODEL = f"{HEAD}class ModelNew(nn.Module):\n    def forward(self, x):\n"
-_LAZY = """
-import torch
-class Lazy(torch.Tensor):
-    @classmethod
-    def __torch_function__(cls, func, types, args=(), kwargs=None):
-        return func(*args)
-class ModelNew(torch.nn.Module):
-    def forward(self, x):
-        return x.as_subclass(Lazy)
-"""
-RULE = Rule(
-    code="CHT009",
-    formerly=("CHT010",),
-    name="work-hidden-from-the-clock",
-    summary="Work runs where a timer does not see it: on a stream or thread that nobody waits for, or in an output that computes when it is compared.",
-    why="A timer records events on the current stream. What runs beside it is not in the time, and a caller may read the result before "
-    "it is there.",
-    bad=(
-        (
-            f"{MODEL}        s = torch.cuda.Stream()\n        with torch.cuda.stream(s):\n"
-            "            y = x * 2\n        return y\n"
-        ),
-        _LAZY,
-    ),
-    good=(
-        (
-            f"{MODEL}        s = torch.cuda.Stream()\n        "
-            f"s.wait_stream(torch.cuda.current_stream())\n"
-            "        with torch.cuda.stream(s):\n            y = x * 2\n"
-            "        torch.cuda.current_stream().wait_stream(s)\n        return y\n"
-        ),
-        _LAZY.replace("torch.Tensor", "object").replace("x.as_subclass(Lazy)", "x"),
-    ),
-    guards="Streams that are joined in some way, in Python or in C++, and the current stream, are fine, and so are "
-    "threads that are waited for; one that does not make the result is a warning. A subclass of Tensor is a warning and no more: what comes back is read as plain memory, "
-    "so that a result which is yet to be computed is wrong.",
-    fix="Lets the streams wait for each other around a `with torch.cuda.stream(...)` block.",
-    check=check,
-)
+RULE = Rule(**read_page(__file__), formerly=("CHT010",), check=check)

@@ -5,10 +5,11 @@ from itertools import islice
 
 from tree_sitter import Node
 
-from grader.records import Context, Finding, Fix, Task, TensorSpec, Workload
+from grader.records import Context, Finding, Fix
 from grader.records.observed import has_wrapped, observed_evidence
+from grader.rules.page_file import read_page
 from grader.rules.proofs import once, settle
-from grader.rules.rule import Example, Rule, hosted
+from grader.rules.rule import Rule
 from grader.source import Source, Unit
 from grader.source.analysis.walks import Case, cases, full_size_of
 from grader.source.code_edits import fix
@@ -91,36 +92,4 @@ def _is_product(node: Node) -> bool:
     return node.type == "binary_expression" and text(node.child_by_field_name("operator")) == "*"
 
 
-def _task(rows: int, cols: int) -> Task:
-    shape = TensorSpec(shape=(rows, cols))
-    return Task(
-        name="t",
-        title="t",
-        source="file",
-        reference="",
-        workloads=(Workload(name="w", role="nominal", inputs=(shape,)),),
-    )
-
-
-_CODE = hosted("""
-__global__ void copy(const float* x, float* y, int dim) {
-    int start = blockIdx.x * dim;
-    for (int i = threadIdx.x; i < dim; i += blockDim.x) y[start + i] = x[start + i];
-}
-copy<<<x.size(0), 256>>>($x, $y, x.size(1));
-""")
-
-RULE = Rule(
-    code="IDX001",
-    name="index-overflows-int32",
-    summary="With this many elements the 32-bit index wraps to a negative number and the kernel reads the wrong place.",
-    why="The product of two ints is an int, also where the sum of both would be used as a 64-bit "
-    "address. Cast the first factor to `long long` (or `size_t`, `int64_t`) before multiplying.",
-    bad=Example(_CODE, Context(task=_task(70_000, 65_536))),
-    good=Example(_CODE, Context(task=_task(32_768, 65_535))),
-    detects=("text", "evidence"),
-    guards="Only where an index computed for the task's own sizes passes the limit: two of three real kernels use int, and almost all of "
-    "them never get there.",
-    fix="Widens the multiplication and the variable.",
-    check=check,
-)
+RULE = Rule(**read_page(__file__), detects=("text", "evidence"), check=check)

@@ -7,7 +7,8 @@ from typing import TypeGuard
 
 from grader.records import Context, Finding
 from grader.records.observed import wrong_results
-from grader.rules.rule import Rule, triton_module
+from grader.rules.page_file import read_page
+from grader.rules.rule import Rule
 from grader.source import Source
 from grader.source.analysis.triton import Kernel, Launch, kernels, launches
 from grader.source.code_edits import fix, replace
@@ -110,30 +111,9 @@ def _whole(source: Source, end: ast.expr, step: str) -> str:
     return ""
 
 
-_CODE = triton_module("""
-def relu_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
-    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    x = tl.load(x_ptr + offs, mask=offs < n)
-    tl.store(y_ptr + offs, tl.maximum(x, 0.0), mask=offs < n)
-def forward(self, x):
-    y = torch.empty_like(x)
-    n = x.numel()
-    relu_kernel[(n // 1024,)](x, y, n, BLOCK=1024)
-    return y
-""")
 RULE = Rule(
-    code="IDX012",
-    name="last-block-left-out",
-    summary="A Triton grid or loop counts whole blocks only, and the last, partial one is left out.",
-    why="`n // BLOCK` programs cover whole blocks. What is left over has no program, and the mask that would have "
-    "guarded it guards nothing. `triton.cdiv(n, BLOCK)` rounds up; a loop `range(0, n, BLOCK)` takes the rest with "
-    "its masks.",
-    bad=_CODE,
-    good=_CODE.replace("n // 1024", "triton.cdiv(n, 1024)"),
+    **read_page(__file__),
     detects=("text", "evidence"),
-    guards="Only quotients by the length of a block of that launch, and ends of loops by their own step. Where all "
-    "results are right and written it is a warning.",
-    fix="Rounds up with `cdiv`, or lets the loop run to the end.",
     check=check,
     predicts="wrong-values",
     languages=("triton",),

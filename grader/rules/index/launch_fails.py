@@ -8,8 +8,9 @@ from tree_sitter import Node
 
 from grader.records import Context, Evidence, Finding, Fix
 from grader.records.observed import kernel_of, observed_evidence, refused_launches
+from grader.rules.page_file import read_page
 from grader.rules.proofs import launch_cause, once
-from grader.rules.rule import Rule, hosted, shown
+from grader.rules.rule import Rule
 from grader.source import Source
 from grader.source.analysis.host_code import grid_node, refuses, resolve
 from grader.source.analysis.walks import Case, cases, full_size_of, spans
@@ -268,51 +269,10 @@ def _renumbered(case: Case, name: str, size: str) -> Iterator[Fix]:
             yield from fix(f"make {name} {size}", [edit])
 
 
-_MARK = hosted("""
-__global__ void mark(float* y, int h, int w) {
-    y[(blockIdx.x * h + blockIdx.y) * w + blockIdx.z + threadIdx.x] = 1.0f;
-}
-int n = x.size(0), c = x.size(1), h = x.size(2), w = x.size(3);
-dim3 grid(n * c * h * w);
-mark<<<grid, 1>>>($y, h, w);
-""")
-_FAILED = Evidence(
-    kind="simulator",
-    code="launch-error",
-    text="The launch of mark failed with cudaErrorInvalidConfiguration: the grid is empty.",
-    kernel="mark",
-)
-_FILL = hosted("""
-__global__ void fill(float* y) {
-    extern __shared__ float s[];
-    s[threadIdx.x] = threadIdx.x;
-    y[threadIdx.x] = s[threadIdx.x];
-}
-fill<<<1, 256, 64 * 1024>>>($y);
-""")
-_ASK = "    cudaFuncSetAttribute(fill, cudaFuncAttributeMaxDynamicSharedMemorySize, 64 * 1024);\n"
 RULE = Rule(
-    code="IDX006",
+    **read_page(__file__),
     formerly=("IDX002", "IDX003", "MEM006"),
-    name="launch-fails",
-    summary="A launch asks for more threads, blocks, registers or shared memory than the GPU gives, or failed in a run, so nothing is computed "
-    "and the output stays as it was.",
-    why="A block has at most 1024 threads, which share 65536 registers; `gridDim.y` and `.z` go up to 65535, and only x further. A block gets 48 KB "
-    "of shared memory as a matter of course; more has to be asked for with `cudaFuncSetAttribute(kernel, "
-    "cudaFuncAttributeMaxDynamicSharedMemorySize, bytes)`, up to 99, 163 or 227 KB by card. The launch is refused without a word: the "
-    "host code goes on unless it asks for the error.",
-    bad=(
-        shown(_MARK, _FAILED),
-        _MARK.replace("grid(n * c * h * w)", "grid(n * c, h, w)"),
-        _MARK.replace("grid, 1", "grid, dim3(64, 32)"),
-        _FILL,
-    ),
-    good=(_MARK, _FILL.replace("    fill", f"{_ASK}    fill")),
     detects=("text", "build", "evidence"),
-    guards="A size that follows the input is a warning unless the task's own size passes the limit, and nothing where the host compares it; "
-    "sizes divided by a tile stay far from a grid's limit, and batch or channel counts are a note. Sizes that can't be computed are left to the run.",
-    fix="Takes fewer threads where a block is made of numbers or a named constant, and clamps the size of a one-dimensional one; says "
-    "`__launch_bounds__` where the registers are too many; calls cudaFuncSetAttribute; puts a grid's long axis into x.",
     check=check,
     predicts="launch-fails",
 )

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from grader.records import Context, Evidence, Finding, UnwrittenOutput
+from grader.records import Context, Finding
 from grader.records.observed import observed_evidence, wrong_results
-from grader.rules.rule import Example, Rule
+from grader.rules.page_file import read_page
+from grader.rules.rule import Rule
 from grader.source import Source
 from grader.source.analysis.triton import launches
 from grader.source.analysis.triton_axes import axes_given, axes_used
@@ -36,49 +37,9 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             )
 
 
-_CODE = """
-import torch
-import triton
-import triton.language as tl
-
-@triton.jit
-def copy_kernel(x_ptr, y_ptr, M, N, BLOCK: tl.constexpr):
-    row = tl.program_id(0)
-    cols = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
-    x = tl.load(x_ptr + row * N + cols, mask=cols < N)
-    tl.store(y_ptr + row * N + cols, x, mask=cols < N)
-
-class ModelNew(torch.nn.Module):
-    def forward(self, x):
-        y = torch.empty_like(x)
-        M, N = x.shape
-        copy_kernel[(M,)](x, y, M, N, BLOCK=64)
-        return y
-"""
 RULE = Rule(
-    code="IDX013",
-    name="program-id-beyond-the-grid",
-    severity="error",
-    summary="A Triton kernel asks its place on an axis that the grid doesn't have.",
-    why="Where a grid has fewer axes than a kernel asks for, `tl.program_id` of the others is 0 in every program. "
-    "Each axis that the kernel cuts needs its count of blocks in the grid: `(M, triton.cdiv(N, BLOCK))`.",
-    bad=Example(
-        _CODE,
-        Context(
-            evidence=(
-                Evidence(
-                    kind="simulator",
-                    code="unwritten-output",
-                    text="192 of the 256 bytes of the result were never written",
-                    details=UnwrittenOutput(output=0, missing=192, size=256),
-                ),
-            )
-        ),
-    ),
-    good=_CODE.replace("(M,)", "(M, triton.cdiv(N, 64))"),
+    **read_page(__file__),
     detects=("evidence",),
-    guards="Only where a run showed a result that is wrong or unwritten, and the grid is written as a tuple.",
-    fix="Adds the axis: blocks of what the kernel compares its index with.",
     check=check,
     predicts="wrong-values",
     languages=("triton",),

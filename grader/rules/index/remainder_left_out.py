@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from tree_sitter import Node
 
 from grader.records import Context, Edit, Evidence, Finding, Fix
-from grader.rules.rule import Rule, hosted
+from grader.rules.page_file import read_page
+from grader.rules.rule import Rule
 from grader.source import Kernel, Source, Unit
 from grader.source.analysis.host_quotient import quotients
 from grader.source.code_edits import fix, replace_node
@@ -167,36 +168,4 @@ def _names(node: Node) -> set[str]:
     return {text(name) for name in descendants(node, "identifier")}
 
 
-_BAD = hosted("""
-__global__ void scale(const float* x, float* y, int cols) {
-    const float* row = x + (size_t)blockIdx.x * cols;
-    float* out = y + (size_t)blockIdx.x * cols;
-    const int turns = cols / (2 * 256);
-    for (int k = 0; k < turns; ++k) {
-        const int i = k * 2 * 256 + threadIdx.x;
-        out[i] = row[i] * 2.0f;
-        out[i + 256] = row[i + 256] * 2.0f;
-    }
-}
-scale<<<x.size(0), 256>>>($x, $y, x.size(1));
-""")
-_GOOD = _BAD.replace(
-    "    const int turns",
-    "    for (int i = cols - cols % 512 + threadIdx.x; i < cols; i += 256) out[i] = row[i] * 2.0f;\n"
-    "    const int turns",
-)
-
-RULE = Rule(
-    code="IDX008",
-    name="remainder-left-out",
-    summary="A loop's number of turns is a size divided by the elements of one turn, rounded down; the last elements are never touched.",
-    why="Unrolled and tiled loops take several elements a turn. A size that isn't a multiple leaves some over, which need a loop of "
-    "their own or a last turn with guards; a reduction without them misses their part, and an output keeps whatever was in memory.",
-    bad=_BAD,
-    good=_GOOD,
-    detects=("text", "evidence"),
-    guards="Kernels that take a remainder anywhere, compare with the size, or look at the quotient outside of the "
-    "loop's head are not reported; nor are loops over vector types. Without a wrong result it is a warning.",
-    fix="Rounds the turns up and guards each access of the loop.",
-    check=check,
-)
+RULE = Rule(**read_page(__file__), detects=("text", "evidence"), check=check)

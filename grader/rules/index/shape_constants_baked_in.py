@@ -5,8 +5,9 @@ from collections.abc import Iterator
 
 from grader.records import Context, Evidence, Finding, Fix, Place, TensorSpec
 from grader.records.observed import wrong_results
+from grader.rules.page_file import read_page
 from grader.rules.proofs import once
-from grader.rules.rule import Rule, hosted
+from grader.rules.rule import Rule
 from grader.source import Source
 from grader.source.analysis.host_code import body_start, refuses, resolve
 from grader.source.analysis.walks import Case, cases, full_size_of, task_inputs
@@ -138,7 +139,7 @@ def _ranks(source: Source, context: Context) -> Iterator[Finding]:
     seen: set[str] = set()
     for case in cases(source, context):
         function = case.launch.host
-        tensors = [p.name for p in function.parameters if p.type.endswith("Tensor")]
+        tensors = [p.name for p in function.parameters if p.kind.endswith("Tensor")]
         for name in tensors[:1] if function.name not in seen else ():
             place = _in_cpp(case, name) or _in_python(source, case)
             given = bindings(source, function).get(name)
@@ -233,42 +234,11 @@ def _wrong_ranks(context: Context, index: int | None) -> tuple[Evidence, ...]:
     return tuple(item for item in every if item.workload in other)
 
 
-_BAD = hosted("""
-__global__ void twice(const float* x, float* y, int n) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) y[i] = x[i] * 2.0f;
-}
-int blocks = n / 256;
-twice<<<blocks, 256>>>($x, $y, n);
-""")
-_MATRIX = hosted("""
-__global__ void copy(const float* x, float* y, int cols) {
-    for (int i = threadIdx.x; i < cols; i += blockDim.x)
-        y[blockIdx.x * cols + i] = x[blockIdx.x * cols + i];
-}
-int rows = x.size(0), cols = x.size(1);
-copy<<<rows, 256>>>($x, $y, cols);
-""")
 RULE = Rule(
-    code="IDX005",
+    **read_page(__file__),
     formerly=("IDX004", "IDX009"),
-    name="shape-constants-baked-in",
-    severity="warning",
-    summary="Sizes of one example are built in: any other shape gives wrong results, leaves elements out, or writes out of bounds; or the host looks at two sizes only, whatever the input's rank.",
-    why="`n / 256` blocks leave the rest of the division undone, and a limit on the grid without a loop over it what is beyond; a `#define` of a size fits one input. Round up, `(n + 255) / 256`, "
-    "guard the index, and pass sizes as parameters. `size(0)` rows of `size(1)` values are the whole of a matrix, and a part of anything larger: check the rank, or "
-    "fold the leading dimensions, `x.view({-1, x.size(-1)})`.",
-    bad=(_BAD, _MATRIX),
-    good=(
-        _BAD.replace("= n", "= (n + 255)"),
-        _MATRIX.replace("    auto", "    TORCH_CHECK(x.dim() == 2);\n    auto"),
-    ),
     detects=("text", "evidence"),
     languages=("cuda",),
-    guards="Grids that a check of divisibility protects, grid-stride loops, and buffers that several launches fill are fine; so are tile "
-    "sizes. An error where the task's own size leaves a rest. Two sizes are a note as long as the task's input is a "
-    "matrix (or not known), and a warning where it has another rank, or where a run with one came out wrong.",
-    fix="Rounds the number of blocks up; refuses inputs of another rank, or makes two dimensions of all where that is the task's.",
     check=check,
     explained_by=("MEM002",),
     predicts="elsewhere",

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from grader.records import Context, Evidence, Finding, Place
 from grader.records.observed import has_wrapped, kernel_of, observed_evidence
 from grader.rules.causes import cause_of
-from grader.rules.rule import Rule, hosted, shown
+from grader.rules.page_file import read_page
+from grader.rules.rule import Rule
 from grader.source import Source
 from grader.source.analysis.triton import accesses_at
 from grader.source.analysis.walks import spans
@@ -49,30 +50,4 @@ def _written_at(source: Source, item: Evidence) -> Place | None:
     return source.place(moved[0].call) if len(moved) == 1 else None
 
 
-_CODE = hosted("""
-__global__ void shift(const float* x, float* y, int n) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) y[i] = x[i - 1];
-}
-shift<<<(n + 255) / 256, 256>>>($x, $y, n);
-""")
-
-RULE = Rule(
-    code="MEM011",
-    name="access-out-of-bounds",
-    summary="A thread reads or writes outside of every buffer that the kernel was given.",
-    why="On a GPU such an access hits somebody else's memory, or ends the program with an illegal memory access. The run names the line, "
-    "the thread and the element.",
-    bad=shown(
-        _CODE,
-        Evidence(
-            kind="simulator", code="oob", text="thread 0 reads x[-1], 4 bytes before its start"
-        ),
-    ),
-    good=_CODE,
-    detects=("evidence",),
-    guards="Only what a run has shown; where MEM001 or MEM002 explains it, the evidence is theirs.",
-    fix="Broadcasts inputs of different shapes to one, where the kernel counts on that; reads zero, and stores "
-    "nothing, where a coordinate of the index leaves the tensor; gives a shared array more elements.",
-    check=check,
-)
+RULE = Rule(**read_page(__file__), detects=("evidence",), check=check)

@@ -6,6 +6,7 @@ from tree_sitter import Node
 
 from grader.records import Context, Finding, Fix
 from grader.records.observed import wrong_results
+from grader.rules.page_file import read_page
 from grader.rules.rule import Rule
 from grader.source import Source, Unit
 from grader.source.code_edits import fix, replace_node
@@ -72,34 +73,4 @@ def _wraps(unit: Unit, declared: Node, call: Node) -> tuple[Fix, ...]:
     return fix("let the count begin anew after the last block", [replace_node(unit, call, words)])
 
 
-_BAD = """
-__device__ unsigned int finished = 0;
-__global__ void total(const float* x, float* parts, float* y) {
-    __shared__ bool last;
-    if (threadIdx.x == 0) {
-        parts[blockIdx.x] = x[blockIdx.x];
-        __threadfence();
-        last = atomicAdd(&finished, 1u) == gridDim.x - 1;
-    }
-    __syncthreads();
-    if (last && threadIdx.x == 0) {
-        float sum = 0.0f;
-        for (int i = 0; i < gridDim.x; ++i) sum += parts[i];
-        *y = sum;
-    }
-}
-"""
-RULE = Rule(
-    code="MEM017",
-    name="counter-not-set-back",
-    summary="Blocks are counted in a `__device__` variable, and the next launch goes on counting where this one ended.",
-    why="A `__device__` variable is initialised once, when the module is loaded. A block that takes itself for the last one because "
-    "so many were counted is right in the first launch alone, unless the last block sets the count back to zero or "
-    "`atomicInc(&count, gridDim.x - 1)` lets it wrap round.",
-    bad=_BAD,
-    good=_BAD.replace("*y = sum;", "*y = sum;\n        finished = 0;"),
-    guards="Only a variable that is declared, counted once in a comparison with `gridDim`, and named nowhere else.",
-    fix="Counts with `atomicInc`, which begins anew after the last block.",
-    check=check,
-    predicts="wrong-values",
-)
+RULE = Rule(**read_page(__file__), check=check, predicts="wrong-values")

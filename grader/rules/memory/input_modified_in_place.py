@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from grader.records import Context, Finding, Fix
 from grader.records.observed import observed_evidence
+from grader.rules.page_file import read_page
 from grader.rules.rule import Rule
 from grader.source import Source
 from grader.source.analysis.host_code import body_start, global_regions, origin
@@ -71,32 +72,6 @@ def _fixes(case: Case, name: str) -> tuple[Fix, ...]:
     return fix(f"work on a copy of `{name}`", edits)
 
 
-_BAD = """
-__global__ void scale(float* x, int n) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) x[i] *= 2.0f;
-}
-torch::Tensor run(torch::Tensor x) {
-    scale<<<(x.numel() + 255) / 256, 256>>>(x.data_ptr<float>(), x.numel());
-    return x;
-}
-"""
 RULE = Rule(
-    code="MEM010",
-    name="input-modified-in-place",
-    summary="The kernel overwrites the caller's input tensor, so a second call (or the reference) sees changed data.",
-    why="A module's forward leaves its inputs alone unless its name says otherwise. Whoever calls it twice, or compares it with the "
-    "reference on the same tensor, gets something else the second time. Allocate an output.",
-    bad=_BAD,
-    good=_BAD.replace(
-        "scale<<<(x.numel() + 255) / 256, 256>>>(x.data_ptr<float>(), x.numel());\n    return x",
-        "auto y = x.clone();\n"
-        "    scale<<<(x.numel() + 255) / 256, 256>>>(y.data_ptr<float>(), x.numel());\n"
-        "    return y",
-    ),
-    detects=("text", "evidence"),
-    guards="Clones, fresh tensors and buffers that Python allocates are no inputs; a reference that works in place allows it.",
-    fix="Works on a copy.",
-    check=check,
-    predicts="writes-input",
+    **read_page(__file__), detects=("text", "evidence"), check=check, predicts="writes-input"
 )

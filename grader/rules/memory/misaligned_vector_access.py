@@ -7,8 +7,9 @@ from tree_sitter import Node
 
 from grader.records import Context, Finding
 from grader.records.observed import observed_evidence
+from grader.rules.page_file import read_page
 from grader.rules.proofs import once, settle
-from grader.rules.rule import Rule, hosted
+from grader.rules.rule import Rule
 from grader.source import Source
 from grader.source.analysis.host_code import refuses
 from grader.source.analysis.walks import Case, cases
@@ -57,28 +58,4 @@ def _finding(case: Case, node: Node, pointer: Any, width: int, rest: int, *, lon
     )
 
 
-_BAD = hosted("""
-__global__ void copy(const float* x, float* y, int dim) {
-    const float4* v = reinterpret_cast<const float4*>(x + blockIdx.x * dim);
-    float4 a = v[threadIdx.x];
-    y[blockIdx.x * dim + threadIdx.x] = a.x;
-}
-copy<<<x.size(0), 32>>>($x, $y, x.size(1));
-""")
-RULE = Rule(
-    code="MEM007",
-    name="misaligned-vector-access",
-    summary="Four floats are read at once from an address that is not a multiple of 16 bytes, which stops the kernel.",
-    why="A vector load needs an address that is a multiple of its size. A row starts at one only if the row's length is a multiple of "
-    "the vector's: test that on the host (and the pointer too, for slices), and take scalar loads otherwise.",
-    bad=_BAD,
-    good=_BAD.replace(
-        "    auto", '    TORCH_CHECK(x.size(1) % 4 == 0, "rows of whole vectors");\n    auto'
-    ),
-    detects=("text", "evidence"),
-    guards="Flat buffers start at an allocation and are aligned; host code that tests the remainder is believed. A warning where only "
-    "other row lengths than the task's are affected.",
-    fix="Reads and writes one element at a time: only those that are used, or through a vector type that needs no alignment.",
-    check=check,
-    predicts="traps",
-)
+RULE = Rule(**read_page(__file__), detects=("text", "evidence"), check=check, predicts="traps")

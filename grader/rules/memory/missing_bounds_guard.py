@@ -5,8 +5,9 @@ from collections.abc import Iterator
 
 from grader.records import Context, Finding, Fix
 from grader.records.observed import observed_evidence
+from grader.rules.page_file import read_page
 from grader.rules.proofs import confirm
-from grader.rules.rule import Rule, hosted
+from grader.rules.rule import Rule
 from grader.source import Source
 from grader.source.analysis.overruns import Overrun, overruns
 from grader.source.analysis.walks import Case
@@ -57,7 +58,7 @@ def _guard(case: Case, access: Access) -> Iterator[Fix]:
     index = text(node.child_by_field_name("indices"))[1:-1]
     rows = set(re.findall(r"(?<=\*\s)\w+|(?<=\*)\w+|\w+(?=\s*\*)", index))
     for one in reversed(case.walk.kernel.parameters):
-        count = not one.pointer and one.type in INTEGERS and one.name not in rows
+        count = not one.is_pointer and one.kind in INTEGERS and one.name not in rows
         if count and _may_count(case, access, one.name):
             edit = case.unit.edit(own.start_byte, own.start_byte, f"if ({index} < {one.name}) ")
             yield from fix(f"guard the access with `{index} < {one.name}`", [edit])
@@ -72,25 +73,4 @@ def _may_count(case: Case, access: Access, name: str) -> bool:
     return number is None or numel is None or number == numel
 
 
-_BAD = hosted("""
-__global__ void twice(const float* x, float* y, int n) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    y[i] = x[i] * 2.0f;
-}
-twice<<<(n + 255) / 256, 256>>>($x, $y, n);
-""")
-RULE = Rule(
-    code="MEM001",
-    name="missing-bounds-guard",
-    summary="Threads past the end of the data still read or write, which corrupts memory or crashes.",
-    why="The grid is rounded up to whole blocks, so the last block has more threads than there is data. Each thread has to compare its "
-    "index with the size before it touches memory.",
-    bad=_BAD,
-    good=_BAD.replace("    y", "    if (i < n) y"),
-    detects=("text", "evidence"),
-    guards="Only indices that are followed exactly, in buffers whose size is known, count; where the sizes are not the task's own, only "
-    "the thread's number in the grid does, and not if the host checks that the size divides. A kernel that ran to its end on the "
-    "simulator without an access out of bounds is not reported.",
-    fix="Puts each access that runs over under the bounds of its own tensor's coordinates, or else its index under a count.",
-    check=check,
-)
+RULE = Rule(**read_page(__file__), detects=("text", "evidence"), check=check)

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 
 from grader.records import DECIDING, Context, Evidence, Finding, Fix, TensorSpec
 from grader.records.observed import ran_right, wrong_results
-from grader.rules.rule import Rule, hosted, triton_module
+from grader.rules.page_file import read_page
+from grader.rules.rule import Rule
 from grader.source import Source
 from grader.source.analysis import triton
 from grader.source.analysis.data_flow import assignments
@@ -35,7 +36,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             views = {} if ran_right(context, case.kernel) else passed_views(source, function)
             for parameter in function.parameters:
                 view = views.get(parameter.name, "")
-                taken = parameter.type.endswith("Tensor") and any(_pointers(case, parameter.name))
+                taken = parameter.kind.endswith("Tensor") and any(_pointers(case, parameter.name))
                 if taken and (view or not careful):
                     found.setdefault((function.name, view), (case, {}))[1][parameter.name] = None
     for (_, view), (case, names) in found.items():
@@ -154,44 +155,10 @@ def _made(launch: triton.Launch, value: ast.expr) -> ast.expr:
     return before[-1] if before else value
 
 
-_BAD = hosted("""
-__global__ void copy(const float* x, float* y, int n) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) y[i] = x[i];
-}
-copy<<<(x.numel() + 255) / 256, 256>>>($x, $y, x.numel());
-""")
-_VIEW = triton_module("""
-def row_sum_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
-    row = tl.program_id(0)
-    cols = tl.arange(0, BLOCK)
-    x = tl.load(x_ptr + row * n + cols, mask=cols < n, other=0.0)
-    tl.store(y_ptr + row, tl.sum(x, axis=0))
-
-def forward(self, x):
-    columns = x.transpose(0, 1)
-    y = torch.empty(columns.shape[0], device=x.device)
-    n = columns.shape[1]
-    row_sum_kernel[(columns.shape[0],)](columns, y, n, BLOCK=triton.next_power_of_2(n))
-    return y
-""")
 RULE = Rule(
-    code="MEM004",
+    **read_page(__file__),
     formerly=("MEM015",),
-    name="non-contiguous-input-read-as-contiguous",
-    severity="warning",
-    summary="The kernel assumes the rows lie one after the other in memory; a transposed or sliced input gives wrong numbers.",
-    why="A view has the same memory in another order. A kernel that computes its addresses from sizes alone reads the wrong elements. `x "
-    "= x.contiguous()` costs nothing where it already is; `clone()` and `empty_like` keep the strides and are no help.",
-    bad=(_BAD, _VIEW),
-    good=(
-        _BAD.replace("    auto", "    x = x.contiguous();\n    auto"),
-        _VIEW.replace("x.transpose(0, 1)", "x.transpose(0, 1).contiguous()"),
-    ),
     detects=("text", "evidence"),
-    guards="Three of four real kernels don't check it, and most are never called with a view: it is a folded note until `forward` passes "
-    "a view that it makes itself (a warning; an error where results are wrong, or where the task hands over such a view) or a run with a transposed input came out wrong. A Triton launch that is given a stride of the view is fine.",
-    fix="Makes the input contiguous at the beginning of the host function, or the view where it is made.",
     check=check,
     predicts="elsewhere",
 )

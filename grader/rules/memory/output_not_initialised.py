@@ -5,7 +5,8 @@ from collections.abc import Iterator, Sequence
 
 from grader.records import Context, Evidence, Finding, Fix, Place, UnwrittenOutput
 from grader.records.observed import observed_evidence, values_of
-from grader.rules.rule import Rule, hosted
+from grader.rules.page_file import read_page
+from grader.rules.rule import Rule
 from grader.source import Source
 from grader.source.analysis import triton
 from grader.source.analysis.host_code import global_regions, made_by
@@ -156,26 +157,6 @@ def _unwritten_comparisons(context: Context) -> tuple[Evidence, ...]:
     return tuple(item for item in seen if not (sim and set(values_of(item).bits[2:]) == {"f"}))
 
 
-_BAD = hosted("""
-__global__ void total(const float* x, float* s, int n) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) atomicAdd(s, x[i]);
-}
-auto y = torch::empty({1}, x.options());
-total<<<(n + 255) / 256, 256>>>($x, $y, n);
-""")
 RULE = Rule(
-    code="MEM008",
-    name="output-not-initialised",
-    summary="The result buffer starts with random memory and is added to, or not every element of it is written.",
-    why="`torch::empty` gives memory as it was left. `atomicAdd` and `+=` add to that, so the result differs from run to run. Take "
-    "`torch::zeros`, or store a first value everywhere.",
-    bad=_BAD,
-    good=_BAD.replace("empty", "zeros"),
-    detects=("text", "evidence"),
-    guards="Buffers that the host fills, copies into or zeroes, that an earlier kernel stores to, or that the kernel itself stores to "
-    "first, are fine.",
-    fix="Makes the buffer with zeros.",
-    check=check,
-    predicts="unwritten-read",
+    **read_page(__file__), detects=("text", "evidence"), check=check, predicts="unwritten-read"
 )

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from grader.records import Context, Finding
-from grader.rules.rule import Rule, hosted
+from grader.rules.page_file import read_page
+from grader.rules.rule import Rule
 from grader.source import Source
 from grader.source.code_edits import fix, replace_node
 from grader.source.cuda_code import text
@@ -46,29 +47,4 @@ def _maker(expr: Expr | None) -> Call | None:
     return None
 
 
-_BAD = hosted("""
-__global__ void copy(const float* x, float* y, int n) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) y[i] = x[i];
-}
-float* p = x.contiguous().data_ptr<float>();
-copy<<<(x.numel() + 255) / 256, 256>>>(p, $y, x.numel());
-""")
-RULE = Rule(
-    code="MEM009",
-    name="pointer-of-temporary-tensor",
-    summary="The pointer belongs to a temporary copy that is freed at once; the kernel may read memory that is already reused.",
-    why="`x.contiguous().data_ptr<float>()` in a variable keeps the pointer but not the tensor. If a copy was made, its memory goes back "
-    "to the allocator before the kernel is launched. Name the tensor first.",
-    bad=_BAD,
-    good=_BAD.replace(
-        "float* p = x.contiguous().data_ptr<float>();\n"
-        "    copy<<<(x.numel() + 255) / 256, 256>>>(p",
-        "copy<<<(x.numel() + 255) / 256, 256>>>(\n        x.contiguous().data_ptr<float>()",
-    ),
-    languages=("cuda",),
-    guards="In the launch's own argument list a temporary lives long enough, and views share memory with their tensor. `contiguous()` "
-    "often returns the tensor itself, so it is a warning.",
-    fix="Keeps the tensor in a variable.",
-    check=check,
-)
+RULE = Rule(**read_page(__file__), languages=("cuda",), check=check)

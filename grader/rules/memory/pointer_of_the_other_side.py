@@ -4,10 +4,11 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from grader.records import Context, Evidence, Finding, Fix, Place
+from grader.records import Context, Finding, Fix, Place
 from grader.records.observed import kernel_of, observed_evidence
+from grader.rules.page_file import read_page
 from grader.rules.proofs import confirm, settle
-from grader.rules.rule import Rule, hosted, shown
+from grader.rules.rule import Rule
 from grader.source import Source, Unit
 from grader.source.analysis.host_code import global_regions
 from grader.source.analysis.walks import Case, cases, spans
@@ -67,7 +68,7 @@ def _is_on_host(tensor: Tensor) -> bool:
 
 
 def _fixes(case: Case, tensor: Tensor) -> tuple[Fix, ...]:
-    inputs = [p.name for p in case.launch.host.parameters if p.type.endswith("Tensor")]
+    inputs = [p.name for p in case.launch.host.parameters if p.kind.endswith("Tensor")]
     given = _given(tensor)
     if not inputs or tensor.name == "full" or len(given) not in {1, 2}:
         return ()
@@ -95,53 +96,10 @@ def _is_pointer(name: str, body: str) -> bool:
     return any(word in line for line in made for word in POINTERS)
 
 
-_BAD = hosted("""
-__global__ void sums(const float* x, float* s, int n) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) s[i] = x[i];
-}
-auto y = torch::zeros({n});
-sums<<<(n + 255) / 256, 256>>>($x, $y, n);
-""")
-_CODE = """
-__global__ void scale(const float* x, float* y, float s, int n) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) y[i] = x[i] * s;
-}
-torch::Tensor run(torch::Tensor x, torch::Tensor s) {
-    auto y = torch::empty_like(x);
-    int n = x.numel();
-    float factor = FACTOR;
-    scale<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), factor, n);
-    return y;
-}
-"""
-
 RULE = Rule(
-    code="MEM003",
+    **read_page(__file__),
     formerly=("MEM013",),
-    name="pointer-of-the-other-side",
-    summary="A tensor that lives in CPU memory is handed to the GPU kernel, which then faults; or host code follows a pointer into the GPU's memory, "
-    "which ends the process.",
-    why="`torch::zeros({n})` without options makes a CPU tensor, and its pointer means nothing to the GPU: take the options of an input. `data_ptr()` "
-    "of a CUDA tensor is an address of the GPU's, and the CPU has no such page: copy the value over first (`x.item<float>()`, `cudaMemcpy`), or hand "
-    "the pointer to the kernel.",
-    bad=(
-        _BAD,
-        shown(
-            _CODE.replace("FACTOR", "s.data_ptr<float>()[0]"),
-            Evidence(
-                kind="simulator",
-                code="host-access",
-                text="The host code reads the GPU's memory through a pointer.",
-            ),
-        ),
-    ),
-    good=(_BAD.replace("n}", "n}, x.options()"), _CODE.replace("FACTOR", "s.item<float>()")),
     detects=("text", "evidence"),
-    guards="Options that come from a variable are believed; only tensors made with no options, or with nothing but a dtype, are "
-    "reported, and only when a kernel gets their pointer. Host code only where a run has shown it.",
-    fix="Adds the options of the first input.",
     check=check,
     predicts="traps",
 )

@@ -1,26 +1,30 @@
 """MEM002: a shared array is too small for what the kernel puts into it, or larger than what it uses."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 
 from tree_sitter import Node
 
 from grader.records import Context, Finding, Fix
 from grader.records.observed import observed_evidence, ran_clean
+from grader.rules.page_file import read_page
 from grader.rules.proofs import confirm, once
-from grader.rules.rule import Rule, hosted
+from grader.rules.rule import Rule
 from grader.source import Source
 from grader.source.analysis.apart import Past, past_the_end, sample
 from grader.source.analysis.host_code import refuses, resolve
 from grader.source.analysis.walks import Case, cases
 from grader.source.code_edits import fix
-from grader.source.cuda_code import text
+from grader.source.cuda_code import descendants, text
 from grader.source.flow import Region
 from grader.source.flow.scalar_types import SIZES
 from grader.source.flow.tree import Loop, walk
 from grader.source.rewriting.shared_arrays import unstage
 from grader.source.rewriting.shared_sizes import enlarged
 
+DECLARED_AND_RESERVED = 2
+"""How often a variable is named that has no other use than to say how much a launch reserves."""
 VERBS = {"load": "reads", "store": "writes", "atomic": "writes"}
 
 
@@ -138,7 +142,11 @@ def _reserve(case: Case, cell: int, kind: str, given: int) -> Iterator[Fix]:
         return
     node, last = _bytes(case), config[2].node
     if "sizeof" not in text(node) and cell < given:  # else it counts bytes already, of too few
-        size = f"({text(node)}) * sizeof({kind})"
+        names = (text(one) for one in descendants(case.launch.host.node, "identifier"))
+        if Counter(names)[text(last)] > DECLARED_AND_RESERVED:
+            node = last
+        words = text(node) if node.type == "identifier" else f"({text(node)})"
+        size = f"{words} * sizeof({kind})"
         yield from fix(
             "count bytes, not elements", [unit.edit(node.start_byte, node.end_byte, size)]
         )
@@ -179,46 +187,4 @@ def _used(case: Case, region: Region) -> int:
     return max(ends, default=0) if len(ends) == len(every) else 0
 
 
-_FIXED = hosted("""
-__global__ void centre(const float* x, float* y, int dim) {
-    __shared__ float row[1024];
-    for (int i = threadIdx.x; i < dim; i += blockDim.x) row[i] = x[blockIdx.x * dim + i];
-    __syncthreads();
-    for (int i = threadIdx.x; i < dim; i += blockDim.x) y[blockIdx.x * dim + i] = row[i] - row[0];
-}
-centre<<<x.size(0), 256>>>($x, $y, x.size(1));
-""")
-_DYNAMIC = hosted("""
-__global__ void turn(const float* x, float* y) {
-    extern __shared__ float s[];
-    s[threadIdx.x] = x[threadIdx.x];
-    __syncthreads();
-    y[threadIdx.x] = s[blockDim.x - 1 - threadIdx.x];
-}
-int threads = 256;
-turn<<<1, threads, threads>>>($x, $y);
-""")
-RULE = Rule(
-    code="MEM002",
-    formerly=("MEM005",),
-    name="shared-memory-too-small",
-    summary="A row is copied into a fixed shared array that is too small for long rows, or the launch reserves another number of bytes than the "
-    "kernel uses; it writes past the end.",
-    why="Past the end of a shared array the kernel overwrites other shared variables or stops with an illegal access. A fixed array's size is known "
-    "when the kernel is compiled, the row's length is not: read the row from global memory twice, go over it in tiles, or check the length on the "
-    "host. The third launch argument counts bytes, not elements, of the type that the kernel uses.",
-    bad=(_FIXED, _DYNAMIC),
-    good=(
-        _FIXED.replace(
-            "    auto", '    TORCH_CHECK(x.size(1) <= 1024, "rows of at most 1024");\n    auto'
-        ),
-        _DYNAMIC.replace("threads, threads", "threads, threads * sizeof(float)"),
-    ),
-    detects=("text", "evidence"),
-    guards="Host code that compares the size with a number is believed: it refuses long rows or takes another way. What ran to its end "
-    "on the simulator gets no more than a warning, about longer rows; so does what only shows at sizes that were assumed. Only indices that are "
-    "followed exactly count. Bytes that no thread uses are a note.",
-    fix="Reads global memory where the array only held a copy of it; gives an array that has fewer elements than threads use "
-    "the size that its own name for it says, or one element a warp or thread; multiplies by the size of the element, or reserves what the kernel uses.",
-    check=check,
-)
+RULE = Rule(**read_page(__file__), formerly=("MEM005",), detects=("text", "evidence"), check=check)

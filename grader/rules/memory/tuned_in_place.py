@@ -4,7 +4,8 @@ import ast
 from collections.abc import Iterator
 
 from grader.records import Context, Finding
-from grader.rules.rule import Rule, triton_module
+from grader.rules.page_file import read_page
+from grader.rules.rule import Rule
 from grader.source import Source
 from grader.source.analysis.triton import Kernel, Launch, kernels, launches
 from grader.source.code_edits import fix, replace
@@ -61,31 +62,4 @@ def _parameter_changed(kernel: Kernel, started: list[Launch]) -> str:
     return ""
 
 
-_CODE = triton_module("""
-@triton.autotune(configs=[triton.Config({"BLOCK": 256}), triton.Config({"BLOCK": 1024})], key=["n"])
-@triton.jit
-def scale_kernel(x_ptr, n, s, BLOCK: tl.constexpr):
-    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    x = tl.load(x_ptr + offs, mask=offs < n)
-    tl.store(x_ptr + offs, x * s, mask=offs < n)
-def forward(self, x):
-    y = x.clone()
-    n = y.numel()
-    scale_kernel[lambda meta: (triton.cdiv(n, meta["BLOCK"]),)](y, n, 3.0)
-    return y
-""")
-RULE = Rule(
-    code="MEM014",
-    name="tuned-in-place",
-    summary="An autotuned kernel changes what it reads, so the trial runs spoil its input.",
-    why="Triton times each configuration by running the kernel on the real arguments, dozens of times. A kernel that "
-    "adds to its output or works in place has done so dozens of times before the launch that counts. "
-    "`restore_value` or `reset_to_zero` put the buffers back between the runs.",
-    bad=_CODE,
-    good=_CODE.replace('key=["n"]', 'key=["n"], restore_value=["x_ptr"]'),
-    guards="One configuration alone (no trial is made), and kernels with `restore_value`, `reset_to_zero` or hooks.",
-    fix='Adds `restore_value=["..."]`.',
-    check=check,
-    predicts="wrong-values",
-    languages=("triton",),
-)
+RULE = Rule(**read_page(__file__), check=check, predicts="wrong-values", languages=("triton",))

@@ -3,9 +3,10 @@
 import ast
 from collections.abc import Iterator, Sequence
 
-from grader.records import Context, Evidence, Finding, Place, Severity, WrongValues
+from grader.records import Context, Evidence, Finding, Place, Severity
 from grader.records.observed import dependence_differs, values_of, wrong_results
-from grader.rules.rule import Rule, hosted, shown
+from grader.rules.page_file import read_page
+from grader.rules.rule import Rule
 from grader.source import Source
 from grader.source.analysis import triton
 from grader.source.analysis.kept_weights import kept_weights
@@ -196,34 +197,4 @@ def _last_store(source: Source, context: Context, first: Evidence) -> Place | No
 SCALES = frozenset({"row-factor", "probe-degree", "constant-factor"})
 
 
-_CODE = hosted("""
-__global__ void mean(const float* x, float* y, int n) {
-    float s = 0.0f;
-    for (int i = 0; i < n; ++i) s += x[blockIdx.x * n + i];
-    y[blockIdx.x] = s;
-}
-auto y = torch::empty({x.size(0)}, x.options());
-mean<<<x.size(0), 1>>>($x, $y, x.size(1));
-""")
-
-RULE = Rule(
-    code="NUM001",
-    name="computes-something-else",
-    summary="The kernel computes a different formula than the task asks for, for example a sum where a mean is wanted.",
-    why="A constant factor between result and reference is a forgotten (or added) division by a length, its root, or a scale; a factor "
-    "for each row is a wrong norm; swapped dimensions are a wrong index. The pattern of the wrong values says which.",
-    bad=shown(
-        _CODE,
-        Evidence(
-            kind="mismatch",
-            code="constant-factor",
-            text="the wrong are 64 times the reference",
-            details=WrongValues(factor=64.0),
-        ),
-    ),
-    good=_CODE,
-    detects=("evidence",),
-    guards="Only with a comparison that went wrong, and not where another error (a race, unfilled "
-    "memory, a lost partial result, an access out of bounds) explains the numbers.",
-    check=check,
-)
+RULE = Rule(**read_page(__file__), detects=("evidence",), check=check)

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 from grader.records import Context, Finding
 from grader.records.observed import wrong_results
-from grader.rules.rule import Example, Rule, beside
+from grader.rules.page_file import read_page
+from grader.rules.rule import Rule
 from grader.source import Source, Unit
 from grader.source.analysis.reference_text import reference_of
 from grader.source.cuda_code import one_line
@@ -110,23 +111,9 @@ def _plain(expr: Expr) -> Expr:
                 return expr
 
 
-_BAD = """
-__global__ void scale(const float* x, float* y, float mean_sq, float eps) {
-    float inv = 1.0f / (sqrtf(mean_sq) + eps);
-    y[threadIdx.x] = x[threadIdx.x] * inv;
-}
-"""
-_RMS = "def forward(x, eps):\n    return x / torch.sqrt(torch.mean(x ** 2, dim=1) + eps)\n"
-
 RULE = Rule(
-    code="NUM003",
-    name="epsilon-in-wrong-place",
-    summary="The small safety number is added at another spot than in the reference, which changes results for small values.",
-    why="sqrt(v + eps) and sqrt(v) + eps agree for large v only: for v = 0 and eps = 1e-5 the first is 0.003, the second 0.00001.",
-    bad=Example(_BAD, beside(_RMS)),
-    good=_BAD,
+    **read_page(__file__),
     detects=("text", "evidence"),
-    guards="Only where the reference's text is known and shows its epsilon; a warning until a result differs.",
     check=check,
     conditions="values so small that the epsilon counts",
 )

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from grader.records import Context, Finding
-from grader.rules.rule import Rule, hosted
+from grader.rules.page_file import read_page
+from grader.rules.rule import Rule
 from grader.source import Source
 from grader.source.code_edits import fix
 from grader.source.cuda_code import one_line
@@ -33,7 +34,7 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
 def _in_real(function: Function) -> Iterator[Binary]:
     """Yield `1 / n` where it is a factor of, or the start of, a real number."""
     parts = list(walk(function.body))
-    types = {p.name: type_letter(p.type) for p in function.parameters if not p.pointer}
+    types = {p.name: type_letter(p.kind) for p in function.parameters if not p.is_pointer}
     plain = (p for p in parts if isinstance(p, Declare) and not p.pointer and not p.dims)
     types |= {p.name: type_letter(p.type) for p in plain}
     for part in parts:
@@ -68,28 +69,4 @@ def _is_real(expr: Expr, types: dict[str, str]) -> bool:
     return not _is_integer(expr, types)
 
 
-_BAD = hosted("""
-__global__ void average(const float* x, float* y, int n) {
-    float sum = 0.0f;
-    for (int i = 0; i < n; ++i) sum += x[i];
-    y[0] = sum * (1 / n);
-}
-auto y = torch::empty({1}, x.options());
-average<<<1, 1>>>($x, $y, x.numel());
-""")
-RULE = Rule(
-    code="NUM009",
-    name="integer-division-gives-zero",
-    summary="`1 / n` of two integers is 0 for every n above 1; a real fraction was meant.",
-    why="C++ divides integers without a remainder. A scale written as `1 / n` is 0, and everything "
-    "that is multiplied with it is lost. `1.0f / n` divides as float.",
-    bad=_BAD,
-    good=_BAD.replace("int n", "int n, int half")
-    .replace("];\n    y[0] = sum * (1", " * (1 / half)];\n    y[0] = sum * (1.0f")
-    .replace("numel()", "numel(), 1"),
-    languages=("cuda",),
-    guards="Only a plain 1 over names that are declared as integers, and only where the quotient is "
-    "a factor of a real number or starts one; index arithmetic is left alone.",
-    fix="Writes the 1 as a float.",
-    check=check,
-)
+RULE = Rule(**read_page(__file__), languages=("cuda",), check=check)

@@ -5,7 +5,8 @@ from collections.abc import Collection, Iterator
 
 from grader.records import Context, Edit, Evidence, Finding, Fix
 from grader.records.observed import wrong_results
-from grader.rules.rule import Rule, triton_module
+from grader.rules.page_file import read_page
+from grader.rules.rule import Rule
 from grader.source import Source, Unit
 from grader.source.analysis import triton
 from grader.source.code_edits import fix, replace, replace_node
@@ -162,61 +163,10 @@ def _is_narrowed(kernel: triton.Kernel, call: ast.Call) -> bool:
     return any(one in NARROW or one.startswith("float8") for one in names)
 
 
-_BAD = """
-__global__ void dot(const __half* a, __half* y, int n) {
-    __half s = a[0];
-    for (int i = 1; i < n; ++i) s += a[i];
-    y[0] = s;
-}
-"""
-_TRITON = triton_module("""
-def sum_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
-    acc = tl.zeros((BLOCK,), dtype=tl.float16)
-    for i in range(0, n, BLOCK):
-        cols = i + tl.arange(0, BLOCK)
-        acc += tl.load(x_ptr + cols, mask=cols < n, other=0.0).to(tl.float16)
-    tl.store(y_ptr, tl.sum(acc, axis=0))
-
-def forward(self, x):
-    y = torch.empty((), device=x.device, dtype=torch.float16)
-    sum_kernel[(1,)](x, y, x.numel(), BLOCK=1024)
-    return y
-""")
-_DOT = triton_module("""
-def matmul_kernel(a_ptr, b_ptr, c_ptr, K, B: tl.constexpr):
-    r = tl.arange(0, B)
-    acc = tl.zeros((B, B), tl.float32)
-    for k in range(0, K, B):
-        a = tl.load(a_ptr + r[:, None] * K + k + r[None, :])
-        b = tl.load(b_ptr + (k + r[:, None]) * B + r[None, :])
-        acc += tl.dot(a, b)
-    tl.store(c_ptr + r[:, None] * B + r[None, :], acc)
-def forward(self, a, b):
-    c = torch.empty((32, 32), device=a.device)
-    matmul_kernel[(1,)](a, b, c, a.shape[1], B=32)
-    return c
-""")
 RULE = Rule(
-    code="NUM007",
+    **read_page(__file__),
     formerly=("NUM011", "NUM012"),
-    name="low-precision-accumulation",
-    severity="warning",
-    summary="Long sums are kept in half precision, or what is summed or multiplied is rounded to it or to TF32, so small terms get lost.",
-    why="A half has 11 bits, bfloat16 has 8: 2048 + 1 is 2048. Sums belong into float, whatever the data's type; cast what is stored. On GPUs with TF32 units Triton's default for float32 operands of `tl.dot` is `tf32`, which keeps about three digits: ask "
-    "for `ieee`, or for `tf32x3`, which is nearly as exact on tensor cores.",
-    bad=(_BAD, _TRITON, _DOT),
-    good=(
-        _BAD.replace(
-            " __half s = a[0];\n    for (int i = 1; i < n; ++i) s += a[i];\n    y[0] = s",
-            " float s = 0.0f;\n    for (int i = 0; i < n; ++i) s += __half2float(a[i]);\n    y[0] = __float2half(s)",
-        ),
-        _TRITON.replace("dtype=tl.float16)", "dtype=tl.float32)"),
-        _DOT.replace("tl.dot(a, b)", 'tl.dot(a, b, input_precision="ieee")'),
-    ),
     languages=("cuda", "triton"),
-    guards="A template's own type is fine while only float and double are instantiated, and so are half operands of `tl.dot` that were loaded as such; "
-    "partial sums of a few hundred terms are accurate. An error only in Triton, where a result was wrong.",
-    fix='Declares the accumulator as float, takes `tl.float32`, or adds `input_precision="ieee"`.',
     check=check,
     predicts="elsewhere",
 )

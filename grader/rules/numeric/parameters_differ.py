@@ -5,7 +5,8 @@ from collections.abc import Iterator
 
 from grader.records import Confidence, Context, Evidence, Finding, Fix
 from grader.records.observed import wrong_results
-from grader.rules.rule import Example, Rule, beside
+from grader.rules.page_file import read_page
+from grader.rules.rule import Rule
 from grader.source import Source, nodes_under
 from grader.source.analysis.own_parameters import (
     DRAWS,
@@ -99,46 +100,9 @@ def _without_layers(model: ast.ClassDef, reference: Reference, *, sure: bool) ->
         yield unnamed, said, "likely" if sure else "possible", ()
 
 
-_REFERENCE = """
-class Model(nn.Module):
-    def __init__(self, i, o):
-        super().__init__()
-        self.conv = nn.Conv2d(i, o, 3)
-    def forward(self, x):
-        return self.conv(x)
-"""
-_BAD = """
-import torch
-import torch.nn as nn
-class ModelNew(nn.Module):
-    def __init__(self, i, o):
-        super().__init__()
-        self.weight = nn.Parameter(torch.randn(o, i, 3, 3))
-    def forward(self, x):
-        return ext.conv(x, self.weight)
-"""
-_CONTEXT = beside(_REFERENCE)
-
 RULE = Rule(
-    code="NUM006",
-    name="parameters-differ-from-reference",
-    summary="The weights are created in another way or order than in the reference, so the same seed gives different numbers and the "
-    "check fails.",
-    why="A grader seeds the generator, builds both modules, and compares what they compute; or it copies the reference's state by name. "
-    "Either way the weights must be made by the same layers under the same names. Build the layer, and pass its `weight` and `bias` "
-    "to the kernel.",
-    bad=Example(_BAD, _CONTEXT),
-    good=Example(
-        _BAD.replace(
-            "self.weight = nn.Parameter(torch.randn(o, i, 3, 3))", "self.conv = nn.Conv2d(i, o, 3)"
-        ),
-        _CONTEXT,
-    ),
+    **read_page(__file__),
     detects=("text", "evidence"),
-    guards="Needs the reference's text, and only counts random draws that the reference doesn't make "
-    "under the same name; a warning until a result differs. Parameters that are drawn by the layer's own recipe (`kaiming_uniform_` with "
-    "`a=sqrt(5)`) are left to the comparison of the numbers.",
-    fix="Makes the layer that the reference has, and takes the weights that it draws; or leaves a layer's weights as it draws them.",
     check=check,
     conditions="other weights than those that were drawn",
 )

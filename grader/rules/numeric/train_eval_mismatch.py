@@ -5,7 +5,8 @@ import re
 from collections.abc import Iterator
 
 from grader.records import Context, Finding
-from grader.rules.rule import Example, Rule, beside
+from grader.rules.page_file import read_page
+from grader.rules.rule import Rule
 from grader.source import Source, nodes_under
 from grader.source.analysis.reference_text import reference_of
 
@@ -68,41 +69,10 @@ def _is_running_statistic(value: ast.expr) -> bool:
 
 FORMS = frozenset({"contiguous", "detach", "float", "view", "reshape", "clone", "to", "flatten"})
 
-_REFERENCE = """
-class Model(nn.Module):
-    def __init__(self, n):
-        super().__init__()
-        self.bn = nn.BatchNorm2d(n)
-    def forward(self, x):
-        return self.bn(x)
-"""
-_BAD = """
-import torch
-import torch.nn as nn
-class ModelNew(nn.Module):
-    def __init__(self, n):
-        super().__init__()
-        self.bn = nn.BatchNorm2d(n)
-    def forward(self, x):
-        return ext.bn(x, self.bn.running_mean, self.bn.running_var)
-"""
-_CONTEXT = beside(_REFERENCE)
 
 RULE = Rule(
-    code="NUM005",
-    name="train-eval-mode-mismatch",
-    summary="Batch norm behaves as in evaluation while the reference runs in training mode, or the other way round.",
-    why="A module is in training mode until somebody calls `.eval()`. Batch norm then normalises with the statistics of the batch and "
-    "updates the running ones.",
-    bad=Example(_BAD, _CONTEXT),
-    good=Example(
-        _BAD.replace(
-            "return", "if self.training:\n            return ext.bn_batch(x)\n        return"
-        ),
-        _CONTEXT,
-    ),
+    **read_page(__file__),
     detects=("text", "evidence"),
-    guards="Code that looks at `self.training` is believed; a warning until a result differs.",
     check=check,
     conditions="statistics that differ between the two modes",
 )

@@ -7,7 +7,8 @@ from math import log
 
 from grader.records import Context, Evidence, Finding, Fix
 from grader.records.observed import values_of, wrong_results
-from grader.rules.rule import Example, Rule, beside, triton_module
+from grader.rules.page_file import read_page
+from grader.rules.rule import Rule
 from grader.source import Source, Unit
 from grader.source.analysis import triton
 from grader.source.analysis.reference_text import Reference, reference_of
@@ -211,48 +212,10 @@ def _is_small(item: Evidence) -> bool:
     return item.code == "half-precision" or (item.code == "values" and few)
 
 
-_LOSS = """
-__global__ void loss(const float* x, float* p, float* y, int n, int t) {
-    float m = -INFINITY, s = 0.0f;
-    for (int i = 0; i < n; ++i) m = fmaxf(m, x[i]);
-    for (int i = 0; i < n; ++i) s += expf(x[i] - m);
-    for (int i = 0; i < n; ++i) p[i] = expf(x[i] - m) / s;
-    y[0] = -logf(p[t] + 1e-8f);
-}
-"""
-_CROSS_ENTROPY = beside("def forward(x, t):\n    return F.cross_entropy(x, t)\n")
-_SOFTMAX = triton_module("""
-def softmax_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
-    cols = tl.arange(0, BLOCK)
-    row = tl.program_id(0) * n
-    x = tl.load(x_ptr + row + cols, mask=cols < n, other=-float("inf"))
-    e = tl.exp(x)
-    tl.store(y_ptr + row + cols, e / tl.sum(e, axis=0), mask=cols < n)
-
-def forward(self, x):
-    y = torch.empty_like(x)
-    softmax_kernel[(x.shape[0],)](x, y, x.shape[1], BLOCK=triton.next_power_of_2(x.shape[1]))
-    return y
-""")
 RULE = Rule(
-    code="NUM008",
+    **read_page(__file__),
     formerly=("NUM013",),
-    name="unstable-or-inexact-formula",
-    severity="warning",
-    summary="The formula overflows or loses accuracy where PyTorch's version stays exact.",
-    why="expf overflows at 89: a softmax has to subtract the row's maximum, softplus to return x for large x; a logarithm of a "
-    "probability is x - max - log(sum), and log(p + 1e-8) ends at -18.4. An approximation that the reference does not use differs "
-    "from it by more than rounding.",
-    bad=(Example(_LOSS, _CROSS_ENTROPY), _SOFTMAX),
-    good=(
-        Example(_LOSS.replace("logf(p[t] + 1e-8f)", "(x[t] - m - logf(s))"), _CROSS_ENTROPY),
-        _SOFTMAX.replace("tl.exp(x)", "tl.exp(x - tl.max(x, axis=0))"),
-    ),
     languages=("cuda", "triton"),
-    guards="Only exponentials of values as they were loaded, in functions that take no maximum, and in Triton no exponents behind a difference, a negation or an extremum; a softplus that only tanh sees (Mish) is "
-    "right at both ends. A logarithm with an epsilon is named where the reference is a cross entropy or log-softmax. Fast math is "
-    "a note.",
-    fix="Takes GELU's exact form in the place of the tanh one; subtracts a block's maximum in Triton.",
     check=check,
     predicts="elsewhere",
 )

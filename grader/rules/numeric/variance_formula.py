@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from grader.records import Context, Finding, Fix
-from grader.rules.rule import Example, Rule, beside
+from grader.rules.page_file import read_page
+from grader.rules.rule import Rule
 from grader.source import Source, Unit
 from grader.source.analysis.reference_text import NORMS, reference_of
 from grader.source.code_edits import fix
@@ -78,26 +79,9 @@ def _cancels(part: Binary) -> bool:
     return False
 
 
-_BAD = """
-__global__ void norm(const float* x, float* y, float mean, float sumsq, int n, float eps) {
-    float inv = rsqrtf(sumsq / (n - 1) + eps);
-    y[threadIdx.x] = (x[threadIdx.x] - mean) * inv;
-}
-"""
-_LAYER_NORM = beside("def forward(x):\n    return torch.nn.functional.layer_norm(x, (64,))\n")
 RULE = Rule(
-    code="NUM004",
-    name="variance-divisor-or-formula",
-    summary="The variance is divided by n-1 instead of n, or computed by a formula that cancels badly.",
-    why="Normalisation layers divide the sum of squared differences by n; torch.var divides by n - 1 unless told otherwise. E[x^2] - "
-    "E[x]^2 in float loses all digits when the mean is a few thousand times the spread: subtract the mean first, or update it as "
-    "Welford does.",
-    bad=Example(_BAD, _LAYER_NORM),
-    good=_BAD,
+    **read_page(__file__),
     detects=("text", "evidence"),
-    guards="The divisor is compared only where the reference shows its own. The one-pass formula is a note, and a warning where results "
-    "differ.",
-    fix="Divides by n.",
     check=check,
     conditions="rows so short, or a mean so large against the spread, that the difference counts",
 )

@@ -5,7 +5,8 @@ import re
 from collections.abc import Iterator
 
 from grader.records import Context, Finding
-from grader.rules.rule import Rule, triton_module
+from grader.rules.page_file import read_page
+from grader.rules.rule import Rule
 from grader.source import Source
 from grader.source.analysis.triton import Kernel, Launch, launches
 from grader.source.code_edits import fix, replace
@@ -62,28 +63,4 @@ def _names(nodes: list[ast.expr] | list[ast.AST]) -> set[str]:
     return {one.id for node in nodes for one in ast.walk(node) if isinstance(one, ast.Name)}
 
 
-_CODE = triton_module("""
-def relu_kernel(x_ptr, y_ptr, n: tl.constexpr, BLOCK: tl.constexpr):
-    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    x = tl.load(x_ptr + offs, mask=offs < n, other=0.0)
-    tl.store(y_ptr + offs, tl.maximum(x, 0.0), mask=offs < n)
-def forward(self, x):
-    y = torch.empty_like(x)
-    n = x.numel()
-    relu_kernel[(triton.cdiv(n, 1024),)](x, y, n, BLOCK=1024)
-    return y
-""")
-RULE = Rule(
-    code="PRF017",
-    name="compiled-for-each-size",
-    severity="note",
-    summary="A length of the inputs is `tl.constexpr`, so that Triton compiles the kernel anew for each value.",
-    why="Triton keeps a compiled kernel for each combination of its constants. A block's size has to be one; a length that only "
-    "masks and offsets use doesn't: as a number it costs nothing, and a new input size costs no compilation, which takes tenths of a second.",
-    bad=_CODE,
-    good=_CODE.replace("n: tl.constexpr", "n"),
-    guards="Lengths that shapes of blocks, loops or conditions rest on, lengths rounded to few values, and those of weights; where sizes never change, nothing is lost.",
-    fix="Takes the mark away.",
-    check=check,
-    languages=("triton",),
-)
+RULE = Rule(**read_page(__file__), check=check, languages=("triton",))

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from tree_sitter import Node
 
 from grader.records import Context, Finding, Fix
-from grader.rules.rule import Rule, hosted
+from grader.rules.page_file import read_page
+from grader.rules.rule import Rule
 from grader.source import Source
 from grader.source.analysis.walks import Case, cases
 from grader.source.code_edits import fix
@@ -76,24 +77,4 @@ def _divisor(part: Expr | Stmt) -> Name | None:
     return None
 
 
-_BAD = hosted("""
-__global__ void scale(const float* x, float* y, float norm, int n) {
-    float inv = 1.0 / norm;
-    for (int i = threadIdx.x; i < n; i += blockDim.x) y[i] = x[i] * inv;
-}
-scale<<<1, 256>>>($x, $y, 2.0f, x.numel());
-""")
-RULE = Rule(
-    code="PRF014",
-    name="double-or-slow-math-in-float-code",
-    severity="note",
-    summary="Constants without `f` switch part of the calculation to double precision, and some math calls are slower than needed.",
-    why="A GPU computes doubles at a 2nd to a 64th of the speed of floats. `1.0 / x` with a float x is a double division; `1.0f / x` is "
-    "not. A division by a value that stays the same in a loop is a multiplication by its reciprocal.",
-    bad=_BAD,
-    good=_BAD.replace("1.0", "1.0f"),
-    languages=("cuda",),
-    guards="An initial value without f costs nothing. Once a row it hardly counts: a note.",
-    fix="Adds the f.",
-    check=check,
-)
+RULE = Rule(**read_page(__file__), languages=("cuda",), check=check)

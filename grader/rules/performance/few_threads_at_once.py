@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from math import prod
 
 from grader.records import Context, Finding
-from grader.rules.rule import Rule, hosted
+from grader.rules.page_file import read_page
+from grader.rules.rule import Rule
 from grader.source import Source
 from grader.source.analysis.host_code import grid_node, origin, resolve
 from grader.source.analysis.walks import Case, cases
@@ -138,42 +139,10 @@ def _registers(case: Case, context: Context, warps: int) -> Iterator[Finding]:
             return
 
 
-_BAD = hosted("""
-__global__ void sums(const float* x, float* y, int n) {
-    float s = 0.0f;
-    for (int i = 0; i < n; ++i) s += x[blockIdx.x * n + i];
-    y[blockIdx.x] = s;
-}
-dim3 threads(1);
-auto y = torch::empty({x.size(0)}, x.options());
-sums<<<x.size(0), threads>>>($x, $y, x.size(1));
-""")
-_STAGE = hosted("""
-__global__ void stage(const float* x, float* y) {
-    extern __shared__ float row[];
-    row[threadIdx.x] = x[threadIdx.x];
-    y[threadIdx.x] = row[threadIdx.x];
-}
-stage<<<x.size(0), 256, 128 * 1024>>>($x, $y);
-""")
 RULE = Rule(
-    code="PRF005",
+    **read_page(__file__),
     formerly=("PRF006",),
-    name="few-threads-at-once",
-    severity="warning",
-    summary="Millions of small blocks with little work each, a single block for all of the data, a single thread in each block, or blocks that take so "
-    "much shared memory or so many registers that memory delays are not hidden.",
-    why="Starting a block costs about as much as a few hundred instructions, and a barrier makes all of it wait: give each block more to do, or drop the "
-    "block-wide cooperation. One block for a large input uses one multiprocessor of more than a hundred. A multiprocessor has 64 warps to choose from "
-    "while others wait for memory, if shared memory and registers allow them all: a block of 8 warps that takes half of the shared memory leaves 16.",
-    bad=(_BAD, _STAGE),
-    good=(
-        _BAD.replace("threads(1)", "threads(256)"),
-        _STAGE.replace("128 * 1024", "256 * sizeof(float)"),
-    ),
     detects=("text", "build"),
     languages=("cuda",),
-    guards="One block a row with long rows is good, and so are elementwise kernels without barriers. A second, small launch over a few "
-    "partial results may have one block. Low occupancy is a note: kernels with many independent loads a thread run well with it.",
     check=check,
 )

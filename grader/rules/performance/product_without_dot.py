@@ -4,7 +4,8 @@ import ast
 from collections.abc import Iterator
 
 from grader.records import Context, Finding
-from grader.rules.rule import Rule, triton_module
+from grader.rules.page_file import read_page
+from grader.rules.rule import Rule
 from grader.source import Source
 from grader.source.analysis.triton import Kernel, kernels
 
@@ -55,32 +56,4 @@ def _axes(kernel: Kernel, node: ast.expr) -> tuple[bool, ...]:
     return given if loaded and not all(given) else ()
 
 
-_CODE = triton_module("""
-def matmul_kernel(a_ptr, b_ptr, c_ptr, K, B: tl.constexpr):
-    r = tl.arange(0, B)
-    acc = tl.zeros((B, B), tl.float32)
-    for k in range(K):
-        a = tl.load(a_ptr + r * K + k)
-        b = tl.load(b_ptr + k * B + r)
-        acc += a[:, None] * b[None, :]
-    tl.store(c_ptr + r[:, None] * B + r[None, :], acc)
-def forward(self, a, b):
-    c = torch.empty((32, 32), device=a.device)
-    matmul_kernel[(1,)](a, b, c, a.shape[1], B=32)
-    return c
-""")
-RULE = Rule(
-    code="PRF016",
-    name="product-without-tl-dot",
-    severity="note",
-    summary="A product of blocks is computed element by element, where `tl.dot` would do.",
-    why="A GPU's tensor cores multiply blocks many times as fast as its other units multiply numbers. Triton uses them for `tl.dot` alone.",
-    bad=_CODE,
-    good=_CODE.replace("for k in range(K):", "for k in range(0, K, B):")
-    .replace("a_ptr + r * K + k)", "a_ptr + r[:, None] * K + k + r[None, :])")
-    .replace("b_ptr + k * B + r)", "b_ptr + (k + r[:, None]) * B + r[None, :])")
-    .replace("a[:, None] * b[None, :]", 'tl.dot(a, b, input_precision="ieee")'),
-    guards="Only products of two loaded blocks along different axes: a scale or a weight along one axis is none.",
-    check=check,
-    languages=("triton",),
-)
+RULE = Rule(**read_page(__file__), check=check, languages=("triton",))

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from grader.records import Context, Finding
-from grader.rules.rule import Rule, hosted
+from grader.rules.page_file import read_page
+from grader.rules.rule import Rule
 from grader.source import Source
 from grader.source.analysis.host_code import global_regions, made_by
 from grader.source.analysis.walks import Case, cases
@@ -86,43 +87,4 @@ def _complete(case: Case, region: Region) -> bool:
     return first.offset == 0 and last.offset == case.walk.threads - 1 and case.stride(first) == 1
 
 
-_BAD = hosted("""
-__global__ void norm(const float* x, float* y, int n) {
-    float s = 0.0f;
-    for (int i = threadIdx.x; i < n; i += blockDim.x) s += x[i];
-    for (int i = threadIdx.x; i < n; i += blockDim.x) y[i] = x[i] * s;
-}
-norm<<<1, 256>>>($x, $y, x.numel());
-""")
-_FILLED = hosted("""
-__global__ void twice(const float* x, float* y, int n) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) y[i] = x[i] * 2.0f;
-}
-auto y = torch::zeros_like(x);
-twice<<<(x.numel() + 255) / 256, 256>>>($x, $y, x.numel());
-""")
-RULE = Rule(
-    code="PRF004",
-    formerly=("PRF011",),
-    name="repeated-global-passes",
-    severity="note",
-    summary="The same data is read from global memory several times although it could be kept, or a buffer is filled with zeros that the kernel overwrites.",
-    why="Every pass over data that no longer is in the cache costs the time of the first one. Keep what a thread has read in registers "
-    "(a small array, unrolled) or in shared memory, where it fits. torch::zeros writes the whole buffer once before the kernel does; torch::empty does not.",
-    bad=(_BAD, _FILLED),
-    good=(
-        _BAD.replace(
-            "float s = 0.0f;\n"
-            "    for (int i = threadIdx.x; i < n; i += blockDim.x) s += x[i];\n"
-            "    for (int i = threadIdx.x; i < n; i += blockDim.x) y[i] = x[i] * s",
-            "for (int i = threadIdx.x; i < n; i += blockDim.x) y[i] = x[i] * 2.0f",
-        ),
-        _FILLED.replace("zeros_like", "empty_like"),
-    ),
-    languages=("cuda",),
-    guards="A second pass over rows that are still in the cache costs little, and very long rows leave no choice. Zeros that an atomic adds to, that a "
-    "kernel reads, or that are only partly overwritten are needed; only stores at the thread's number in the grid count as complete.",
-    fix="Makes the buffer without filling it.",
-    check=check,
-)
+RULE = Rule(**read_page(__file__), formerly=("PRF011",), languages=("cuda",), check=check)

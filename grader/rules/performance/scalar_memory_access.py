@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from grader.records import Context, Finding
-from grader.rules.rule import Rule, hosted
+from grader.rules.page_file import read_page
+from grader.rules.rule import Rule
 from grader.source import Source
 from grader.source.analysis.traffic import reaches
 from grader.source.analysis.walks import cases
@@ -32,32 +33,4 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                 break
 
 
-_BAD = hosted("""
-__global__ void relu(const float* x, float* y, int n) {
-    for (int i = threadIdx.x; i < n; i += blockDim.x) y[i] = x[i] > 0.0f ? x[i] : 0.0f;
-}
-relu<<<1, 256>>>($x, $y, x.numel());
-""")
-RULE = Rule(
-    code="PRF007",
-    name="scalar-memory-access",
-    severity="note",
-    summary="Numbers are loaded one at a time; reading four at once needs fewer instructions for the same data.",
-    why="A float4 load moves 16 bytes with one instruction. It needs addresses that are multiples"
-    " of 16 and a tail for the rest; a kernel that is bound by memory gains up to a tenth.",
-    bad=_BAD,
-    good=_BAD.replace(
-        "* x, float* y, int n) {\n"
-        "    for (int i = threadIdx.x; i < n; i += blockDim.x) y[i] = x[i] > 0.0f ? x[i] : 0.0f",
-        "4* x, float4* y, int n) {\n"
-        "    for (int i = threadIdx.x; i < n; i += blockDim.x) y[i] = x[i]",
-    ).replace(
-        "x.data_ptr<float>(), y.data_ptr<float>(), x.numel()",
-        "\n"
-        "        reinterpret_cast<const float4*>(x.data_ptr<float>()),\n"
-        "        reinterpret_cast<float4*>(y.data_ptr<float>()), x.numel() / 4",
-    ),
-    languages=("cuda",),
-    guards="Odd row lengths need a head and a tail, and the gain is small: a folded note.",
-    check=check,
-)
+RULE = Rule(**read_page(__file__), languages=("cuda",), check=check)

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from math import gcd
 
 from grader.records import AccessShape, Context, Finding, Fix
-from grader.rules.rule import Rule, hosted
+from grader.rules.page_file import read_page
+from grader.rules.rule import Rule
 from grader.source import Source
 from grader.source.analysis.walks import Case, cases
 from grader.source.code_edits import fix
@@ -59,27 +60,4 @@ def _pad(case: Case, region: Region) -> Iterator[Fix]:
                 return
 
 
-_BAD = hosted("""
-__global__ void turn(const float* x, float* y) {
-    __shared__ float t[32][32];
-    t[threadIdx.y][threadIdx.x] = x[threadIdx.y * 32 + threadIdx.x];
-    __syncthreads();
-    y[threadIdx.y * 32 + threadIdx.x] = t[threadIdx.x][threadIdx.y];
-}
-dim3 block(32, 32);
-turn<<<1, block>>>($x, $y);
-""")
-RULE = Rule(
-    code="PRF008",
-    name="shared-bank-conflict",
-    severity="note",
-    summary="Threads of one warp hit the same shared memory bank, so their accesses are done one after another.",
-    why="Shared memory has 32 banks of 4 bytes. Lanes that ask one bank for different words wait for each other: a column of a 32 wide "
-    "tile takes 32 turns. One more element in each row spreads the column over all banks.",
-    bad=_BAD,
-    good=_BAD.replace("][32", "][33"),
-    languages=("cuda",),
-    guards="All lanes reading one word is a broadcast and free; fewer than four turns are not worth a word.",
-    fix="Pads the last dimension by one.",
-    check=check,
-)
+RULE = Rule(**read_page(__file__), languages=("cuda",), check=check)

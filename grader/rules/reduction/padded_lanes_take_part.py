@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 
 from grader.records import Context, Finding, Fix
 from grader.records.observed import wrong_results
-from grader.rules.rule import Rule, triton_module
+from grader.rules.page_file import read_page
+from grader.rules.rule import Rule
 from grader.source import Source
 from grader.source.analysis.triton import Kernel, kernels
 from grader.source.analysis.triton_lanes import Lane, lane_of
@@ -104,30 +105,4 @@ def _fixes(source: Source, call: ast.Call, lane: Lane, neutral: str) -> Iterator
     yield from fix("leave padded lanes out of the reduction", [edit])
 
 
-_CODE = triton_module("""
-def row_max_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
-    cols = tl.arange(0, BLOCK)
-    x = tl.load(x_ptr + tl.program_id(0) * n + cols, mask=cols < n, other=0.0)
-    tl.store(y_ptr + tl.program_id(0), tl.max(x, axis=0))
-def forward(self, x):
-    y = torch.empty(x.shape[0], device=x.device)
-    row_max_kernel[(x.shape[0],)](x, y, x.shape[1], BLOCK=triton.next_power_of_2(x.shape[1]))
-    return y
-""")
-RULE = Rule(
-    code="RED007",
-    name="padded-lanes-take-part",
-    severity="warning",
-    summary="Lanes past the mask take part in a reduction, with a value that changes its result.",
-    why="A block has a power of two of lanes, a row seldom. What a masked load leaves in the lanes past the row must "
-    "be neutral for what follows: 0 for a sum, -inf for a maximum, inf for a minimum. After a formula such as "
-    "`x - mean` a padded zero is no zero any more; `tl.where(mask, ..., 0.0)` puts it right.",
-    bad=_CODE,
-    good=_CODE.replace("other=0.0", 'other=-float("inf")'),
-    guards="A maximum of sizes or squares over padded zeros; values behind a `tl.where` that compares what the mask compares; numbers as large as nothing in float32. "
-    "Without a wrong result it is a warning.",
-    fix="Gives the load the neutral value as `other`, or puts `tl.where` around what is reduced.",
-    check=check,
-    predicts="wrong-values",
-    languages=("triton",),
-)
+RULE = Rule(**read_page(__file__), check=check, predicts="wrong-values", languages=("triton",))

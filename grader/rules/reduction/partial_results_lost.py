@@ -4,8 +4,9 @@ from collections.abc import Iterator, Sequence
 
 from grader.records import Context, Edit, Finding, Fix
 from grader.records.observed import wrong_results
+from grader.rules.page_file import read_page
 from grader.rules.proofs import once
-from grader.rules.rule import Rule, hosted
+from grader.rules.rule import Rule
 from grader.source import Source
 from grader.source.analysis.reduced_result import (
     Loss,
@@ -148,64 +149,11 @@ def _unused(case: Case) -> Iterator[Finding]:
             )
 
 
-_BAD = hosted("""
-__global__ void sums(const float* x, float* y) {
-    float v = x[threadIdx.x];
-    float t = 0.0f;
-    for (int o = 16; o > 0; o >>= 1) t += __shfl_down_sync(0xffffffff, v, o);
-    if (threadIdx.x == 0) y[0] = t;
-}
-auto y = torch::empty({1}, x.options());
-sums<<<1, 32>>>($x, $y);
-""")
-_WARPS = hosted("""
-__global__ void row_sum(const float* x, float* y, int cols) {
-    float v = 0.0f;
-    for (int c = threadIdx.x; c < cols; c += blockDim.x) v += x[blockIdx.x * cols + c];
-    for (int o = 16; o > 0; o >>= 1) v += __shfl_down_sync(0xffffffff, v, o);
-    if (threadIdx.x == 0) y[blockIdx.x] = v;
-}
-auto y = torch::empty({x.size(0)}, x.options());
-row_sum<<<x.size(0), 256>>>($x, $y, x.size(1));
-""")
-_SCALE = hosted("""
-__global__ void scale(const float* x, float* y, int cols) {
-    float v = 0.0f;
-    for (int c = threadIdx.x; c < cols; c += 32) v += x[blockIdx.x * cols + c];
-    for (int o = 16; o > 0; o >>= 1) v += __shfl_down_sync(0xffffffff, v, o);
-    for (int c = threadIdx.x; c < cols; c += 32)
-        y[blockIdx.x * cols + c] = x[blockIdx.x * cols + c] / v;
-}
-scale<<<x.size(0), 32>>>($x, $y, x.size(1));
-""")
 RULE = Rule(
-    code="RED002",
+    **read_page(__file__),
     formerly=("RED001", "RED003"),
-    name="partial-results-lost",
-    summary="A reduction loses partial results on the way: a step takes something else than the running total, warps are never joined, "
-    "or only one thread holds the total that all go on to use.",
-    why="Each step of a reduction must pass on what the steps before have collected: a loop that shuffles the original value collects one value a "
-    "step, log2(32) = 5 in all. Shuffles reach no further than the 32 lanes of a warp: one value a warp has to go through shared memory (or an "
-    "atomic), past a barrier, and be summed again. `__shfl_down_sync` leaves the total in one lane: whoever needs it gets it through a shared "
-    "variable, with `__shfl_sync(mask, v, 0)`, or by `__shfl_xor_sync`, which leaves it in every lane.",
-    bad=(_BAD, _WARPS, _SCALE),
-    good=(
-        _BAD.replace(
-            "0.0f;\n    for (int o = 16; o > 0; o >>= 1) t += __shfl_down_sync(0xffffffff, v",
-            "v;\n    for (int o = 16; o > 0; o >>= 1) t += __shfl_down_sync(0xffffffff, t",
-        ),
-        _WARPS.replace(
-            "threadIdx.x == 0) y[blockIdx.x] = v",
-            "threadIdx.x % 32 == 0) atomicAdd(y + blockIdx.x, v)",
-        ),
-        _SCALE.replace(" __shfl_down_sync", " __shfl_xor_sync"),
-    ),
     detects=("text", "evidence"),
     languages=("cuda",),
-    guards="A loop that starts at a quarter, ends early, or assigns where a sum should grow is only reported when the results are wrong. Scans shuffle "
-    "upwards on purpose, and in prefix sums every thread rightly has another part; rows of a single warp, one atomic a warp, cub and cooperative "
-    "groups are followed. Block sizes that are no power of two are RED004.",
-    fix="Exchanges the accumulator, started with the thread's own value, or crosswise; adds the step through shared memory, or hands the total to the block.",
     check=check,
     explained_by=("SYN001",),
 )

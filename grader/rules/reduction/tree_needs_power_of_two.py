@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from tree_sitter import Node
 
 from grader.records import Context, Edit, Finding, Fix
-from grader.rules.rule import Rule, hosted
+from grader.rules.page_file import read_page
+from grader.rules.rule import Rule
 from grader.source import Source
 from grader.source.analysis.host_code import resolve
 from grader.source.analysis.reduction_steps import Halving, array_of, halving_loops
@@ -135,39 +136,4 @@ def _any_size(case: Case, halving: Halving) -> tuple[Fix, ...]:
     return fix(label, edits if len(edits) == 4 else [])
 
 
-_BAD = hosted("""
-__global__ void row_sum(const float* x, float* y, int cols) {
-    extern __shared__ float s[];
-    int t = threadIdx.x;
-    s[t] = x[blockIdx.x * cols + t];
-    __syncthreads();
-    for (int k = blockDim.x / 2; k > 0; k >>= 1) {
-        if (t < k) s[t] += s[t + k];
-        __syncthreads();
-    }
-    if (t == 0) y[blockIdx.x] = s[0];
-}
-int cols = x.size(1);
-int threads = std::min(cols, 256);
-auto y = torch::empty({x.size(0)}, x.options());
-row_sum<<<x.size(0), threads, threads * sizeof(float)>>>($x, $y, cols);
-""")
-RULE = Rule(
-    code="RED004",
-    name="tree-needs-power-of-two",
-    summary="The halving loop only works when the thread count is a power of two; with another, some values are dropped.",
-    why="Each step folds the upper half of the partial results onto the lower one. When the number is odd, the last one has no partner "
-    "and is forgotten: 100 threads go 50, 25, 12, 6, 3, 1 and lose two parts. Round the block size up and give idle threads a "
-    "neutral value, or halve upwards and test whether the partner exists.",
-    bad=_BAD,
-    good=_BAD.replace(
-        "x[blockIdx.x * cols + t]", "t < cols ? x[blockIdx.x * cols + t] : 0.0f"
-    ).replace(
-        "std::min(cols, 256)", "32;\n    while (threads < cols && threads < 256) threads *= 2"
-    ),
-    languages=("cuda",),
-    guards="Constant powers of two, block sizes that are rounded up, and trees that halve upwards are fine. A warning where only other "
-    "sizes than the task's give such a block.",
-    fix="Rounds the block size up where the host sets it, or lets the tree handle any size.",
-    check=check,
-)
+RULE = Rule(**read_page(__file__), languages=("cuda",), check=check)

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from grader.records import Context, Finding
 from grader.records.observed import observed_evidence, ran_right
+from grader.rules.page_file import read_page
 from grader.rules.proofs import settle
 from grader.rules.rule import Rule
 from grader.source import Source, Unit
@@ -164,26 +165,9 @@ def _reads(part: Assign, name: str) -> bool:
     return any(isinstance(side, Name) and side.id == name for side in operands)
 
 
-_BAD = """
-__global__ void peak(const float* x, float* y, int n) {
-    float m = FLT_MIN;
-    for (int i = 0; i < n; ++i) m = fmaxf(m, x[i]);
-    y[0] = m;
-}
-"""
 RULE = Rule(
-    code="RED005",
-    name="wrong-start-value",
-    summary="The running value starts at a number that is not neutral, or is not set at all, so the result is off.",
-    why="A maximum has to start below everything (`-INFINITY`), a minimum above (`INFINITY`), a product at 1, a sum at 0. `FLT_MIN` is "
-    "the smallest positive number, not the most negative one: the maximum of a row of negative values then comes out as a tiny "
-    "positive number.",
-    bad=_BAD,
-    good=_BAD.replace("FLT_MIN", "-INFINITY"),
+    **read_page(__file__),
     detects=("text", "evidence"),
-    guards="A maximum over values that can't be negative (absolute values, squares, exponentials, indices) may start at 0, and whatever starts from "
-    "the first element is fine. A warning where the kernel ran on the simulator and all results were right, or a note if the reference takes a ReLU as well.",
-    fix="Puts the neutral value there.",
     check=check,
     explained_by=("SYN001",),
     conditions="rows in which every value lies beyond the start value",

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from grader.records import Context, Finding
+from grader.rules.page_file import read_page
 from grader.rules.rule import Rule
 from grader.source import Source
 from grader.source.python_code import PythonCode, python_code
@@ -80,14 +81,4 @@ def _feeds_code(code: PythonCode, call: ast.Call) -> bool:
     )
 
 
-RULE = Rule(
-    code="SEC004",
-    name="hides-its-code",
-    summary="Code is packed or invisible, so that a reader does not see what runs.",
-    why="What is decoded at run time escapes every review of the text. A kernel has no reason for it.",
-    bad="import torch\nimport base64\nexec(base64.b64decode('cHJpbnQoMSk='))\n",
-    good="import torch\nnames = ['a', 'b']\nkey = 'abc' * 300\n"
-    'src = """' + "__global__ void k() { }\n" * 20 + '"""\n',
-    guards="Decoding that feeds no code is a warning; source text has words and too little entropy.",
-    check=check,
-)
+RULE = Rule(**read_page(__file__), check=check)

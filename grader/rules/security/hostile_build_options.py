@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 
 from grader.records import Context, Finding
+from grader.rules.page_file import read_page
 from grader.rules.rule import Rule
 from grader.source import Extension, Source
 from grader.source.cuda_code import cuda_code, text, units
@@ -61,22 +62,4 @@ def _flags(source: Source, extension: Extension) -> Iterator[Finding]:
                 )
 
 
-HEAD = "import torch\nfrom torch.utils.cpp_extension import load_inline\n"
-RULE = Rule(
-    code="SEC003",
-    name="hostile-build-options",
-    summary="The build itself is made to read, write or run what is not the submission's.",
-    why="Compilers load plug-ins, print the lines of files they are told to include, and write where they are told to. None of it is "
-    "needed to build a kernel.",
-    bad=(
-        f'{HEAD}ext = load_inline(name="e", cpp_sources="", cuda_sources="", functions=["f"],\n'
-        '                  extra_cflags=["-fplugin=/tmp/evil.so"])\n'
-    ),
-    good=(
-        f'{HEAD}ext = load_inline(name="e", cpp_sources="", cuda_sources="", functions=["f"],\n'
-        '    extra_cuda_cflags=["-O3", "-Xcompiler", "-fPIC"], extra_ldflags=["-lcublas"])\n'
-    ),
-    languages=("cuda",),
-    guards="Optimisation, warning and library flags are fine, and so are relative and system includes.",
-    check=check,
-)
+RULE = Rule(**read_page(__file__), languages=("cuda",), check=check)

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 
 from grader.records import Context, Finding, LinkedName, Place, Severity
+from grader.rules.page_file import read_page
 from grader.rules.rule import Rule
 from grader.source import Source, Unit
 from grader.source.analysis.foreign_memory import MEMORY_FILE, of_native, of_python
@@ -232,29 +233,4 @@ def _native_memory(unit: Unit) -> Iterator[Finding]:
             )
 
 
-HEAD = "import os\nimport torch\n"
-_BAD = "import torch\nimport ctypes\nctypes.memset(0, 0, 1)\n"
-RULE = Rule(
-    code="SEC001",
-    formerly=("SEC002",),
-    name="reaches-out-of-the-submission",
-    summary="Loading this file would start programs, reach the network, change files or run hidden code, or it reaches memory, symbols or pipes of "
-    "the process that are not its own; a person should look at it before anyone runs it outside of a sandbox.",
-    why="A kernel needs none of this. The grader's sandbox holds it off; another machine may not. A submission runs in one process with whatever loads "
-    "it: raw memory, symbol tables and file descriptors are how verdicts and timers are changed behind a grader's back.",
-    bad=(f'{HEAD}os.system("nvidia-smi > /tmp/o")\n', _BAD),
-    good=(
-        (
-            f'{HEAD}name = torch.cuda.get_device_name(0)\npath = os.path.join("a", "b")\n'
-            'model = torch.nn.Linear(3, 3).eval()\nhome = os.environ.get("CUDA_HOME")\n'
-            "import re\npattern = re.compile('x')\n"
-        ),
-        _BAD.replace(
-            "ctypes\nctypes.memset(0, 0, 1", "os\npath = os.path.dirname('/usr/local/cuda/include'"
-        ),
-    ),
-    detects=("text", "evidence"),
-    guards="Settings of the build such as TORCH_CUDA_ARCH_LIST and MAX_JOBS are notes, writing a .cu file to build it is one too; "
-    "model.eval() and re.compile are what they are. Comments do not count, and neither do functions of the file with such a name.",
-    check=check,
-)
+RULE = Rule(**read_page(__file__), formerly=("SEC002",), detects=("text", "evidence"), check=check)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from tree_sitter import Node
 
 from grader.records import Context, Finding
+from grader.rules.page_file import read_page
 from grader.rules.rule import Rule
 from grader.source import Kernel, Source, Unit
 from grader.source.cuda_code import descendants, text
@@ -93,23 +94,4 @@ def _in_one_thread(statement: Node) -> bool:
     return statement.type == "if_statement" and own and bool(ONE_THREAD.search(test))
 
 
-RULE = Rule(
-    code="STY002",
-    name="comment-contradicts-code",
-    severity="note",
-    summary="The comment states something that the code does not do; readers will trust the wrong one.",
-    why="A comment that gives another size, or a step that is not there, often marks what the author meant to write.",
-    bad=(
-        "__global__ void k(float* y) {\n    __shared__ float t[8192];  // 8 KB\n"
-        "    t[threadIdx.x] = 1.0f;\n    y[threadIdx.x] = t[threadIdx.x];\n}"
-    ),
-    good="__global__ void k(const float* x, float* y) {\n"
-    "    __shared__ float t[8192];  // 32 KB, 8192 floats\n"
-    "    // Load data into shared memory\n    t[threadIdx.x] = x[threadIdx.x];\n"
-    "    // All threads now see the same tile\n    __syncthreads();\n"
-    "    y[threadIdx.x] = t[threadIdx.x];\n}",
-    languages=("cuda",),
-    guards="Numbers count only with a unit, on the line of the array; claims only where the code right below shows the opposite. Never "
-    "above note.",
-    check=check,
-)
+RULE = Rule(**read_page(__file__), languages=("cuda",), check=check)

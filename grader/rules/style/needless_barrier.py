@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from tree_sitter import Node
 
 from grader.records import Context, Finding
+from grader.rules.page_file import read_page
 from grader.rules.rule import Rule
 from grader.source import Kernel, Source, Unit
 from grader.source.code_edits import delete_lines_of, fix
@@ -92,26 +93,4 @@ def _writes(node: Node) -> bool:
     return outer.type == "assignment_expression" and outer.child_by_field_name("left") == here
 
 
-_BAD = """
-__global__ void k(const float* x, float* y) {
-    __shared__ float s[256];
-    s[threadIdx.x] = x[threadIdx.x];
-    __syncthreads();
-    y[threadIdx.x] = s[255 - threadIdx.x];
-    __syncthreads();
-}
-"""
-RULE = Rule(
-    code="STY003",
-    name="needless-barrier",
-    severity="note",
-    summary="A barrier that protects nothing; it costs a little time and hides which barriers matter.",
-    why="Each barrier says that threads exchange data here. One that does not makes the others harder to trust.",
-    bad=_BAD,
-    good=_BAD.replace("s[255 - threadIdx.x];\n    __syncthreads();", "s[255 - threadIdx.x];"),
-    languages=("cuda",),
-    guards="Only barriers of the kernel's own block, each taken by itself; kernels whose memory is "
-    "reached through helpers, pointers or lambdas are left alone.",
-    fix="Deletes the barrier.",
-    check=check,
-)
+RULE = Rule(**read_page(__file__), languages=("cuda",), check=check)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from tree_sitter import Node
 
 from grader.records import Context, Finding
+from grader.rules.page_file import read_page
 from grader.rules.rule import Rule
 from grader.source import Function, Source, Unit
 from grader.source.code_edits import delete_line, delete_lines_of, fix
@@ -98,24 +99,4 @@ def _imports(source: Source, code: PythonCode) -> Iterator[Finding]:
                 )
 
 
-_BAD = """
-__global__ void k(const float* x, float* y, int rows) {
-    int warp_id = threadIdx.x / 32;
-    __shared__ float part[32];
-    y[threadIdx.x] = x[threadIdx.x];
-}
-"""
-RULE = Rule(
-    code="STY001",
-    name="unused-variable-array-or-parameter",
-    severity="note",
-    summary="Something is declared and never used; harmless, but often a trace of a step that was forgotten.",
-    why="An unused warp index or shared array marks a reduction that was begun and not finished.",
-    bad=_BAD,
-    good=_BAD.replace(
-        "    int warp_id = threadIdx.x / 32;\n    __shared__ float part[32];\n", ""
-    ).replace(", int rows", ""),
-    guards="Names that start with an underscore, objects whose constructor acts, and results of calls are left alone; imports are folded.",
-    fix="Deletes the declaration.",
-    check=check,
-)
+RULE = Rule(**read_page(__file__), check=check)

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 
 from grader.records import Context, Finding
+from grader.rules.page_file import read_page
 from grader.rules.rule import Rule
 from grader.source import Extension, Source
 from grader.source.code_edits import delete_keyword, drop_flags, fix
@@ -60,22 +61,4 @@ def _why(extension: Extension, flag: str) -> str:
     return f"{flag} is for device lambdas, and there is none" if idle else ""
 
 
-HEAD = "import torch\nfrom torch.utils.cpp_extension import load_inline\n"
-RULE = Rule(
-    code="STY004",
-    name="useless-build-options",
-    severity="note",
-    summary="Build options that do nothing or print a lot.",
-    why="They are copied from one example to the next. Without them it is clear which options matter.",
-    bad=(
-        f'{HEAD}ext = load_inline(name="e", cpp_sources="", cuda_sources="", functions=["f"],\n'
-        '                  extra_cflags=["-DWITH_CUDA"], extra_ldflags=[""], verbose=True)\n'
-    ),
-    good=f'{HEAD}src = "auto f = [] __device__ (int i) {{ return i; }};"\n'
-    'ext = load_inline(name="e", cpp_sources="", cuda_sources=src, functions=["f"],\n'
-    '    extra_cuda_cflags=["-O3", "--use_fast_math", "--expt-extended-lambda"], verbose=False)\n',
-    languages=("cuda",),
-    guards="-O3 and --use_fast_math do something. Most submissions have such options: folded.",
-    fix="Leaves the option out.",
-    check=check,
-)
+RULE = Rule(**read_page(__file__), languages=("cuda",), check=check)

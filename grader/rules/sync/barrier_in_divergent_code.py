@@ -6,8 +6,9 @@ from tree_sitter import Node
 
 from grader.records import Context, Evidence, Finding, Fix
 from grader.records.observed import kernel_of, observed_evidence
+from grader.rules.page_file import read_page
 from grader.rules.proofs import of_the_leavers, settle
-from grader.rules.rule import Rule, hosted
+from grader.rules.rule import Rule
 from grader.source import Source
 from grader.source.analysis.apart import Parted, absent_lanes, parted_barriers
 from grader.source.analysis.starved import starved_reads
@@ -97,40 +98,4 @@ def _hoist(case: Case, barrier: Node, cause: Node | None) -> tuple[Fix, ...]:
     return fix("move the barrier out of the branch", edits)
 
 
-_BAD = hosted("""
-__global__ void halves(const float* x, float* y, int n) {
-    __shared__ float s[256];
-    int t = threadIdx.x;
-    s[t] = t < n ? x[t] : 0.0f;
-    __syncthreads();
-    for (int k = 128; k > 0; k >>= 1) {
-        if (t < k) {
-            s[t] += s[t + k];
-            __syncthreads();
-        }
-    }
-    if (t == 0) y[0] = s[0];
-}
-auto y = torch::empty({1}, x.options());
-halves<<<1, 256>>>($x, $y, x.numel());
-""")
-RULE = Rule(
-    code="SYN003",
-    name="barrier-in-divergent-code",
-    summary="Only some threads of a block reach a barrier that all must reach; the kernel can hang or mix data.",
-    why="`__syncthreads()` counts the threads of the whole block. Under a condition on the thread's index, in a loop that threads leave "
-    "at different times, or after an early return, some never arrive. Bring all threads to the barrier, and put the condition around "
-    "the work instead.",
-    bad=_BAD,
-    good=_BAD.replace(
-        "s[t] += s[t + k];\n            __syncthreads();\n        }",
-        "s[t] += s[t + k];\n        }\n        __syncthreads();",
-    ),
-    detects=("text", "evidence"),
-    guards="Conditions of block indices, parameters and values that all threads share are no divergence; of a condition on data "
-    "only a run can tell. Threads that returned before the barrier are a warning as long as nobody needs what they would have stored: "
-    "hardware lets them count as arrived.",
-    fix="Moves the barrier behind the branch, or turns the early returns into flags that guard the stores.",
-    check=check,
-    predicts="barrier",
-)
+RULE = Rule(**read_page(__file__), detects=("text", "evidence"), check=check, predicts="barrier")

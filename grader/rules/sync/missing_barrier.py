@@ -1,15 +1,18 @@
 """SYN002: threads use shared memory without meeting in between."""
 
+import ast
 from collections.abc import Iterator
 
-from grader.records import Context, Evidence, Finding, Place, Race, Severity
+from grader.records import Context, Evidence, Finding, Race, Severity
 from grader.records.observed import observed_evidence
 from grader.rules.causes import cause_of
-from grader.rules.rule import Rule, hosted, shown
+from grader.rules.page_file import read_page
+from grader.rules.rule import Rule
 from grader.source import Source
 from grader.source.analysis.apart import races, unfilled
-from grader.source.analysis.races import join_races, lines_of, shared_on
+from grader.source.analysis.races import is_within_program, join_races, lines_of, shared_on
 from grader.source.analysis.walks import cases
+from grader.source.code_edits import fix, insert_line_before
 from grader.source.rewriting.barriers import separate
 
 
@@ -23,7 +26,28 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         said = cause_of(first, _raced_for(source, first))
         yield RULE.finding(first.place, said, severity=weight, evidence=(first, *others))
     yield from () if seen else _foretold(source, context)
+    yield from _of_programs(source, context)
     yield from _of_one_value(context)
+
+
+def _of_programs(source: Source, context: Context) -> Iterator[Finding]:
+    """Yield the races of one Triton program's warps: the compiler puts barriers between uses of shared memory alone."""
+    seen = tuple(filter(is_within_program, observed_evidence(context, "global-race")))
+    for first, *others in join_races(seen):
+        at = first.place
+        here = [node for node in source.walk(ast.stmt) if at and node.lineno == at.line]
+        yield RULE.finding(
+            at,
+            f"{cause_of(first)}: `tl.debug_barrier()` is missing",
+            evidence=(first, *others),
+            fixes=fix(
+                "let the program's warps meet",
+                [
+                    insert_line_before(source, node, f"{' ' * node.col_offset}tl.debug_barrier()")
+                    for node in here[:1]
+                ],
+            ),
+        )
 
 
 def _raced_for(source: Source, item: Evidence) -> str:
@@ -83,40 +107,6 @@ def _too_early(source: Source, context: Context, seen: tuple[Evidence, ...]) -> 
             yield item
 
 
-_BAD = hosted("""
-__global__ void blur(const float* x, float* y, int n) {
-    __shared__ float s[256];
-    int i = blockIdx.x * 256 + threadIdx.x;
-    s[threadIdx.x] = i < n ? x[i] : 0.0f;
-    int other = threadIdx.x ^ 64;
-    if (i < n) y[i] = s[threadIdx.x] + s[other];
-}
-blur<<<(x.numel() + 255) / 256, 256>>>($x, $y, x.numel());
-""")
 RULE = Rule(
-    code="SYN002",
-    formerly=("SYN005", "SYN008"),
-    name="missing-barrier",
-    summary="One thread reads a shared value before another has surely written it, or overwrites it while others still read it.",
-    why="The warps of a block run at their own pace. Only a barrier that all of them reach makes what one has stored visible to the "
-    "others, and only a barrier keeps a fast warp from overwriting what a slow one still has to read. Without it the result depends "
-    "on timing. Stores of one and the same value are a race by the rules of C++ as well, and a note here: hardware keeps that value. Since Volta the threads of a warp have program counters of their own, too: the unrolled tail of an old reduction needs `__syncwarp()` between its steps.",
-    bad=shown(
-        _BAD,
-        Evidence(
-            kind="simulator",
-            code="race",
-            text="thread 0 reads what thread 64 wrote at line 5, with no synchronisation between",
-            place=Place(line=7, end_line=7),
-            related=(Place(line=5, end_line=5),),
-            details=Race(conflict="write-read"),
-        ),
-    ),
-    good=_BAD.replace("    int other", "    __syncthreads();\n    int other"),
-    detects=("text", "evidence"),
-    guards="Steps with `__syncwarp()` or a shuffle between them are fine; a race on `volatile` cells is a warning. The text foretells races where no run showed any; one that the "
-    "simulator did not see in a kernel that it ran to its end is dropped.",
-    fix="Puts `__syncthreads()` where all threads arrive between the two accesses, or at the end of the loop's turn; `__syncwarp()` inside a warp; "
-    "lets one thread store what all store to one cell.",
-    check=check,
+    **read_page(__file__), formerly=("SYN005", "SYN008"), detects=("text", "evidence"), check=check
 )

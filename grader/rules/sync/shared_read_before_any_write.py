@@ -8,8 +8,9 @@ from tree_sitter import Node
 from grader.records import Context, Evidence, Finding, Fix
 from grader.records.observed import kernel_of, observed_evidence
 from grader.rules.causes import cause_of
+from grader.rules.page_file import read_page
 from grader.rules.proofs import confirm
-from grader.rules.rule import Rule, hosted
+from grader.rules.rule import Rule
 from grader.source import Source
 from grader.source.analysis.apart import unfilled
 from grader.source.analysis.races import lines_of
@@ -118,38 +119,6 @@ def _stored_text(add: Node) -> str:
     return ""
 
 
-_BAD = hosted("""
-__global__ void total(const float* x, float* y, int n) {
-    __shared__ float s[256];
-    int tid = threadIdx.x;
-    float sum = 0.0f;
-    for (int i = tid; i < n; i += blockDim.x) sum += x[i];
-    for (int k = blockDim.x / 2; k > 0; k >>= 1) {
-        if (tid < k) sum += s[tid + k];
-        __syncthreads();
-    }
-    if (tid == 0) y[0] = sum;
-}
-auto y = torch::empty({1}, x.options());
-total<<<1, 256>>>($x, $y, x.numel());
-""")
 RULE = Rule(
-    code="SYN001",
-    name="shared-read-before-any-write",
-    summary="The kernel reads shared memory that no thread has filled yet, so it computes with leftovers.",
-    why="Shared memory isn't cleared: what a block finds in it is what an earlier block left. A tree reduction whose partial results "
-    "were never stored sums such leftovers, and only one thread's own part survives. Each thread has to store its part, and all have "
-    "to meet at a barrier, before anyone reads.",
-    bad=_BAD,
-    good=_BAD.replace("    for (int k", "    s[tid] = sum;\n    __syncthreads();\n    for (int k")
-    .replace("sum += s[tid + k]", "s[tid] += s[tid + k]")
-    .replace("y[0] = sum", "y[0] = s[0]"),
-    detects=("text", "evidence"),
-    guards="Arrays that a library, a cast or inline assembly may have filled count as filled, and so does anything under a condition on "
-    "data. A finding that the simulator's own check of shared memory does not confirm, on a kernel that it ran to the end, is "
-    "dropped.",
-    fix="Stores each thread's partial result before the loop and keeps its cell up to date in it; stores zero in an array that a run saw "
-    "used unwritten.",
-    check=check,
-    predicts="unwritten-read",
+    **read_page(__file__), detects=("text", "evidence"), check=check, predicts="unwritten-read"
 )

@@ -6,8 +6,9 @@ from tree_sitter import Node
 
 from grader.records import Context, Finding
 from grader.records.observed import observed_evidence
+from grader.rules.page_file import read_page
 from grader.rules.proofs import of_the_leavers, settle
-from grader.rules.rule import Rule, hosted
+from grader.rules.rule import Rule
 from grader.source import Source
 from grader.source.analysis.apart import Parted, absent_lanes, parted_barriers
 from grader.source.analysis.walks import Case, cases
@@ -120,37 +121,4 @@ def _of_the_mask(case: Case, one: Parted, where: Node) -> Finding:
     )
 
 
-_BAD = hosted("""
-__device__ float warp_sum(float v) {
-    for (int o = 16; o > 0; o >>= 1) v += __shfl_down_sync(0xffffffff, v, o);
-    return v;
-}
-__global__ void sums(const float* x, float* y) {
-    float v = x[threadIdx.x];
-    int lane = threadIdx.x % 32;
-    if (lane == 0) {
-        v = warp_sum(v);
-    }
-    y[threadIdx.x] = v;
-}
-sums<<<1, 256>>>($x, $y);
-""")
-RULE = Rule(
-    code="SYN004",
-    name="shuffle-mask-names-absent-lanes",
-    summary="A warp exchange promises that all lanes of its mask take part, but only some of them run that line.",
-    why="`__shfl_*_sync` waits for the lanes that its mask names and reads their values. Lanes that a branch keeps away never come: what "
-    "is read is undefined, and the warp may wait for ever. Let all lanes exchange, and put the test of the lane around the use of "
-    "the result.",
-    bad=_BAD,
-    good=_BAD.replace(
-        "    if (lane == 0) {\n        v = warp_sum(v);\n    }", "    v = warp_sum(v);"
-    ),
-    detects=("text", "evidence"),
-    guards="Conditions that whole warps share are fine, and so are masks that come from `__ballot_sync` or `__activemask`. Lanes past "
-    "the end of a block that is no multiple of 32, and lanes that have returned, are a warning: hardware counts them as gone.",
-    fix="Names every lane in a mask that leaves out lanes which take part; lets the whole warp into the branch, lanes without a value with a neutral one, or moves the exchange "
-    "before the branch; writes the `_sync` form of an old exchange.",
-    check=check,
-    predicts="barrier",
-)
+RULE = Rule(**read_page(__file__), detects=("text", "evidence"), check=check, predicts="barrier")

@@ -136,7 +136,7 @@ struct Code {
     struct Unset { u32 op = none, words = 1, insn = 0; };
     std::vector<Unset> unset;         // registers that may be read before they are written, and by what
     bool has_local = false, has_global_atomics = false, uses_dynamic = false, has_copies = false;
-    bool of_blocks = false;           // as its blob: warps keep step, and only other blocks race with one
+    bool of_blocks = false;           // as its blob: warps keep step, and race with one another in global memory alone
     bool has_global_flags = false;    // volatile or ordered accesses to global memory: how blocks signal
 };
 

@@ -8,6 +8,7 @@
 #include "guard_alloc.hpp"
 #include "launch_limits.hpp"
 #include "occupancy.hpp"
+#include "program.hpp"
 #include "runtime.hpp"
 
 using namespace kgsim;
@@ -145,6 +146,7 @@ cudaError_t run(const HostKernel& kernel, const dim3& grid, const dim3& block, v
     auto& state = runtime();
     note_fit(kernel, block, shared);
     if (state.settings.skip_kernels) return finish(cudaSuccess);
+    note_launched(kernel.program);
     auto options = options_of_launch();
     options.resident_blocks = resident_blocks(kernel, block, shared);
     options.cooperative = cooperative;

@@ -116,7 +116,8 @@ private:
         return "program " + (launch_.grid.y * launch_.grid.z > 1 ? spoken(x, y, z) : number(u64(x)));
     }
     std::string spoken_other(const Event& e) const {
-        return code_.of_blocks && e.extent ? spoken_actor(e.other_thread, e.other_block) : spoken_thread(e.other_thread);
+        if (!code_.of_blocks) return spoken_thread(e.other_thread);
+        return e.extent ? spoken_actor(e.other_thread, e.other_block) : "another warp of it";
     }
     std::string sentence(const Event& e, const Place&, const Place& there) const {
         const std::string in = " of block " + spoken(e.block % launch_.grid.x, e.block / launch_.grid.x % launch_.grid.y, e.block / launch_.grid.x / launch_.grid.y);
@@ -181,6 +182,7 @@ private:
             case Found::race: case Found::race_volatile: case Found::global_race: case Found::same_value_race: {
                 static constexpr const char* kinds[] = {"write-read", "read-write", "write-write", "atomic-plain", "plain-atomic"};
                 put("conflict", quoted(kinds[e.detail < 5 ? e.detail : 0]));
+                if (code_.of_blocks && !e.extent) put("within_program", "true");
                 break;
             }
             case Found::uninit_shared: case Found::uninit_global: case Found::uninit_local: case Found::shuffle_absent: put("use", quoted(use(e))); break;

@@ -88,11 +88,14 @@ struct Watch {
     // Whether something orders the writer before this lane's access.
     bool ordered(Mark m, u32 lane) const {
         if (m.block() != block) return c.block->fenced;
-        if (c.code->of_blocks) return true;
         const u32 t = c.thread(lane);
         if (m.thread() == t || m.epoch() != epoch || c.warp->fence_epoch[lane] == c.block->epoch) return true;
         const bool same_warp = m.thread() / warp_lanes == t / warp_lanes;
-        return same_warp ? c.warp->sync_epoch[lane] > 0 : c.block->full_epoch != c.block->epoch;
+        return same_warp ? c.code->of_blocks || c.warp->sync_epoch[lane] > 0 : c.block->full_epoch != c.block->epoch;
+    }
+    // Whether the lane repeats the writer's: Triton gives a block with fewer elements than threads to several warps, of which one stores.
+    bool repeats(Mark m, const Addresses& a, u32 lane) const {
+        return c.code->of_blocks && m.block() == block && a.at[m.thread() % warp_lanes] == a.at[lane];
     }
     // A relaxed or releasing write and an atomic are no race.
     bool strong_before(Mark m) const {
@@ -159,7 +162,7 @@ void global_load(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, u32 lanes
     if (own_all(c, w, s, bytes, false)) return;
     each(c, i, a, bytes, lanes, false, [&](std::atomic_ref<u64> cell, u32 l) {
         const Mark m{cell.load(std::memory_order_relaxed)};
-        if (m.word && m.insn() != many_writers && !w.ordered(m, l)) w.report(m, l, Conflict::write_read);
+        if (m.word && m.insn() != many_writers && !w.ordered(m, l) && !w.repeats(m, a, l)) w.report(m, l, Conflict::write_read);
     });
 }
 
@@ -169,7 +172,7 @@ void global_store(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, u32 lane
     each(c, i, a, bytes, lanes, true, [&](std::atomic_ref<u64> cell, u32 l) {
         const Mark m{cell.load(std::memory_order_relaxed)};
         const u64 mine = w.mark(l);
-        if (m.word && !w.ordered(m, l)) {
+        if (m.word && !w.ordered(m, l) && !w.repeats(m, a, l)) {
             if (same >> l & 1) {
                 if (m.insn() != many_writers) w.report(m, l, Conflict::write_write, Found::same_value_race);
                 cell.store(m.word | many_writers, std::memory_order_relaxed);

@@ -3,16 +3,12 @@
 #include <thread>
 
 #include "exact.hpp"
+#include "program.hpp"
 #include "provenance.hpp"
 #include "report.hpp"
 #include "residents.hpp"
 
 namespace kgsim {
-
-class Program {
-public:
-    std::shared_ptr<Blob> blob;
-};
 
 namespace {
 
@@ -89,6 +85,7 @@ ProgramRef load_program(const void* blob, size_t size, std::string* error) {
     if (!read) return nullptr;
     auto p = std::make_shared<Program>();
     p->blob = std::move(read);
+    p->bytes.assign(static_cast<const char*>(blob), size);
     return p;
 }
 

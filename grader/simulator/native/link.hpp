@@ -70,6 +70,7 @@ private:
     void lay_frame();
     void find_lifetimes();
     std::map<u32, u32> read_before_written() const;  // register -> the first instruction that reads it
+    std::set<u32> never_written() const;
     void note_unset(u32 position);
     void open_block(Start start);
     void close_block(End end, const RawInsn* raw, u32 label);

@@ -60,6 +60,17 @@ std::vector<Stretch> cut(const std::vector<RawInsn>& insns, const std::vector<Op
 
 }  // namespace
 
+// What nothing writes, under a guard or not. In a language whose variables all have values (Triton) it is the compiler's own
+// choice: bytes of a packed word that don't matter.
+std::set<u32> FunctionLinker::never_written() const {
+    std::set<u32> left;
+    for (u32 reg = 0; reg < raw_.registers.size(); ++reg) left.insert(reg);
+    for (const RawInsn& i : insns_)
+        if (!i.is_label && has_destination(kernel_.opcodes[i.opcode]) && !i.operands.empty() && i.operands[0].kind != Tok::mem)
+            each_operand({i.operands[0]}, [&](const Operand& o) { if (is_register(o)) left.erase(o.value); });
+    return left;
+}
+
 // Live at the entry, by the equations of any compiler's book; with the first instruction of the text that reads it.
 // A register of one straight stretch is written there before it is read.
 std::map<u32, u32> FunctionLinker::read_before_written() const {
@@ -89,7 +100,8 @@ std::map<u32, u32> FunctionLinker::read_before_written() const {
                     changed |= more != 0;
                 }
     }
-    std::erase_if(first, [&](const auto& one) { return !all[0].wanted.has(number[one.first]); });
+    const std::set<u32> of_choice = blob_.of_blocks ? never_written() : std::set<u32>();
+    std::erase_if(first, [&](const auto& one) { return !all[0].wanted.has(number[one.first]) || of_choice.contains(one.first); });
     return first;
 }
 

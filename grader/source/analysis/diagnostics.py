@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from grader.records import Context, Evidence, ToolMessage
-from grader.source.analysis.wordings import MESSAGES
+from grader.source.analysis.wordings import messages
 
 BUILD = ("compiler", "ptxas", "link", "python")
 
@@ -25,7 +25,7 @@ class Explained:
 
 def explain(text: str) -> Explained | None:
     """Return what a message means, or None where it has no known wording."""
-    for message in MESSAGES:
+    for message in messages():
         for pattern in message.patterns:
             found = pattern.search(text)
             if found:

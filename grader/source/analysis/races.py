@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable
 
 from tree_sitter import Node
 
-from grader.records import Evidence
+from grader.records import Evidence, Race
 from grader.source import SharedArray, Source, Unit
 from grader.source.cuda_code import around, cuda_code, text
 
@@ -17,6 +17,11 @@ def lines_of(items: Iterable[Evidence]) -> set[int]:
     """Return the lines of all accesses that evidence speaks of."""
     places = (place for item in items for place in (item.place, *item.related))
     return {place.line for place in places if place is not None}
+
+
+def is_within_program(item: Evidence) -> bool:
+    """Whether warps of one Triton program race, in global memory."""
+    return isinstance(item.details, Race) and item.details.within_program
 
 
 def join_races(items: Iterable[Evidence]) -> list[list[Evidence]]:

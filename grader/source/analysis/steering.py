@@ -160,7 +160,10 @@ def python_loop(source: Source, place: Place, *, outermost: bool) -> Place | Non
 
 
 def overwritten(source: Source, place: Place) -> Place | None:
-    """Return where a loop of a Triton kernel around a line sets anew what was begun before it and is used after it."""
+    """Return where a loop around a line sets anew what was begun before it and is used after it."""
+    for one in around(source, place):
+        if one.is_loop and (found := _overwritten_in(one)) is not None:
+            return one.unit.place(found)
     for kernel in kernels(source):
         for loop in (one for one in ast.walk(kernel.node) if isinstance(one, ast.For)):
             end = loop.end_lineno or 0
@@ -174,6 +177,24 @@ def overwritten(source: Source, place: Place) -> Place | None:
                         used = {n.id for n in ast.walk(value) if isinstance(n, ast.Name)}
                         if begun and name not in used:
                             return source.place(node)
+    return None
+
+
+def _overwritten_in(loop: Steering) -> Node | None:
+    """Return the assignment in a loop of a CUDA kernel that forgets what the name had before the loop."""
+    function = next(_functions(loop.node))
+    every = list(descendants(function, "identifier"))
+    before = {
+        name for name, node in _definitions(function) if node.end_byte <= loop.node.start_byte
+    }
+    after = {text(one) for one in every if one.start_byte >= loop.node.end_byte}
+    body = loop.node.child_by_field_name("body")
+    for node in descendants(body, "assignment_expression") if body is not None else ():
+        name = text(node.child_by_field_name("left"))
+        plain = text(node.child_by_field_name("operator")) == "="
+        value = node.child_by_field_name("right")
+        if plain and name in before & after and name not in set(_identifiers(value)):
+            return node
     return None
 
 
@@ -233,20 +254,47 @@ def index_made(source: Source, place: Place, walk: Walk) -> Place | None:
             for name, node in _definitions(function)
             if name in names - moved and node.start_byte < spot.start_byte
         ]
-        if walk in {"fixed", "stored"}:
+        if walk in {"fixed", "stored", "exchanged"}:
             kept = [(n, node) for n, node in found if not moved & set(_identifiers(_value(node)))]
             arrays = {
                 text(one.child_by_field_name("argument")) for one in descendants(spot, *INDEXES)
             }
             pointers = [node for name, node in kept if _is_pointer(node) and name in arrays]
-            others = [node for _, node in kept if _computes(node)] if walk == "fixed" else []
+            others = [node for _, node in kept if _computes(node)] if walk != "stored" else []
             return _last(unit, pointers or others)
         return _last(unit, [node for _, node in found if _computes(node)])
     return None
 
 
-def _names_of_stores(function: Node) -> set[str]:
-    """Return the names in the indices at which a function stores to global memory."""
+def element_chosen(source: Source, place: Place, *, several: bool) -> Place | None:
+    """Return what says which element of the result a thread makes, where right ones stand at other places.
+
+    Where it is stored at the thread's own number, the first definition that takes that number apart. Where the
+    place is put together and `several` tensors are read alike for another one, the store.
+    """
+    for unit in source.cuda:
+        spot = _at(unit, place)
+        function = next(_functions(spot), None) if spot is not None else None
+        if spot is None or function is None:
+            continue
+        names, stores = _names_behind(spot, function), _stores(function)
+        whole = {text(index).strip("[]()") for index in stores}
+        apart = [
+            node
+            for name, node in _definitions(function)
+            if name in names
+            and whole & set(_identifiers(_value(node)))
+            and _operators(node) & {"/", "%"}
+        ]
+        if len(whole) == 1 and apart:
+            return unit.place(apart[0])
+        together = [node for node in stores if len(set(_identifiers(node))) > 1]
+        return unit.place(together[-1]) if together and several else None
+    return None
+
+
+def _stores(function: Node) -> list[Node]:
+    """Return the indices at which a function stores to global memory."""
     arrays = {
         name for one in descendants(function, "array_declarator") for name in _identifiers(one)
     }
@@ -256,12 +304,17 @@ def _names_of_stores(function: Node) -> set[str]:
         if text(node.child_by_field_name("operator")) == "="
     )
     stored = (one for one in targets if one is not None and one.type == "subscript_expression")
-    return {
-        name
+    indices = (
+        one.child_by_field_name("indices")
         for one in stored
         if text(one.child_by_field_name("argument")) not in arrays
-        for name in _identifiers(one.child_by_field_name("indices"))
-    }
+    )
+    return [one for one in indices if one is not None]
+
+
+def _names_of_stores(function: Node) -> set[str]:
+    """Return the names in the indices at which a function stores to global memory."""
+    return {name for one in _stores(function) for name in _identifiers(one)}
 
 
 def _last(unit: Unit, nodes: Sequence[Node]) -> Place | None:
@@ -291,10 +344,13 @@ def _is_pointer(node: Node) -> bool:
 
 def _computes(node: Node) -> bool:
     """Whether a definition does more than add names."""
+    return _is_pointer(node) or bool(_operators(node) - {"+", "<", ">"})
+
+
+def _operators(node: Node) -> set[str]:
     value = _value(node)
     parts = descendants(value, "binary_expression") if value is not None else ()
-    operators = {text(one.child_by_field_name("operator")) for one in parts}
-    return _is_pointer(node) or bool(operators - {"+", "<", ">"})
+    return {text(one.child_by_field_name("operator")) for one in parts}
 
 
 def _own_names(one: Steering) -> set[str]:

@@ -242,14 +242,6 @@ def _used_at(kernel: Kernel, line: int) -> Iterator[Access]:
                 yield access
 
 
-def in_loop(kernel: Kernel, access: Access | None) -> bool:
-    """Whether an access stands in a loop of its kernel."""
-    loops = (node for node in ast.walk(kernel.node) if isinstance(node, ast.For | ast.While))
-    return access is not None and any(
-        one is access.call for loop in loops for one in ast.walk(loop)
-    )
-
-
 def finish(source: Source) -> ast.Return | None:
     """Return the `return` in which torch sums or averages what the last launch has written."""
     for launch in reversed(launches(source)):

@@ -141,13 +141,13 @@ def sizes_for(source: Source, function: Function, task: Task | None, name: str) 
     ranks = _ranks(bound)
     for parameter in function.parameters:
         binding = bound.get(parameter.name)
-        if parameter.type.split("<")[-1].rstrip("> ").endswith("Tensor"):
+        if parameter.kind.split("<")[-1].rstrip("> ").endswith("Tensor"):
             tensors.append(_shape(binding, shapes, ranks, base))
         elif binding is not None:
             number = _number(binding, shapes, ranks, base)
             if number is not None:
                 numbers[parameter.name] = number
-    integers = [p for p in function.parameters if type_letter(p.type) in "iul" and not p.pointer]
+    integers = [p for p in function.parameters if type_letter(p.kind) in "iul" and not p.is_pointer]
     known = None not in tensors and all(p.name in numbers for p in integers)
     label = f"{base.name} {function.name}" + (f" {sorted(shapes.items())}" if shapes else "")
     return Sizes(

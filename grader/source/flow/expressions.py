@@ -240,8 +240,10 @@ class Machine(Variables):
         scope: dict[str, Box] = {}
         for index, parameter in enumerate(function.parameters):
             given = call.args[index] if index < len(call.args) else None
-            box = self.find(given.id) if isinstance(given, Name) and parameter.reference else None
-            letter = "?" if parameter.pointer else type_letter(self.type_name(parameter.type))
+            box = (
+                self.find(given.id) if isinstance(given, Name) and parameter.is_reference else None
+            )
+            letter = "?" if parameter.is_pointer else type_letter(self.type_name(parameter.kind))
             value = args[index] if index < len(args) else Value()
             scope[parameter.name] = box if box is not None else Box(value, letter)
         frame = Frame(function, scope)

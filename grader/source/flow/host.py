@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from grader.source.cuda_code import text
+from grader.source.declarators import Parameter
 from grader.source.flow.memory import Region, Tensor
 from grader.source.flow.program import Function, Program
 from grader.source.flow.scalar_types import type_letter
@@ -23,7 +24,6 @@ from grader.source.flow.tree import (
     Name,
     Number,
     Opaque,
-    Parameter,
     Subscript,
     Unary,
     walk,
@@ -66,17 +66,17 @@ class HostMachine(TorchCalls):
 
     def argument(self, parameter: Parameter) -> Value:
         """Return what a parameter holds when the function is called from Python."""
-        if parameter.type.split("<")[-1].rstrip("> ") in TENSOR_TYPES:
+        if parameter.kind.split("<")[-1].rstrip("> ") in TENSOR_TYPES:
             position = len(self.tensors)
             given = self.sizes.tensors[position] if position < len(self.sizes.tensors) else None
             sizes = given or self.sizes.by_rank.get(_rank(self.function, parameter.name))
             return self.tensor(
                 Tensor(parameter.name, sizes, node=parameter.node, guessed=given is None)
             )
-        letter = type_letter(parameter.type)
-        if parameter.pointer:
-            region = Region(parameter.name, "global", parameter.type, node=parameter.node)
-            return Value(pointer=Pointer(region, type=parameter.type))
+        letter = type_letter(parameter.kind)
+        if parameter.is_pointer:
+            region = Region(parameter.name, "global", parameter.kind, node=parameter.node)
+            return Value(pointer=Pointer(region, type=parameter.kind))
         if letter in "iul":
             usual = self.sizes.number if _is_extent(parameter.name) else 3
             number = self.sizes.numbers.get(parameter.name, usual)

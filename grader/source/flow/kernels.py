@@ -2,13 +2,13 @@
 
 from dataclasses import replace
 
+from grader.source.declarators import Parameter
 from grader.source.flow.expressions import Machine
 from grader.source.flow.memory import Region
 from grader.source.flow.program import Program
 from grader.source.flow.scalar_types import SIZES, type_letter
 from grader.source.flow.state import Box, Frame
 from grader.source.flow.trace import Launch, StopWalkError, Walk
-from grader.source.flow.tree import Parameter
 from grader.source.flow.values import Pointer, Value
 
 MOST_THREADS = 1024
@@ -30,9 +30,9 @@ class KernelThread(Machine):
         self.frames.append(frame)
         for index, parameter in enumerate(kernel.parameters):
             given = launch.arguments[index] if index < len(launch.arguments) else Value()
-            letter = "?" if parameter.pointer else type_letter(parameter.type)
-            value = self._pointer(given, parameter) if parameter.pointer else given
-            plain = Value(value.number, letter, value.pointer if parameter.pointer else None)
+            letter = "?" if parameter.is_pointer else type_letter(parameter.kind)
+            value = self._pointer(given, parameter) if parameter.is_pointer else given
+            plain = Value(value.number, letter, value.pointer if parameter.is_pointer else None)
             frame.names[parameter.name] = Box(plain, letter)
         try:
             self.bind_template(frame, kernel, launch.template)
@@ -45,7 +45,7 @@ class KernelThread(Machine):
     def _pointer(self, given: Value, parameter: Parameter) -> Value:
         """Return a kernel's pointer parameter; two that hold one tensor share its region."""
         at = given.pointer or Pointer(Region("", "global"))
-        old, kind = at.region, parameter.type
+        old, kind = at.region, parameter.kind
         region = self.copies.get(id(old))
         if region is None:
             known = type_letter(kind) != "?" or kind in SIZES or given.pointer is None

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from grader.source import declarators
-from grader.source.flow.tree import Declare, Expr, Node, Parameter, Stmt
+from grader.source.declarators import Parameter
+from grader.source.flow.tree import Declare, Expr, Node, Stmt
 from grader.source.functions import Runs
 
 
@@ -17,7 +17,7 @@ class Function:
     name: str
     runs: Runs
     parameters: tuple[Parameter, ...]
-    template: tuple[declarators.Parameter, ...]
+    template: tuple[Parameter, ...]
     body: Stmt
     node: Node
 

@@ -10,6 +10,8 @@ from dataclasses import dataclass, fields
 from functools import cache, lru_cache
 from typing import Any
 
+from grader.source.declarators import Parameter
+
 Node = Any
 """A tree-sitter node (the library has no usable static types for its Python objects)."""
 
@@ -239,18 +241,6 @@ class Opaque(Stmt):
     """A statement that is not understood (inline assembly, goto, a broken parse)."""
 
     reason: str
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Parameter:
-    """A function parameter."""
-
-    name: str
-    type: str
-    pointer: bool
-    reference: bool
-    const: bool
-    node: Node
 
 
 _PARTS = (Expr, Stmt)

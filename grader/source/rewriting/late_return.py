@@ -98,7 +98,7 @@ def _edits(
     case: Case, body: Node, returns: Sequence[_Return], loads: Sequence[_Return]
 ) -> list[Edit | None]:
     edits = [_flag_return(case, one, returns[:k]) for k, one in enumerate(returns)]
-    pointers = {p.name for p in case.walk.kernel.parameters if p.pointer}
+    pointers = {p.name for p in case.walk.kernel.parameters if p.is_pointer}
     guarded: set[int] = set()
     for item in descendants(body, "subscript_expression"):
         before = [one for one in returns if one.branch.end_byte <= item.start_byte]

@@ -98,3 +98,17 @@ def test_what_torchs_compiler_calls_is_there(graded: Graded) -> None:
         "return y", f"return {guards}._reinterpret_tensor(y, tuple(x.shape), tuple(x.stride()), 0)"
     )
     assert graded(KERNEL + forward).verdict.status == "correct"
+
+
+def test_the_gpus_generator_has_a_seed_and_an_offset_to_move_on(graded: Graded) -> None:
+    drawn = CLASS.replace(
+        "        n = x.numel()\n",
+        """        n = x.numel()
+        generator = torch.cuda.default_generators[torch.cuda.current_device()]
+        state = generator.get_state()
+        state.view(torch.int64)[1] += 4
+        generator.set_state(state)
+        assert generator.get_state().view(torch.int64)[1] % 4 == 0
+""",
+    )
+    assert graded(KERNEL + drawn).verdict.status == "correct"

@@ -1,4 +1,4 @@
-"""What races in Triton is between programs: within one, the compiler orders what its lines say."""
+"""What races in Triton: programs with each other, and the warps of one in global memory; of shared memory the compiler takes care."""
 
 from __future__ import annotations
 
@@ -55,6 +55,28 @@ class ModelNew(torch.nn.Module):
         return out
 """
 
+SCRATCH = """import torch
+import triton
+import triton.language as tl
+
+@triton.jit
+def relu_kernel(x_ptr, scratch_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    start = tl.program_id(0) * BLOCK
+    offsets = start + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + offsets, mask=offsets < n)
+    tl.store(scratch_ptr + offsets, tl.maximum(x, 0.0), mask=offsets < n)
+    last = tl.minimum(start + BLOCK, n) - 1
+    y = tl.load(scratch_ptr + start + last - offsets, mask=offsets < n)
+    tl.store(y_ptr + start + last - offsets, y, mask=offsets < n)
+
+class ModelNew(torch.nn.Module):
+    def forward(self, x):
+        n = x.numel()
+        y = torch.empty_like(x)
+        relu_kernel[(triton.cdiv(n, 1024),)](x, torch.empty_like(x), y, n, BLOCK=1024)
+        return y
+"""
+
 
 def test_a_program_that_writes_in_place_what_it_has_read_is_correct(graded: Graded) -> None:
     found = graded(IN_PLACE, "softmax")
@@ -79,3 +101,20 @@ def test_programs_that_add_without_atomics_race_at_that_line(graded: Graded) -> 
 def test_atomics_do_not(graded: Graded) -> None:
     found = graded(SUMS.replace("ADD", "tl.atomic_add(out_ptr, part)"), "mse_loss")
     assert found.verdict.status == "correct"
+
+
+def test_warps_of_a_program_race_in_global_memory_where_no_barrier_is_between(
+    graded: Graded,
+) -> None:
+    found = graded(SCRATCH)
+    assert found.verdict.status == "unsound"
+    (finding,) = (one for one in found.findings if one.severity == "error")
+    assert finding.rule == "SYN002"
+    assert finding.place is not None
+    assert finding.place.excerpt.startswith("y = tl.load(scratch_ptr")
+    assert finding.fixes[0].label == "let the program's warps meet"
+
+
+def test_with_a_barrier_they_do_not(graded: Graded) -> None:
+    met = SCRATCH.replace("    y = tl.load", "    tl.debug_barrier()\n    y = tl.load")
+    assert graded(met).verdict.status == "correct"

@@ -26,6 +26,7 @@ def exchanges(scope: Scope) -> Iterator[Candidate]:
     yield from _arguments(scope)
     yield from _parts_of_an_index(scope)
     yield from _elements(scope)
+    yield from _read_before(scope)
     if scope.on_host:
         yield from _sizes_of_launches(scope)
         yield from _row_major(scope)
@@ -60,6 +61,21 @@ def _elements(scope: Scope) -> Iterator[Candidate]:
             for first, second in combinations(places.values(), 2):
                 pairs = (first, text(second)), (second, text(first))
                 yield scope.changes(2.5, "index", *pairs)
+
+
+def _read_before(scope: Scope) -> Iterator[Candidate]:
+    """Exchange what two neighbouring variables of one type are read from: the halves of a packed row."""
+    for first, second in pairwise(descendants(scope.body, "declaration")):
+        kinds = {text(one.child_by_field_name("type")) for one in (first, second)}
+        values = [_value(one) for one in (first, second)]
+        reads = [
+            v
+            for v in values
+            if v is not None and v.type in {"pointer_expression", "call_expression"}
+        ]
+        if len(kinds) == 1 and len(reads) == 2 and first.next_named_sibling == second:
+            pairs = (reads[0], text(reads[1])), (reads[1], text(reads[0]))
+            yield scope.changes(2.5, "index", *pairs)
 
 
 def _sizes_of_launches(scope: Scope) -> Iterator[Candidate]:

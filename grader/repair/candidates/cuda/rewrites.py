@@ -100,6 +100,10 @@ def _cost_summed(site: Site, _: str) -> float:
     return 2.0 if not array or site.text("b").startswith(f"{array}[") else 4.0
 
 
+def _other_sign(site: Site, _: str) -> float:
+    return 2.0 if real(site) and device(site) else 3.0
+
+
 def _numeric(site: Site) -> bool:
     return bool(kind_of(site, "a") or kind_of(site, "b")) and not in_loop_head(site)
 
@@ -107,7 +111,7 @@ def _numeric(site: Site) -> bool:
 OPERATORS = (
     *_rows(
         "",
-        *((f"a {one} b", f"{{a}} {other} {{b}}", 3.0) for one, other in SIGNS.items()),
+        *((f"a {one} b", f"{{a}} {other} {{b}}", _other_sign) for one, other in SIGNS.items()),
         *((f"a {sign} b", f"{{b}} {sign} {{a}}", 4.0) for sign in "-/"),
         *((f"a {sign} b", "{a}", _without) for sign in "+-"),
         ("a * b", "{a}", 3.5),
@@ -159,6 +163,7 @@ FORMULAS = (
     *_rows("shift", ("v", "{v:f} + {IDLE}", 1.5), ("v", "{v:f} + {GIVEN}", 3.5), where=(is_stored,)),
     *_rows("degree", ("v", "sqrtf({v})", 3.5), where=(is_stored,)),
     *_rows("shift", *(("v", f"({{v:t}} {sign} {{REAL}})", 3.0) for sign in "-+"), where=(is_value,)),
+    *_rows("shift", *(("a * b", f"{{a}} * {{b}} {sign} 0.5f", 2.3) for sign in "-+"), where=(is_value,)),
     *_rows("factor", *(("v", f"({{v:f}} {sign} {{REAL}})", 3.0) for sign in "/*"), ("v", "({v:f} / {SIZE})", 2.5), where=(is_value,)),
     *_rows("degree", ("v", "{v} * {v}", 2.5), where=(is_added_up, device)),
     *_rows("degree", ("a / b", "{a} / sqrt({b})", 2.5), where=(real, device, kind("b", "real"))),
@@ -240,6 +245,7 @@ INDICES = (
         *((f"{cast}a * s + b", f"{cast}{{b:f}} * {{ANYSIZE}} + {{a}}", _cost_turned) for cast in CASTS[1:]),
         ("a * s + b", "{b:f} * {ANYSIZE} + {a}", lambda site, size: 9.0 if site.bound["a"].type == "cast_expression" else _cost_turned(site, size)),
         ("a * s + b", "{b:f} * {s} + {a}", _cost_turned),
+        ("x + a * s + b", "{x} + {b:f} * {s} + {a}", 2.0),
         ("(x * h + i) * w + j", "({x} * {w} + {i}) * {h} + {j}", 2.5),
         ("(x * h + i) * w + j", "({x} * {h} + {j}) * {w} + {i}", 2.5),
         where=(integer,),

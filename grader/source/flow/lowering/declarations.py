@@ -1,11 +1,11 @@
 """From the concrete nodes of declarations and parameters to those of `flow.tree`."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from grader.source.cuda_code import text
+from grader.source.declarators import clean_type
 from grader.source.flow.lowering.expressions import Expressions, place_expression
-from grader.source.flow.lowering.words import clean_type
-from grader.source.flow.tree import Declare, Expr, Items, Name, Node, Opaque, Parameter, Stmt
+from grader.source.flow.tree import Declare, Expr, Items, Name, Node, Opaque, Stmt
 
 
 class Declarations(Expressions):
@@ -101,18 +101,3 @@ class Declarations(Expressions):
                 break
             node = below
         return text(node), tuple(dims), pointer, reference
-
-    def parameters(self, nodes: Sequence[Node]) -> tuple[Parameter, ...]:
-        """Lower the parameters of a list."""
-        out = []
-        for child in nodes:
-            if child.type not in {"parameter_declaration", "optional_parameter_declaration"}:
-                continue
-            declarator = child.child_by_field_name("declarator")
-            name, dims, pointer, reference = (
-                self._target(declarator) if declarator is not None else ("", (), False, False)
-            )
-            const = any(c.type == "type_qualifier" and text(c) == "const" for c in child.children)
-            kind = clean_type(text(child.child_by_field_name("type")))
-            out.append(Parameter(name, kind, pointer or bool(dims), reference, const, child))
-        return tuple(out)

@@ -1,13 +1,13 @@
 """From the concrete nodes of expressions to those of `flow.tree`."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import fields, replace
 from typing import Any
 
 from grader.source.cuda_code import read_name, text
+from grader.source.declarators import clean_type, read_parameters
 from grader.source.flow.lowering.words import (
     arguments_of,
-    clean_type,
     parse_number,
 )
 from grader.source.flow.tree import (
@@ -23,7 +23,6 @@ from grader.source.flow.tree import (
     Name,
     Node,
     Number,
-    Parameter,
     Select,
     SizeOf,
     Stmt,
@@ -70,10 +69,6 @@ class Expressions:
 
     def stmt(self, node: Node | None) -> Stmt:
         """Lower a statement; defined by `statements.Statements`."""
-        raise NotImplementedError
-
-    def parameters(self, nodes: Sequence[Node]) -> tuple[Parameter, ...]:
-        """Lower the parameters of a list; defined by `declarations.Declarations`."""
         raise NotImplementedError
 
     def expr(self, node: Node | None) -> Expr:
@@ -176,7 +171,7 @@ class Expressions:
         declarator = node.child_by_field_name("declarator")
         params = declarator.child_by_field_name("parameters") if declarator else None
         body = self.stmt(node.child_by_field_name("body"))
-        return Lambda(node, self.parameters(params.named_children if params else ()), body)
+        return Lambda(node, read_parameters(params), body)
 
     def _call(self, node: Node) -> Expr:
         function = node.child_by_field_name("function")

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 from grader.source.cuda_code import around, text
 from grader.source.cuda_tree import parse_cuda
+from grader.source.declarators import clean_type
 from grader.source.flow.lowering.statements import Statements
-from grader.source.flow.lowering.words import clean_type
 from grader.source.flow.program import Function, Macro, Program
 from grader.source.flow.tree import Declare, Expr, Node
 from grader.source.units import Unit
@@ -32,10 +32,9 @@ class Lowering(Statements):
 
     def _functions(self, unit: Unit) -> Iterator[Function]:
         for one in unit.functions:
-            parameters = self.parameters([parameter.node for parameter in one.parameters])
             body = self.block(one.body)
             template = one.template_parameters
-            yield Function(one.name, one.runs, parameters, template, body, one.node)
+            yield Function(one.name, one.runs, one.parameters, template, body, one.node)
 
 
 def _outside(unit: Unit, kind: str) -> Iterator[Node]:

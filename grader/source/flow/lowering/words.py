@@ -43,14 +43,6 @@ def parse_number(text: str) -> tuple[int | float, str] | None:
     return None
 
 
-def clean_type(text: str) -> str:
-    """Return a type's text without qualifiers, references and pointers."""
-    text = re.sub(
-        r"\b(?:const|volatile|__restrict__|constexpr|static|typename|struct)\b", " ", text
-    )
-    return " ".join(text.replace("*", " ").replace("&", " ").split())
-
-
 def arguments_of(node: Node) -> Iterator[Node]:
     """Yield the parts of a list, without the comments."""
     return (c for c in node.named_children if c.type != "comment")

@@ -1,0 +1,77 @@
+"""One workload of a program under changes of its kernels' code, in one guest of the simulator."""
+
+from __future__ import annotations
+
+import base64
+import zlib
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from grader.devices.base import Changed
+from grader.judge import References, groups
+from grader.records import Build, JsonValue, Submission, Task, Workload
+from grader.sandbox import GuestResult
+from grader.simulator import fields
+
+if TYPE_CHECKING:
+    from grader.devices.sim.device import Simulator
+
+SETTINGS: Mapping[str, JsonValue] = {"check_races": 0, "count_lines": 0}
+MOST = 64
+"""Programs and kernels that are looked at."""
+MOST_PROGRAM = 4 << 20
+"""Bytes of a program that is read."""
+
+
+def run_changed(
+    device: Simulator,
+    submission: Submission,
+    build: Build,
+    task: Task,
+    references: References,
+    workload: Workload,
+    asked: JsonValue,
+) -> Changed:
+    """Return what a workload's outputs are under each change, and the programs that were launched.
+
+    Raises:
+        GraderError: the device can't be used any more.
+
+    """
+    group = next(
+        g for g in groups(task.judged) if any(w.name == workload.name for w in g.workloads)
+    )
+    job = device.job(submission, build, group, (workload,), references)
+    simulator = fields.as_mapping(job.options["simulator"])
+    options: dict[str, JsonValue] = {
+        **job.options,
+        "simulator": {**simulator, **SETTINGS},
+        "changes": {workload.name: asked},
+    }
+    env = {**job.env, "DISABLE_LLVM_OPT": "1"}
+    reply = device.observe(
+        replace(job, options=options, env=env), device.limits(device.options.run_seconds)
+    )
+    if not reply.results or reply.results[0].status != "ran":
+        return Changed()
+    result = reply.results[0]
+    return Changed(tuple(output.array for output in result.outputs), *_programs(result))
+
+
+def _programs(result: GuestResult) -> tuple[tuple[bytes, ...], frozenset[str], float]:
+    seen = fields.as_mapping(fields.as_mapping(result.report).get("simulator"))
+    seconds = seen.get("changed_seconds")
+    told = seen.get("programs")
+    programs = tuple(_unpacked(str(one)) for one in (told if isinstance(told, list) else [])[:MOST])
+    launches = fields.entries(fields.as_mapping(seen.get("core")).get("launches"), MOST)
+    kernels = frozenset(fields.text(one.get("kernel"), 4000) for one in launches)
+    return programs, kernels, float(seconds) if isinstance(seconds, int | float) else 0.0
+
+
+def _unpacked(text: str) -> bytes:
+    """Return a program's bytes; none where the guest sent no such thing."""
+    try:
+        return zlib.decompressobj().decompress(base64.b64decode(text), MOST_PROGRAM)
+    except (ValueError, zlib.error):
+        return b""

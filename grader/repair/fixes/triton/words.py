@@ -1,0 +1,119 @@
+"""Fixes of words that Triton doesn't have: another library's names, torch's keywords, choices by `if`, constants of the module."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator, Mapping
+
+from grader.records import Context, Evidence, Finding, Fix, ToolMessage
+from grader.repair.fixes.maker import FixMaker
+from grader.source import Source
+from grader.source.analysis.triton import Kernel, kernels
+from grader.source.code_edits import delete_keyword, fix, replace
+
+KEYWORDS = {"dim": "axis", "dims": "axis", "keepdim": "keep_dims", "keepdims": "keep_dims"}
+"""torch's and numpy's names of parameters, and Triton's."""
+FOREIGN = frozenset({"torch", "np", "numpy", "math"})
+LIBDEVICE = "tl.extra.cuda.libdevice"
+_KEYWORD = re.compile(r"unexpected keyword argument '(?P<name>\w+)'")
+_GLOBAL = re.compile(r"global variable (?P<name>\w+)")
+
+
+def propose(finding: Finding, source: Source, context: Context) -> Iterator[Fix]:
+    """Yield Triton's own word for each that was refused, on the lines that were."""
+    del context
+    for item in finding.evidence:
+        make = MAKERS.get(item.code)
+        line = item.place.line if item.place else 0
+        for kernel in kernels(source):
+            if make and kernel.node.lineno <= line <= (kernel.node.end_lineno or 0):
+                yield from make(source, kernel, item)
+
+
+def _of_line(kernel: Kernel, item: Evidence) -> Iterator[ast.AST]:
+    line = item.place.line if item.place else 0
+    return (node for node in ast.walk(kernel.node) if getattr(node, "lineno", 0) == line)
+
+
+def _said(item: Evidence) -> str:
+    return item.details.said if isinstance(item.details, ToolMessage) else ""
+
+
+def _in_triton(source: Source, kernel: Kernel, item: Evidence) -> Iterator[Fix]:
+    """Yield `tl`'s function or type of the same name, and the one of NVIDIA's library."""
+    for node in _of_line(kernel, item):
+        root = node.value if isinstance(node, ast.Attribute) else None
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        if isinstance(node, ast.Attribute) and isinstance(root, ast.Name):
+            for home in (("tl",) if root.id in FOREIGN else ()) + (LIBDEVICE,):
+                edit = replace(source, node, f"{home}.{node.attr}")
+                yield from fix(f"take `{edit.text}`", [edit])
+
+
+def _keyword(source: Source, kernel: Kernel, item: Evidence) -> Iterator[Fix]:
+    """Yield the call with Triton's name of the keyword, or without it."""
+    named = _KEYWORD.search(_said(item))
+    for call in _of_line(kernel, item):
+        for word in call.keywords if named and isinstance(call, ast.Call) else ():
+            if named and word.arg and word.arg == named["name"] and isinstance(call, ast.Call):
+                new = KEYWORDS.get(word.arg)
+                edit = (
+                    replace(source, word, f"{new}={source.text(word.value)}")
+                    if new
+                    else delete_keyword(source, call, word.arg)
+                )
+                yield from fix(f"{new or 'no'} for `{word.arg}`", [edit])
+
+
+def _where(source: Source, kernel: Kernel, item: Evidence) -> Iterator[Fix]:
+    """Yield `tl.where` for a choice between two values, or between two statements that set one name."""
+    for node in _of_line(kernel, item):
+        if isinstance(node, ast.IfExp):
+            yield from _chosen(source, node, node.test, node.body, node.orelse, "")
+        elif isinstance(node, ast.If) and len(node.body) == len(node.orelse) == 1:
+            one, other = node.body[0], node.orelse[0]
+            if isinstance(one, ast.Assign) and isinstance(other, ast.Assign):
+                name = source.text(one.targets[0])
+                if name == source.text(other.targets[0]):
+                    yield from _chosen(
+                        source, node, node.test, one.value, other.value, f"{name} = "
+                    )
+
+
+def _chosen(
+    source: Source, node: ast.AST, test: ast.expr, one: ast.expr, other: ast.expr, head: str
+) -> Iterator[Fix]:
+    words = ", ".join(source.text(part) for part in (test, one, other))
+    yield from fix("choose by `tl.where`", [replace(source, node, f"{head}tl.where({words})")])
+
+
+def _constant(source: Source, kernel: Kernel, item: Evidence) -> Iterator[Fix]:
+    """Yield the module's constant as one that kernels see."""
+    del kernel
+    named = _GLOBAL.search(_said(item))
+    for node in source.walk(ast.Assign) if named else ():
+        if named and source.text(node.targets[0]) == named["name"]:
+            edit = replace(source, node.value, f"tl.constexpr({source.text(node.value)})")
+            yield from fix(f"make `{named['name']}` a tl.constexpr", [edit])
+
+
+def _as_float(source: Source, kernel: Kernel, item: Evidence) -> Iterator[Fix]:
+    """Yield a whole number that a loop turns into a float as one from the start."""
+    name = re.search(r"variable (?P<name>\w+)", _said(item))
+    for value in kernel.assigned.get(name["name"], ()) if name else ():
+        if isinstance(value, ast.Constant) and type(value.value) is int:
+            yield from fix("start it as a float", [replace(source, value, f"{value.value}.0")])
+
+
+MAKERS: Mapping[str, Callable[[Source, Kernel, Evidence], Iterator[Fix]]] = {
+    "undefined-name": _in_triton,
+    "foreign-function": _in_triton,
+    "other-parameters": _keyword,
+    "choice-by-block": _where,
+    "global-of-module": _constant,
+    "loop-carried-type": _as_float,
+}
+"""By the codes of `grader.languages.triton.refused`."""
+FIX = FixMaker(("BLD021",), propose)

@@ -1,0 +1,107 @@
+"""A rule's page, `NAME.md` beside its `NAME.py`: what people read of the rule, and the examples that it is tested on.
+
+    # SYN003 `barrier-in-divergent-code` (error)
+
+    What is wrong and what it does, in one sentence.
+
+    Why it matters, and how it is put right.
+
+    ## Not reported
+    ## Fix
+    ## Bad
+    ## Good
+
+An example is a block of `cuda` (see `examples.as_submission`) or `python`. What is known beside its text
+follows it: the task's reference as a block `python reference`, other facts as a block `json known`.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TypedDict
+
+from pydantic import TypeAdapter
+
+from grader.records import Context, Evidence, LineCount, Severity, Task
+from grader.rules.known_gradients import context_of_gradients
+from grader.rules.rule import Example, beside
+
+TITLE = re.compile(r"# (?P<code>\w+) `(?P<name>[\w-]+)` \((?P<severity>\w+)\)\n")
+SECTION = re.compile(r"^## (Not reported|Fix|Bad|Good)\n", re.MULTILINE)
+BLOCK = re.compile(
+    r"^(?P<fence>`{3,})(?P<kind>\w[\w ]*)\n(?P<text>.*?)\n(?P=fence)$", re.MULTILINE | re.DOTALL
+)
+SEVERITY: TypeAdapter[Severity] = TypeAdapter(Severity)
+EVIDENCE: TypeAdapter[tuple[Evidence, ...]] = TypeAdapter(tuple[Evidence, ...])
+COUNTS: TypeAdapter[tuple[LineCount, ...]] = TypeAdapter(tuple[LineCount, ...])
+
+
+class PageTexts(TypedDict):
+    """The fields of a rule that its page holds."""
+
+    code: str
+    name: str
+    severity: Severity
+    summary: str
+    why: str
+    guards: str
+    fix: str
+    bad: tuple[Example, ...]
+    good: tuple[Example, ...]
+
+
+def read_page(file: str) -> PageTexts:
+    """Return what the page beside a rule's Python file says; raises ValueError for one that isn't written as above."""
+    path = Path(file).with_suffix(".md")
+    first, *rest = SECTION.split(path.read_text(encoding="utf-8"))
+    sections = dict(zip(rest[::2], rest[1::2], strict=True))
+    title = TITLE.match(first)
+    if title is None or {"Not reported", "Bad", "Good"} - sections.keys():
+        raise ValueError(f"{path} lacks its title or a section; see {__name__}")
+    summary, _, why = _paragraphs(first[title.end() :]).partition("\n\n")
+    return PageTexts(
+        code=title["code"],
+        name=title["name"],
+        severity=SEVERITY.validate_python(title["severity"]),
+        summary=summary,
+        why=why,
+        guards=_paragraphs(sections["Not reported"]),
+        fix=_paragraphs(sections.get("Fix", "")),
+        bad=tuple(_examples(sections["Bad"])),
+        good=tuple(_examples(sections["Good"])),
+    )
+
+
+def _paragraphs(text: str) -> str:
+    """Return a text with each paragraph on one line."""
+    return "\n\n".join(" ".join(part.split()) for part in text.strip().split("\n\n"))
+
+
+def _examples(section: str) -> Iterator[Example]:
+    """Yield the examples of a section, each with the blocks of what is known beside it."""
+    code, context = "", Context()
+    for block in BLOCK.finditer(section):
+        match block["kind"].split():
+            case [_, "reference"]:
+                context = beside(block["text"] + "\n")
+            case [_, "known"]:
+                context = _context(block["text"])
+            case _:
+                if code:
+                    yield Example(code, context)
+                code, context = block["text"], Context()
+    yield Example(code, context)
+
+
+def _context(known: str) -> Context:
+    """Return what a block of JSON says is known: a task, evidence, counts, or what became of gradients."""
+    facts = json.loads(known)
+    if "gradients" in facts:
+        return context_of_gradients(**facts["gradients"])
+    task = Task.model_validate(facts["task"]) if "task" in facts else None
+    return Context(
+        task=task,
+        evidence=EVIDENCE.validate_python(facts.get("evidence", ())),
+        counts=COUNTS.validate_python(facts.get("counts", ())),
+    )

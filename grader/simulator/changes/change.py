@@ -1,0 +1,103 @@
+"""One change of a function's code, and many of them as a guest is asked to try them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from grader.records import JsonValue
+from grader.simulator.ptx.code import Code, Function, Instruction, Operand, Pool
+
+SPARE = bytes((32, 32, 64, 64))
+"""Registers that changed code may use beside a function's own."""
+Kind = Literal["comparison", "constant", "operator", "operand", "guard", "around"]
+"""What is changed; `around`: a value, by one more operator."""
+Edits = tuple[tuple[int, tuple[Instruction, ...]], ...]
+"""Positions of instructions, in order, and what stands there instead."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """All instructions that one place of the source became, changed alike."""
+
+    file: str
+    line: int
+    kind: Kind
+    before: str
+    after: str
+    program: int
+    function: int
+    edits: Edits
+    prior: int = 0
+    """How seldom such a thing is the cause: 0, 1 or 2."""
+
+    @property
+    def key(self) -> tuple[int, str, str, str]:
+        """Return what it is in the source: the same in another build of it."""
+        return self.line, self.kind, self.before, self.after
+
+
+@dataclass(frozen=True)
+class Request:
+    """Changes of launched programs, and what a guest needs to put them in."""
+
+    codes: tuple[Code | None, ...]
+    changes: tuple[Change, ...]
+
+    def told(self, sample: Sequence[Sequence[int] | None], seconds: float) -> JsonValue:
+        """Return it for `grader.guest.changes`; `sample` says which elements of each output count."""
+        pools = [Pool(code) if code else None for code in self.codes]
+        functions = {
+            (one.program, function.number): function
+            for one in self.changes
+            if (code := self.codes[one.program])
+            for function in (code.functions[one.function],)
+        }
+        words = {
+            at: [_known(pools[at[0]]).words(i) for i in function.instructions]
+            for at, function in functions.items()
+        }
+        changes: list[JsonValue] = [
+            [one.program, one.function, _spliced(one, _known(pools[one.program]), words)]
+            for one in self.changes
+        ]
+        return {
+            "code": {
+                f"{program}.{number}": [
+                    [w for part in words[program, number] for w in part],
+                    list(function.registers + SPARE),
+                ]
+                for (program, number), function in functions.items()
+            },
+            "tables": [[list(p.strings), list(p.constants)] if p else [[], []] for p in pools],
+            "changes": changes,
+            "sample": [None if one is None else list(one) for one in sample],
+            "seconds": seconds,
+        }
+
+
+def _known(pool: Pool | None) -> Pool:
+    if pool is None:
+        raise ValueError("a change of a program that was not read")
+    return pool
+
+
+def _spliced(
+    change: Change, pool: Pool, words: dict[tuple[int, int], list[list[int]]]
+) -> list[JsonValue]:
+    """Return which words of the function's code are replaced, and by which."""
+    sizes = [len(part) for part in words[change.program, change.function]]
+    starts = [0]
+    for size in sizes:
+        starts.append(starts[-1] + size)
+    return [
+        [starts[at], starts[at + 1], [w for i in new for w in pool.words(i)]]
+        for at, new in change.edits
+    ]
+
+
+def spare(function: Function, width: int, number: int = 0) -> Operand:
+    """Return a register of a width that the function's own code doesn't use."""
+    at = [n for n, bits in enumerate(SPARE) if bits == width][number]
+    return Operand("reg", len(function.registers) + at)

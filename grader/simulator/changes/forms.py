@@ -1,0 +1,110 @@
+"""What an instruction, or a value, could be instead: opcodes of the same form, other forms, one operator more."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Sequence
+
+from grader.simulator.changes.change import Kind
+from grader.simulator.changes.values import Value, base
+from grader.simulator.ptx.code import Instruction, Operand
+
+SUBJECT = Operand("subject")
+"""Stands for the value that a step is put around."""
+Step = tuple[str, tuple[Operand | Value, ...]]
+"""An opcode and its operands."""
+Form = tuple[tuple[str, tuple[Operand | int, ...]], ...]
+"""Instructions, the operands of which are new or have a number among those of the one that they replace; an empty
+opcode is its own."""
+_COMPARED = {
+    "lt": ("le", "gt", "ge", "ne"),
+    "le": ("lt", "ge", "gt", "eq"),
+    "gt": ("ge", "lt", "le", "ne"),
+    "ge": ("gt", "le", "lt", "eq"),
+    "eq": ("ne", "le", "ge"),
+    "ne": ("eq", "lt", "gt"),
+}
+_COMPARED |= {f"{a}u": tuple(f"{b}u" for b in others) for a, others in _COMPARED.items()}
+FLOAT_OPERATORS = ("add.f32", "sub.f32", "mul.f32", "div.rn.f32", "max.f32", "min.f32")
+INT_OPERATORS = ("mul.lo.s32", "add.s32", "div.s32", "rem.s32", "sub.s32", "min.s32", "max.s32")
+SELDOM = ("div.s32", "rem.s32")
+_FUNCTIONS = ("sqrt.rn.f32", "rsqrt.approx.f32", "rcp.rn.f32", "abs.f32", "neg.f32", "mov.f32")
+_POWERS = ("ex2.approx.f32", "lg2.approx.f32")
+_LOG2_E, _LN_2 = 1.4426950408889634, 0.6931471805599453
+NUMBERS = (
+    *(0.0, 1.0, -1.0, 0.5, 2.0, -0.5, -2.0, _LOG2_E, _LN_2, 0.7071067811865476),
+    *(0.7978845608028654, 0.044715, 1e-5, 1e-6, 1e-8, float("inf"), float("-inf")),
+)
+"""Constants of formulas."""
+
+
+def float_bits(value: float) -> int:
+    """Return a number as the bits of a float."""
+    bits: int = struct.unpack("<I", struct.pack("<f", value))[0]
+    return bits
+
+
+HALVES = (float_bits(0.5), float_bits(2.0))
+PLAIN = frozenset(map(float_bits, (0.0, 1.0, 2.0, 0.5, float("inf"))))
+
+
+def shown(operand: Operand) -> str:
+    """Return a constant as a person writes it."""
+    if operand.kind == "f32":
+        (value,) = struct.unpack("<f", struct.pack("<I", operand.value & 0xFFFFFFFF))
+        return f"{value:.7g}"
+    value = operand.value & 0xFFFFFFFFFFFFFFFF
+    return str(value - (1 << 64) * (value >> 63))
+
+
+def other_opcodes(instruction: Instruction) -> Iterator[tuple[str, Kind]]:
+    """Yield opcodes of the same form, and of what kind such a change is."""
+    words = instruction.opcode.split(".")
+    if words[0] == "setp" and len(words) > 2:
+        for other in _COMPARED.get(words[1], ()):
+            yield ".".join([words[0], other, *words[2:]]), "comparison"
+    for family in (FLOAT_OPERATORS, (*_FUNCTIONS, *_POWERS), INT_OPERATORS):
+        if _is_of(words, family):
+            yield from ((o, "operator") for o in family if o.partition(".")[0] != words[0])
+    if words[0] in ("and", "or"):
+        yield ".".join(["or" if words[0] == "and" else "and", *words[1:]]), "operator"
+    if words[0] in ("cvt", "ld") and words[-1] in ("s8", "u8", "s16", "u16", "s32", "u32"):
+        signed = "u" if words[-1][0] == "s" else "s"
+        yield ".".join([*words[:-1], signed + words[-1][1:]]), "operator"
+
+
+def _is_of(words: Sequence[str], family: Sequence[str]) -> bool:
+    names = {(one.split(".")[0], one.split(".")[-1]) for one in family}
+    last = words[-1].replace("u32", "s32").replace("b32", "s32")
+    whole = words[0] == "mov" or "wide" in words or "hi" in words
+    return not whole and (words[0], last) in names
+
+
+def other_forms(instruction: Instruction, spare: Operand) -> Iterator[tuple[str, Form]]:
+    """Yield what else a sum or product of floats could be: without a part, the other way round, less a part."""
+    name = base(instruction)
+    if not instruction.opcode.endswith("f32"):
+        return
+    if name == "fma":
+        yield "less the product", (("neg.f32", (spare, 1)), ("", (0, spare, 2, 3)))
+        yield "less the sum", (("neg.f32", (spare, 3)), ("", (0, 1, 2, spare)))
+        yield "without the sum", (("mul.f32", (0, 1, 2)),)
+        yield "without a factor", (("add.f32", (0, 1, 3)),)
+        yield "without the other factor", (("add.f32", (0, 2, 3)),)
+        yield "without the product", (("mov.f32", (0, 3)),)
+    elif name in ("add", "sub", "mul", "div", "max", "min"):
+        yield "only the first operand", (("mov.f32", (0, 1)),)
+        yield "only the second operand", (("mov.f32", (0, 2)),)
+        if name in ("sub", "div"):
+            yield "exchanged", (("", (0, 2, 1)),)
+
+
+def around_float(f32: Operand) -> Iterator[tuple[str, tuple[Step, ...]]]:
+    """Yield the functions that could be missing around a float; each leaves its result in a register."""
+    for opcode in _FUNCTIONS[:5]:
+        yield opcode, ((opcode, (f32, SUBJECT)),)
+    yield "square", (("mul.f32", (f32, SUBJECT, SUBJECT)),)
+    log2_e, ln_2 = (Operand("f32", float_bits(number)) for number in (_LOG2_E, _LN_2))
+    yield "exp", (("mul.f32", (f32, SUBJECT, log2_e)), ("ex2.approx.f32", (f32, f32)))
+    yield "log", (("lg2.approx.f32", (f32, SUBJECT)), ("mul.f32", (f32, f32, ln_2)))
+    yield "max 0", (("max.f32", (f32, SUBJECT, Operand("f32"))),)

@@ -1,0 +1,316 @@
+"""What a function's registers hold: which stand for one value of the source, and of what kind."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from grader.simulator.ptx.code import Code, Function, Instruction, Operand
+
+Path = tuple[int, ...]
+"""Where an operand stands in an instruction: its index, and those in vectors and addresses."""
+Key = tuple[object, ...]
+_GIVES_NOTHING = frozenset(
+    [
+        "st",
+        "bra",
+        "bar",
+        "barrier",
+        "red",
+        "ret",
+        "exit",
+        "membar",
+        "fence",
+        "call",
+        "brx",
+        "cp",
+        "trap",
+        "nanosleep",
+        "prefetch",
+        "pragma",
+    ]
+)
+_LAYOUT = frozenset(
+    [
+        "and",
+        "or",
+        "xor",
+        "shl",
+        "shr",
+        "bfi",
+        "bfe",
+        "prmt",
+        "shfl",
+        "bar",
+        "mov",
+        "lop3",
+        "not",
+        "vote",
+        "elect",
+    ]
+)
+_SHARED = ("ld.shared", "st.shared", "ld.param", "cvta")
+_COPIES = frozenset({"mov", "selp", "shfl"})
+_SHIFTED = frozenset({"add", "sub", "ld", "st", "or"})
+"""Instructions whose numbers tell copies of an unrolled loop apart."""
+
+
+@dataclass(frozen=True)
+class Value:
+    """Registers that hold one value of the source, in the order of the code: one for each copy of an unrolled loop."""
+
+    key: Key
+    kind: str
+    """`float`, `int`, `wide` (64 bits), `address` or `truth`."""
+    registers: tuple[int, ...]
+    first: int
+    """The position at which the first of them is set."""
+    line: int
+    name: str
+    """`threadIdx.x`, `argument 2`, `line 7`."""
+
+    @property
+    def simple(self) -> bool:
+        """Whether it is an argument or an index of the launch."""
+        return not self.name.startswith("line")
+
+
+def base(instruction: Instruction) -> str:
+    """Return an opcode's first word."""
+    return instruction.opcode.partition(".")[0]
+
+
+def is_layout(instruction: Instruction) -> bool:
+    """Whether it is what a compiler of blocks does to spread them over threads, and not of its source."""
+    return base(instruction) in _LAYOUT or instruction.opcode.startswith(_SHARED)
+
+
+def split(instruction: Instruction) -> tuple[tuple[Operand, ...], int]:
+    """Return the operands, and how many of them are set by the instruction."""
+    gives = 0 if not instruction.operands or base(instruction) in _GIVES_NOTHING else 1
+    return instruction.operands, gives
+
+
+def leaves(operand: Operand, path: Path) -> Iterator[tuple[Path, Operand]]:
+    """Yield the operands that are no vectors or addresses."""
+    if not operand.items or operand.kind in ("var", "targets"):
+        yield path, operand
+    else:
+        for n, item in enumerate(operand.items):
+            yield from leaves(item, (*path, n))
+
+
+class Values:
+    """The values of one function."""
+
+    def __init__(self, code: Code, function: Function) -> None:
+        self.function = function
+        self._variables = code.variables
+        self._of_blocks = code.of_blocks
+        self.lines = [code.places[i.location][1] if i.opcode else 0 for i in function.instructions]
+        self._set: dict[int, list[tuple[int, Path]]] = defaultdict(list)
+        self.read: list[list[tuple[Path, Operand]]] = []
+        for at, instruction in enumerate(function.instructions):
+            self.read.append([])
+            if instruction.opcode:
+                self._note(at, instruction)
+
+    def _note(self, at: int, instruction: Instruction) -> None:
+        operands, gives = split(instruction)
+        for n, operand in enumerate(operands):
+            for path, leaf in leaves(operand, (n,)):
+                if n < gives and operand.kind != "mem" and leaf.kind == "reg":
+                    self._set[leaf.value].append((at, path))
+                elif n >= gives or operand.kind == "mem":
+                    self.read[at].append((path, leaf))
+
+    @cached_property
+    def _floats(self) -> frozenset[int]:
+        """Return the registers that hold floats of 32 bits."""
+        found: set[int] = set()
+        for _ in range(3):
+            for instruction in self.function.instructions:
+                found |= self._floats_of(instruction, found)
+        return frozenset(found)
+
+    @cached_property
+    def _addresses(self) -> frozenset[int]:
+        """Return the registers that hold an address: an argument's, or one at a distance from it."""
+        found: set[int] = set()
+        for _ in range(3):
+            for instruction in self.function.instructions:
+                operands, name = instruction.operands, base(instruction)
+                of = [
+                    leaf.value
+                    for n in operands[1:]
+                    for _, leaf in leaves(n, ())
+                    if leaf.kind == "reg"
+                ]
+                argument = instruction.opcode == "ld.param.u64" and operands[0].kind == "reg"
+                if argument or (
+                    name in ("cvta", "add", "mov", "sub") and any(r in found for r in of)
+                ):
+                    found.add(operands[0].value)
+        return frozenset(found)
+
+    def _floats_of(self, instruction: Instruction, known: set[int]) -> set[int]:
+        if not instruction.opcode:
+            return set()
+        words = instruction.opcode.split(".")
+        operands, gives = split(instruction)
+        if words[0] in _COPIES:
+            of = [leaf.value for n in operands for _, leaf in leaves(n, ()) if leaf.kind == "reg"]
+            of = [r for r in of if self.function.registers[r] == 32]
+            return set(of) if "f32" in words or any(r in known for r in of[:3]) else set()
+        sides = [operands[:gives], operands[gives:]]
+        if words[0] == "cvt":
+            sides = [side for side, word in zip(sides, words[-2:], strict=False) if word == "f32"]
+        elif "f32" not in words:
+            return set()
+        return {
+            leaf.value
+            for side in sides
+            for operand in side
+            if operand.kind != "mem"
+            for _, leaf in leaves(operand, ())
+            if leaf.kind == "reg" and self.function.registers[leaf.value] == 32
+        }
+
+    def kind(self, register: int) -> str:
+        """Return of what kind a register's values are; empty for other widths."""
+        width = self.function.registers[register]
+        if width == 32:
+            return "float" if register in self._floats else "int"
+        if register in self._addresses:
+            return "address"
+        return {64: "wide", 1: "truth"}.get(width, "")
+
+    @property
+    def _depth(self) -> int:
+        """How far back values are told apart: elements of a block come by addresses of many forms."""
+        return 1 if self._of_blocks else 2
+
+    def key(self, register: int, depth: int) -> Key:
+        """Return what is alike for all registers that hold one value of the source."""
+        places = self._set.get(register, [])
+        if len(places) == 1:
+            return self._made(*places[0], depth)
+        if not self._of_blocks or depth < 1 or not places:
+            return ("several", 0 if self._of_blocks else register)
+        return ("several", frozenset(self._made(at, path, depth - 1) for at, path in places))
+
+    def _made(self, at: int, path: Path, depth: int) -> Key:
+        """Return how a register is set; elements of a block that one thread has are alike."""
+        instruction = self.function.instructions[at]
+        which = path[:1] if self._of_blocks else path
+        return (self.lines[at], instruction.opcode, which, *self._operands(instruction, depth - 1))
+
+    def _operands(self, instruction: Instruction, depth: int) -> Iterator[object]:
+        operands, gives = split(instruction)
+        if depth < 0:
+            return
+        for operand in operands[gives:]:
+            for _, leaf in leaves(operand, ()):
+                if leaf.kind in ("reg", "not"):
+                    yield self.key(leaf.value, depth)
+                elif leaf.kind != "int" or base(instruction) not in _SHIFTED:
+                    yield leaf
+
+    def place_of(self, at: int) -> int:
+        """Return the position whose line an instruction is of: a number's is that of its first use."""
+        instruction = self.function.instructions[at]
+        if base(instruction) != "mov" or instruction.operands[-1].kind in ("reg", "special"):
+            return at
+        register = instruction.operands[0].value
+        uses = (n for n in self._read_at.get(register, ()) if n > at and self.lines[n])
+        return next(uses, at)
+
+    @cached_property
+    def _read_at(self) -> dict[int, list[int]]:
+        found: dict[int, list[int]] = defaultdict(list)
+        for at, read in enumerate(self.read):
+            for _, leaf in read:
+                found[leaf.value].append(at)
+        return found
+
+    def is_of_source(self, at: int) -> bool:
+        """Whether an instruction could be something that the source says."""
+        instruction = self.function.instructions[at]
+        if not instruction.opcode or not self.lines[at]:
+            return False
+        return (
+            not self._of_blocks
+            or not is_layout(instruction)
+            or instruction.opcode.endswith(".pred")
+        )
+
+    def site(self, at: int) -> Key:
+        """Return what is alike for all instructions that one place of the source became."""
+        instruction = self.function.instructions[at]
+        return (self.lines[at], instruction.opcode, *self._operands(instruction, self._depth - 1))
+
+    @cached_property
+    def all(self) -> tuple[Value, ...]:
+        """Return all values, in the order of the code."""
+        grouped: dict[Key, list[int]] = defaultdict(list)
+        for register in sorted(self._set, key=lambda r: self._set[r][0]):
+            if self.kind(register):
+                grouped[self.key(register, self._depth)].append(register)
+        counts: dict[str, int] = defaultdict(int)
+        found = []
+        for key, registers in grouped.items():
+            value = self._value(key, registers)
+            counts[value.name] += 1
+            nth = counts[value.name]
+            found.append(replace(value, name=f"{value.name}#{nth}") if nth > 1 else value)
+        return tuple(found)
+
+    @cached_property
+    def read_in(self) -> dict[Key, set[int]]:
+        """Return the lines that read each value."""
+        lines: dict[Key, set[int]] = defaultdict(set)
+        for at, read in enumerate(self.read):
+            for _, leaf in read:
+                if leaf.kind == "reg" and (value := self.of.get(leaf.value)):
+                    lines[value.key].add(self.lines[at])
+        return lines
+
+    @cached_property
+    def named(self) -> frozenset[Key]:
+        """Return the values that the source has a name for: arguments, indices, what other lines read or set."""
+        lines = self.read_in
+        return frozenset(
+            v.key
+            for v in self.all
+            if v.simple or v.key[0] == "several" or len(lines[v.key] - {v.line}) > 0
+        )
+
+    @cached_property
+    def of(self) -> dict[int, Value]:
+        """Return the value of each register."""
+        return {register: value for value in self.all for register in value.registers}
+
+    def _value(self, key: Key, registers: list[int]) -> Value:
+        at = self._set[registers[0]][0][0]
+        kind, line = self.kind(registers[0]), self.lines[at]
+        return Value(key, kind, tuple(registers), at, line, self._name(registers[0], line))
+
+    def _name(self, register: int, line: int, depth: int = 3) -> str:
+        places = self._set[register]
+        if len(places) == 1 and depth:
+            instruction = self.function.instructions[places[0][0]]
+            source = instruction.operands[-1] if len(instruction.operands) == 2 else None
+            if source and source.kind == "special":
+                return source.name
+            if (
+                source
+                and instruction.opcode.startswith("ld.param")
+                and source.items[0].kind == "var"
+            ):
+                variable = self._variables[source.items[0].items[0].value]
+                return f"argument {variable.rpartition('_')[2]}"
+            if source and source.kind == "reg" and base(instruction) in ("cvt", "cvta", "mov"):
+                return self._name(source.value, line, depth - 1)
+        return f"line {line}"

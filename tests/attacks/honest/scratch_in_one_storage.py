@@ -1,0 +1,42 @@
+# fmt: off
+"""Two workspaces lie in one storage, which is grown once; the kernel reads and writes its own halves.
+
+row: n13
+task: relu
+expect: correct
+"""
+import torch
+import torch.nn as nn
+from torch.utils.cpp_extension import load_inline
+
+CUDA = r"""
+#include <torch/extension.h>
+__global__ void relu_kernel(const float* x, float* y, long n) {
+    long i = blockIdx.x * (long)blockDim.x + threadIdx.x;
+    if (i < n) y[i] = x[i] < 0.0f ? 0.0f : x[i];
+}
+torch::Tensor relu(torch::Tensor x) {
+    auto y = torch::empty_like(x);
+    long n = x.numel();
+    relu_kernel<<<(n + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), n);
+    return y;
+}
+"""
+ext = load_inline(
+    name="own_ext", cpp_sources="torch::Tensor relu(torch::Tensor x);",
+    cuda_sources=CUDA, functions=["relu"],
+)
+
+
+class ModelNew(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.space = None
+
+    def forward(self, x):
+        n = x.numel()
+        if self.space is None or self.space.numel() < 2 * n:
+            self.space = torch.empty(2 * n, dtype=x.dtype, device=x.device)
+        copy = self.space[:n].view(x.shape)
+        copy.copy_(x)
+        return ext.relu(copy)

@@ -1,0 +1,90 @@
+"""Small changes of a program: what is read back is what was written, and each change is one of a place in the source."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grader.simulator.changes import Request, changes_of
+from grader.simulator.ptx import decode, encode
+from grader.simulator.ptx.code import Pool, read_code
+
+PTX = """
+.version 8.0
+.target sm_90
+.address_size 64
+.file 1 "cuda.cu"
+.visible .entry add(.param .u64 add_param_0, .param .u32 add_param_1, .param .u32 add_param_2)
+{
+    .reg .pred %p<2>;
+    .reg .f32 %f<4>;
+    .reg .b32 %r<4>;
+    .reg .b64 %rd<4>;
+    .loc 1 2 0
+    ld.param.u64 %rd1, [add_param_0];
+    ld.param.u32 %r1, [add_param_1];
+    ld.param.u32 %r2, [add_param_2];
+    .loc 1 3 0
+    mov.u32 %r3, %tid.x;
+    setp.ge.s32 %p1, %r3, %r1;
+    @%p1 bra $L_end;
+    .loc 1 4 0
+    mul.wide.s32 %rd2, %r3, 4;
+    add.s64 %rd3, %rd1, %rd2;
+    ld.global.f32 %f1, [%rd3];
+    .loc 1 5 0
+    mul.f32 %f2, %f1, 0f40000000;
+    add.f32 %f3, %f2, %f1;
+    st.global.f32 [%rd3], %f3;
+$L_end:
+    ret;
+}
+"""
+BLOB = encode(decode(PTX))
+CODE = read_code(BLOB)
+CHANGES = list(changes_of(0, CODE, CODE.functions[0]))
+
+
+def test_a_program_that_is_read_back_has_the_words_that_were_written() -> None:
+    pool = Pool(CODE)
+    (function,) = decode(PTX).functions
+    words = [word for one in CODE.functions[0].instructions for word in pool.words(one)]
+    assert words == list(function.code)
+    assert not pool.strings
+    assert not pool.constants
+
+
+@given(st.integers(0, len(BLOB) - 1), st.integers(0, 255))
+def test_bytes_that_are_no_program_are_refused(at: int, byte: int) -> None:
+    for wrong in (BLOB[:at], BLOB[:at] + bytes([byte]) + BLOB[at + 1 :]):
+        try:
+            read_code(wrong)
+        except ValueError:
+            continue
+
+
+@pytest.mark.parametrize(
+    ("line", "kind", "before", "after"),
+    [
+        (3, "comparison", "setp.ge.s32", "setp.gt.s32"),
+        (3, "guard", "bra", "never"),
+        (3, "operand", "argument 1", "argument 2"),
+        (5, "constant", "2", "0.5"),
+        (5, "operator", "add.f32", "sub.f32"),
+        (5, "around", "line 5", "sqrt.rn.f32"),
+    ],
+)
+def test_each_thing_of_a_line_has_others_in_its_place(
+    line: int, kind: str, before: str, after: str
+) -> None:
+    assert (line, kind, before, after) in {change.key for change in CHANGES}
+
+
+def test_a_change_is_told_as_words_in_the_place_of_others() -> None:
+    change = next(one for one in CHANGES if one.after == "setp.gt.s32")
+    told = Request((CODE,), (change,)).told([None], 1.0)
+    assert isinstance(told, dict)
+    (((program, function, edits),), tables) = told["changes"], told["tables"]  # type: ignore[misc]
+    assert (program, function, len(edits)) == (0, 0, 1)  # type: ignore[arg-type]
+    assert tables == [[["setp.gt.s32"], []]]
