@@ -33,6 +33,8 @@ from grader.records import (
 
 LOOKS = {"dry_run": "the call at full size", "run again": "the runs in another order"}
 """What a simulator looks at beyond the runs, by stage, in words."""
+FULL_SIZE = "the values at full size"
+"""The last and costliest part of the second of them."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,8 @@ class Seen:
     work: Work | None = None
     profile: tuple[KernelProfile, ...] = ()
     checked: tuple[Run, ...] = ()
+    left_out: tuple[str, ...] = ()
+    """What there was no time for, in words."""
 
 
 @dataclass(frozen=True)
@@ -74,17 +78,20 @@ class Trial:
                 return self._ask_saturation(seen)
         looks = [("dry_run", self._dry_run), ("run again", self._again)]
         last = [("check", self._sound), *([("time", self._time_seen)] if closely else [])]
-        left_out = []
         for stage, look in (*looks, *last):
             if seen.verdict.status not in RIGHT_VALUES:
                 return seen
-            if stage in LOOKS and self.device.name == "sim" and self.budget.spent:
-                left_out.append(LOOKS[stage])
+            if stage in LOOKS and self._spent:
+                seen = replace(seen, left_out=(*seen.left_out, LOOKS[stage]))
                 continue
             with self.clock.stage(stage):
                 seen = look(seen)
-        verdict = with_left_out(seen.verdict, self.budget.seconds, tuple(left_out))
+        verdict = with_left_out(seen.verdict, self.budget.seconds, seen.left_out)
         return replace(seen, verdict=verdict)
+
+    @property
+    def _spent(self) -> bool:
+        return self.device.name == "sim" and self.budget.spent
 
     @property
     def _references(self) -> References:
@@ -152,15 +159,20 @@ class Trial:
         probes += state_check(self.device, *program, self._references, seen.runs, seen.comparisons)
         if isinstance(self.device, IdleRunner):
             probes += without_kernels(self.device, *program, self._references)
-        if isinstance(self.device, DryRunner):
-            probes += self.device.look_at_full_size(
-                self.submission,
-                self.build,
-                self.task,
-                lambda: full_size_part_of(self.grading, self.task),
-                library=bool(judge.computing_operators(seen.runs)),
-            )
+        if self._spent:
+            seen = replace(seen, left_out=(*seen.left_out, FULL_SIZE))
+        elif isinstance(self.device, DryRunner):
+            probes += self._look_at_full_size(self.device, seen)
         return self._judge_seen(replace(seen, probes=probes))
+
+    def _look_at_full_size(self, device: DryRunner, seen: Seen) -> tuple[Evidence, ...]:
+        return device.look_at_full_size(
+            self.submission,
+            self.build,
+            self.task,
+            lambda: full_size_part_of(self.grading, self.task),
+            library=bool(judge.computing_operators(seen.runs)),
+        )
 
     def _sound(self, seen: Seen) -> Seen:
         """Hear what another device proves of it; before its time is taken, which wants the machine for itself."""

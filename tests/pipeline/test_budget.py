@@ -58,3 +58,15 @@ def test_without_time_a_right_answer_is_right_and_says_what_was_left_out(tmp_pat
     assert verdict.status == "correct"
     assert "Left out" in verdict.reasons[-1]
     assert "the call at full size, the runs in another order" in verdict.reasons[-1]
+
+
+def test_time_that_is_spent_in_a_look_leaves_out_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = iter(
+        (False, False, True)
+    )  # before the call at full size, before the runs in another order, after those
+    monkeypatch.setattr(Budget, "spent", property(lambda _budget: next(asked)))
+    verdict = _assessed("softmax_slow.txt", tmp_path).evaluation.verdict
+    assert verdict.status == "correct"
+    assert verdict.reasons[-1].endswith("were spent: the values at full size.")
