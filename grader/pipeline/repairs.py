@@ -18,6 +18,7 @@ from grader.records import Evaluation, Repair, Submission, Task
 from grader.repair import (
     Fixed,
     Model,
+    asks_for_change,
     find_repair,
     model_repair,
     needs_fix,
@@ -43,7 +44,7 @@ def repair_program(examiner: Examiner, states: tuple[Program, ...], clock: Clock
     if not grading.options.repair or task is None or grading.device is None:
         return Repaired()
     with clock.stage("repair"), clock.beyond_verdict("the search for a repair"):
-        return find_fix(examiner, task, states) if needs_fix(states[0]) else Repaired()
+        return find_fix(examiner, task, states) if asks_for_change(states[0]) else Repaired()
     return Repaired()
 
 
@@ -56,7 +57,7 @@ def find_fix(examiner: Examiner, task: Task, states: tuple[Program, ...]) -> Rep
     found = Repaired(*find_repair(states, candidates, grading.options.repair_tries, screen))
     if found.repair is not None and looks_closer(grading.device):
         found = confirm(examiner, found.repair, states[0].submission)
-    if found.repair is not None or not grading.options.llm:
+    if found.repair is not None or not grading.options.llm or not needs_fix(states[0]):
         return found
     model = Model(grading.options.llm)
     proposed, note = model_repair(task, states[-1], examiner, model)

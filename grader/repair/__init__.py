@@ -6,13 +6,14 @@ from grader.repair.locate import locate_by_repairs
 from grader.repair.model import Model, ModelError, model_repair, summarise
 from grader.repair.reference import Fixed, compose_for_task, reference_code, reference_fixed
 from grader.repair.search import find_repair
-from grader.repair.wrong import needs_fix
+from grader.repair.wrong import asks_for_change, needs_fix
 
 __all__ = [
     "Fixed",
     "Model",
     "ModelError",
     "UncoveredError",
+    "asks_for_change",
     "compose_for_task",
     "find_repair",
     "locate_by_repairs",

@@ -13,7 +13,7 @@ from grader.records import RIGHT_VALUES, Finding, Fix, Repair, Submission
 from grader.repair.candidates import Screen, guess
 from grader.repair.candidates.rounds import SECONDS
 from grader.repair.said import how_far
-from grader.repair.wrong import cancels, doubtful, matters, needs_fix, waits
+from grader.repair.wrong import cancels, doubtful, is_narrow, matters, needs_fix, waits
 from grader.source import edits, parse
 
 Chosen = tuple[tuple[Finding, Fix], ...]
@@ -87,6 +87,8 @@ def find_repair(
         together = together or doubtful(better.fixes[len(best.fixes) :])
         best = better
     best = _generalise(best, examiner, budget, screen)
+    if not best.fixes:
+        return None, ""
     if together:  # a change that came alone has made the program better by itself
         best = _smallest(states[-1], best, examiner, budget)
     return _repair(states[0].submission, best), ""
@@ -95,8 +97,8 @@ def find_repair(
 def _generalise(
     program: Program, examiner: Examiner, budget: Budget, screen: Screen | None
 ) -> Program:
-    """Return a fixed program made right at the other sizes as well, where a small change does that."""
-    if program.evaluation.verdict.general is not False or not program.fixes:
+    """Return a right program made right at the other sizes as well, where a small change does that."""
+    if not is_narrow(program):
         return program
     for one in _for_other_sizes(program, screen):
         if not budget.affords(program, (one,)):

@@ -25,6 +25,16 @@ def needs_fix(program: Program) -> bool:
     return program.status not in {"correct", "grader_error", "not_run"}
 
 
+def asks_for_change(program: Program) -> bool:
+    """Whether a program is wrong, or right only at the sizes that decide."""
+    return needs_fix(program) or is_narrow(program)
+
+
+def is_narrow(program: Program) -> bool:
+    """Whether a program is right where it decides, and wrong at other sizes."""
+    return program.status == "correct" and program.evaluation.verdict.general is False
+
+
 def _lucky(finding: Finding) -> bool:
     """Whether it rests on undefined behaviour that a run showed: a GPU may show it in another way (a race, say)."""
     return any(proves_undefined(item) for item in finding.evidence)

@@ -212,6 +212,24 @@ def test_a_proven_cause_that_stands_before_another_is_fixed_with_it() -> None:
     assert "# 2\n" in found.code
 
 
+def test_what_is_right_only_where_it_decides_is_made_right_at_other_sizes() -> None:
+    narrow = program("correct")
+
+    def evaluate(submission: Submission) -> Evaluation:
+        general = "# 1\n" in submission.code
+        verdict = Verdict(status="correct", sentence="s", general=general)
+        return narrow.evaluation.model_copy(update={"verdict": verdict})
+
+    def start(number: int) -> Program:
+        return Program(narrow.submission, evaluate(narrow.submission), (fixed(number),))
+
+    examiner = Scripted(evaluate, lambda _: ())
+    found, _ = find_repair((start(1),), examiner, 2)
+    assert found is not None
+    assert "# 1\n" in found.code
+    assert find_repair((start(2),), examiner, 2) == (None, "")
+
+
 def repaired_program(
     needed: set[int], seen: list[list[int]], confidence: Any = "likely"
 ) -> tuple[str, int]:

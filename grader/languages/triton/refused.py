@@ -24,6 +24,7 @@ _OF_MLIR = re.compile(
     rf"(?:^|\n)\S*?{re.escape(FILE)}\"?:(?P<line>\d+):(?P<column>\d+)\)?: error: (?P<said>[^\n]+)"
 )
 _IN_THE_COMPILER = re.compile(r"^RuntimeError: (?:error encountered during parsing|PassManager)")
+_UNRESOLVED = re.compile(r"^PTXASError: .*Unresolved extern function '(?P<name>\w+)'", re.DOTALL)
 _QUOTED = re.compile(r"""^[A-Z]\w*(?:Error|Failure)?\((["'])(?P<said>.*)\1,?\)$""", re.DOTALL)
 MOST = 4000
 """Characters of a message by which its kind is told: the text is the author's."""
@@ -67,7 +68,7 @@ def diagnose(raised: CompilerException, source: Source) -> Evidence | None:
     """
     found = list(_refusals(raised))
     if not found:
-        return None
+        return _unresolved(raised, source)
     places = (_place(one, source) for one in found)
     place = next((one for one in places if one is not None), None)
     said = " ".join(found[0].said.split())
@@ -79,6 +80,28 @@ def diagnose(raised: CompilerException, source: Source) -> Evidence | None:
         details=ToolMessage(
             said=found[0].said, tool="triton", file=FILE, line=place.line if place else 0
         ),
+    )
+
+
+def _unresolved(raised: CompilerException, source: Source) -> Evidence | None:
+    """Return the function of a library that isn't linked, at the call in a kernel that is named as it."""
+    found = _UNRESOLVED.match(raised.reason)
+    if found is None:
+        return None
+    reading = read(source)
+    kernels = reading.functions if reading else ()
+    called = (node.func for one in kernels for node in ast.walk(one) if isinstance(node, ast.Call))
+    named = (one for one in called if isinstance(one, ast.Attribute) and one.attr in found["name"])
+    node = max(named, key=lambda one: len(source.text(one)), default=None)
+    said = f"there is no function `{found['name']}` for this GPU"
+    place = source.place(node) if node else None
+    line = place.line if place else 0
+    return Evidence(
+        kind="compiler",
+        code="foreign-library",
+        text=f"Triton: {said}.",
+        place=place,
+        details=ToolMessage(said=said, tool="triton", file=FILE, line=line),
     )
 
 

@@ -22,6 +22,7 @@ CAUSES: Mapping[str, str] = {
     "choice-by-block": "a block has many values, so that no `if` can choose by it: `tl.where` chooses element by element",
     "global-of-module": "a kernel sees a constant of its module only where it is made as `tl.constexpr(...)`",
     "foreign-function": "inside a kernel only `tl`'s functions and types are there, not torch's",
+    "foreign-library": "NVIDIA's library of functions is `tl.extra.cuda.libdevice`, AMD's is another one",
     "other-parameters": "Triton's functions have parameters of their own: `axis` for `dim`, `keep_dims` for `keepdim`",
     "unsupported-type": "this type is not supported here",
     "undefined-name": "the kernel uses a name that Triton doesn't have there: only `tl`'s functions, constexprs and other kernels can be used",

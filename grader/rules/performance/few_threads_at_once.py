@@ -1,6 +1,6 @@
 """PRF005: few threads run at once: very many small blocks, a single one, blocks of one thread, or blocks that take too much each."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import prod
 
 from grader.records import Context, Finding
@@ -9,6 +9,7 @@ from grader.rules.rule import Rule
 from grader.source import Source
 from grader.source.analysis.host_code import grid_node, origin, resolve
 from grader.source.analysis.walks import Case, cases
+from grader.source.flow import Region
 from grader.source.flow.scalar_types import SIZES
 from grader.source.flow.tree import Items, Number
 
@@ -94,6 +95,14 @@ def _is_one(case: Case, which: int) -> bool:
     return all(isinstance(one, Number) and one.value == 1 for one in every)
 
 
+def _shared_bytes(case: Case, arrays: Sequence[Region], context: Context) -> int:
+    """Return what a block takes: of dynamic arrays what runs reserved, where there were any, else what the text says."""
+    reserved = [one.shared_bytes for one in context.launches if one.kernel == case.kernel]
+    counted = [one for one in arrays if not (reserved and one.dynamic)]
+    own = sum((one.cells or 0) * SIZES.get(one.type, 4) for one in counted)
+    return own + max(reserved, default=0)
+
+
 def _resident(source: Source, context: Context) -> Iterator[Finding]:
     """Count the warps that fit on a multiprocessor."""
     seen: set[str] = set()
@@ -102,7 +111,7 @@ def _resident(source: Source, context: Context) -> Iterator[Finding]:
             continue
         seen.add(case.kernel)
         arrays = [r for r in case.walk.regions if r.space == "shared"]
-        taken = sum((r.cells or 0) * SIZES.get(r.type, 4) for r in arrays)
+        taken = _shared_bytes(case, arrays, context)
         warps = (case.walk.threads + 31) // 32
         resident = min(WARPS, warps * (SHARED // max(taken, 1)))
         if taken and 0 <= resident < WARPS // 4:

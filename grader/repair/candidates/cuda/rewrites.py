@@ -39,6 +39,7 @@ from grader.repair.candidates.cuda.sites import (
     real,
 )
 from grader.repair.candidates.pattern import Cost, Rewrite, Where
+from grader.source.cuda_code import text
 
 NAME = r"\(?[A-Za-z_]\w*\)?"
 SIZE_NAME = r"\w+"
@@ -203,7 +204,9 @@ def _words(name: str) -> set[str]:
 
 
 def _cost_turned(site: Site, size: str) -> float:
-    fits = re.split(r"\W+", site.text("a"))[-1].lower() == size.lower()  # `h * W + w`
+    index = re.split(r"\W+", site.text("a"))[-1]
+    below = rf"\b{index}\s*<\s*{size}\b|\b{index}\s*=[^;=]*%\s*{size}\b"
+    fits = index.lower() == size.lower() or re.search(below, text(site.scope.body))  # `h * W + w`
     return 2.0 if fits else 2.8 if size == site.text("s") else 3.2
 
 

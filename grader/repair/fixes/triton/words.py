@@ -42,11 +42,15 @@ def _said(item: Evidence) -> str:
 
 def _in_triton(source: Source, kernel: Kernel, item: Evidence) -> Iterator[Fix]:
     """Yield `tl`'s function or type of the same name, and the one of NVIDIA's library."""
-    for node in _of_line(kernel, item):
-        root = node.value if isinstance(node, ast.Attribute) else None
+    refused = item.place.excerpt if item.place else ""
+    named = [node for node in _of_line(kernel, item) if isinstance(node, ast.Attribute)]
+    inner = {id(node.value) for node in named}
+    for node in named:
+        root: ast.expr = node
         while isinstance(root, ast.Attribute):
             root = root.value
-        if isinstance(node, ast.Attribute) and isinstance(root, ast.Name):
+        whole = id(node) not in inner and source.text(node) in refused
+        if whole and isinstance(root, ast.Name):
             for home in (("tl",) if root.id in FOREIGN else ()) + (LIBDEVICE,):
                 edit = replace(source, node, f"{home}.{node.attr}")
                 yield from fix(f"take `{edit.text}`", [edit])
@@ -110,6 +114,7 @@ def _as_float(source: Source, kernel: Kernel, item: Evidence) -> Iterator[Fix]:
 MAKERS: Mapping[str, Callable[[Source, Kernel, Evidence], Iterator[Fix]]] = {
     "undefined-name": _in_triton,
     "foreign-function": _in_triton,
+    "foreign-library": _in_triton,
     "other-parameters": _keyword,
     "choice-by-block": _where,
     "global-of-module": _constant,
