@@ -216,7 +216,7 @@ class Search:
 
     def _unlikely(self, change: Change) -> int:
         far = min((abs(self._line(change) - line) for line in self._suspects), default=0)
-        return change.prior + (0 if far <= NEAR else 2 if far <= 4 * NEAR else 3)
+        return 3 * change.prior + (0 if far <= NEAR else 1 if far <= 4 * NEAR else 2)
 
     def is_elsewhere(self, change: Change) -> bool:
         """Whether it is of another line than the suspects."""
