@@ -66,7 +66,7 @@ class Edit:
 
 
 WRONG_VALUES = "NUM001"
-DEPENDENCES = ("DEP001", "DEP002", "DEP003", "DEP004", "DEP005")
+DEPENDENCES = ("DEP001", "DEP002", "DEP003", "DEP004", "DEP005", "DEP006")
 """Say of wrong values what they were made of, where NUM001 says only that they are wrong."""
 KINDS = {"kernels": "kinds.toml", "triton": "triton_kinds.toml"}
 
