@@ -73,7 +73,7 @@ def _evaluate(
             budget = Budget(grading.options.sample_seconds)
             trial = Trial(grading, device, submission, build, task, clock, budget, checked)
             seen = trial.seen(closely=closely)
-            seen = replace(seen, checked=checked())
+            seen = replace(seen, checked=checked().runs)
     evaluation = Evaluation(
         submission=submission.key,
         device=device.name if device else "none",

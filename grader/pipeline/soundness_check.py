@@ -7,17 +7,29 @@ asked while the GPU is busy. What it can't run, or ends otherwise there, is said
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
 
-from grader.devices import Device
+from grader.devices import Device, IdleRunner
+from grader.devices.state_check import without_kernels
 from grader.errors import GraderError
 from grader.pipeline.building import build_on
 from grader.pipeline.context import GradingContext, known_references
-from grader.records import Run, Submission, Task
+from grader.records import Evidence, Run, Submission, Task
 
-Checked = Callable[[], tuple[Run, ...]]
-"""Waits for the runs of the device that checks."""
+
+@dataclass(frozen=True)
+class Check:
+    """What the device that checks saw."""
+
+    runs: tuple[Run, ...] = ()
+    probes: tuple[Evidence, ...] = ()
+    """Whether the results are others without the kernels."""
+
+
+Checked = Callable[[], Check]
+"""Waits for what the device that checks saw."""
 
 
 @contextmanager
@@ -27,31 +39,37 @@ def checked_beside(
     """Yield how to wait for a program's runs on the device that checks, which begin at once."""
     checker = grading.checker
     if task is None or not closely or not (checker or grading.no_checker):
-        yield tuple
+        yield Check
     elif checker is None:
-        yield lambda: unchecked_runs(task, "none", grading.no_checker)
+        yield lambda: Check(unchecked_runs(task, "none", grading.no_checker))
     else:
         with ThreadPoolExecutor(1, thread_name_prefix="check") as pool:
-            asked: Future[tuple[Run, ...]] = pool.submit(check, grading, checker, submission, task)
+            asked = pool.submit(check, grading, checker, submission, task)
             yield asked.result
 
 
-def check(
-    grading: GradingContext, checker: Device, submission: Submission, task: Task
-) -> tuple[Run, ...]:
+def check(grading: GradingContext, checker: Device, submission: Submission, task: Task) -> Check:
     """Build and run a program on the device that checks; what keeps it from doing so is in the runs."""
     try:
-        build = build_on(grading, checker, submission, task)
-        if build.status != "built":
-            return unchecked_runs(task, checker.name, f"the build for it fails: {build.reason}")
-        results = checker.run(submission, build, task, known_references(grading, task))
+        return _check(grading, checker, submission, task)
     except GraderError as error:
-        return unchecked_runs(task, checker.name, str(error))
+        why = str(error)
     except Exception as error:  # noqa: BLE001 - whatever fails in the check, the other device's verdict stands
-        return unchecked_runs(
-            task, checker.name, f"the check failed: {type(error).__name__}: {error}"
-        )
-    return tuple(_sign_run(result.run) for result in results)
+        why = f"the check failed: {type(error).__name__}: {error}"
+    return Check(unchecked_runs(task, checker.name, why))
+
+
+def _check(grading: GradingContext, checker: Device, submission: Submission, task: Task) -> Check:
+    build = build_on(grading, checker, submission, task)
+    if build.status != "built":
+        why = f"the build for it fails: {build.reason}"
+        return Check(unchecked_runs(task, checker.name, why))
+    references = known_references(grading, task)
+    results = checker.run(submission, build, task, references)
+    runs = tuple(_sign_run(result.run) for result in results)
+    if not isinstance(checker, IdleRunner) or not any(run.launches for run in runs):
+        return Check(runs)
+    return Check(runs, without_kernels(checker, submission, build, task, references))
 
 
 def unchecked_runs(task: Task, device: str, why: str) -> tuple[Run, ...]:

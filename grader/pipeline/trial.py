@@ -14,7 +14,7 @@ from grader.judge.tolerance import element_count
 from grader.pipeline.budget import Budget, with_left_out
 from grader.pipeline.clock import Clock
 from grader.pipeline.context import GradingContext, full_size_part_of, known_references
-from grader.pipeline.soundness_check import Checked
+from grader.pipeline.soundness_check import Check, Checked
 from grader.pipeline.verdicts import verdict_of
 from grader.records import (
     DECIDING,
@@ -64,7 +64,7 @@ class Trial:
     task: Task
     clock: Clock
     budget: Budget
-    checked: Checked = tuple
+    checked: Checked = Check
 
     def seen(self, *, closely: bool) -> Seen:
         """Run the program, then look closer as long as its values are right.
@@ -176,8 +176,11 @@ class Trial:
 
     def _sound(self, seen: Seen) -> Seen:
         """Hear what another device proves of it; before its time is taken, which wants the machine for itself."""
-        checked = self.checked()
-        return self._judge_seen(replace(seen, checked=checked)) if checked else seen
+        check = self.checked()
+        if not check.runs:
+            return seen
+        probes = (*seen.probes, *check.probes)
+        return self._judge_seen(replace(seen, checked=check.runs, probes=probes))
 
     def _time_seen(self, seen: Seen) -> Seen:
         if not isinstance(self.device, Timer):

@@ -145,6 +145,24 @@ def test_what_can_not_be_checked_is_said_and_not_charged(
     ]
 
 
+ATTACKS = Path(__file__).resolve().parents[1] / "attacks"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "status"),
+    [("honest/hooks_that_look", "correct"), ("n14_child_that_answers", "dishonest")],
+)
+def test_whose_work_it_is_is_told_by_the_device_that_checks(
+    grading: GradingContext, name: str, status: str
+) -> None:
+    options = grading.options.model_copy(update={"task": "relu", "policy": "custom-only"})
+    text = (ATTACKS / f"{name}.py").read_text("utf-8")
+    sample = Sample(id="s", origin="s", format="python", text=text)
+    verdict = assess(dataclasses.replace(grading, options=options), sample).evaluation.verdict
+    assert verdict.status == status, verdict
+
+
 def test_what_differs_from_guest_to_guest_is_a_proven_race_and_not_the_grader() -> None:
     small = Workload(name="small", role="nominal", inputs=(TensorSpec(shape=(4,)),))
     full = Workload(name="x full", role="full", inputs=(TensorSpec(shape=(9,)),))
