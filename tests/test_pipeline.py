@@ -48,7 +48,7 @@ def test_a_repair_that_fails_in_the_grader_costs_no_verdict(tmp_path, monkeypatc
     def broken(*_):
         raise IndexError("tuple index out of range")
 
-    monkeypatch.setattr(repairs, "needs_fix", broken)
+    monkeypatch.setattr(repairs, "asks_for_change", broken)
     options = Options(device="sim", cache=tmp_path)
     grading = pipeline.open_context(options, Store(tmp_path), 7)
     code = "```python\nimport torch\nclass ModelNew(torch.nn.Module):\n"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from grader.repair.compose.fused import Value
 
-KEPT = 64
+KEPT = 32
 """Values of a row that a thread keeps at most."""
 
 
