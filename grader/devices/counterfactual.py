@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -33,7 +34,7 @@ from grader.source import Source, parse
 
 SAMPLE = 2048
 """Elements of each output that are looked at for each change."""
-SECONDS = 8.0
+SECONDS = 4.0
 """For the changes of one program."""
 MOST = 2**18
 """Elements of the inputs of a workload up to which it is run under changes."""
@@ -256,12 +257,22 @@ def _evidence(found: Found, source: Source, workload: Workload) -> Evidence:
         workload=workload.name,
         details=Counterfactual(
             change=change.kind,
-            before=change.before,
-            after=change.after,
+            before=_in_lines_of_the_text(change.before, change, source),
+            after=_in_lines_of_the_text(change.after, change, source),
             right_before=found.before,
             alternatives=found.alternatives,
         ),
     )
+
+
+def _in_lines_of_the_text(words: str, change: Change, source: Source) -> str:
+    """Return what a change puts in, with the compiled line that gives a value as one of the text; 0 where it is none."""
+
+    def placed(found: re.Match[str]) -> str:
+        place = place_compiled_line(source, change.file, int(found[1]))
+        return f"line {place.line if place else 0}"
+
+    return re.sub(r"\bline (\d+)", placed, words)
 
 
 def launched_codes(seen: Changed) -> tuple[Code | None, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
 from grader.records import Counterfactual, Place
@@ -24,15 +25,30 @@ _VERBS: Final = {
 def say_change(source: Source, place: Place, change: Counterfactual) -> str:
     """Return what should be another in a line, as a clause."""
     line = "".join(source.code.splitlines()[place.line - 1 : place.line]).strip()
-    said = {
-        "comparison": _comparison,
-        "constant": _constant,
-        "operator": _operator,
-        "operand": _operand,
-        "guard": _guard,
-        "around": _around,
-    }[change.change](line, change)
+    match change.change:
+        case "comparison":
+            said = _comparison(line, change)
+        case "constant":
+            said = f"the number is {change.before} where {change.after} is needed"
+        case "operator":
+            said = _operator(change)
+        case "operand":
+            said = _operand(change, _parameters(source, place))
+        case "guard":
+            said = f"its condition should {'never' if change.after == 'never' else 'always'} hold"
+        case "around":
+            said = _around(change, _parameters(source, place))
     return f"`{line}`: {said}"
+
+
+def _parameters(source: Source, place: Place) -> tuple[str, ...]:
+    """Return the names of the parameters of the CUDA kernel that a place lies in."""
+    for unit in source.units:
+        for kernel in unit.kernels:
+            whole = unit.place(kernel.node)
+            if whole.line <= place.line <= whole.end_line:
+                return tuple(one.name for one in kernel.parameters)
+    return ()
 
 
 def _comparison(line: str, change: Counterfactual) -> str:
@@ -42,39 +58,41 @@ def _comparison(line: str, change: Counterfactual) -> str:
     return f"the comparison is `{_SIGNS[before]}` where `{_SIGNS[after]}` is needed"
 
 
-def _constant(_line: str, change: Counterfactual) -> str:
-    return f"the number is {change.before} where {change.after} is needed"
-
-
-def _operator(_line: str, change: Counterfactual) -> str:
+def _operator(change: Counterfactual) -> str:
     before, after = change.before.partition(".")[0], change.after.partition(".")[0]
     if after in _VERBS or "." in change.after:
         return f"the operator is `{_VERBS.get(before, before)}` where `{_VERBS.get(after, after)}` is needed"
     return f"the operator `{_VERBS.get(before, before)}` is one too many or the wrong way round ({change.after})"
 
 
-def _operand(_line: str, change: Counterfactual) -> str:
-    return f"it takes {_value(change.before)} where it needs {_value(change.after)}"
+def _operand(change: Counterfactual, parameters: Sequence[str]) -> str:
+    before, after = (_value(name, parameters) for name in (change.before, change.after))
+    if before == after:
+        return "it takes a value that another of the same kernel has to stand for"
+    return f"it takes {before} where it needs {after}"
 
 
-def _guard(_line: str, change: Counterfactual) -> str:
-    return f"its condition should {'never' if change.after == 'never' else 'always'} hold"
-
-
-def _around(_line: str, change: Counterfactual) -> str:
+def _around(change: Counterfactual, parameters: Sequence[str]) -> str:
     verb, _, operand = change.after.partition(" ")
     sign = _VERBS.get(verb.partition(".")[0], verb.partition(".")[0])
-    with_what = f" {_value(operand)}" if operand else ""
-    return f"{_value(change.before)} is taken as it is where `{sign}`{with_what} is missing"
+    with_what = f" {_value(operand, parameters)}" if operand else ""
+    return f"{_value(change.before, parameters)} is taken as it is where `{sign}`{with_what} is missing"
 
 
-def _value(name: str) -> str:
-    """Return what a value is called: an index of the launch, an argument, or what a line gives."""
+def _value(name: str, parameters: Sequence[str]) -> str:
+    """Return what a value is called: an index of the launch, a parameter, or what a line gives."""
     special = re.fullmatch(r"%(n?)(tid|ctaid)\.([xyz])(?:#\d+)?", name)
     if special:
         index = {"tid": "threadIdx", "ntid": "blockDim", "ctaid": "blockIdx", "nctaid": "gridDim"}
         return f"`{index[special[1] + special[2]]}.{special[3]}`"
-    argument = re.fullmatch(r"argument (\d+)(?:#\d+)?", name)
-    if argument:
-        return f"the kernel's argument {int(argument[1]) + 1}"
-    return "another value" if name.startswith(("line", "argument")) else name
+    numbered = re.fullmatch(r"(argument|line) (\d+)(?:#\d+)?", name)
+    if numbered is None:
+        return name
+    number = int(numbered[2])
+    if numbered[1] == "line":
+        return f"what line {number} gives" if number else "another value"
+    return (
+        f"`{parameters[number]}`"
+        if number < len(parameters)
+        else f"the kernel's argument {number + 1}"
+    )
