@@ -65,10 +65,7 @@ class Storage:
         reached, waiting = {node.name}, [node.name]
         while waiting:
             for user in self.graph.users(waiting.pop()):
-                if (
-                    self._is_fused(node)
-                    and self.grouping.of[user.name] is self.grouping.of[node.name]
-                ):
+                if self.grouping.of[user.name] is self.grouping.of[node.name]:
                     continue  # inside the kernel it has not been rounded
                 if user.op in MOVES and user.name not in reached:
                     reached.add(user.name)
