@@ -62,7 +62,7 @@ class Grouping:
             self._absorb(node)
         for group in [one for one in dict.fromkeys(self.of.values()) if isinstance(one, Group)]:
             group.nodes.sort(key=self.graph.nodes.index)
-            if all(node.op in REDUCED for node in group.nodes):  # these have kernels of their own
+            if self._has_kernels(group):
                 self.of |= {node.name: node.name for node in group.nodes}
 
     def units(self) -> Iterator[Unit]:
@@ -125,6 +125,11 @@ class Grouping:
                 seen.add(unit)
                 waiting += self._needed(unit)
         return False
+
+    def _has_kernels(self, group: Group) -> bool:
+        """Whether it only reduces float32, for which there are kernels of their own."""
+        sources = [self.graph.node(name) for node in group.nodes for name in node.inputs]
+        return all(node.op in REDUCED for node in group.nodes) and not any(s.half for s in sources)
 
     def _needed(self, unit: Unit) -> set[Unit]:
         """Return the units whose values a unit takes."""
