@@ -12,8 +12,9 @@ from grader.repair.compose.graph import Graph, Node
 from grader.repair.compose.pointwise import is_pointwise
 
 Shape = tuple[int, ...]
-REDUCED = {"sum", "mean", "amax", "amin"}
-"""Reductions that a row's kernel knows."""
+STAGED = {"sum", "mean", "amax", "amin"}
+REDUCED = STAGED | {"sum_exp"}
+"""Reductions that a row's kernel knows; the former have kernels of their own as well."""
 
 
 def is_row_reduction(node: Node) -> bool:
@@ -129,7 +130,7 @@ class Grouping:
     def _has_kernels(self, group: Group) -> bool:
         """Whether it only reduces float32, for which there are kernels of their own."""
         sources = [self.graph.node(name) for node in group.nodes for name in node.inputs]
-        return all(node.op in REDUCED for node in group.nodes) and not any(s.half for s in sources)
+        return all(node.op in STAGED for node in group.nodes) and not any(s.half for s in sources)
 
     def _needed(self, unit: Unit) -> set[Unit]:
         """Return the units whose values a unit takes."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from grader.repair.compose.graph import Graph, Node, Ref, UncoveredError
 from grader.repair.compose.losses import LOSSES
 from grader.repair.compose.lowered import Lowered, Rule, Value
 from grader.repair.compose.norms import NORMS
+from grader.repair.compose.online import sum_exponentials_online
 from grader.repair.compose.pointwise import COMPARED
 from grader.repair.compose.products import PRODUCTS
 from grader.repair.compose.rows_first import reduce_rows_first
@@ -22,10 +25,11 @@ def lower(graph: Graph) -> Graph:
             to.close(node)
         else:
             to.nodes.append(node)
-    return reduce_rows_first(_without_unused(to.nodes), to.numbers)
+    graph = reduce_rows_first(_without_unused(to.nodes), to.numbers)
+    return _without_unused(sum_exponentials_online(graph).nodes)
 
 
-def _without_unused(nodes: list[Node]) -> Graph:
+def _without_unused(nodes: Sequence[Node]) -> Graph:
     """Return the graph of what leads to the result; arguments stay."""
     needed: set[str] = set()
     for node in reversed(nodes):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from grader.repair.compose.graph import Graph, Node
-from grader.repair.compose.groups import REDUCED
+from grader.repair.compose.groups import STAGED
 from grader.repair.compose.lowered import Lowered, Value
 from grader.repair.compose.pointwise import is_pointwise
 
@@ -26,7 +26,7 @@ def reduce_rows_first(graph: Graph, numbers: Iterator[int]) -> Graph:
 def _rows(node: Node, to: Lowered) -> Value | None:
     """Add the reduction of the last dim, kept as one of size 1; None where the node doesn't take several dims with it."""
     source = to.made(node.argument(0, "input"))
-    if node.op not in REDUCED or set(node.kwargs) - {"dim", "keepdim"}:
+    if node.op not in STAGED or set(node.kwargs) - {"dim", "keepdim"}:
         return None
     if source is None or not source.shape or source.shape[-1] < SHORT:
         return None
