@@ -10,8 +10,7 @@ from grader.source.analysis.reduction_steps import (
     halving_loops,
     shuffle_in,
 )
-from grader.source.flow.program import Function, Program
-from grader.source.flow.tree import (
+from grader.source.cpp import (
     Assign,
     Binary,
     Call,
@@ -27,6 +26,8 @@ from grader.source.flow.tree import (
     Update,
     walk,
 )
+from grader.source.functions import Function
+from grader.source.units import Unit
 
 SHORT_STARTS = frozenset({1, 2, 4, 8})
 """Offsets at which a shuffle over a whole warp doesn't start."""
@@ -40,12 +41,12 @@ class Suspect:
     text: str
 
 
-def suspects(program: Program) -> Iterator[Suspect]:
+def suspects(unit: Unit) -> Iterator[Suspect]:
     """Yield what loses values in the device code, the surest first."""
-    loops = list(halving_loops(program))
+    loops = list(halving_loops(unit))
     for halving in loops:
         yield from _overwritten_step(halving)
-    for function in program.functions:
+    for function in unit.functions:
         if function.runs != "host":
             yield from _overwritten_sum(function)
     for halving in loops:
@@ -80,7 +81,7 @@ def _few(halving: Halving) -> bool:
     masks = (call.args[0] for call in _exchanged(halving) if call.args)
     if any(isinstance(mask, Number) and int(mask.value) == (1 << lanes) - 1 for mask in masks):
         return True
-    parts = list(walk(halving.function.body))
+    parts = list(walk(halving.function.code))
     bounds = (p.right for p in parts if isinstance(p, Binary) and p.op == "<")
     sizes = (size for p in parts if isinstance(p, Declare) for size in p.dims)
     return any(isinstance(n, Number) and n.value == lanes for n in (*bounds, *sizes))
@@ -147,10 +148,10 @@ def _overwritten_sum(function: Function) -> Iterator[Suspect]:
     """Yield plain assignments, in a loop, to a number that only counts after the loop."""
     starts = {
         part.name: part
-        for part in walk(function.body)
+        for part in walk(function.code)
         if isinstance(part, Declare) and isinstance(part.init, Number) and not part.dims
     }
-    for loop in walk(function.body):
+    for loop in walk(function.code):
         if not isinstance(loop, Loop):
             continue
         for part in _plain_assignments(loop.body):
@@ -187,7 +188,7 @@ def _is_sum(function: Function, loop: Loop, part: Assign, start: Declare) -> boo
     )
     later = any(
         isinstance(p, Name) and p.id == start.name and p.node.start_byte > loop.node.end_byte
-        for p in walk(function.body)
+        for p in walk(function.code)
     )
     decided = any(
         isinstance(p, If) and any(inner is part for inner in walk(p)) and _on_data(p.test)
