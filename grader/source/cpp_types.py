@@ -264,5 +264,6 @@ def _declared_type(unit: Unit, use: Node, depth: int) -> str | None:
 
 
 def _constant(unit: Unit, name: str) -> str | None:
-    written = unit.macros.get(name)
-    return _literal(written) if written and re.match(r"^[0-9.][\w.]*$", written) else None
+    macro = unit.macros.get(name)
+    plain = macro is not None and re.match(r"^[0-9.][\w.]*$", macro.value)
+    return _literal(macro.value) if macro is not None and plain else None

@@ -8,10 +8,7 @@ from grader.rules.page_file import read_page
 from grader.rules.rule import Rule
 from grader.source import Source, Unit
 from grader.source.analysis.reference_text import reference_of
-from grader.source.cuda_code import one_line
-from grader.source.flow import flow
-from grader.source.flow.program import Function
-from grader.source.flow.tree import (
+from grader.source.cpp import (
     Binary,
     Call,
     Cast,
@@ -23,6 +20,8 @@ from grader.source.flow.tree import (
     children,
     walk,
 )
+from grader.source.cuda_code import one_line
+from grader.source.functions import Function
 
 ROOTS = frozenset({"sqrt", "sqrtf", "rsqrt", "rsqrtf"})
 SAY = {"inside": "under the root", "outside": "to the root"}
@@ -32,7 +31,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     """Compare where both add it: under the root, or to the root."""
     reference, wrong = reference_of(source, context), wrong_results(context)
     wanted = reference.epsilon() if reference is not None else ""
-    every = [(unit, f) for unit in source.cuda for f in flow(unit).program.functions]
+    every = [(unit, f) for unit in source.cuda for f in unit.functions]
     device = [(unit, function) for unit, function in every if function.runs != "host"]
     for unit, expr, message in _claims(device, wanted) if wanted else ():
         yield RULE.finding(
@@ -52,7 +51,7 @@ def _claims(device: list[tuple[Unit, Function]], wanted: str) -> Iterator[tuple[
         if where != wanted:
             said = f"adds epsilon {SAY[where]}, the reference {SAY[wanted]}: small values come out differently"
             yield unit, expr, said
-    parts = [(unit, part) for unit, function in device for part in walk(function.body)]
+    parts = [(unit, part) for unit, function in device for part in walk(function.code)]
     roots = [(unit, p) for unit, p in parts if isinstance(p, Call) and p.name in ROOTS]
     known = (c for _, p in parts if isinstance(p, Binary | Call) for c in children(p))
     if (
@@ -71,7 +70,7 @@ def _claims(device: list[tuple[Unit, Function]], wanted: str) -> Iterator[tuple[
 
 def _epsilons(function: Function) -> Iterator[tuple[str, Binary]]:
     """Yield the sums with an epsilon that are under a root, then those whose other part is one, or is called like one."""
-    parts = list(walk(function.body))
+    parts = list(walk(function.code))
     roots = [part for part in parts if isinstance(part, Call) and part.name in ROOTS]
     inside = [inner for root in roots for inner in walk(root) if _adds(inner)]
     yield from (("inside", one) for one in inside if isinstance(one, Binary))

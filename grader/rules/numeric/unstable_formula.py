@@ -13,10 +13,7 @@ from grader.source import Source, Unit
 from grader.source.analysis import triton
 from grader.source.analysis.reference_text import Reference, reference_of
 from grader.source.code_edits import fix, replace
-from grader.source.cuda_code import one_line
-from grader.source.flow import flow
-from grader.source.flow.program import Function
-from grader.source.flow.tree import (
+from grader.source.cpp import (
     Assign,
     Binary,
     Call,
@@ -25,12 +22,14 @@ from grader.source.flow.tree import (
     Loop,
     Name,
     Number,
+    Part,
     Select,
-    Stmt,
     Subscript,
     Unary,
     walk,
 )
+from grader.source.cuda_code import one_line
+from grader.source.functions import Function
 
 EXP = frozenset({"exp", "expf", "__expf"})
 LOG = frozenset({"log", "logf", "__logf"})
@@ -47,16 +46,16 @@ CUBIC = 0.044715
 TANH_ERROR = 5e-3
 """Ten times what GELU's tanh form is off by: a norm after it divides by a small deviation."""
 Claim = tuple[Expr, str]
-Parts = list[Expr | Stmt]
+Parts = list[Part]
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for sums of exponentials without a maximum, log(1 + exp(x)), and logarithms that are cut off."""
     reference = reference_of(source, context)
     for unit in source.cuda:
-        for function in flow(unit).program.functions:
+        for function in unit.functions:
             if function.runs != "host":
-                parts = list(walk(function.body))
+                parts = list(walk(function.code))
                 claims = (
                     *_exponentials(parts),
                     *_softplus(function, parts),

@@ -10,21 +10,20 @@ from grader.rules.rule import Rule
 from grader.source import Source
 from grader.source.analysis.walks import Case, cases
 from grader.source.code_edits import fix
-from grader.source.cuda_code import descendants, one_line, text
-from grader.source.flow import Event
-from grader.source.flow.loops import assigned_in
-from grader.source.flow.tree import (
+from grader.source.cpp import (
     Assign,
     Binary,
     Call,
-    Expr,
     Loop,
     Name,
     Number,
-    Stmt,
+    Part,
     Subscript,
     walk,
 )
+from grader.source.cuda_code import descendants, one_line, text
+from grader.source.flow import Event
+from grader.source.flow.loops import assigned_in
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
@@ -55,7 +54,7 @@ def _suffix(case: Case, event: Event) -> tuple[Fix, ...]:
 
 def _slow(case: Case) -> Iterator[tuple[Node, str]]:
     """Yield the powers of two and the divisions by something constant in loops."""
-    for loop in walk(case.walk.kernel.body):
+    for loop in walk(case.walk.kernel.code):
         for part in walk(loop.body) if isinstance(loop, Loop) else ():
             divisor = _divisor(part)
             match part:
@@ -67,7 +66,7 @@ def _slow(case: Case) -> Iterator[tuple[Node, str]]:
                         yield part.node, f"{same}: multiply by its reciprocal"
 
 
-def _divisor(part: Expr | Stmt) -> Name | None:
+def _divisor(part: Part) -> Name | None:
     """Return what an element is divided by."""
     match part:
         case Binary(op="/", left=left, right=Name() as name):

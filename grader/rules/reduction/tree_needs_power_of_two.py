@@ -12,8 +12,7 @@ from grader.source.analysis.host_code import resolve
 from grader.source.analysis.reduction_steps import Halving, array_of, halving_loops
 from grader.source.analysis.walks import Case, cases
 from grader.source.code_edits import fix
-from grader.source.cuda_code import descendants, text
-from grader.source.flow.tree import (
+from grader.source.cpp import (
     Assign,
     Binary,
     Call,
@@ -25,6 +24,7 @@ from grader.source.flow.tree import (
     Subscript,
     walk,
 )
+from grader.source.cuda_code import descendants, text
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
@@ -32,7 +32,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     done: set[tuple[str, int]] = set()
     for case in cases(source, context, "main", "odd"):
         threads = case.launch.threads or 1
-        for halving in halving_loops(case.flow.program) if threads & (threads - 1) else ():
+        for halving in halving_loops(case.unit) if threads & (threads - 1) else ():
             key = (case.kernel, halving.loop.node.start_byte)
             if key not in done and _drops(case, halving):
                 done.add(key)
@@ -41,12 +41,12 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 
 def _drops(case: Case, halving: Halving) -> bool:
     """Whether it is a tree over the block that takes shared cells at the counter's distance."""
-    called = {p.name for p in walk(case.walk.kernel.body) if isinstance(p, Call)}
+    called = {p.name for p in walk(case.walk.kernel.code) if isinstance(p, Call)}
     mine = halving.function.name in {case.kernel, *called}
     if halving.doubling or halving.start is None or not mine or not _of_block(case, halving.start):
         return False
     shared = {r.name for r in case.walk.regions if r.space == "shared"}
-    for part in walk(halving.function.body):  # pointers that are set to a place in one of them
+    for part in walk(halving.function.code):  # pointers that are set to a place in one of them
         if isinstance(part, Declare) and part.pointer and part.init and _names(part.init) & shared:
             shared.add(part.name)
     indices = (
@@ -63,13 +63,13 @@ def _names(expr: Expr) -> set[str]:
 
 def _of_block(case: Case, start: Expr) -> bool:
     """Whether the tree starts at half of the block's size, by whatever name."""
-    threads, program = case.walk.threads, case.flow.program
-    given = zip(case.walk.kernel.template, case.launch.template, strict=False)
+    threads = case.walk.threads
+    given = zip(case.walk.kernel.template_parameters, case.launch.template, strict=False)
     sizes = {"blockDim", *(one.name for one, value in given if value.strip() == str(threads))}
-    named = [(m.name, m.expr) for m in program.macros.values()]
-    named += [(c.name, c.init) for c in program.constants]
+    named = [(m.name, m.expr) for m in case.unit.macros.values()]
+    named += [(c.name, c.init) for c in case.unit.constants.values()]
     sizes |= {n for n, e in named if isinstance(e, Number) and e.value == threads}
-    for part in walk(case.walk.kernel.body):
+    for part in walk(case.walk.kernel.code):
         if isinstance(part, Declare) and part.init is not None and "blockDim" in _names(part.init):
             sizes.add(part.name)
     return bool(_names(start) & sizes)

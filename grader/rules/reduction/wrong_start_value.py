@@ -11,9 +11,7 @@ from grader.source import Source, Unit
 from grader.source.analysis.folds import MAXIMA, MINIMA, folds, same_text
 from grader.source.analysis.reference_text import reference_of
 from grader.source.code_edits import fix
-from grader.source.flow import flow
-from grader.source.flow.program import Function
-from grader.source.flow.tree import (
+from grader.source.cpp import (
     Assign,
     Binary,
     Call,
@@ -26,6 +24,7 @@ from grader.source.flow.tree import (
     Update,
     walk,
 )
+from grader.source.functions import Function
 
 NOT_NEGATIVE = ("fabs", "abs", "exp", "__expf", "sqrt")
 COMPUTES = MAXIMA | MINIMA | {"fma", "fmaf", "__fmaf_rn", "__fadd_rn", "__hadd"}
@@ -52,10 +51,10 @@ def _text(source: Source, context: Context) -> Iterator[Finding]:
     reference = reference_of(source, context)
     rectifies = reference is not None and reference.has("relu", "ReLU", "clamp")
     for unit in source.cuda:
-        for function in flow(unit).program.functions:
+        for function in unit.functions:
             if function.runs != "host":
                 right, found = ran_right(context, function.name), folds(function)
-                for part in walk(function.body):
+                for part in walk(function.code):
                     if isinstance(part, Declare) and not (part.dims or part.shared or part.pointer):
                         for finding in _accumulator(unit, function, part, found):
                             weight = "note" if rectifies else "warning"
@@ -89,7 +88,7 @@ def _declared_as(function: Function, operand: Expr) -> Expr:
     """Return what a variable is declared as, where that is all that it ever is."""
     if not isinstance(operand, Name):
         return operand
-    parts = list(walk(function.body))
+    parts = list(walk(function.code))
     made = [p.init for p in parts if isinstance(p, Declare) and p.name == operand.id]
     changed = [p.target for p in parts if isinstance(p, Assign | Update)]
     once = not any(isinstance(one, Name) and one.id == operand.id for one in changed)
@@ -142,7 +141,7 @@ def _unset(unit: Unit, function: Function, start: Declare) -> Iterator[Finding]:
 
 def _first_use(function: Function, start: Declare) -> Assign | None:
     """Return the assignment that reads a variable before anything else uses it."""
-    for part in walk(function.body):
+    for part in walk(function.code):
         if (
             isinstance(part, Expr)
             and part.node is not None

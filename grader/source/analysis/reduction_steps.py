@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from grader.source.flow.program import Function, Program
-from grader.source.flow.tree import (
+from grader.source.cpp import (
     Assign,
     Binary,
     Call,
@@ -16,6 +15,8 @@ from grader.source.flow.tree import (
     Subscript,
     walk,
 )
+from grader.source.functions import Function
+from grader.source.units import Unit
 
 EXCHANGES = (
     "__shfl_down_sync",
@@ -38,12 +39,12 @@ class Halving:
     doubling: bool
 
 
-def halving_loops(program: Program) -> Iterator[Halving]:
+def halving_loops(unit: Unit) -> Iterator[Halving]:
     """Yield the loops over powers of two in device code."""
-    for function in program.functions:
+    for function in unit.functions:
         if function.runs == "host":
             continue
-        for part in walk(function.body):
+        for part in walk(function.code):
             if isinstance(part, Loop):
                 found = _halving_loop(part, function)
                 if found is not None:

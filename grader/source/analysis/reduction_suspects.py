@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from grader.source.analysis.reduction_steps import EXCHANGES, Halving, halving_loops
-from grader.source.flow.program import Program
-from grader.source.flow.tree import Binary, Call, Declare, Expr, Node, Number, walk
+from grader.source.cpp import Binary, Call, Declare, Expr, Node, Number, walk
+from grader.source.units import Unit
 
 SHORT_STARTS = frozenset({1, 2, 4, 8})
 """Offsets at which a shuffle over a whole warp doesn't start."""
@@ -19,9 +19,9 @@ class Suspect:
     text: str
 
 
-def suspects(program: Program) -> Iterator[Suspect]:
+def suspects(unit: Unit) -> Iterator[Suspect]:
     """Yield the trees of the device code that leave a step out."""
-    for halving in halving_loops(program):
+    for halving in halving_loops(unit):
         if not halving.doubling:
             yield from _short(halving)
 
@@ -53,7 +53,7 @@ def _few(halving: Halving) -> bool:
     masks = (call.args[0] for call in _exchanged(halving) if call.args)
     if any(isinstance(mask, Number) and int(mask.value) == (1 << lanes) - 1 for mask in masks):
         return True
-    parts = list(walk(halving.function.body))
+    parts = list(walk(halving.function.code))
     bounds = (p.right for p in parts if isinstance(p, Binary) and p.op == "<")
     sizes = (size for p in parts if isinstance(p, Declare) for size in p.dims)
     return any(isinstance(n, Number) and n.value == lanes for n in (*bounds, *sizes))

@@ -3,12 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from grader.source.flow.memory import Region
-from grader.source.flow.program import Function
-from grader.source.flow.scalar_types import type_letter
-from grader.source.flow.state import Box, Frame
-from grader.source.flow.trace import StopWalkError
-from grader.source.flow.tree import (
+from grader.source.cpp import (
     Assign,
     Binary,
     Call,
@@ -31,8 +26,13 @@ from grader.source.flow.tree import (
     Unclear,
     Update,
 )
+from grader.source.flow.memory import Region
+from grader.source.flow.state import Box, Frame
+from grader.source.flow.trace import StopWalkError
 from grader.source.flow.values import Pointer, Value, binary, merge, truth, unknown_value
 from grader.source.flow.variables import CELL, Variables
+from grader.source.functions import Function
+from grader.source.scalar_types import type_letter
 
 CALL_DEPTH = 8
 
@@ -87,11 +87,10 @@ class Machine(Variables):
         last = name.rsplit("::", maxsplit=1)[-1]
         if last in {"warpSize", "true", "false"}:
             return Value(32, "i") if last == "warpSize" else Value(int(last == "true"), "b")
-        macro = self.program.macros.get(name)
+        macro = self.unit.macros.get(name)
         if macro is not None and macro.parameters is None and macro.expr is not None:
             return self.eval(macro.expr) if len(self.calls) < 40 else Value()
-        named = (one for one in reversed(self.program.constants) if one.name == name)
-        constant = next(named, None)
+        constant = self.unit.constants.get(name)
         return Value() if constant is None else self._constant(constant)
 
     def _constant(self, constant: Declare) -> Value:
@@ -248,11 +247,11 @@ class Machine(Variables):
             scope[parameter.name] = box if box is not None else Box(value, letter)
         frame = Frame(function, scope)
         self.bind_template(frame, function, call.template)
-        return self.enter(frame, function.body, call)
+        return self.enter(frame, function.code, call)
 
     def bind_template(self, frame: Frame, function: Function, template: tuple[str, ...]) -> None:
         """Bind template parameters to what a call or launch gives, or to their defaults."""
-        for index, parameter in enumerate(function.template):
+        for index, parameter in enumerate(function.template_parameters):
             text = template[index] if index < len(template) else parameter.default
             if parameter.is_type:
                 frame.types[parameter.name] = self.type_name(text) if text else "float"

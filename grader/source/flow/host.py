@@ -5,17 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 
-from grader.source.cuda_code import text
-from grader.source.declarators import Parameter
-from grader.source.flow.memory import Region, Tensor
-from grader.source.flow.program import Function, Program
-from grader.source.flow.scalar_types import type_letter
-from grader.source.flow.sizes import Sizes
-from grader.source.flow.state import Box, Frame
-from grader.source.flow.tensors import KEEP_SIZES
-from grader.source.flow.torch_calls import Dim3, TorchCalls
-from grader.source.flow.trace import Launch, StopWalkError
-from grader.source.flow.tree import (
+from grader.source.cpp import (
     Binary,
     Call,
     Declare,
@@ -28,7 +18,18 @@ from grader.source.flow.tree import (
     Unary,
     walk,
 )
+from grader.source.cuda_code import text
+from grader.source.declarators import Parameter
+from grader.source.flow.memory import Region, Tensor
+from grader.source.flow.sizes import Sizes
+from grader.source.flow.state import Box, Frame
+from grader.source.flow.tensors import KEEP_SIZES
+from grader.source.flow.torch_calls import Dim3, TorchCalls
+from grader.source.flow.trace import Launch, StopWalkError
 from grader.source.flow.values import Pointer, Value
+from grader.source.functions import Function
+from grader.source.scalar_types import type_letter
+from grader.source.units import Unit
 
 TENSOR_TYPES = ("Tensor", "torch::Tensor", "at::Tensor", "torch::autograd::Variable")
 _SMALL = re.compile(
@@ -60,7 +61,7 @@ class HostMachine(TorchCalls):
         self.frames.append(Frame(self.function, scope))
         self.bind_template(self.frames[-1], self.function, ())
         with suppress(StopWalkError, RecursionError):
-            self.run(self.function.body)
+            self.run(self.function.code)
         launches, tensors = tuple(self.launches), tuple(self.tensors)
         return HostRun(launches, tensors, tuple(self.returned), self.refused)
 
@@ -118,12 +119,12 @@ class HostMachine(TorchCalls):
 
     def _kernel(self, expr: LaunchCall) -> tuple[str, tuple[str, ...]]:
         """Return the kernel and its template arguments; a variable stands for the first it may hold."""
-        if self.program.named(expr.kernel) is not None:
+        if self.unit.named(expr.kernel) is not None:
             return expr.kernel, expr.template
-        for part in walk(self.function.body):
+        for part in walk(self.function.code):
             if isinstance(part, Declare) and part.name == expr.kernel and part.init is not None:
                 words = text(part.init.node)
-                for kernel in self.program.kernels:
+                for kernel in self.unit.kernels:
                     found = re.search(rf"\b{re.escape(kernel.name)}\s*(?:<([^<>]*)>)?", words)
                     if found is not None:
                         given = found.group(1) or ""
@@ -148,7 +149,7 @@ def _rank(function: Function, name: str) -> int:
     """Return a tensor's number of dimensions, from the sizes that the function asks for."""
     top = 0
     names = _aliases(function, name)
-    for part in walk(function.body):
+    for part in walk(function.code):
         if isinstance(part, Binary) and part.op == "==" and isinstance(part.left, Call):
             inner = part.left
             if inner.name == "dim" and isinstance(inner.base, Name) and inner.base.id in names:
@@ -175,7 +176,7 @@ def _rank(function: Function, name: str) -> int:
 def _aliases(function: Function, name: str) -> set[str]:
     """Return the variables that hold a tensor parameter or a copy of it."""
     names = {name}
-    for part in walk(function.body):
+    for part in walk(function.code):
         if isinstance(part, Declare) and isinstance(part.init, Name | Call):
             base = part.init if isinstance(part.init, Name) else part.init.base
             keeps = isinstance(part.init, Name) or part.init.name in KEEP_SIZES
@@ -203,22 +204,22 @@ MOST_ROOTS = 32
 """Host functions of one text that are followed; answers have a handful, and each costs what the text is long."""
 
 
-def roots(program: Program) -> tuple[Function, ...]:
+def roots(unit: Unit) -> tuple[Function, ...]:
     """Return the host functions that launch kernels and that no other host function calls."""
-    host = [f for f in program.functions if f.runs == "host"]
+    host = [f for f in unit.functions if f.runs == "host"]
     names = {f.name for f in host}
     calls = {
-        f.name: {p.name for p in walk(f.body) if isinstance(p, Call) and p.name in names}
+        f.name: {p.name for p in walk(f.code) if isinstance(p, Call) and p.name in names}
         for f in host
     }
     called = {name for f, found in calls.items() for name in found if name != f}
-    launching = {f.name for f in host if any(isinstance(p, LaunchCall) for p in walk(f.body))}
+    launching = {f.name for f in host if any(isinstance(p, LaunchCall) for p in walk(f.code))}
     for _ in range(4):
         launching |= {f for f, found in calls.items() if found & launching}
     last = {f.name: f for f in host if f.name in launching and f.name not in called}
     return tuple(last.values())[:MOST_ROOTS]
 
 
-def run_host(program: Program, function: Function, sizes: Sizes) -> HostRun:
+def run_host(unit: Unit, function: Function, sizes: Sizes) -> HostRun:
     """Run one host function for one set of sizes."""
-    return HostMachine(program, function, sizes).go()
+    return HostMachine(unit, function, sizes).go()

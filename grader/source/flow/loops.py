@@ -2,10 +2,7 @@
 
 from functools import lru_cache
 
-from grader.source.flow.machine import Statements
-from grader.source.flow.state import Box, LoopFrame
-from grader.source.flow.trace import StopWalkError
-from grader.source.flow.tree import (
+from grader.source.cpp import (
     Assign,
     Binary,
     Call,
@@ -18,6 +15,9 @@ from grader.source.flow.tree import (
     Update,
     walk,
 )
+from grader.source.flow.machine import Statements
+from grader.source.flow.state import Box, LoopFrame
+from grader.source.flow.trace import StopWalkError
 from grader.source.flow.values import Value, forgotten
 
 PURE = (

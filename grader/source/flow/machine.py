@@ -8,9 +8,7 @@ it needs no toolchain, takes about a millisecond, and is silent about what it do
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from grader.source.flow.state import LoopFrame, State
-from grader.source.flow.trace import StopWalkError
-from grader.source.flow.tree import (
+from grader.source.cpp import (
     Block,
     Declare,
     Evaluate,
@@ -22,6 +20,8 @@ from grader.source.flow.tree import (
     Return,
     Stmt,
 )
+from grader.source.flow.state import LoopFrame, State
+from grader.source.flow.trace import StopWalkError
 from grader.source.flow.values import Value, merge, truth
 
 STEP_LIMIT = 2500

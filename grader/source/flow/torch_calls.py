@@ -2,12 +2,7 @@
 
 from dataclasses import dataclass
 
-from grader.source.flow.memory import Tensor
-from grader.source.flow.program import Function, Program
-from grader.source.flow.sizes import Sizes
-from grader.source.flow.tensors import FRESH, SizeList, Tensors
-from grader.source.flow.trace import Launch, Walk
-from grader.source.flow.tree import (
+from grader.source.cpp import (
     Call,
     Declare,
     Expr,
@@ -20,7 +15,13 @@ from grader.source.flow.tree import (
     Return,
     Subscript,
 )
+from grader.source.flow.memory import Tensor
+from grader.source.flow.sizes import Sizes
+from grader.source.flow.tensors import FRESH, SizeList, Tensors
+from grader.source.flow.trace import Launch, Walk
 from grader.source.flow.values import Value, truth, unknown_value
+from grader.source.functions import Function
+from grader.source.units import Unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ class Dim3:
 class TorchCalls(Tensors):
     """One thread that runs host code; what it doesn't know of torch is an unknown value."""
 
-    def __init__(self, program: Program, function: Function, sizes: Sizes) -> None:
+    def __init__(self, unit: Unit, function: Function, sizes: Sizes) -> None:
         nothing = Launch(
             LaunchCall(function.node, "", (), (), ()),
             function,
@@ -48,7 +49,7 @@ class TorchCalls(Tensors):
             (),
             True,
         )
-        super().__init__(program, Walk(function, nothing))
+        super().__init__(unit, Walk(function, nothing))
         self.function, self.sizes = function, sizes
         self.launches: list[Launch] = []
         self.returned: list[Tensor] = []

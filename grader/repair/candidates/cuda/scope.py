@@ -120,9 +120,10 @@ class Scope(Changeable):
         """Names of the whole numbers that the text fixes for all of it: macros, constants, template parameters."""
         template = self.function.template_parameters
         given = {p.name for p in template if kind_of_type(p.type) == "integer"}
-        constants, macros = self.text.constants.items(), self.text.macros.items()
-        given |= {n for n, value in constants if fold(self.text, value) is not None}
-        return frozenset(given | {n for n, value in macros if value.strip("()").isdigit()})
+        constants, macros = self.text.constants.values(), self.text.macros.values()
+        valued = ((c.name, c.init.node) for c in constants if c.const and c.init is not None)
+        given |= {name for name, value in valued if fold(self.text, value) is not None}
+        return frozenset(given | {m.name for m in macros if m.value.strip("()").isdigit()})
 
     @cached_property
     def made(self) -> tuple[tuple[str, Node], ...]:
