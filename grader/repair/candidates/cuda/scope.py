@@ -87,6 +87,13 @@ class Scope(Changeable):
             found.append(_variable(one.name, kind, one.node.end_byte, end))
         return tuple(found)
 
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """Every name that it is given or declares."""
+        return frozenset(
+            (*(v.name for v in self.variables), *self.pointers, *(n for n, _ in self.made))
+        )
+
     def known(self, kind: Kind, at: int) -> list[str]:
         """Return the variables of a kind that are known at a byte, parameters first."""
         found = (v.name for v in self.variables if v.kind == kind and v.start <= at < v.end)
