@@ -46,8 +46,6 @@ class CudaCode:
     unit: Unit
     by_kind: Mapping[str, tuple[Node, ...]]
     _starts: dict[str, list[int]] = field(default_factory=dict)
-    declared: dict[str, list[tuple[Node, Function | None]]] = field(default_factory=dict)
-    """By name, what `cpp_types` found of it: where it is declared, and the function around each place."""
 
     def of(self, *kinds: str) -> Iterator[Node]:
         """Yield the named nodes of these kinds, each kind in the order of the text."""
