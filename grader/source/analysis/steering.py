@@ -11,7 +11,6 @@ from tree_sitter import Node
 
 from grader.records import Place, Walk
 from grader.source import Source, Unit
-from grader.source.analysis.triton import kernels
 from grader.source.cuda_code import around as enclosing
 from grader.source.cuda_code import descendants, text
 
@@ -157,45 +156,6 @@ def python_loop(source: Source, place: Place, *, outermost: bool) -> Place | Non
         if isinstance(node, ast.For) and node.lineno < place.line <= (node.end_lineno or 0)
     ]
     return source.place(loops[0 if outermost else -1].iter) if loops else None
-
-
-def overwritten(source: Source, place: Place) -> Place | None:
-    """Return where a loop around a line sets anew what was begun before it and is used after it."""
-    for one in around(source, place):
-        if one.is_loop and (found := _overwritten_in(one)) is not None:
-            return one.unit.place(found)
-    for kernel in kernels(source):
-        for loop in (one for one in ast.walk(kernel.node) if isinstance(one, ast.For)):
-            end = loop.end_lineno or 0
-            if not loop.lineno <= place.line <= end:
-                continue
-            after = {n.id for n in ast.walk(kernel.node) if isinstance(n, ast.Name) and n.lineno > end}  # fmt: skip
-            for node in ast.walk(loop):
-                match node:
-                    case ast.Assign(targets=[ast.Name(id=name)], value=value) if name in after:
-                        begun = any(one.lineno < loop.lineno for one in kernel.assigned[name])
-                        used = {n.id for n in ast.walk(value) if isinstance(n, ast.Name)}
-                        if begun and name not in used:
-                            return source.place(node)
-    return None
-
-
-def _overwritten_in(loop: Steering) -> Node | None:
-    """Return the assignment in a loop of a CUDA kernel that forgets what the name had before the loop."""
-    function = next(_functions(loop.node))
-    every = list(descendants(function, "identifier"))
-    before = {
-        name for name, node in _definitions(function) if node.end_byte <= loop.node.start_byte
-    }
-    after = {text(one) for one in every if one.start_byte >= loop.node.end_byte}
-    body = loop.node.child_by_field_name("body")
-    for node in descendants(body, "assignment_expression") if body is not None else ():
-        name = text(node.child_by_field_name("left"))
-        plain = text(node.child_by_field_name("operator")) == "="
-        value = node.child_by_field_name("right")
-        if plain and name in before & after and name not in set(_identifiers(value)):
-            return node
-    return None
 
 
 def bound_made(one: Steering) -> Place | None:
