@@ -261,9 +261,7 @@ def _draw(tensor: torch.Tensor, spec: Mapping[str, Any], generator: torch.Genera
         tensor.normal_(low, abs(high) or 1.0, generator=generator)
 
 
-def _draw_series(
-    tensor: torch.Tensor, spec: Mapping[str, Any], generator: torch.Generator
-) -> None:
+def _draw_series(tensor: torch.Tensor, spec: Mapping[str, Any], generator: torch.Generator) -> None:
     """Draw sorted integers from `low` to below `high`, or each number from `low` on once, along the last dim."""
     low, high = int(spec["low"]), int(spec["high"])
     drawn = torch.rand(tensor.shape, generator=generator, device="cuda")
