@@ -225,7 +225,11 @@ class Model(torch.nn.Module):
 def test_where_elements_are_not_equal_is_told(device: Device) -> None:
     part = program().replace("i >= 0;", "i >= (blockIdx.x > 2);")
     found = seen(device, part)
-    assert (found.algebraic, found.unequal, found.where) == ("not shown", 80, "all in rows from 3 on of 5, the first at [3, 0]")
+    assert (found.algebraic, found.unequal, found.where) == (
+        "not shown",
+        80,
+        "all in rows from 3 on of 5, the first at [3, 0]",
+    )
     assert (
         "80 of 200 elements are not shown equal to the reference, all in rows from 3 on"
         in found.sentence
