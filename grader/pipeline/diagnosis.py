@@ -39,18 +39,22 @@ def diagnose_program(examiner: Examiner, program: Program, clock: Clock) -> tupl
 
 
 def _probe_program(examiner: Examiner, program: Program) -> Program:
-    """Return a wrong program that nothing explains yet with the evidence of numeric probes."""
-    if program.status != "incorrect":
-        return program
+    """Return a wrong program that nothing explains yet with the evidence of numeric probes.
+
+    One that is wrong at other sizes only runs with larger launches alone.
+    """
     evaluation, seen = program.evaluation, [e for one in program.findings for e in one.evidence]
-    if not is_explained(program.findings):
+    wrong = program.status == "incorrect"
+    if not wrong and evaluation.verdict.general is not False:
+        return program
+    if wrong and not is_explained(program.findings):
         evaluation = _with_probes(examiner.grading, examiner.task, program)
-    if leaves_out((*seen, *evaluation.probes)):
+    if not wrong or leaves_out((*seen, *evaluation.probes)):
         evaluation = _with_larger_launches(examiner, program.submission, evaluation)
     if evaluation is program.evaluation:
         return program
     again = examiner.inspect(program.submission, evaluation)
-    if not is_explained(again.findings):
+    if wrong and not is_explained(again.findings):
         changed = _with_changes(examiner.grading, examiner.task, again)
         again = examiner.inspect(program.submission, changed)
     trouble = tuple(dict.fromkeys((*program.trouble, *again.trouble)))
