@@ -216,3 +216,13 @@ def descendants(node: Node, *kinds: str) -> Iterator[Node]:
         if here.type in kinds:
             yield here
         todo += reversed(here.named_children)
+
+
+def names_in(node: Node | None) -> set[str]:
+    """Return the identifiers in a part of a text."""
+    return {text(one) for one in descendants(node, "identifier")} if node is not None else set()
+
+
+def function_around(node: Node) -> Node | None:
+    """Return the definition of the function that a node stands in."""
+    return next((one for one in around(node) if one.type == "function_definition"), None)
