@@ -71,7 +71,7 @@ def _type(unit: Unit, expr: cpp.Expr | None, depth: int = DEPTH) -> str | None: 
         case cpp.Number(type="b"):
             return "bool"
         case cpp.Number(node=node):
-            return _literal(text(node))
+            return None if node.type == "null" else _literal(text(node))
         case cpp.Name() as name:
             return _declared_type(unit, name, depth)
         case cpp.Unary(op="&", operand=inner):
