@@ -21,7 +21,7 @@ from grader.pipeline.context import GradingContext, ask_references, known_refere
 from grader.pipeline.examiner import Examiner
 from grader.records import Evaluation, Submission, Task, Workload, digest
 from grader.records.observed import leaves_out
-from grader.rules import is_explained
+from grader.rules import is_caused, is_explained
 
 
 def diagnose_program(examiner: Examiner, program: Program, clock: Clock) -> tuple[Program, ...]:
@@ -47,10 +47,10 @@ def _probe_program(examiner: Examiner, program: Program) -> Program:
         evaluation = _with_probes(examiner.grading, examiner.task, program)
     if leaves_out((*seen, *evaluation.probes)):
         evaluation = _with_larger_launches(examiner, program.submission, evaluation)
-    if evaluation is program.evaluation:
-        return program
-    again = examiner.inspect(program.submission, evaluation)
-    if not is_explained(again.findings):
+    again = program
+    if evaluation is not program.evaluation:
+        again = examiner.inspect(program.submission, evaluation)
+    if not is_caused(again.findings):
         changed = _with_changes(examiner.grading, examiner.task, again)
         again = examiner.inspect(program.submission, changed)
     trouble = tuple(dict.fromkeys((*program.trouble, *again.trouble)))
