@@ -1,4 +1,4 @@
-"""Wrong programs whose cause is known: seeded defects, and answers written as models write them; eight parts."""
+"""Wrong programs whose cause is known: seeded defects, and answers written as models write them; parts by when they were written."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Wrong:
     written: bool
     """Whether it was written as an answer, and not made from a right one."""
     half: int
-    """1: what rules are tuned on; 2: what they were measured on, and since then tuned; 3: written later, CUDA and Triton; 4: Triton, later still; 5: CUDA and Triton; 6: Triton, after all of these; 7: CUDA and Triton, written before the runs under changes; 8: CUDA and Triton, more of host code, the last."""
+    """1: what rules are tuned on; 2: what they were measured on, and since then tuned; 3: written later, CUDA and Triton; 4: Triton, later still; 5: CUDA and Triton; 6: Triton, after all of these; 7: CUDA and Triton, written before the runs under changes; 8: CUDA and Triton, more of host code, after them; 9: Triton, later still."""
 
     @property
     def task(self) -> str:
@@ -48,11 +48,17 @@ def wrong_programs() -> Iterator[Wrong]:
     yield from _answers("sixth.txt", half=6)
     yield from _answers("seventh.txt", half=7)
     yield from _answers("eighth.txt", half=8)
+    yield from _answers("ninth.txt", half=9)
 
 
 def right_programs() -> Iterator[Wrong]:
-    """Yield right programs that look like the wrong ones of part 6: they have no cause, and no error should be named."""
-    for part in (FOLDER / "sixth_right.txt").read_text("utf-8").split("=== ")[1:]:
+    """Yield right programs that look like the wrong ones of parts 6 and 9: they have no cause, and no error should be named."""
+    yield from _right("sixth_right.txt", half=6)
+    yield from _right("ninth_right.txt", half=9)
+
+
+def _right(file: str, half: int) -> Iterator[Wrong]:
+    for part in (FOLDER / file).read_text("utf-8").split("=== ")[1:]:
         head, _, text = part.partition("\n")
         name, task = (word.strip() for word in head.split(" | "))
         kernels, _, model = text.partition("---\n")
@@ -62,7 +68,7 @@ def right_programs() -> Iterator[Wrong]:
             _triton_module(name, task, kernels, model),
             frozenset(),
             written=True,
-            half=6,
+            half=half,
         )
 
 

@@ -18,6 +18,7 @@ from grader.records import (
     Evaluation,
     Extraction,
     Finding,
+    Fix,
     Repair,
     Review,
     Sample,
@@ -43,6 +44,8 @@ class Outcome:
     repair: Repair | None = None
     repair_note: str = ""
     """Why there is no repair."""
+    in_vain: frozenset[Fix] = frozenset()
+    """Fixes that the search made, and that made nothing better: no advice."""
 
     @property
     def trouble(self) -> tuple[str, ...]:
@@ -115,9 +118,15 @@ def _findings(
 ) -> tuple[Finding, ...]:
     """Return the findings in the sample's lines, as far as they are in keeping with the verdict."""
     findings = gather(outcome.states) if outcome.states else ()
+    findings = tuple(_without_fixes(finding, outcome.in_vain) for finding in findings)
     if submission is not None:
         findings = locate_by_repairs(findings, submission, repairs)
     return judge.in_keeping(outcome.evaluation.verdict, findings)
+
+
+def _without_fixes(finding: Finding, in_vain: frozenset[Fix]) -> Finding:
+    fixes = tuple(fix for fix in finding.fixes if fix not in in_vain)
+    return finding if fixes == finding.fixes else finding.model_copy(update={"fixes": fixes})
 
 
 def _elsewhere(task: Task | None) -> set[str]:

@@ -14,7 +14,7 @@ from grader.pipeline.clock import Clock
 from grader.pipeline.context import GradingContext, known_references
 from grader.pipeline.examiner import Examiner
 from grader.pipeline.verdicts import verdict_of
-from grader.records import Evaluation, Repair, Submission, Task
+from grader.records import Evaluation, Fix, Repair, Submission, Task
 from grader.repair import (
     Fixed,
     Model,
@@ -36,6 +36,8 @@ class Repaired:
 
     repair: Repair | None = None
     note: str = ""
+    in_vain: frozenset[Fix] = frozenset()
+    """Fixes of findings that made nothing better."""
 
 
 def repair_program(examiner: Examiner, states: tuple[Program, ...], clock: Clock) -> Repaired:
@@ -56,12 +58,14 @@ def find_fix(examiner: Examiner, task: Task, states: tuple[Program, ...]) -> Rep
     screen = screen_of(grading.device, task, known_references(grading, task), quick=quick)
     found = Repaired(*find_repair(states, candidates, grading.options.repair_tries, screen))
     if found.repair is not None and looks_closer(grading.device):
-        found = confirm(examiner, found.repair, states[0].submission)
+        found = replace(
+            confirm(examiner, found.repair, states[0].submission), in_vain=found.in_vain
+        )
     if found.repair is not None or not grading.options.llm or not needs_fix(states[0]):
         return found
     model = Model(grading.options.llm)
     proposed, note = model_repair(task, states[-1], examiner, model)
-    return Repaired(proposed, f"{found.note} {note}".strip())
+    return Repaired(proposed, f"{found.note} {note}".strip(), found.in_vain)
 
 
 def confirm(examiner: Examiner, repair: Repair, submission: Submission) -> Repaired:

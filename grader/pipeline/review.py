@@ -100,9 +100,8 @@ def _through_stages(
         settled = examine_at_sizes_that_decide(examiner_of(grading, prepared), submission)
     states = diagnose_program(settled.examiner, settled.program, clock)
     repaired = repair_program(settled.examiner, states, clock)
-    return Outcome(
-        states[0].evaluation, settled.examiner.task, states, repaired.repair, repaired.note
-    )
+    evaluation, task = states[0].evaluation, settled.examiner.task
+    return Outcome(evaluation, task, states, repaired.repair, repaired.note, repaired.in_vain)
 
 
 def _without_code(grading: GradingContext, prepared: Prepared) -> Outcome:

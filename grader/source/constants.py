@@ -7,15 +7,14 @@ from collections.abc import Mapping
 
 from tree_sitter import Node
 
-from grader.source.flow.analysis import flow
+from grader.source.cpp import Declare, LaunchCall, walk
+from grader.source.cpp_reading import expression
 from grader.source.flow.expressions import Machine
-from grader.source.flow.lowering.program import Lowering
-from grader.source.flow.program import Function
-from grader.source.flow.scalar_types import SIZES
 from grader.source.flow.state import Box, Frame
 from grader.source.flow.trace import Launch, StopWalkError, Walk
-from grader.source.flow.tree import Declare, LaunchCall, walk
 from grader.source.flow.values import Value
+from grader.source.functions import Function
+from grader.source.scalar_types import SIZES
 from grader.source.units import Unit
 
 OPEN = {"scalar_t", "T"}
@@ -43,7 +42,7 @@ def fold(
         return None
     machine = _OneThread(unit, node, known or {}, types or {})
     try:
-        return machine.eval(Lowering().expr(node)).scalar
+        return machine.eval(expression(node)).scalar
     except (StopWalkError, RecursionError):
         return None
 
@@ -55,12 +54,11 @@ class _OneThread(Machine):
         self, unit: Unit, node: Node, known: Mapping[str, int], types: Mapping[str, str]
     ) -> None:
         self.types = types
-        program = flow(unit).program
-        around = [f for f in program.functions if _holds(f, node)]
+        around = [f for f in unit.functions if _holds(f, node)]
         function = around[-1] if around else None
-        super().__init__(program, _nowhere(function, node))
+        super().__init__(unit, _nowhere(function, node))
         self.frames.append(Frame(function, {}, dict(types)))
-        for declared in walk(function.body) if function is not None else ():
+        for declared in walk(function.code) if function is not None else ():
             if isinstance(declared, Declare) and _is_before(declared, node):
                 self.define(declared.name, self.eval(declared.init))  # type: ignore[arg-type]
         for name, value in known.items():

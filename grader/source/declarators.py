@@ -27,6 +27,7 @@ _NAMES = {
 }
 
 
+POINTERS = {"pointer_declarator", "array_declarator", "abstract_pointer_declarator"}
 _SPECIFIERS = {"type_qualifier", "storage_class_specifier"}
 _QUALIFIERS = re.compile(
     r"\b(?:const|volatile|__restrict__|constexpr|static|typename|struct)\b|[*&]"
@@ -88,42 +89,41 @@ def _parameter(node: Node) -> Parameter:
         name = next((text(c) for c in node.named_children if c.type == "type_identifier"), "")
         return Parameter("typename", name, False, False, False, node)
     declarator = node.child_by_field_name("declarator")
-    name_node = _declared_name(declarator)
+    name_node = declared_name(declarator)
     end = name_node.start_byte if name_node else node.end_byte
     before = (node.text or b"")[: end - node.start_byte].decode("utf-8", "replace")
     words = before.replace("*", " * ").replace("&", " & ").split()
-    kinds = _declarator_kinds(declarator)
+    kinds = {layer.type for layer in layers(declarator)}
     return Parameter(
         type=one_line(before),
         name=text(name_node),
-        is_pointer=bool(kinds & {"pointer_declarator", "array_declarator"})
-        or "abstract_pointer_declarator" in kinds,
+        is_pointer=not kinds.isdisjoint(POINTERS),
         is_const="const" in (words[: words.index("*")] if "*" in words else words),
         is_reference=any("reference" in kind for kind in kinds),
         node=node,
     )
 
 
-def _declarator_kinds(node: Node | None) -> set[str]:
-    kinds: set[str] = set()
+def layers(node: Node | None) -> Iterator[Node]:
+    """Yield a declarator and those in it, from the outside in to the name: `*a[4]`, `a[4]`, `a`."""
     while node is not None:
-        kinds.add(node.type)
-        node = _inner(node)
-    return kinds
+        yield node
+        inner = node.child_by_field_name("declarator")
+        if inner is None and node.type in _DECLARATORS:
+            inside = [c for c in node.named_children if c.type in _DECLARATORS | _NAMES]
+            inner = inside[-1] if inside else None
+        node = inner
 
 
-def _declared_name(node: Node | None) -> Node | None:
-    while node is not None and node.type not in _NAMES:
-        node = _inner(node)
-    return node
+def declared_name(node: Node | None) -> Node | None:
+    """Return the name in a declarator."""
+    return next((layer for layer in layers(node) if layer.type in _NAMES), None)
 
 
-def _inner(node: Node) -> Node | None:
-    inner = node.child_by_field_name("declarator")
-    if inner is not None or node.type not in _DECLARATORS:
-        return inner
-    candidates = [c for c in node.named_children if c.type in _DECLARATORS | _NAMES]
-    return candidates[-1] if candidates else None
+def extents(node: Node) -> list[Node | None]:
+    """Return the extents of an array's declarator, outermost first; None for `[]`."""
+    arrays = [layer for layer in layers(node) if layer.type == "array_declarator"]
+    return [layer.child_by_field_name("size") for layer in reversed(arrays)]
 
 
 def shared_arrays(declaration: Node) -> Iterator[SharedArray]:
@@ -132,21 +132,10 @@ def shared_arrays(declaration: Node) -> Iterator[SharedArray]:
     if "__shared__" not in words:
         return
     element = text(declaration.child_by_field_name("type"))
+    dynamic = "extern" in words
     for declarator in declaration.children_by_field_name("declarator"):
-        name, dims = _array(declarator)
-        dynamic = "extern" in words
-        yield SharedArray(name, element, () if dynamic else dims, dynamic, declaration)
-
-
-def _array(node: Node) -> tuple[str, tuple[Node, ...]]:
-    """Return the name and the extents of an array declarator, outermost first."""
-    dims: list[Node] = []
-    here: Node | None = node
-    while here is not None and here.type not in _NAMES:
-        if here.type == "array_declarator" and (size := here.child_by_field_name("size")):
-            dims.append(size)
-        here = _inner(here)
-    return text(here), tuple(reversed(dims))
+        dims = () if dynamic else tuple(size for size in extents(declarator) if size is not None)
+        yield SharedArray(text(declared_name(declarator)), element, dims, dynamic, declaration)
 
 
 def clean_type(written: str) -> str:

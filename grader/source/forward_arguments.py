@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from grader.records import Task
 from grader.source import Source, nodes_under
-from grader.source.flow.program import Function
+from grader.source.functions import Function
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,13 @@ from typing import Literal as OneOf
 
 from tree_sitter import Node
 
+from grader.source.cpp import Stmt
+from grader.source.cpp_reading import statement
 from grader.source.cuda_code import around, descendants, plain_name, text
 from grader.source.declarators import (
     Parameter,
     SharedArray,
+    layers,
     one_line,
     read_parameters,
     shared_arrays,
@@ -35,6 +38,11 @@ class Function:
     node: Node
     """The `function_definition` or `declaration`."""
     body: Node | None
+
+    @cached_property
+    def code(self) -> Stmt:
+        """Its body as a typed tree; empty for a prototype."""
+        return statement(self.body)
 
     @cached_property
     def shared(self) -> tuple[SharedArray, ...]:
@@ -64,13 +72,11 @@ def read_functions(by_kind: Mapping[str, tuple[Node, ...]]) -> Iterator[Function
     """Yield functions with a body and prototypes at namespace scope, in order."""
     nodes = (*by_kind.get("function_definition", ()), *by_kind.get("declaration", ()))
     for node in sorted(nodes, key=lambda node: (node.start_byte, -node.end_byte)):
-        if (
-            node.type == "declaration"
-            and next((one for one in around(node) if one.type == "function_definition"), None)
-            is not None
-        ):
+        inside = any(one.type == "function_definition" for one in around(node))
+        if node.type == "declaration" and inside:
             continue
-        declarator = _function_declarator(node.child_by_field_name("declarator"))
+        every = layers(node.child_by_field_name("declarator"))
+        declarator = next((one for one in every if one.type == "function_declarator"), None)
         if declarator is None:
             continue
         function = _read_function(node, declarator)
@@ -112,13 +118,3 @@ def _qualifiers(node: Node, declarator: Node) -> tuple[str, ...]:
         if child != kind and child.type not in {"launch_bounds", "ERROR"}:
             words += text(child).split()
     return tuple(words)
-
-
-def _function_declarator(node: Node | None) -> Node | None:
-    """Return the function declarator under pointers and references, if there is one."""
-    while node is not None and node.type != "function_declarator":
-        inner = node.child_by_field_name("declarator")
-        if inner is None and node.type == "reference_declarator":
-            inner = node.named_child(0) if node.named_child_count else None
-        node = inner
-    return node

@@ -2,7 +2,7 @@
 
 import itertools
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal as OneOf
@@ -10,9 +10,11 @@ from typing import Literal as OneOf
 from tree_sitter import Node, Tree
 
 from grader.records import Edit, Place
-from grader.source.cuda_code import text
+from grader.source.cpp import Declare
+from grader.source.cpp_reading import Macro, declarations, read_macro
+from grader.source.cuda_code import around, text
 from grader.source.cuda_tree import by_kind, parse_cuda
-from grader.source.declarators import SharedArray, shared_arrays
+from grader.source.declarators import SharedArray, clean_type, shared_arrays
 from grader.source.functions import Function, Kernel, read_functions
 from grader.source.launches import (
     Launch,
@@ -85,6 +87,10 @@ class Unit:
         """All functions with a body, in order, kernels included."""
         return tuple(function for function in self._all_functions if function.body is not None)
 
+    def named(self, name: str) -> Function | None:
+        """Return the last function of that name with a body."""
+        return next((one for one in reversed(self.functions) if one.name == name), None)
+
     @cached_property
     def declarations(self) -> tuple[Function, ...]:
         """Prototypes without a body."""
@@ -133,26 +139,32 @@ class Unit:
         )
 
     @cached_property
-    def macros(self) -> dict[str, str]:
-        """Object-like `#define`s with their values; the last definition counts."""
-        return {
-            text(node.child_by_field_name("name")): text(node.child_by_field_name("value")).strip()
-            for node in self.nodes("preproc_def")
-        }
+    def macros(self) -> Mapping[str, Macro]:
+        """Each `#define`; the last definition counts."""
+        nodes = (*self.nodes("preproc_def"), *self.nodes("preproc_function_def"))
+        return {macro.name: macro for macro in map(read_macro, nodes)}
 
     @cached_property
-    def constants(self) -> dict[str, Node]:
-        """Initialisers of `constexpr` and `const` variables at file scope."""
-        found: dict[str, Node] = {}
-        for node in self.tree.named_children:
-            words = {text(c) for c in node.children if c.type == "type_qualifier"}
-            declarator = node.child_by_field_name("declarator")
-            if words & {"constexpr", "const", "__constant__"} and declarator is not None:
-                value = declarator.child_by_field_name("value")
-                name = text(declarator.child_by_field_name("declarator"))
-                if value is not None and name:
-                    found[name] = value
-        return found
+    def constants(self) -> Mapping[str, Declare]:
+        """The variables that are declared outside of functions."""
+        every = (one for node in self._outside("declaration") for one in declarations(node))
+        return {one.name: one for one in every if isinstance(one, Declare)}
+
+    @cached_property
+    def type_names(self) -> Mapping[str, str]:
+        """What stands for which type, outside of functions."""
+        names = (("alias_declaration", "name"), ("type_definition", "declarator"))
+        return {
+            text(node.child_by_field_name(name)): clean_type(text(node.child_by_field_name("type")))
+            for kind, name in names
+            for node in self._outside(kind)
+        }
+
+    def _outside(self, kind: str) -> Iterator[Node]:
+        """Yield the nodes of a kind that stand in no function."""
+        for node in self.nodes(kind):
+            if all(outer.type != "function_definition" for outer in around(node)):
+                yield node
 
     # positions
 

@@ -85,7 +85,7 @@ def program(status: Any, *rules: str) -> Program:
 def tried_on(program: Program) -> list[str]:
     """Return the programs of small changes that a search from there asks for."""
     screen = Watched()
-    found, said = find_repair(
+    found, said, _ = find_repair(
         (program,),
         Scripted(lambda _: program.evaluation, lambda _: program.findings),
         3,
@@ -180,7 +180,7 @@ def test_several_fixes_at_once_are_left_where_a_single_one_helped() -> None:
 
     start = Program(wrong.submission, evaluate(wrong.submission), findings)
     asked.clear()
-    found, _ = find_repair((start,), Scripted(evaluate), 30)
+    found, _, _ = find_repair((start,), Scripted(evaluate), 30)
     assert found is None
     assert len(asked) == 4  # all at once, then each alone
 
@@ -206,10 +206,12 @@ def test_a_proven_cause_that_stands_before_another_is_fixed_with_it() -> None:
         return (unguarded,) if "# 1\n" in submission.code else (cut,)
 
     start = Program(wrong.submission, evaluate(wrong.submission), inspect(wrong.submission))
-    found, said = find_repair((start,), Scripted(evaluate, inspect), 2)
+    found, said, vain = find_repair((start,), Scripted(evaluate, inspect), 2)
     assert found is not None, said
     assert "# 1\n" in found.code
     assert "# 2\n" in found.code
+    assert not vain
+    assert find_repair((start,), Scripted(evaluate, inspect), 1).in_vain == set(fixed(1).fixes)
 
 
 def test_what_is_right_only_where_it_decides_is_made_right_at_other_sizes() -> None:
@@ -224,10 +226,10 @@ def test_what_is_right_only_where_it_decides_is_made_right_at_other_sizes() -> N
         return Program(narrow.submission, evaluate(narrow.submission), (fixed(number),))
 
     examiner = Scripted(evaluate, lambda _: ())
-    found, _ = find_repair((start(1),), examiner, 2)
+    found, _, _ = find_repair((start(1),), examiner, 2)
     assert found is not None
     assert "# 1\n" in found.code
-    assert find_repair((start(2),), examiner, 2) == (None, "")
+    assert find_repair((start(2),), examiner, 2)[:2] == (None, "")
 
 
 def repaired_program(
@@ -257,7 +259,7 @@ def repaired_program(
     first = evaluate(wrong.submission)
     asked.clear()
     start = Program(wrong.submission, first, inspect(wrong.submission))
-    found, said = find_repair((start,), Scripted(evaluate, inspect), 30)
+    found, said, _ = find_repair((start,), Scripted(evaluate, inspect), 30)
     assert found is not None, said
     return found.code, len(asked)
 
@@ -305,7 +307,7 @@ def digits_lost(*rules: str, half: bool) -> list[str]:
 
     screen = Watched()
     start = Program(wrong.submission, wrong.evaluation, (fixed(1),))
-    found, said = find_repair((start,), Scripted(evaluate, inspect), 30, cast("Screen", screen))
+    found, said, _ = find_repair((start,), Scripted(evaluate, inspect), 30, cast("Screen", screen))
     assert found is not None, said
     return screen.asked
 

@@ -146,3 +146,20 @@ def test_an_array_is_zero_before_it_is_read() -> None:
     cells, first = filled(parse(CODE), seen("uninit-shared-read", "sum += cells[k]"))
     assert "cell += blockDim.x) cells[cell] = 0;\n    __syncthreads();" in apply(CODE, cells.edits)
     assert "if (threadIdx.x == 0) first = 0;" in apply(CODE, first.edits)
+
+
+def test_dynamic_memory_is_zero_as_far_as_an_index_into_it_reaches() -> None:
+    """The counts of a histogram, whose size the launch says."""
+    kernel = """
+__global__ void count(const int* x, int* counts, int n, int bins) {
+    extern __shared__ int own[];
+    for (int i = threadIdx.x; i < n; i += blockDim.x) atomicAdd(&own[x[i]], 1);
+    __syncthreads();
+    for (int b = threadIdx.x; b < bins; b += blockDim.x) counts[b] = own[b];
+}
+"""
+    code = as_submission(kernel)
+    line = next(n for n, words in enumerate(code.splitlines(), 1) if "atomicAdd" in words)
+    item = Evidence(kind="sanitizer", code="uninit-shared-read", text="", place=Place(line=line, end_line=line, language="cuda"))  # fmt: skip
+    (fix,) = filled(parse(code), item)
+    assert "cell < bins; cell += blockDim.x) own[cell] = 0;" in apply(code, fix.edits)

@@ -137,8 +137,11 @@ def test_the_schema_of_an_operator_is_no_binding() -> None:
 
 def test_preprocessor_and_bindings(unit: Unit) -> None:
     assert unit.includes == ("torch/extension.h", "mine.h")
-    assert unit.macros == {"BLOCK": "256"}
-    assert text(unit.constants["WARPS"]) == "BLOCK / 32"
+    values = {one.name: (one.parameters, one.value) for one in unit.macros.values()}
+    assert values == {"BLOCK": (None, "256"), "MAXV": (("a", "b"), "((a) > (b) ? (a) : (b))")}
+    warps = unit.constants["WARPS"].init
+    assert warps is not None
+    assert text(warps.node) == "BLOCK / 32"
     assert [(one.name, one.target) for one in unit.bindings] == [("run", "forward")]
 
 

@@ -132,6 +132,13 @@ SIZED = NUMERIC | {
 """Operations on sizes: where a number of the model's own goes in, it is read at run time."""
 
 
+MOVES = {
+    "view", "reshape", "flatten", "squeeze", "unsqueeze", "permute", "transpose", "t", "expand", "expand_as", "flip", "chunk",
+    "split", "narrow", "select", "movedim", "swapaxes", "unflatten", "contiguous", "unbind", "getitem", "cat", "stack", "view_as",
+}  # fmt: skip
+"""Operations whose results have the type of what goes in."""
+
+
 def _with_numbers(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
     """Return the nodes with the values of the model's own numbers where these are no sizes."""
     known = {node.name: node.number for node in nodes if node.number is not None}

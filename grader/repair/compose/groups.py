@@ -12,8 +12,9 @@ from grader.repair.compose.graph import Graph, Node
 from grader.repair.compose.pointwise import is_pointwise
 
 Shape = tuple[int, ...]
-REDUCED = {"sum", "mean", "amax", "amin"}
-"""Reductions that a row's kernel knows."""
+STAGED = {"sum", "mean", "amax", "amin"}
+REDUCED = STAGED | {"sum_exp"}
+"""Reductions that a row's kernel knows; the former have kernels of their own as well."""
 
 
 def is_row_reduction(node: Node) -> bool:
@@ -62,7 +63,7 @@ class Grouping:
             self._absorb(node)
         for group in [one for one in dict.fromkeys(self.of.values()) if isinstance(one, Group)]:
             group.nodes.sort(key=self.graph.nodes.index)
-            if all(node.op in REDUCED for node in group.nodes):  # these have kernels of their own
+            if self._has_kernels(group):
                 self.of |= {node.name: node.name for node in group.nodes}
 
     def units(self) -> Iterator[Unit]:
@@ -125,6 +126,11 @@ class Grouping:
                 seen.add(unit)
                 waiting += self._needed(unit)
         return False
+
+    def _has_kernels(self, group: Group) -> bool:
+        """Whether it only reduces float32, for which there are kernels of their own."""
+        sources = [self.graph.node(name) for node in group.nodes for name in node.inputs]
+        return all(node.op in STAGED for node in group.nodes) and not any(s.half for s in sources)
 
     def _needed(self, unit: Unit) -> set[Unit]:
         """Return the units whose values a unit takes."""

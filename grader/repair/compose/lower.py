@@ -1,12 +1,17 @@
-"""Operations that are made of simpler ones: norms, pooling to one element, statistics."""
+"""Operations that are made of simpler ones: pooling to one element, statistics, softmax."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from grader.repair.compose.graph import Graph, Node, Ref, UncoveredError
 from grader.repair.compose.losses import LOSSES
 from grader.repair.compose.lowered import Lowered, Rule, Value
-from grader.repair.compose.pointwise import COMPARED, is_pointwise
+from grader.repair.compose.norms import NORMS
+from grader.repair.compose.online import sum_exponentials_online
+from grader.repair.compose.pointwise import COMPARED
 from grader.repair.compose.products import PRODUCTS
+from grader.repair.compose.rows_first import reduce_rows_first
 
 IDENTITY = {"identity", "contiguous", "clone", "detach"}
 
@@ -20,10 +25,11 @@ def lower(graph: Graph) -> Graph:
             to.close(node)
         else:
             to.nodes.append(node)
-    return _without_unused(to.nodes)
+    graph = reduce_rows_first(_without_unused(to.nodes), to.numbers)
+    return _without_unused(sum_exponentials_online(graph).nodes)
 
 
-def _without_unused(nodes: list[Node]) -> Graph:
+def _without_unused(nodes: Sequence[Node]) -> Graph:
     """Return the graph of what leads to the result; arguments stay."""
     needed: set[str] = set()
     for node in reversed(nodes):
@@ -31,16 +37,6 @@ def _without_unused(nodes: list[Node]) -> Graph:
             needed.update(node.inputs)
     kept = (n for n in nodes if n.name in needed or n.op in {"output", "placeholder"})
     return Graph(tuple(kept))
-
-
-def _vector_norm(node: Node, to: Lowered) -> Value:
-    x, p = to.tensor(node, 0, "input"), node.argument(1, "p", node.kwargs.get("ord", "fro"))
-    dim, keep = node.argument(2, "dim"), bool(node.argument(3, "keepdim", False))
-    if p in {2, "fro", None}:
-        return (x * x).over("sum", dim, keep=keep).op("sqrt")
-    if p == 1:
-        return x.op("abs").over("sum", dim, keep=keep)
-    raise UncoveredError(f"a norm with p = {p}")
 
 
 def _adaptive(node: Node, to: Lowered) -> Value:
@@ -94,34 +90,11 @@ def _unbiased_factor(x: Value, dims: list[int]) -> Value:
     return count / (count - 1)
 
 
-def _normalize(node: Node, to: Lowered) -> Value:
-    """Divide by a norm that is no smaller than a least one."""
-    x, p = to.tensor(node, 0, "input"), node.argument(1, "p", 2.0)
-    dim = node.argument(2, "dim", 1)
-    if p not in {1, 2} or not isinstance(dim, int):
-        raise UncoveredError(f"a norm with p = {p}")
-    total = (x.op("abs") if p == 1 else x * x).over("sum", dim, keep=True)
-    length = total if p == 1 else total.op("sqrt")
-    return x / length.op("clamp_min", node.argument(3, "eps", 1e-12))
-
-
-def _rms_norm(node: Node, to: Lowered) -> Value:
-    x, sizes = to.tensor(node, 0, "input"), node.argument(1, "normalized_shape")
-    first = len(x.shape) - len(sizes)
-    weight = None if node.path else to.given(node, 2, "weight")
-    if node.path and node.attributes.get("elementwise_affine", True):
-        weight = to.parameter(f"{node.path}.weight", x.shape[first:])
-    mean = (x * x).over("mean", list(range(first, len(x.shape))), keep=True)
-    eps = node.argument(3, "eps")
-    scaled = x * (mean + (2.0**-23 if eps is None else eps)).op("rsqrt")
-    return scaled if weight is None else scaled * weight
-
-
 def _softmax(node: Node, to: Lowered) -> Value | None:
     """Softmax and its logarithm along rows, where formulas are computed beside it."""
     dim = node.attributes.get("dim") if node.path else node.argument(1, "dim")
     x = to.tensor(node, 0, "input")
-    if dim not in {-1, len(x.shape) - 1} or not _has_formulas_beside(node, to):
+    if dim not in {-1, len(x.shape) - 1} or not to.has_formulas_beside(node):
         return None
     away = x - x.over("amax", -1, keep=True)
     terms = away.op("exp")
@@ -129,38 +102,6 @@ def _softmax(node: Node, to: Lowered) -> Value | None:
     if node.op == "log_softmax":
         return away - total.op("log")
     return terms / total
-
-
-def _layer_norm(node: Node, to: Lowered) -> Value | None:
-    """Layer norm along rows, where formulas are computed beside it."""
-    x, sizes = to.tensor(node, 0, "input"), node.argument(1, "normalized_shape")
-    if not isinstance(sizes, list | tuple) or len(sizes) != 1 or not _has_formulas_beside(node, to):
-        return None
-    away = x - x.over("mean", -1, keep=True)
-    variance = (away * away).over("mean", -1, keep=True)
-    eps: float = node.argument(4, "eps", 1e-5)
-    result = away * (variance + eps).op("rsqrt")
-    weight = _layer_parameter(node, to, 2, "weight")
-    bias = _layer_parameter(node, to, 3, "bias")
-    if weight is not None:
-        result = result * weight
-    return result + bias if bias is not None else result
-
-
-def _layer_parameter(node: Node, to: Lowered, index: int, name: str) -> Value | None:
-    """Return a layer's own parameter, or what a function is given for it; None where there is none."""
-    if not node.path:
-        found = to.given(node, index, name)
-        return found if isinstance(found, Value) else None
-    if not node.attributes.get("elementwise_affine", True) or name not in node.tensors:
-        return None
-    return to.parameter(f"{node.path}.{name}", to.tensor(node, 0, "input").shape[-1:])
-
-
-def _has_formulas_beside(node: Node, to: Lowered) -> bool:
-    """Whether values come from formulas or go into some, or are narrower than what a kernel of its own takes."""
-    beside = (to.made(Ref(node.inputs[0])), *to.graph.users(node.name))
-    return bool(node.half) or any(one is not None and is_pointwise(one) for one in beside)
 
 
 def _prelu(node: Node, to: Lowered) -> Value:
@@ -239,9 +180,8 @@ def _interpolate(node: Node, to: Lowered) -> None:
 
 RULES: dict[str, Rule] = {
     **LOSSES,
+    **NORMS,
     **PRODUCTS,
-    "norm": _vector_norm,
-    "vector_norm": _vector_norm,
     "adaptive_avg_pool": _adaptive,
     "adaptive_max_pool": _adaptive,
     "addcdiv": _add_of_two("truediv"),
@@ -249,13 +189,10 @@ RULES: dict[str, Rule] = {
     "float": _as_number,
     "glu": _glu,
     "lerp": _lerp,
-    "layer_norm": _layer_norm,
     "log_softmax": _softmax,
     "max": _extremum,
     "min": _extremum,
-    "normalize": _normalize,
     "prelu": _prelu,
-    "rms_norm": _rms_norm,
     "softmax": _softmax,
     "softmin": _softmin,
     "std": _variance,

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from grader.repair.compose.graph import Graph, Node, Ref, UncoveredError
+from grader.repair.compose.graph import MOVES, Graph, Node, Ref, UncoveredError
+from grader.repair.compose.pointwise import is_pointwise
 
 Shape = tuple[int, ...]
 Number = float | None
@@ -86,7 +87,9 @@ class Lowered:
         """Add a node and return its value."""
         ref = Ref(f"{op}_s{next(self.numbers)}")
         given = tuple(map(_plain, args))
-        self.nodes.append(Node(ref.name, op, given, more, shape=shape, dtype="float32"))
+        source = self.made(given[0]) if op in MOVES else None
+        half = source.half if source is not None else ""
+        self.nodes.append(Node(ref.name, op, given, more, shape=shape, dtype="float32", half=half))
         return Value(self, ref, shape)
 
     def parameter(self, path: str, shape: Shape) -> Value:
@@ -116,9 +119,17 @@ class Lowered:
             raise UncoveredError("a shape isn't known")
         return found
 
+    def has_formulas_beside(self, node: Node) -> bool:
+        """Whether values come from formulas or go into some, or are narrower than what a kernel of its own takes."""
+        beside = (self.made(node.argument(0, "input")), *self.graph.users(node.name))
+        return bool(node.half) or any(one is not None and is_pointwise(one) for one in beside)
+
     def close(self, node: Node) -> None:
         """Let the node that was added last stand for the original, under its name."""
         last = self.nodes.pop()
+        if last.op in MOVES:
+            made = self.made(last.args[0])
+            self.nodes = [replace(n, half=node.half) if n is made else n for n in self.nodes]
         self.nodes.append(
             replace(node, op=last.op, args=last.args, kwargs=last.kwargs, path="", module="", attributes={})
         )  # fmt: skip

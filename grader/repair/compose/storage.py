@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from grader.repair.compose.graph import Graph, Node
+from grader.repair.compose.graph import MOVES, Graph, Node
 from grader.repair.compose.groups import Group, Grouping
 
 C_TYPES = {
@@ -21,11 +21,6 @@ KINDS = {
 BYTES = {"float": 4, "at::Half": 2, "at::BFloat16": 2, "bool": 1, "uint8_t": 1, "int8_t": 1, "int": 4, "int64_t": 8}  # fmt: skip
 WIDEST = 16
 """Bytes that a thread moves at once at most."""
-MOVES = {
-    "view", "reshape", "flatten", "squeeze", "unsqueeze", "permute", "transpose", "t", "expand", "expand_as", "flip", "chunk",
-    "split", "narrow", "select", "movedim", "swapaxes", "unflatten", "contiguous", "unbind", "getitem", "cat", "stack",
-}  # fmt: skip
-"""Operations whose results have the type of what goes in."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +65,7 @@ class Storage:
                 if user.op in MOVES and user.name not in reached:
                     reached.add(user.name)
                     waiting.append(user.name)
-                elif user.op not in MOVES | {"output"} and not (
+                elif user.op not in MOVES | {"output", "size"} and not (
                     by_formulas and self._is_fused(user)
                 ):
                     return False

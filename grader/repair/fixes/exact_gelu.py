@@ -10,10 +10,9 @@ from grader.repair.fixes.maker import FixMaker
 from grader.source import Source, Unit
 from grader.source.analysis.host_code import resolve
 from grader.source.code_edits import fix
+from grader.source.cpp import Binary, Call, Expr, Name, Number, Subscript, walk
 from grader.source.cuda_code import text
-from grader.source.flow import flow
-from grader.source.flow.program import Function
-from grader.source.flow.tree import Binary, Call, Expr, Name, Number, Subscript, walk
+from grader.source.functions import Function
 
 TANH = frozenset({"tanh", "tanhf", "__tanhf"})
 CUBIC = 0.044715
@@ -27,7 +26,7 @@ def is_cubic(part: object) -> TypeGuard[Number]:
 def exact_form(unit: Unit, function: Function) -> Iterator[Fix]:
     """Put erf in the place of each tanh of `c * (v + 0.044715 * v * v * v)`."""
     edits = []
-    for part in walk(function.body):
+    for part in walk(function.code):
         if isinstance(part, Call) and part.name in TANH and len(part.args) == 1:
             value = _value(function, part.args[0])
             if value is not None:
@@ -71,8 +70,8 @@ def _parts(function: Function, expr: Expr) -> Iterator[object]:
 def propose(finding: Finding, source: Source, _context: Context) -> Iterator[Fix]:
     """Yield the exact form where the finding is about the factor of the cube."""
     for unit in source.cuda:
-        for function in flow(unit).program.functions:
-            cubic = (part for part in walk(function.body) if is_cubic(part))
+        for function in unit.functions:
+            cubic = (part for part in walk(function.code) if is_cubic(part))
             if any(unit.place(part.node) == finding.place for part in cubic):
                 yield from exact_form(unit, function)
 

@@ -1,52 +1,128 @@
-"""Fixes of pointers that are asked for in another type than the tensor's: its own, down to the kernel."""
+"""Fixes of pointers that are taken in another type than the tensor's: its own, down to the kernel."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import zip_longest
 
-from grader.records import Context, Edit, Finding, Fix
+from tree_sitter import Node
+
+from grader.records import Context, Edit, Finding, Fix, Touched
 from grader.repair.fixes.maker import FixMaker
-from grader.source import Source
+from grader.source import Kernel, Source, Unit
 from grader.source.analysis.scalar_kinds import RAISED, TYPES
 from grader.source.code_edits import fix, replace_node
-from grader.source.cuda_code import text
+from grader.source.cuda_code import descendants, text
+from grader.source.variables import variables
 
-SPELLED = {"Float": "float", "Double": "double", "Long": "int64_t", "Int": "int", "Half": "at::Half", "Bool": "bool"}  # fmt: skip
-"""C++'s types by torch's names."""
-_ASKED = re.compile(r"data_ptr<\s*([\w:]+(?: char)?)\s*>")
+SPELLED: Mapping[str, str] = {
+    "float": "float", "double": "double", "long": "int64_t", "int": "int", "half": "at::Half", "bool": "bool",
+    "float32": "float", "float64": "double", "int64": "int64_t", "int32": "int", "int16": "int16_t", "int8": "int8_t",
+    "uint8": "uint8_t", "float16": "at::Half", "bfloat16": "at::BFloat16",
+}  # fmt: skip
+"""C++'s types by torch's names, those of its C++ and those of its Python."""
+_TAKEN = re.compile(
+    r"data_ptr<\s*([\w:]+(?: char)?)\s*>|(?:\(|_cast\s*<)\s*(?:const\s+)?([\w:]+(?: char)?)\s*(?:const\s*)?\*[^,;]*data_ptr"
+)
+"""A tensor's pointer with the type that is asked for, or that it is cast to."""
 
 
-def own_type(source: Source, asked: Collection[str], made: str) -> Iterator[Fix]:
+@dataclass(frozen=True)
+class _Taken:
+    """A pointer that a launch hands to a kernel."""
+
+    unit: Unit
+    made: Node
+    """The expression that takes it of the tensor."""
+    type: str
+    cast: bool
+    """Whether nothing checks the type."""
+    kinds: tuple[Node, ...]
+    """Where its type is written besides: in declarations of the host and of the kernel."""
+
+    def edits(self, new: str) -> Iterator[Edit | None]:
+        """Yield the edits that take it in another type."""
+        words, spelled = text(self.made), rf"\b{re.escape(self.type)}(?=\s*(?:const\s*)?[*>])"
+        yield replace_node(self.unit, self.made, re.sub(spelled, new, words, count=1))
+        yield from (
+            replace_node(self.unit, one, new) for one in self.kinds if text(one) == self.type
+        )
+
+
+def own_type(
+    source: Source, asked: Collection[str], made: str, lines: Collection[int] = ()
+) -> Iterator[Fix]:
     """Yield the fix that takes the pointers in the type that the tensors have, in launches and kernels.
 
-    `asked` are the C++ types that mean the wrong one; `made` is torch's name of the right one.
+    `asked` are the C++ types that mean the wrong one, `made` is torch's name of the right one; with `lines`, only what is
+    cast and a kernel reads there.
     """
-    new = SPELLED.get(made.capitalize(), "")
-    edits: list[Edit | None] = []
-    for unit, launch in ((u, launch) for u in source.cuda for launch in u.launches if new):
-        kernel = next((one for one in unit.kernels if one.name == launch.kernel), None)
-        kinds = (
-            [one.node.child_by_field_name("type") for one in kernel.parameters] if kernel else []
-        )
-        for argument, kind in zip_longest(launch.arguments, kinds):
-            found = _ASKED.search(text(argument))
-            if found and found[1] in asked:
-                words = text(argument)
-                words = f"{words[: found.start(1)]}{new}{words[found.end(1) :]}"
-                edits.append(replace_node(unit, argument, words))
-                if kind is not None and text(kind) in asked:
-                    edits.append(replace_node(unit, kind, new))
-    yield from fix(f"take the pointer as {new}", edits)
+    new = SPELLED.get(made.lower(), "")
+    every = (one for unit in source.cuda for one in _taken(unit, lines))
+    taken = [one for one in every if one.type in asked and (one.cast or not lines)]
+    edits = [edit for one in taken if new for edit in one.edits(new)]
+    yield from fix(f"take the pointer as {new}", list(dict.fromkeys(edits)))
+
+
+def _taken(unit: Unit, lines: Collection[int]) -> Iterator[_Taken]:
+    kernels = {one.name: one for one in unit.kernels}
+    for launch in unit.launches:
+        kernel = kernels.get(launch.kernel)
+        parameters = kernel.parameters if kernel else ()
+        body = launch.host_function.node if launch.host_function else None
+        local = {one.name: one for one in variables(body)}
+        for argument, parameter in zip_longest(launch.arguments, parameters):
+            declared = local.get(text(argument)) if argument is not None else None
+            node = declared.value if declared is not None and declared.value else argument
+            found = _TAKEN.search(text(node)) if node is not None else None
+            used = kernel is None or parameter is None or _is_used(unit, kernel, parameter.name, lines)  # fmt: skip
+            if found is None or node is None or not used:
+                continue
+            kinds = [_type(declared.node)] if declared is not None else []
+            if parameter is not None and kernel is not None:
+                kinds += [_type(parameter.node), *_derived(kernel, parameter.name)]
+            yield _Taken(
+                unit, node, found[1] or found[2], not found[1], tuple(one for one in kinds if one)
+            )
+
+
+def _is_used(unit: Unit, kernel: Kernel, name: str, lines: Collection[int]) -> bool:
+    """Whether a kernel names a parameter, or a pointer that is made of it, on one of some lines."""
+    derived = [one.name for one in variables(kernel.node) if not one.plain and name in _names(one.value)]  # fmt: skip
+    named = (node for node in descendants(kernel.node, "identifier") if text(node) in {name, *derived})  # fmt: skip
+    return not lines or any(unit.place(node).line in lines for node in named)
+
+
+def _derived(kernel: Kernel, name: str) -> Iterator[Node | None]:
+    """Yield the types of a kernel's pointers that are made of a parameter: `const int* row = labels + r * n`."""
+    made = (one for one in variables(kernel.node) if not one.plain and name in _names(one.value))
+    return (_type(one.node) for one in made)
+
+
+def _names(value: Node | None) -> set[str]:
+    return {text(one) for one in descendants(value, "identifier")} if value is not None else set()
+
+
+def _type(node: Node) -> Node | None:
+    return node.child_by_field_name("type")
 
 
 def propose(finding: Finding, source: Source, _context: Context) -> Iterator[Fix]:
-    """Yield the fix by what was raised, where no tensor of the program's own is of the wrong type."""
-    found = next((hit for item in finding.evidence if (hit := RAISED.search(item.said))), None)
-    if found is not None and not finding.fixes:
-        asked = [name for name, kind in TYPES.items() if kind.lower() == found[1].lower()]
-        yield from own_type(source, asked, found[2])
+    """Yield the fix by what torch raised, or by the width of what a kernel read."""
+    for item in finding.evidence if not finding.fixes else ():
+        raised = RAISED.search(item.said)
+        if raised is not None:
+            asked = [name for name, kind in TYPES.items() if kind.lower() == raised[1].lower()]
+            yield from own_type(source, asked, raised[2])
+            return
+        if isinstance(item.details, Touched) and item.place is not None:
+            new = SPELLED.get(item.details.dtype.removeprefix("torch."), "")
+            asked = [
+                name for name in (*TYPES, "unsigned", "uint32_t", "half", "__half") if name != new
+            ]
+            yield from own_type(source, asked, item.details.dtype, {item.place.line})
 
 
-FIX = FixMaker(codes=("API005",), propose=propose)
+FIX = FixMaker(codes=("API005", "DEP004"), propose=propose)

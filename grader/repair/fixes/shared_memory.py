@@ -13,6 +13,7 @@ from grader.source.analysis.races import of_one_warp, shared_use
 from grader.source.code_edits import fix
 from grader.source.cuda_code import cuda_code, descendants, text
 from grader.source.divergence import all_arrive
+from grader.source.indices import comparisons
 from grader.source.rewriting.barriers import separate
 from grader.source.rewriting.shared_sizes import COUNTS, enlarged
 from grader.source.statements import (
@@ -48,19 +49,32 @@ def larger(finding: Finding, source: Source, _context: Context) -> Iterator[Fix]
 def filled(source: Source, item: Evidence) -> Iterator[Fix]:
     """Yield the fixes that store zero in the arrays of which a run saw unwritten cells read."""
     for unit, array in _used_at(source, item):
-        if not array.dynamic and all_arrive(array.node):
-            yield from _zeroed(unit, array)
+        first = "".join("[0]" for _ in array.dims)
+        declared = f"(int)(sizeof({array.name}) / sizeof({array.name}{first}))"
+        cells = _bound_of_index(unit, array) if array.dynamic else declared
+        if cells and all_arrive(array.node):
+            yield from _zeroed(unit, array, cells)
 
 
-def _zeroed(unit: Unit, array: SharedArray) -> Iterator[Fix]:
+def _bound_of_index(unit: Unit, array: SharedArray) -> str:
+    """Return the kernel's parameter or constant that an index into an array stays below; empty where there is none."""
+    function = cuda_code(unit).function(array.node)
+    given = {one.name for one in function.parameters} if function is not None else set()
+    whole = function.node if function is not None else array.node
+    inside = [one for one in descendants(whole, "subscript_expression") if text(one.child_by_field_name("argument")) == array.name]  # fmt: skip
+    indices = {text(one.child_by_field_name("indices"))[1:-1] for one in inside}
+    below = (bound for index, bound in comparisons(whole) if index in indices)
+    return next((one for one in below if one in given or one in unit.constants or one.isdigit()), "")  # fmt: skip
+
+
+def _zeroed(unit: Unit, array: SharedArray, cells: str) -> Iterator[Fix]:
     """Store zero after the array's declaration, and wait: all threads take a share of its cells."""
     first = "".join("[0]" for _ in array.dims)
-    cells = f"(int)(sizeof({array.name}) / sizeof({array.name}{first}))"
     target = f"(&{array.name}{first})[cell]" if len(array.dims) > 1 else f"{array.name}[cell]"
     loop = f"for (int cell = threadIdx.x; cell < {cells}; cell += blockDim.x) {target} = 0;"
     scalar = f"if (threadIdx.x == 0) {array.name} = 0;"
     own = statement(next(descendants(array.node, "identifier"), array.node))
-    new = f"{loop if array.dims else scalar}\n__syncthreads();"
+    new = f"{loop if array.dims or array.dynamic else scalar}\n__syncthreads();"
     yield from fix(
         f"store zero in `{array.name}` before it is read", [insert_after(unit, own, new)]
     )

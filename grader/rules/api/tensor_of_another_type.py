@@ -8,10 +8,9 @@ from grader.rules.rule import Rule
 from grader.source import Source, Unit
 from grader.source.analysis.scalar_kinds import RAISED, TYPES
 from grader.source.code_edits import fix
+from grader.source.cpp import Call, Declare, Name, walk
 from grader.source.cuda_code import one_line
-from grader.source.flow import flow
-from grader.source.flow.program import Function
-from grader.source.flow.tree import Call, Declare, Name, walk
+from grader.source.functions import Function
 
 NAMED = {
     "kFloat32": "Float", "kFloat": "Float", "kFloat64": "Double", "kDouble": "Double",
@@ -28,7 +27,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     pointers = [
         (unit, function, call, wanted)
         for unit in source.cuda
-        for function in flow(unit).program.functions
+        for function in unit.functions
         for call, wanted in _pointers(function)
     ]
     found = False
@@ -48,7 +47,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 
 def _pointers(function: Function) -> Iterator[tuple[Call, str]]:
     """Yield the calls of `data_ptr<T>()` with the scalar type that they ask for."""
-    for part in walk(function.body):
+    for part in walk(function.code):
         if isinstance(part, Call) and part.name in {"data_ptr", "data"} and part.template:
             wanted = TYPES.get(part.template[0].removeprefix("const ").strip())
             if wanted and part.base is not None:
@@ -58,7 +57,7 @@ def _pointers(function: Function) -> Iterator[tuple[Call, str]]:
 def _made_as(function: Function, call: Call) -> Name | None:
     """Return the one name of a scalar type in the initialiser that makes a pointer's tensor."""
     tensor = call.base.id if isinstance(call.base, Name) else ""
-    declared = [p for p in walk(function.body) if isinstance(p, Declare) and p.name == tensor]
+    declared = [p for p in walk(function.code) if isinstance(p, Declare) and p.name == tensor]
     init = declared[-1].init if declared else None
     if not isinstance(init, Call) or init.name not in MAKERS:
         return None

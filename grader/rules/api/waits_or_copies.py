@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from grader.records import Context, Edit, Finding, Fix
 from grader.rules.page_file import read_page
 from grader.rules.rule import Rule
-from grader.source import Source, Unit, nodes_under
+from grader.source import Source, Unit, cpp, nodes_under
 from grader.source.clocks import measures_time
 from grader.source.code_edits import delete_lines_of, delete_statement, fix, replace_node
 from grader.source.cpp_types import type_of
 from grader.source.cuda_code import Call, cuda_code, units
-from grader.source.flow import flow, tree
 from grader.source.python_code import python_code
 
 WAITS = {"cudaDeviceSynchronize", "cudaThreadSynchronize", "cudaStreamSynchronize", "cudaEventSynchronize"}  # fmt: skip
@@ -86,10 +85,10 @@ def _copies(source: Source) -> Iterator[Finding]:
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
                 yield from _moved(source, node, node.func)
     for unit in source.cuda:
-        for host in flow(unit).program.functions:
-            for part in tree.walk(host.body) if host.runs == "host" else ():
-                if isinstance(part, tree.Call) and part.name in {"cudaMemcpy", "cudaMemcpyAsync"}:
-                    words = {a.id for a in part.args if isinstance(a, tree.Name)}
+        for host in unit.functions:
+            for part in cpp.walk(host.code) if host.runs == "host" else ():
+                if isinstance(part, cpp.Call) and part.name in {"cudaMemcpy", "cudaMemcpyAsync"}:
+                    words = {a.id for a in part.args if isinstance(a, cpp.Name)}
                     if words & {"cudaMemcpyHostToDevice", "cudaMemcpyDeviceToHost"}:
                         yield RULE.finding(
                             unit.place(part.node),

@@ -137,9 +137,9 @@ def _different(
 ) -> Iterator[Finding]:
     name = declared.name
     defined = [f for each in extension.units for f in each.functions if f.name == name]
-    macros = (value for each in extension.cuda for value in each.macros.values())
+    macros = (macro for each in extension.cuda for macro in each.macros.values())
     unsure = any(f.template_parameters or not are_types_known(f) for f in defined)
-    made = not defined and any(name in value for value in macros)
+    made = not defined and any(name in macro.value for macro in macros)
     if unsure or made or any(signature(f) == signature(declared) for f in defined):
         return
     there = defined[-1] if defined else None

@@ -15,9 +15,9 @@ from grader.source import Source
 from grader.source.analysis.host_code import grid_node, refuses, resolve
 from grader.source.analysis.walks import Case, cases, full_size_of, spans
 from grader.source.code_edits import fix
+from grader.source.cpp import Items
 from grader.source.cuda_code import text
-from grader.source.flow.scalar_types import SIZES
-from grader.source.flow.tree import Items
+from grader.source.scalar_types import SIZES
 from grader.source.statements import insert_before, statement
 
 GRID, MOST, REGISTERS = 65_535, 1024, 65_536

@@ -12,9 +12,9 @@ from grader.source import Source
 from grader.source.analysis.host_code import body_start, refuses, resolve
 from grader.source.analysis.walks import Case, cases, full_size_of, task_inputs
 from grader.source.code_edits import fix
+from grader.source.cpp import Binary, Call, Items, Name, Number, walk
 from grader.source.cuda_code import text
 from grader.source.flow import Access, Walk
-from grader.source.flow.tree import Binary, Call, Items, Name, Number, walk
 from grader.source.forward_arguments import bindings
 from grader.source.statements import insert_before
 
@@ -118,9 +118,8 @@ def _constants(source: Source, context: Context) -> Iterator[Finding]:
     inputs = (i for role in ("nominal", "full") for i in task_inputs(context.task, role))
     sizes = {size for one in inputs if isinstance(one, TensorSpec) for size in one.shape}
     for case in cases(source, context)[:1] if max(sizes, default=0) > LARGE else ():
-        program = case.flow.program
-        named = [(m.name, m.expr, m.node) for m in program.macros.values()]
-        named += [(c.name, c.init, c.node) for c in program.constants if c.const]
+        named = [(m.name, m.expr, m.node) for m in case.unit.macros.values()]
+        named += [(c.name, c.init, c.node) for c in case.unit.constants.values() if c.const]
         for name, expr, node in named if not refuses(source, case) else ():
             value = getattr(expr, "value", None)
             if isinstance(value, int) and value > LARGE and value in sizes:
@@ -183,7 +182,7 @@ def _only_matrices(case: Case, name: str) -> tuple[Fix, ...]:
 def _in_cpp(case: Case, name: str) -> Place | None:
     """Return the place where size(0) is asked, if size(0) and size(1) are all that is."""
     asked: dict[object, Call] = {}
-    for part in walk(case.launch.host.body):
+    for part in walk(case.launch.host.code):
         if isinstance(part, Call) and part.name in HANDLED:
             return None
         sizes = isinstance(part, Call) and part.name == "size" and bool(part.args)

@@ -14,7 +14,7 @@ from grader.source.analysis.host_code import body_start
 from grader.source.analysis.views import passed_views
 from grader.source.analysis.walks import Case, cases
 from grader.source.code_edits import fix, replace
-from grader.source.flow.tree import Call, Member, Name, walk
+from grader.source.cpp import Call, Member, Name, walk
 from grader.source.statements import insert_before
 
 HANDLED = frozenset({"contiguous", "is_contiguous", "stride", "strides", "packed_accessor32", "packed_accessor64",
@@ -103,8 +103,8 @@ def _handed_over_turned(context: Context) -> tuple[str, ...]:
 
 def _is_layout_handled(case: Case) -> bool:
     """Whether some host code asks for a layout, or checks its inputs by a macro."""
-    for function in case.flow.program.functions:
-        for part in walk(function.body) if function.runs == "host" else ():
+    for function in case.unit.functions:
+        for part in walk(function.code) if function.runs == "host" else ():
             if isinstance(part, Call | Member) and part.name in HANDLED:
                 return True
             if isinstance(part, Call) and part.name.startswith("CHECK_"):
@@ -114,7 +114,7 @@ def _is_layout_handled(case: Case) -> bool:
 
 def _pointers(case: Case, name: str) -> Iterator[Call]:
     """Yield the calls that take a tensor's pointer, or copy it with its layout."""
-    for part in walk(case.launch.host.body):
+    for part in walk(case.launch.host.code):
         if isinstance(part, Call) and part.name in TAKES and isinstance(part.base, Name):
             if part.base.id == name:
                 yield part

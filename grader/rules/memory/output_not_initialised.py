@@ -12,8 +12,8 @@ from grader.source.analysis import triton
 from grader.source.analysis.host_code import global_regions, made_by
 from grader.source.analysis.walks import Case, cases
 from grader.source.code_edits import fix, replace
+from grader.source.cpp import Call, walk
 from grader.source.flow import Access, Tensor
-from grader.source.flow.tree import Call, walk
 
 FILLS = ("cudaMemset", "cudaMemsetAsync", "cudaMemcpy", "cudaMemcpyAsync")
 Proof = Sequence[Evidence]
@@ -43,7 +43,7 @@ def _read_first(source: Source, context: Context) -> Iterator[Finding]:
     written: set[int] = set()
     named: set[int] = set()
     for case in cases(source, context):
-        filled = any(isinstance(p, Call) and p.name in FILLS for p in walk(case.launch.host.body))
+        filled = any(isinstance(p, Call) and p.name in FILLS for p in walk(case.launch.host.code))
         for region in global_regions(case):
             tensor = region.tensor
             if tensor is None or tensor.origin != "empty" or tensor.touched or filled:
@@ -158,5 +158,9 @@ def _unwritten_comparisons(context: Context) -> tuple[Evidence, ...]:
 
 
 RULE = Rule(
-    **read_page(__file__), detects=("text", "evidence"), check=check, predicts="unwritten-read"
+    **read_page(__file__),
+    formerly=("IDX012", "IDX013"),
+    detects=("text", "evidence"),
+    check=check,
+    predicts="unwritten-read",
 )

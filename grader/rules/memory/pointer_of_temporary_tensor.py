@@ -7,9 +7,8 @@ from grader.rules.page_file import read_page
 from grader.rules.rule import Rule
 from grader.source import Source
 from grader.source.code_edits import fix, replace_node
+from grader.source.cpp import Call, Cast, Declare, Expr, walk
 from grader.source.cuda_code import text
-from grader.source.flow import flow
-from grader.source.flow.tree import Call, Cast, Declare, Expr, walk
 from grader.source.statements import insert_before, statement
 
 MAKERS = frozenset({"contiguous", "to", "clone", "float", "half", "reshape", "cuda"})
@@ -19,8 +18,8 @@ MAKERS = frozenset({"contiguous", "to", "clone", "float", "half", "reshape", "cu
 def check(source: Source, _context: Context) -> Iterator[Finding]:
     """Look for pointers kept in variables that were taken of a call's result."""
     for unit in source.cuda:
-        hosts = (host for host in flow(unit).program.functions if host.runs == "host")
-        for part in (part for host in hosts for part in walk(host.body)):
+        hosts = (host for host in unit.functions if host.runs == "host")
+        for part in (part for host in hosts for part in walk(host.code)):
             maker = _maker(part.init) if isinstance(part, Declare) else None
             if isinstance(part, Declare) and maker is not None:
                 name, made = f"{part.name}_tensor", text(maker.node)

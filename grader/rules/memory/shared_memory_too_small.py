@@ -16,12 +16,12 @@ from grader.source.analysis.apart import Past, past_the_end, sample
 from grader.source.analysis.host_code import refuses, resolve
 from grader.source.analysis.walks import Case, cases
 from grader.source.code_edits import fix
+from grader.source.cpp import Loop, walk
 from grader.source.cuda_code import descendants, text
 from grader.source.flow import Region
-from grader.source.flow.scalar_types import SIZES
-from grader.source.flow.tree import Loop, walk
 from grader.source.rewriting.shared_arrays import unstage
 from grader.source.rewriting.shared_sizes import enlarged
+from grader.source.scalar_types import SIZES
 
 DECLARED_AND_RESERVED = 2
 """How often a variable is named that has no other use than to say how much a launch reserves."""
@@ -176,7 +176,7 @@ def _goes_by_block(case: Case) -> bool:
     """Whether a loop goes further in other blocks than in the first, which is the one that was walked."""
     named = re.findall(r"(\w+)\s*=[^;=]*\bblockIdx\b[^;]*;", text(case.walk.kernel.node))
     words = re.compile(rf"\b(?:{'|'.join(['blockIdx', *named])})\b")
-    tests = (part.test for part in walk(case.walk.kernel.body) if isinstance(part, Loop))
+    tests = (part.test for part in walk(case.walk.kernel.code) if isinstance(part, Loop))
     return any(words.search(text(test.node)) for test in tests if test is not None)
 
 

@@ -7,11 +7,10 @@ from grader.rules.page_file import read_page
 from grader.rules.rule import Rule
 from grader.source import Source
 from grader.source.code_edits import fix
+from grader.source.cpp import Binary, Cast, Declare, Expr, Name, Number, walk
 from grader.source.cuda_code import one_line
-from grader.source.flow import flow
-from grader.source.flow.program import Function
-from grader.source.flow.scalar_types import type_letter
-from grader.source.flow.tree import Binary, Cast, Declare, Expr, Name, Number, walk
+from grader.source.functions import Function
+from grader.source.scalar_types import type_letter
 
 INTEGERS, REAL = frozenset("iul"), frozenset("fd")
 """Letters of types that hold whole numbers, and of those that hold real ones."""
@@ -20,7 +19,7 @@ INTEGERS, REAL = frozenset("iul"), frozenset("fd")
 def check(source: Source, _context: Context) -> Iterator[Finding]:
     """Look for `1 / n` of integers that is multiplied into a real number."""
     for unit in source.cuda:
-        for function in flow(unit).program.functions:
+        for function in unit.functions:
             for part in _in_real(function) if function.runs != "host" else ():
                 start, end = part.left.node.start_byte, part.left.node.end_byte
                 yield RULE.finding(
@@ -33,7 +32,7 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
 
 def _in_real(function: Function) -> Iterator[Binary]:
     """Yield `1 / n` where it is a factor of, or the start of, a real number."""
-    parts = list(walk(function.body))
+    parts = list(walk(function.code))
     types = {p.name: type_letter(p.kind) for p in function.parameters if not p.is_pointer}
     plain = (p for p in parts if isinstance(p, Declare) and not p.pointer and not p.dims)
     types |= {p.name: type_letter(p.type) for p in plain}

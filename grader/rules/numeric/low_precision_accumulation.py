@@ -10,9 +10,8 @@ from grader.rules.rule import Rule
 from grader.source import Source, Unit
 from grader.source.analysis import triton
 from grader.source.code_edits import fix, replace, replace_node
-from grader.source.flow import flow
-from grader.source.flow.program import Function, Program
-from grader.source.flow.tree import Assign, Binary, Call, Declare, Expr, Loop, Name, Stmt, walk
+from grader.source.cpp import Assign, Binary, Call, Declare, Loop, Name, Part, walk
+from grader.source.functions import Function
 
 HALF = frozenset(
     {"half", "__half", "at::Half", "c10::Half", "__nv_bfloat16", "at::BFloat16", "c10::BFloat16",
@@ -28,9 +27,8 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     wrong = wrong_results(context)
     rounded = tuple(item for item in wrong if item.code == "half-precision")
     for unit in source.cuda:
-        program = flow(unit).program
-        halves = HALF | _dispatched_halves(unit, program)
-        for function in program.functions:
+        halves = HALF | _dispatched_halves(unit)
+        for function in unit.functions:
             if function.runs != "host":
                 yield from _accumulators(unit, function, halves, rounded)
     for kernel in triton.kernels(source):
@@ -50,18 +48,18 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     yield from _in_tf32(source, context)
 
 
-def _dispatched_halves(unit: Unit, program: Program) -> set[str]:
+def _dispatched_halves(unit: Unit) -> set[str]:
     """Return the type parameters that a dispatch also instantiates with half types."""
     if not any(word in unit.text for word in ("AND_HALF", "AND2", "kHalf")):
         return set()
-    return {p.name for f in program.kernels for p in f.template if p.is_type}
+    return {p.name for f in unit.kernels for p in f.template_parameters if p.is_type}
 
 
 def _accumulators(
     unit: Unit, function: Function, halves: Collection[str], rounded: tuple[Evidence, ...]
 ) -> Iterator[Finding]:
     """Yield sums in half precision: errors where results are off as it leaves them."""
-    parts = list(walk(function.body))
+    parts = list(walk(function.code))
     declared = {
         p.name: p
         for p in parts
@@ -83,7 +81,7 @@ def _accumulators(
                 )
 
 
-def _added_to(part: Expr | Stmt) -> str:
+def _added_to(part: Part) -> str:
     """Return the variable that `s += x`, `s = s + x` or `s = __hadd(s, x)` adds to; empty for anything else."""
     if not isinstance(part, Assign) or not isinstance(part.target, Name):
         return ""

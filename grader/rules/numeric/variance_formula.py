@@ -8,9 +8,8 @@ from grader.rules.rule import Rule
 from grader.source import Source, Unit
 from grader.source.analysis.reference_text import NORMS, reference_of
 from grader.source.code_edits import fix
+from grader.source.cpp import Binary, Name, Number, walk
 from grader.source.cuda_code import around, one_line, text
-from grader.source.flow import flow
-from grader.source.flow.tree import Binary, Name, Number, walk
 from grader.source.statements import statement
 
 ROOTS = frozenset({"sqrt", "sqrtf", "rsqrt", "rsqrtf"})
@@ -26,8 +25,8 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     )
     wrong = bool(context.seen("mismatch", "probe"))
     for unit in source.cuda:
-        for function in flow(unit).program.functions:
-            for part in walk(function.body) if function.runs != "host" else ():
+        for function in unit.functions:
+            for part in walk(function.code) if function.runs != "host" else ():
                 if isinstance(part, Binary) and part.op == "/" and biased:
                     yield from _by_one_less(unit, part)
                 elif isinstance(part, Binary) and part.op == "-" and _cancels(part):

@@ -9,9 +9,9 @@ from grader.rules.rule import Rule
 from grader.source import Source
 from grader.source.analysis.host_code import grid_node, origin, resolve
 from grader.source.analysis.walks import Case, cases
+from grader.source.cpp import Items, Number
 from grader.source.flow import Region
-from grader.source.flow.scalar_types import SIZES
-from grader.source.flow.tree import Items, Number
+from grader.source.scalar_types import SIZES
 
 MANY = 100_000
 """Blocks beyond which their start-up counts."""

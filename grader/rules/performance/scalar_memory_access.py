@@ -8,7 +8,7 @@ from grader.rules.rule import Rule
 from grader.source import Source
 from grader.source.analysis.traffic import reaches
 from grader.source.analysis.walks import cases
-from grader.source.flow.scalar_types import SIZES
+from grader.source.scalar_types import SIZES
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:

@@ -11,7 +11,7 @@ from grader.source.analysis.walks import Case, cases
 from grader.source.code_edits import fix
 from grader.source.cuda_code import descendants, text
 from grader.source.flow import Access, Region
-from grader.source.flow.scalar_types import SIZES
+from grader.source.scalar_types import SIZES
 
 BANKS = 32
 

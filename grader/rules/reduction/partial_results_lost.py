@@ -23,9 +23,8 @@ from grader.source.analysis.reduction_steps import (
 from grader.source.analysis.reduction_suspects import suspects
 from grader.source.analysis.walks import Case, cases
 from grader.source.code_edits import fix
-from grader.source.flow import flow
+from grader.source.cpp import Assign, Declare, Expr, Name, Number, walk
 from grader.source.flow.loops import assigned_in
-from grader.source.flow.tree import Assign, Declare, Expr, Name, Number, walk
 from grader.source.rewriting.reductions import broadcast, join_warps
 from grader.source.statements import enclosing_loops
 
@@ -72,7 +71,7 @@ def _steps(source: Source, context: Context) -> Iterator[Finding]:
     found: dict[tuple[str, int], Finding] = {}
     odd = tuple(_suspected(source, context))
     for case in cases(source, context):
-        loops = tuple(halving_loops(case.flow.program))
+        loops = tuple(halving_loops(case.unit))
         for halving in loops:
             for part, value in _exchanges(halving):
                 key = (halving.function.name, case.line(part.node))
@@ -87,7 +86,7 @@ def _suspected(source: Source, context: Context) -> Iterator[Finding]:
     wrong = wrong_results(context)
     if wrong and not any(item.code in FORMS for item in wrong):
         for unit in source.cuda:
-            for one in suspects(flow(unit).program):
+            for one in suspects(unit):
                 place, seen = unit.place(one.node), wrong[:2]
                 yield RULE.finding(place, one.text, confidence="likely", evidence=seen)
 
@@ -123,7 +122,7 @@ def _wrong_exchange(case: Case, halving: Halving, part: Assign, value: Name) -> 
 
 def _exchange_fixes(case: Case, halving: Halving, target: str, value: Name) -> tuple[Fix, ...]:
     edits: list[Edit | None] = [case.unit.edit(value.node.start_byte, value.node.end_byte, target)]
-    for part in walk(halving.function.body):
+    for part in walk(halving.function.code):
         if isinstance(part, Declare) and part.name == target and isinstance(part.init, Number):
             node = part.init.node
             edits.append(case.unit.edit(node.start_byte, node.end_byte, value.id))
@@ -132,7 +131,7 @@ def _exchange_fixes(case: Case, halving: Halving, target: str, value: Name) -> t
 
 def _unused(case: Case) -> Iterator[Finding]:
     """Report sums that nothing ever reads, in kernels that reduce."""
-    parts = list(walk(case.walk.kernel.body))
+    parts = list(walk(case.walk.kernel.code))
     sums = [p for p in parts if isinstance(p, Assign) and isinstance(p.target, Name)]
     for start in (p for p in parts if isinstance(p, Declare)):
         own = [p for p in sums if isinstance(p.target, Name) and p.target.id == start.name]

@@ -1,7 +1,7 @@
 """What running values take in: maxima, minima and products over a loop."""
 
-from grader.source.flow.program import Function
-from grader.source.flow.tree import Assign, Binary, Call, Declare, Expr, If, Loop, Name, Stmt, walk
+from grader.source.cpp import Assign, Binary, Call, Declare, Expr, If, Loop, Name, Part, walk
+from grader.source.functions import Function
 
 MAXIMA = frozenset({"max", "fmax", "fmaxf", "std::max", "__hmax"})
 MINIMA = frozenset({"min", "fmin", "fminf", "std::min", "__hmin"})
@@ -10,7 +10,7 @@ MINIMA = frozenset({"min", "fmin", "fminf", "std::min", "__hmin"})
 def folds(function: Function) -> dict[str, list[tuple[str, Expr]]]:
     """Return how variables are folded in loops that they outlive (`max`, `min`, `product`), and with what."""
     out: dict[str, list[tuple[str, Expr]]] = {}
-    for loop in walk(function.body):
+    for loop in walk(function.code):
         if not isinstance(loop, Loop):
             continue
         parts = list(walk(loop.body))
@@ -23,7 +23,7 @@ def folds(function: Function) -> dict[str, list[tuple[str, Expr]]]:
     return out
 
 
-def _folded_name(part: Expr | Stmt) -> str:
+def _folded_name(part: Part) -> str:
     if isinstance(part, Assign) and isinstance(part.target, Name):
         return part.target.id
     if isinstance(part, If):
@@ -40,7 +40,7 @@ def _first_test(test: Expr) -> Expr:
     return test
 
 
-def _fold(part: Expr | Stmt, name: str) -> tuple[str, Expr] | None:
+def _fold(part: Part, name: str) -> tuple[str, Expr] | None:
     if isinstance(part, Assign):
         value = part.value
         if part.op == "*=":

@@ -9,10 +9,10 @@ from grader.source import Source
 from grader.source.analysis.forward_guards import is_guarded
 from grader.source.analysis.walks import Case
 from grader.source.code_edits import fix
+from grader.source.cpp import Binary, Call, Declare, Expr, If, Items, Name, Number, walk
 from grader.source.cuda_code import text
 from grader.source.flow import Region, Tensor
-from grader.source.flow.program import Function
-from grader.source.flow.tree import Binary, Call, Declare, Expr, If, Items, Name, Number, walk
+from grader.source.functions import Function
 
 CHECKS = ("TORCH_CHECK", "AT_ASSERT", "TORCH_INTERNAL_ASSERT", "assert", "CHECK")
 
@@ -22,7 +22,7 @@ def are_sizes_checked(function: Function, *, remainder: bool = False) -> bool:
 
     With `remainder` only tests of divisibility count.
     """
-    for part in walk(function.body):
+    for part in walk(function.code):
         tests: tuple[Expr, ...] = ()
         if isinstance(part, Call) and part.name.startswith(CHECKS):
             tests = part.args[:1]
@@ -80,7 +80,7 @@ def resolve(function: Function, expr: Expr, *, once: bool = False) -> Expr:
         init = next(
             (
                 p.init
-                for p in walk(function.body)
+                for p in walk(function.code)
                 if isinstance(p, Declare) and p.name == name and p.init
             ),
             None,
@@ -101,8 +101,8 @@ def grid_node(case: Case) -> Node:
 
 def body_start(function: Function) -> Node | None:
     """Return the first statement of a function."""
-    node = function.body.node
-    kids = [c for c in node.named_children if c.type != "comment"] if node is not None else []
+    body = function.body
+    kids = [c for c in body.named_children if c.type != "comment"] if body is not None else []
     return kids[0] if kids else None
 
 

@@ -7,7 +7,7 @@ from grader.records import AccessShape, Confidence, Context, Evidence, Place, Se
 from grader.source import Source
 from grader.source.analysis.walks import Case, cases
 from grader.source.flow import Access
-from grader.source.flow.scalar_types import SIZES
+from grader.source.scalar_types import SIZES
 
 SECTOR = 32
 """Bytes that memory moves at least."""

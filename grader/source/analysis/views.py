@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator, Mapping
 
 from grader.source import Source, nodes_under
-from grader.source.flow.program import Function
+from grader.source.functions import Function
 
 VIEWS = frozenset({"permute", "transpose", "t", "expand", "swapaxes", "movedim"})
 KEEPING = frozenset({"detach", "cuda", "unsqueeze", "squeeze"})

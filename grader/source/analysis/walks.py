@@ -23,9 +23,9 @@ from grader.source.flow import (
     Walk,
     flow,
 )
-from grader.source.flow.program import Function
-from grader.source.flow.scalar_types import type_letter
 from grader.source.forward_arguments import Binding, attributes, bindings
+from grader.source.functions import Function
+from grader.source.scalar_types import type_letter
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +108,7 @@ def _walk_kernels(source: Source, task: Task | None, name: str) -> Iterator[Case
     for unit in source.cuda:
         analysis = flow(unit)
         for root in analysis.roots:
-            function = analysis.program.named(root)
+            function = unit.named(root)
             if function is None:
                 continue
             sizes = sizes_for(source, function, task, name)

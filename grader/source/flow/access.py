@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 
+from grader.source.cpp import Expr, Lambda, Member, Name, Node, Subscript
 from grader.source.flow.loops import Loops
 from grader.source.flow.memory import Region
-from grader.source.flow.scalar_types import SIZES, VECTORS, type_letter
-from grader.source.flow.tree import Expr, Lambda, Member, Name, Node, Subscript
 from grader.source.flow.values import Pointer, Value, binary, unknown_value
+from grader.source.scalar_types import SIZES, VECTORS, type_letter
 
 
 class Accesses(Loops):

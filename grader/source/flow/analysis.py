@@ -5,10 +5,9 @@ from functools import cached_property, lru_cache
 
 from grader.source.flow.host import HostRun, roots, run_host
 from grader.source.flow.kernels import assume_block, walk_thread
-from grader.source.flow.lowering import lower
-from grader.source.flow.program import Function, Program
 from grader.source.flow.sizes import Sizes
 from grader.source.flow.trace import Launch, Walk
+from grader.source.functions import Function
 from grader.source.units import Unit
 
 USUAL = Sizes(
@@ -48,9 +47,9 @@ LONG = Sizes(
 
 @dataclass(frozen=True, eq=False)
 class Flow:
-    """One CUDA text, lowered, with its walks."""
+    """One CUDA text with its walks."""
 
-    program: Program
+    unit: Unit
     _hosts: dict[str, tuple[HostRun, ...]] = field(default_factory=dict)
     _launched: dict[str, tuple[Launch, ...]] = field(default_factory=dict)
     _walks: dict[tuple[int, tuple[int, int, int], int], Walk] = field(default_factory=dict)
@@ -62,15 +61,13 @@ class Flow:
 
     @cached_property
     def _roots(self) -> tuple[Function, ...]:
-        return roots(self.program)
+        return roots(self.unit)
 
     def host(self, sizes: Sizes) -> tuple[HostRun, ...]:
         """Return what the host functions do for these sizes."""
         if sizes.name not in self._hosts:
             self._hosts[sizes.name] = tuple(
-                run_host(self.program, f, sizes)
-                for f in self._roots
-                if sizes.function in {"", f.name}
+                run_host(self.unit, f, sizes) for f in self._roots if sizes.function in {"", f.name}
             )
         return self._hosts[sizes.name]
 
@@ -88,7 +85,7 @@ class Flow:
             self._launched[sizes.name] = tuple(
                 assume_block(launch)
                 for launch in self.launches(sizes)
-                if (kernel := self.program.named(launch.kernel)) and kernel.runs == "kernel"
+                if (kernel := self.unit.named(launch.kernel)) and kernel.runs == "kernel"
             )
         return self._launched[sizes.name]
 
@@ -100,7 +97,7 @@ class Flow:
         if (
             key not in self._walks
         ):  # a walk keeps its launch, which must live as long as its id counts
-            self._walks[key] = walk_thread(self.program, launch, block, thread)
+            self._walks[key] = walk_thread(self.unit, launch, block, thread)
         return self._walks[key]
 
     def walks(self, sizes: Sizes) -> tuple[Walk, ...]:
@@ -115,4 +112,4 @@ MOST_LAUNCHES = 64
 @lru_cache(maxsize=8)
 def flow(unit: Unit) -> Flow:
     """Return the flow analysis of a unit, kept while it is being reviewed."""
-    return Flow(lower(unit))
+    return Flow(unit)

@@ -3,15 +3,15 @@
 from dataclasses import replace
 from typing import Any
 
+from grader.source.cpp import Call, Declare, Expr, Lambda, Member, Name
+from grader.source.cpp_reading import parse_expression
 from grader.source.flow import mathematics
 from grader.source.flow.access import Accesses
 from grader.source.flow.groups import EXCHANGES, OF_GROUPS, Group, made_group, number_of_group
-from grader.source.flow.lowering import parse_expression
-from grader.source.flow.program import Function
 from grader.source.flow.state import Box
 from grader.source.flow.trace import StopWalkError
-from grader.source.flow.tree import Call, Declare, Expr, Lambda, Member, Name
 from grader.source.flow.values import Value, unknown_value
+from grader.source.functions import Function
 
 FULL = 0xFFFFFFFF
 WHOLE_WARP = 5
@@ -78,7 +78,7 @@ class Intrinsics(Accesses):
         """Return the object that a declaration makes, for the types that are known."""
         return None
 
-    def member(self, expr: Member) -> Value:
+    def _eval_member(self, expr: Member) -> Value:
         """Return `base.name`."""
         if isinstance(expr.base, Name) and self.find(expr.base.id) is None:
             index = self.builtin(expr.base.id, expr.name)
@@ -110,7 +110,7 @@ class Intrinsics(Accesses):
 
     # --- calls -------------------------------------------------------------------------------
 
-    def call(self, expr: Call) -> Value:
+    def _eval_call(self, expr: Call) -> Value:
         """Evaluate a call."""
         name = expr.name
         if expr.base is not None:
@@ -130,12 +130,12 @@ class Intrinsics(Accesses):
 
     def _named_call(self, expr: Call) -> Value:
         name, box = expr.name, self.find(expr.qualified)
-        function = self.program.named(name)
+        function = self.unit.named(name)
         if box is not None and isinstance(box.value.thing, Lambda):
             return self.call_lambda(box.value.thing, self.eval_all(expr.args), expr)
         if function is not None and function.runs != "kernel":
             return self.call_function(function, self.eval_all(expr.args), expr)
-        if name in self.program.macros:
+        if name in self.unit.macros:
             return self._macro(expr)
         if name in LOADS and expr.args:
             return self.load(self.eval(expr.args[0]).pointer, expr.node)
@@ -147,7 +147,7 @@ class Intrinsics(Accesses):
         return self._group_call(expr, args) or self._library(expr, args)
 
     def _macro(self, expr: Call) -> Value:
-        macro = self.program.macros[expr.name]
+        macro = self.unit.macros[expr.name]
         count = -1 if macro.parameters is None else len(macro.parameters)
         if macro.expr is None or macro.parameters is None or count != len(expr.args):
             raise StopWalkError("a macro")

@@ -5,11 +5,11 @@ from dataclasses import replace
 from grader.source.declarators import Parameter
 from grader.source.flow.expressions import Machine
 from grader.source.flow.memory import Region
-from grader.source.flow.program import Program
-from grader.source.flow.scalar_types import SIZES, type_letter
 from grader.source.flow.state import Box, Frame
 from grader.source.flow.trace import Launch, StopWalkError, Walk
 from grader.source.flow.values import Pointer, Value
+from grader.source.scalar_types import SIZES, type_letter
+from grader.source.units import Unit
 
 MOST_THREADS = 1024
 
@@ -17,8 +17,8 @@ MOST_THREADS = 1024
 class KernelThread(Machine):
     """A thread of a block, from a kernel's parameters to its end."""
 
-    def __init__(self, program: Program, walk: Walk) -> None:
-        super().__init__(program, walk)
+    def __init__(self, unit: Unit, walk: Walk) -> None:
+        super().__init__(unit, walk)
         x, y, z = (size or 1 for size in walk.launch.block)
         self.block_shape, self.grid_shape = (x, y, z), walk.launch.grid
         self.copies: dict[int, Region] = {}
@@ -36,7 +36,7 @@ class KernelThread(Machine):
             frame.names[parameter.name] = Box(plain, letter)
         try:
             self.bind_template(frame, kernel, launch.template)
-            self.run(kernel.body)
+            self.run(kernel.code)
         except StopWalkError as reason:
             self.walk.stopped = str(reason) or "not understood"
         except RecursionError:
@@ -58,20 +58,20 @@ class KernelThread(Machine):
 
 
 def walk_thread(
-    program: Program, launch: Launch, block: tuple[int, int, int] = (0, 0, 0), thread: int = 0
+    unit: Unit, launch: Launch, block: tuple[int, int, int] = (0, 0, 0), thread: int = 0
 ) -> Walk:
     """Follow one thread of a launch through its kernel; never raises.
 
     `launch.block` must be known and have at most 1024 threads; else the walk is stopped at once.
     """
-    kernel = program.named(launch.kernel)
+    kernel = unit.named(launch.kernel)
     if kernel is None:
         raise KeyError(launch.kernel)
     walk, threads = Walk(kernel, launch, block, thread), launch.threads
     if threads is None or not 0 < threads <= MOST_THREADS:
         walk.stopped = "the number of threads isn't known"
     else:
-        KernelThread(program, walk).follow()
+        KernelThread(unit, walk).follow()
     return walk
 
 

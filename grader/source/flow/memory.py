@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from grader.source.flow.tree import Node
+from grader.source.cpp import Node
 from grader.source.flow.values import Value
 
 

@@ -3,11 +3,12 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+from grader.source.cpp import Node
 from grader.source.flow.memory import Region
-from grader.source.flow.program import Function, Program
 from grader.source.flow.trace import Access, Event, Meeting, Walk
-from grader.source.flow.tree import Node
 from grader.source.flow.values import Value, converted, merge
+from grader.source.functions import Function
+from grader.source.units import Unit
 
 
 class Box:
@@ -66,8 +67,8 @@ class LoopFrame:
 class State:
     """One thread: what variables hold, and what was seen so far."""
 
-    def __init__(self, program: Program, walk: Walk) -> None:
-        self.program = program
+    def __init__(self, unit: Unit, walk: Walk) -> None:
+        self.unit = unit
         self.walk = walk
         self.frames: list[Frame] = []
         self.loops: list[LoopFrame] = []

@@ -3,18 +3,18 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from grader.source.flow.expressions import Machine
-from grader.source.flow.memory import Region, Tensor
-from grader.source.flow.program import Program
-from grader.source.flow.trace import Walk
-from grader.source.flow.tree import (
+from grader.source.cpp import (
     Call,
     Expr,
     Items,
     Lambda,
     Name,
 )
+from grader.source.flow.expressions import Machine
+from grader.source.flow.memory import Region, Tensor
+from grader.source.flow.trace import Walk
 from grader.source.flow.values import Pointer, Value, unknown_value
+from grader.source.units import Unit
 
 FRESH = {
     "empty": "empty",
@@ -81,8 +81,8 @@ class SizeList:
 class Tensors(Machine):
     """Factories and methods of tensors; sizes are known as far as the text tells."""
 
-    def __init__(self, program: Program, walk: Walk) -> None:
-        super().__init__(program, walk)
+    def __init__(self, unit: Unit, walk: Walk) -> None:
+        super().__init__(unit, walk)
         self.tensors: list[Tensor] = []
         self.regions: dict[int, Region] = {}
 

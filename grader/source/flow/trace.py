@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass, field
 
+from grader.source.cpp import LaunchCall, Node
 from grader.source.flow.memory import Region
-from grader.source.flow.program import Function
-from grader.source.flow.tree import LaunchCall, Node
 from grader.source.flow.values import Pointer, Value
+from grader.source.functions import Function
 
 
 class StopWalkError(Exception):

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from grader.source.flow.scalar_types import promote
+from grader.source.scalar_types import promote
 
 Number = int | float | None
 

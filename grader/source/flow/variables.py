@@ -1,11 +1,11 @@
 """Declared variables and arrays, and their types."""
 
+from grader.source.cpp import Declare, Items, Name, Node
 from grader.source.flow.intrinsics import Intrinsics
 from grader.source.flow.memory import Region
-from grader.source.flow.scalar_types import SIZES, type_letter
 from grader.source.flow.state import Box
-from grader.source.flow.tree import Declare, Items, Name, Node
 from grader.source.flow.values import Pointer, Value, converted, unknown_value
+from grader.source.scalar_types import SIZES, type_letter
 
 CELL = "cell"
 """Type of the variable of a shared scalar: every use is an access to shared memory."""
@@ -14,7 +14,7 @@ CELL = "cell"
 class Variables(Intrinsics):
     """What declarations do."""
 
-    def declare(self, stmt: Declare) -> str:
+    def _run_declare(self, stmt: Declare) -> str:
         """Declare a variable, an array or a shared array."""
         kind = self.type_name(stmt.type)
         if stmt.shared:
@@ -84,7 +84,7 @@ class Variables(Intrinsics):
     def _type_parameters(self) -> frozenset[str]:
         """Return the names of template type parameters in sight."""
         functions = (frame.function for frame in self.frames if frame.function is not None)
-        return frozenset(p.name for one in functions for p in one.template if p.is_type)
+        return frozenset(p.name for one in functions for p in one.template_parameters if p.is_type)
 
     def type_name(self, text: str) -> str:
         """Return a type's text with template parameters and aliases replaced."""
@@ -92,7 +92,7 @@ class Variables(Intrinsics):
             if text in frame.types:
                 text = frame.types[text]
                 break
-        return self.program.aliases.get(text, text)
+        return self.unit.type_names.get(text, text)
 
     def size_of(self, text: str) -> int:
         """Return a type's size in bytes; of an expression, its variable's type's."""

@@ -18,6 +18,7 @@ from grader.repair.candidates.cuda.scope import Scope, is_target, parts, scopes
 from grader.repair.candidates.cuda.sites import makes_tensor
 from grader.repair.candidates.cuda.statements import statements
 from grader.repair.candidates.cuda.transposed import transpose_places
+from grader.repair.candidates.cuda.twins import twins
 from grader.repair.candidates.evidence import Clues
 from grader.repair.candidates.pattern import rewrite_expressions
 from grader.source import Source
@@ -44,6 +45,7 @@ def cuda_changes(source: Source, clues: Clues, reference: str) -> Iterator[tuple
         for one in (
             *single,
             *together(single, _within),
+            *twins(scope),
             *statements(scope),
             *exchanges(scope),
             *launches(scope),

@@ -10,6 +10,7 @@ from tree_sitter import Node
 
 from grader.repair.candidates.cuda.scope import Site, mentions, parts, replace_word
 from grader.repair.candidates.cuda.sites import axes_of, call_around, makes_tensor
+from grader.repair.candidates.cuda.twins import twin_names
 from grader.source.cuda_code import around, descendants, read_call, text
 
 NEAR = 4
@@ -210,6 +211,7 @@ def _real_numbers(words: str) -> Mapping[str, float]:
 
 
 HOLES["REAL"] = reals
+HOLES["TWIN"] = twin_names
 HOLES["POINTER"] = other_pointers
 HOLES["MISSING"] = missing_bounds
 HOLES["LIMIT"] = loop_limits

@@ -221,6 +221,7 @@ COORDINATES = {"threadIdx": "blockIdx", "blockDim": "gridDim"}
 CASTS = ("", "(size_t)", "(int64_t)", "(long long)")
 INDICES = (
     *_rows("index", ("a", "{MEANT}", _other_name), where=(*IS_NAME, integer, in_index)),
+    *_rows("", ("a", "{TWIN}", 2.0), where=IS_NAME),
     *_rows("index", ("a", "{POINTER}", 4.0), where=IS_NAME),
     *_rows("index", ("a", "{OTHERAXIS}", 2.4), where=(*IS_NAME, in_index)),
     *_rows(

@@ -87,6 +87,13 @@ class Scope(Changeable):
             found.append(_variable(one.name, kind, one.node.end_byte, end))
         return tuple(found)
 
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """Every name that it is given or declares."""
+        return frozenset(
+            (*(v.name for v in self.variables), *self.pointers, *(n for n, _ in self.made))
+        )
+
     def known(self, kind: Kind, at: int) -> list[str]:
         """Return the variables of a kind that are known at a byte, parameters first."""
         found = (v.name for v in self.variables if v.kind == kind and v.start <= at < v.end)
@@ -120,9 +127,10 @@ class Scope(Changeable):
         """Names of the whole numbers that the text fixes for all of it: macros, constants, template parameters."""
         template = self.function.template_parameters
         given = {p.name for p in template if kind_of_type(p.type) == "integer"}
-        constants, macros = self.text.constants.items(), self.text.macros.items()
-        given |= {n for n, value in constants if fold(self.text, value) is not None}
-        return frozenset(given | {n for n, value in macros if value.strip("()").isdigit()})
+        constants, macros = self.text.constants.values(), self.text.macros.values()
+        valued = ((c.name, c.init.node) for c in constants if c.const and c.init is not None)
+        given |= {name for name, value in valued if fold(self.text, value) is not None}
+        return frozenset(given | {m.name for m in macros if m.value.strip("()").isdigit()})
 
     @cached_property
     def made(self) -> tuple[tuple[str, Node], ...]:

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 
 from grader.repair.candidates.cuda.holes import CONSTANTS
+from grader.repair.candidates.letters import of_one_axis
 from grader.repair.candidates.triton.function import names_in, target_of
-from grader.repair.candidates.triton.letters import of_one_axis
 from grader.repair.candidates.triton.scope import Site
 
 FORGOTTEN = 0.5
@@ -28,7 +28,7 @@ def _of_kind(site: Site, kind: str) -> list[str]:
     """Return the names of a kind, those along the statement's own axis first; no real number that is in it already."""
     known = site.scope.known.get(kind, ())
     inside = names_in(site.node) if kind == "REAL" else set()
-    along = of_one_axis(site.scope, target_of(site.scope.statement_of(site.node)))
+    along = of_one_axis(site.scope.names, target_of(site.scope.statement_of(site.node)))
     return sorted((name for name in known if name not in inside), key=lambda name: name not in along)  # fmt: skip
 
 

@@ -14,8 +14,8 @@ from difflib import SequenceMatcher
 from itertools import pairwise, permutations
 
 from grader.repair.candidates.candidate import Candidate
+from grader.repair.candidates.letters import WORD, Letters, axes, difference, rename_twins, twin_of
 from grader.repair.candidates.triton.function import names_in, target_of
-from grader.repair.candidates.triton.letters import Letters, axes, difference, twin_of
 from grader.repair.candidates.triton.scope import Scope
 from grader.repair.candidates.triton.tree import ATOMS, is_loose
 
@@ -24,7 +24,6 @@ ALIKE = 0.55
 AS_TWIN, MISSING, CONDITION, MIRRORED, AS_NEIGHBOUR = 0.7, 0.9, 0.8, 1.0, 0.9
 """Costs: a value made as its twin's, a statement that only the twin has, a condition on the other axis, two axes in each
 other's place, a step that a statement of the same form has."""
-_WORD = re.compile(r"(?<![.\w])[A-Za-z_]\w*")
 Simple = ast.Assign | ast.AugAssign
 
 
@@ -44,7 +43,7 @@ def _as_twin(scope: Scope, one: Simple, other: Simple) -> Iterator[Candidate]:
     if letters is None or type(one) is not type(other):
         return
     new, old = (
-        rename_twins(scope, scope.source.text(one.value), letters),
+        rename_twins(scope.names, scope.source.text(one.value), letters),
         scope.source.text(other.value),
     )
     alike = SequenceMatcher(None, new, old, autojunk=False).ratio()
@@ -62,7 +61,7 @@ def _missing_updates(scope: Scope, own: list[Simple]) -> Iterator[Candidate]:
         for twin in scope.names:
             letters = difference(name, twin)
             if letters and (twin, scope.block_of(one)) not in done:
-                words = rename_twins(scope, scope.source.text(one), letters)
+                words = rename_twins(scope.names, scope.source.text(one), letters)
                 if twin in words:
                     yield scope.change(one, words, MISSING, "index", "after")
 
@@ -71,8 +70,10 @@ def _on_other_axes(scope: Scope) -> Iterator[Candidate]:
     """Yield conditions that hold for one axis alone, for both, and places with two axes in each other's place."""
     for node in scope.expressions:
         words = scope.source.text(node)
-        for letters in axes(scope):
-            there, back = (rename_twins(scope, words, pair) for pair in (letters, letters[::-1]))
+        for letters in axes(scope.names):
+            there, back = (
+                rename_twins(scope.names, words, pair) for pair in (letters, letters[::-1])
+            )
             if isinstance(node, ast.Compare) and there != words:
                 around = scope.condition_of(node)
                 if there not in scope.source.text(around):
@@ -87,7 +88,7 @@ def unflattened(scope: Scope) -> Iterator[Candidate]:
     """Yield neighbouring statements with two axes in each other's place: an index that is taken apart in another order."""
     own = [node for node in scope.statements if isinstance(node, Simple) and target_of(node)]
     for one, other in pairwise(own):
-        for letters in axes(scope):
+        for letters in axes(scope.names):
             words = [scope.source.text(node) for node in (one, other)]
             turned = [_exchange_axes(scope, text, letters) for text in words]
             if (
@@ -106,12 +107,12 @@ def _divides(*nodes: ast.AST) -> bool:
 
 def _exchange_axes(scope: Scope, words: str, letters: Letters) -> str:
     """Return a text with each name of two axes in the other's place."""
-    return _WORD.sub(lambda word: _other(scope, word[0], letters), words)
+    return WORD.sub(lambda word: _other(scope, word[0], letters), words)
 
 
 def _other(scope: Scope, name: str, letters: Letters) -> str:
-    there = twin_of(scope, name, letters)
-    return there if there != name else twin_of(scope, name, letters[::-1])
+    there = twin_of(scope.names, name, letters)
+    return there if there != name else twin_of(scope.names, name, letters[::-1])
 
 
 def _as_neighbour(scope: Scope, one: Simple, other: Simple) -> Iterator[Candidate]:
@@ -138,7 +139,7 @@ def _as_neighbour(scope: Scope, one: Simple, other: Simple) -> Iterator[Candidat
 def _with_step(
     scope: Scope, there: ast.expr, here: ast.expr, meant: Mapping[str, str]
 ) -> Iterator[Candidate]:
-    words = _WORD.sub(lambda w: meant.get(w[0], w[0]), scope.source.text(there))
+    words = WORD.sub(lambda w: meant.get(w[0], w[0]), scope.source.text(there))
     yield scope.change(here, _in_place(words), AS_NEIGHBOUR, scope.touched(here))
     for name in names_in(there) - set(meant):
         if name in scope.known.get("REAL", ()):
@@ -192,8 +193,3 @@ def _parts(node: ast.expr) -> list[ast.expr]:
     if isinstance(node, ast.Call):
         return [*node.args, *(word.value for word in node.keywords)]
     return [part for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)]
-
-
-def rename_twins(scope: Scope, words: str, letters: Letters) -> str:
-    """Return a text with every name that has a twin by these letters replaced by it."""
-    return _WORD.sub(lambda word: twin_of(scope, word[0], letters), words)

@@ -11,7 +11,7 @@ from grader.repair.fixes.maker import FixMaker
 from grader.source import Source
 from grader.source.analysis.triton import Access, Kernel, accesses_at, kernels
 from grader.source.analysis.triton_axes import cuts
-from grader.source.code_edits import fix, replace
+from grader.source.code_edits import add_argument, fix, replace
 
 _BROADCAST = re.compile(r"\w+\[(?::, None|None, :)\]")
 MOST = 6
@@ -57,7 +57,7 @@ def _check_access(source: Source, access: Access) -> Iterator[Fix]:
             edit = replace(source, given, axes)
         else:
             padding = ', padding_option="zero"' if access.kind == "load" else ""
-            edit = _append_argument(source, access.call, f"boundary_check={axes}{padding}")
+            edit = add_argument(source, access.call, f"boundary_check={axes}{padding}")
         yield from fix("check the block's bounds", [edit])
 
 
@@ -128,11 +128,7 @@ def _with_mask(source: Source, kernel: Kernel, access: Access, mask: str) -> Edi
     if old is not None:
         return replace(source, old, mask)
     other = ", other=0.0" if access.kind == "load" and "other" not in access.arguments else ""
-    return _append_argument(source, access.call, f"mask={mask}{other}")
-
-
-def _append_argument(source: Source, call: ast.Call, more: str) -> Edit:
-    return replace(source, call, f"{source.text(call)[:-1].rstrip().rstrip(',')}, {more})")
+    return add_argument(source, access.call, f"mask={mask}{other}")
 
 
 FIX = FixMaker(("MEM011",), propose)

@@ -1,4 +1,7 @@
-"""Names that differ by letters which mean an axis: `ih` and `iw`, `H` and `W`, `stride_am` and `stride_an`."""
+"""Names that differ by letters which mean an axis: `ih` and `iw`, `H` and `W`, `stride_am` and `stride_an`.
+
+`names` are those that are known in a function.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,12 @@ import re
 from functools import lru_cache
 from itertools import permutations
 
-from grader.repair.candidates.triton.scope import Scope
-
 Letters = tuple[str, str]
+Names = frozenset[str]
+WORD = re.compile(r"(?<![.\w])[A-Za-z_]\w*")
 
 
-def twin_of(scope: Scope, name: str, letters: Letters) -> str:
+def twin_of(names: Names, name: str, letters: Letters) -> str:
     """Return the known name that differs from one by these letters; the name itself where there is none."""
     old, new = letters
     places = [m.start() for m in re.finditer(re.escape(old), name, re.IGNORECASE)]
@@ -22,14 +25,19 @@ def twin_of(scope: Scope, name: str, letters: Letters) -> str:
         made.append(
             re.sub(re.escape(old), lambda was: _cased(was[0], new), name, flags=re.IGNORECASE)
         )
-    return next((one for one in made if one != name and one in scope.names), name)
+    return next((one for one in made if one != name and one in names), name)
+
+
+def rename_twins(names: Names, words: str, letters: Letters) -> str:
+    """Return a text with every name that has a twin by these letters replaced by it."""
+    return WORD.sub(lambda word: twin_of(names, word[0], letters), words)
 
 
 @lru_cache(maxsize=4096)
-def of_one_axis(scope: Scope, name: str) -> frozenset[str]:
+def of_one_axis(names: Names, name: str) -> frozenset[str]:
     """Return the names that go along the axis of one: `KH` and `oh` of `ih`, where `KW`, `ow` and `iw` are known as well."""
-    letters = [pair for pair in axes(scope) if name and twin_of(scope, name, pair) != name]
-    return frozenset(o for o in scope.names for pair in letters if twin_of(scope, o, pair) != o)
+    letters = [pair for pair in axes(names) if name and twin_of(names, name, pair) != name]
+    return frozenset(o for o in names for pair in letters if twin_of(names, o, pair) != o)
 
 
 def _cased(old: str, new: str) -> str:
@@ -54,8 +62,8 @@ def difference(one: str, other: str) -> Letters | None:
 
 
 @lru_cache(maxsize=64)
-def axes(scope: Scope) -> tuple[Letters, ...]:
+def axes(names: Names) -> tuple[Letters, ...]:
     """Return the letters by which at least two pairs of names differ: `h` and `w` of `ih`, `iw`, `H`, `W`."""
-    pairs = [difference(*pair) for pair in permutations(sorted(scope.names), 2)]
+    pairs = [difference(*pair) for pair in permutations(sorted(names), 2)]
     known = [pair for pair in pairs if pair is not None]
     return tuple(dict.fromkeys(pair for pair in known if known.count(pair) > 1))

@@ -1,0 +1,138 @@
+"""Norms, written out as formulas and reductions."""
+
+from __future__ import annotations
+
+import math
+
+from grader.repair.compose.graph import Node, UncoveredError
+from grader.repair.compose.lowered import Lowered, Rule, Shape, Value
+
+
+def _vector_norm(node: Node, to: Lowered) -> Value:
+    x, p = to.tensor(node, 0, "input"), node.argument(1, "p", node.kwargs.get("ord", "fro"))
+    dim, keep = node.argument(2, "dim"), bool(node.argument(3, "keepdim", False))
+    if p in {2, "fro", None}:
+        return (x * x).over("sum", dim, keep=keep).op("sqrt")
+    if p == 1:
+        return x.op("abs").over("sum", dim, keep=keep)
+    raise UncoveredError(f"a norm with p = {p}")
+
+
+def _normalize(node: Node, to: Lowered) -> Value:
+    """Divide by a norm that is no smaller than a least one."""
+    x, p = to.tensor(node, 0, "input"), node.argument(1, "p", 2.0)
+    dim = node.argument(2, "dim", 1)
+    if p not in {1, 2} or not isinstance(dim, int):
+        raise UncoveredError(f"a norm with p = {p}")
+    total = (x.op("abs") if p == 1 else x * x).over("sum", dim, keep=True)
+    length = total if p == 1 else total.op("sqrt")
+    return x / length.op("clamp_min", node.argument(3, "eps", 1e-12))
+
+
+def _rms_norm(node: Node, to: Lowered) -> Value:
+    x, sizes = to.tensor(node, 0, "input"), node.argument(1, "normalized_shape")
+    first = len(x.shape) - len(sizes)
+    weight = None if node.path else to.given(node, 2, "weight")
+    if node.path and node.attributes.get("elementwise_affine", True):
+        weight = to.parameter(f"{node.path}.weight", x.shape[first:])
+    mean = (x * x).over("mean", list(range(first, len(x.shape))), keep=True)
+    eps = node.argument(3, "eps")
+    scaled = x * (mean + (2.0**-23 if eps is None else eps)).op("rsqrt")
+    return scaled if weight is None else scaled * weight
+
+
+def _layer_norm(node: Node, to: Lowered) -> Value | None:
+    """Layer norm along rows, where formulas are computed beside it."""
+    x, sizes = to.tensor(node, 0, "input"), node.argument(1, "normalized_shape")
+    if not isinstance(sizes, list | tuple) or len(sizes) != 1 or not to.has_formulas_beside(node):
+        return None
+    weight, bias = _affine(node, to, 2, x.shape[-1:])
+    return _scaled(_normalised(x, node.argument(4, "eps", 1e-5)), weight, bias)
+
+
+def _group_norm(node: Node, to: Lowered) -> Value | None:
+    """Group norm of half precision, each group a row; for float32 another kernel keeps a group on the chip."""
+    groups = node.argument(1, "num_groups")
+    if not node.half or not isinstance(groups, int):
+        return None
+    x = to.tensor(node, 0, "input")
+    batch, channels, *rest = x.shape
+    sizes = [groups, channels // groups, *([-1] if rest else [])]
+    shape = (batch, *sizes[:2], *([math.prod(rest)] if rest else []))
+    grouped = to.add("reshape", x, [x.size(0), *sizes], shape=shape)
+    each = _statistics(grouped, node.argument(4, "eps", 1e-5), list(range(2, len(shape))))
+    mean, factor = (_over_channels(one, x) for one in each)
+    weight, bias = (one and _along_channels(one, x) for one in _affine(node, to, 2, x.shape[1:2]))
+    return _scaled((x - mean) * factor, weight, bias)
+
+
+def _over_channels(one: Value, x: Value) -> Value:
+    """Return a group's number once for each of its channels."""
+    batch, groups, _, *after = one.shape
+    shape = (batch, groups, x.shape[1] // groups, *after)
+    wide = one.to.add("expand", one, [-1, *shape[1:]], shape=shape)
+    ones = [1] * (len(x.shape) - 2)
+    return one.to.add("reshape", wide, [-1, x.shape[1], *ones], shape=(batch, x.shape[1], *ones))
+
+
+def _along_channels(one: Value, x: Value) -> Value:
+    """Return a number for each channel so that it goes with all of the channel's values."""
+    shape = (x.shape[1], *[1] * (len(x.shape) - 2))
+    return one.to.add("view", one, list(shape), shape=shape)
+
+
+def _instance_norm(node: Node, to: Lowered) -> Value | None:
+    """Instance norm of half precision, each channel a row."""
+    tracked = node.attributes.get("track_running_stats") or node.argument(1, "running_mean")
+    if not node.half or tracked:
+        return None
+    x = to.tensor(node, 0, "input")
+    rows = to.add("flatten", x, 2, shape=(*x.shape[:2], math.prod(x.shape[2:])))
+    weight, bias = (one and one.widened(1) for one in _affine(node, to, 3, x.shape[1:2]))
+    return _in_shape_of(x, _scaled(_normalised(rows, node.argument(7, "eps", 1e-5)), weight, bias))
+
+
+def _in_shape_of(x: Value, result: Value) -> Value:
+    return x.to.add("view_as", result, x, shape=x.shape)
+
+
+def _normalised(x: Value, eps: float | None) -> Value:
+    """Return rows with mean 0 and variance 1."""
+    mean, factor = _statistics(x, eps, -1)
+    return (x - mean) * factor
+
+
+def _statistics(x: Value, eps: float | None, dims: int | list[int]) -> tuple[Value, Value]:
+    """Return the mean over dims and one over the deviation: the mean first, then the squares of what is left."""
+    mean = x.over("mean", dims, keep=True)
+    away = x - mean
+    variance = (away * away).over("mean", dims, keep=True)
+    return mean, (variance + (1e-5 if eps is None else eps)).op("rsqrt")
+
+
+def _scaled(x: Value, weight: Value | None, bias: Value | None) -> Value:
+    x = x if weight is None else x * weight
+    return x if bias is None else x + bias
+
+
+def _affine(node: Node, to: Lowered, first: int, shape: Shape) -> list[Value | None]:
+    """Return a layer's weight and bias, or what a function is given for them from an index on; None where there is none."""
+    if not node.path:
+        given = (to.given(node, first + k, name) for k, name in enumerate(("weight", "bias")))
+        return [found if isinstance(found, Value) else None for found in given]
+    kept = node.attributes.get("elementwise_affine", True)
+    return [
+        to.parameter(f"{node.path}.{name}", shape) if kept and name in node.tensors else None
+        for name in ("weight", "bias")
+    ]
+
+
+NORMS: dict[str, Rule] = {
+    "group_norm": _group_norm,
+    "instance_norm": _instance_norm,
+    "layer_norm": _layer_norm,
+    "norm": _vector_norm,
+    "normalize": _normalize,
+    "rms_norm": _rms_norm,
+    "vector_norm": _vector_norm,
+}

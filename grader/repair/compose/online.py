@@ -1,0 +1,33 @@
+"""The sum of exponentials relative to the largest value, in one way through a row together with that value.
+
+The sum so far is kept relative to the largest value so far (Milakov and Gimelshein, 2018).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from grader.repair.compose.graph import Graph, Node, Ref
+from grader.repair.compose.groups import is_row_reduction
+
+
+def sum_exponentials_online(graph: Graph) -> Graph:
+    """Return the graph with each `sum(exp(v - amax(v)))` of rows as one reduction of `v`."""
+    return Graph(tuple(_rewritten(node, graph) for node in graph.nodes))
+
+
+def _rewritten(node: Node, graph: Graph) -> Node:
+    if node.op != "sum" or not is_row_reduction(node):
+        return node
+    away = _operand(_operand(node, "exp", graph), "sub", graph)
+    top = _operand(away, "amax", graph, index=1)
+    if away is None or top is None or top.args[0] != away.args[0] or not is_row_reduction(top):
+        return node
+    return replace(node, op="sum_exp", args=(away.args[0], *node.args[1:]))
+
+
+def _operand(node: Node | None, op: str, graph: Graph, index: int = 0) -> Node | None:
+    """Return what goes into a node if an operation made it, with nothing given by name."""
+    given = node.args[index] if node is not None and len(node.args) > index else None
+    made = graph.node(given.name) if isinstance(given, Ref) else None
+    return made if made is not None and made.op == op and not made.kwargs else None

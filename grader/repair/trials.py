@@ -1,0 +1,63 @@
+"""The evaluations that a search may ask for: how many are left, what came of them, and which fixes were tried in vain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from grader.diagnose import Examiner, Program, try_fixes
+from grader.records import Finding, Fix, Submission
+
+Chosen = tuple[tuple[Finding, Fix], ...]
+"""Fixes that are made together, each with the finding that asks for it."""
+
+
+@dataclass
+class Trials:
+    """Changed programs, each put through the same evaluation as a submission."""
+
+    examiner: Examiner
+    left: int
+    used: int = 0
+    small: int = 0
+    """How many small changes were tried beside them."""
+    searched: set[str] = field(default_factory=set)
+    """Keys of the programs that small changes were tried on: another search would find the same."""
+    paid: set[tuple[str, tuple[Fix, ...]]] = field(default_factory=set)
+    """Programs, and what was changed of them together: another step of the search asks for the same for nothing."""
+    in_vain: set[Fix] = field(default_factory=set)
+    """Fixes that were made alone, and made nothing better."""
+
+    def afford(self, program: Program, chosen: Chosen) -> bool:
+        """Whether a program with these changes may be evaluated; uses one evaluation where it was not before."""
+        asked = program.submission.key, tuple(fix for _, fix in chosen)
+        if asked not in self.paid and not self._take():
+            return False
+        self.paid.add(asked)
+        return True
+
+    def _take(self) -> bool:
+        self.used += self.left > 0
+        self.left -= 1
+        return self.left >= 0
+
+    def make(self, program: Program, chosen: Chosen) -> Program | None:
+        """Return the program with these changes, evaluated; None where they can't be made together."""
+        changed = try_fixes(program, chosen, self.examiner)
+        if changed is not None and len(chosen) == 1 and program.status != "correct":
+            if changed.rank <= program.rank:
+                self.in_vain.add(chosen[0][1])
+        return changed
+
+    def make_each(self, program: Program, choices: Iterable[Chosen]) -> Iterator[Program]:
+        """Yield the program with each choice of changes, as long as there are evaluations left."""
+        for chosen in choices:
+            if not self.afford(program, chosen):
+                return
+            changed = self.make(program, chosen)
+            if changed is not None:
+                yield changed
+
+    def examine(self, submission: Submission) -> Program | None:
+        """Return a program of another text, evaluated; None where no evaluation is left."""
+        return self.examiner.examine(submission) if self._take() else None

@@ -1,0 +1,346 @@
+"""CUDA C++ as a small typed tree, the counterpart of Python's `ast`: what a text means, for rules and analyses.
+
+It is a view of the concrete tree: each kind says which nodes of the grammar it stands for and which of their fields
+it reads (`cpp_reading` does it). Every part keeps its node, so that what is found can be placed and edited. Parts are
+frozen: one reading serves all rules. Two parts are equal when they are one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
+from functools import cache, lru_cache
+from typing import Any, TypeVar, dataclass_transform
+
+from grader.source.declarators import Parameter, clean_type
+
+Node = Any
+"""A tree-sitter node (the library has no usable static types for its Python objects)."""
+Kind = TypeVar("Kind", bound="type[Part]")
+KINDS: dict[str, type[Part]] = {}
+"""Which kind stands for a node of the grammar, where its fields say all of it."""
+
+
+def word(name: str) -> Any:
+    """Return a field that holds the text of a field of the grammar."""
+    return field(metadata={"word": name})
+
+
+def part(name: str) -> Any:
+    """Return a field that holds the expression or the statement in a field of the grammar."""
+    return field(metadata={"part": name})
+
+
+def parts() -> Any:
+    """Return a field that holds the expressions in a list."""
+    return field(metadata={"parts": ""})
+
+
+def first() -> Any:
+    """Return a field that holds the first part in a node, or None."""
+    return field(metadata={"first": ""})
+
+
+def own_kind() -> Any:
+    """Return a field that holds the node's kind in the grammar, up to its first underscore."""
+    return field(metadata={"own_kind": ""})
+
+
+@dataclass_transform(
+    eq_default=False,
+    frozen_default=True,
+    field_specifiers=(word, part, parts, first, own_kind),
+)
+def reads(*kinds: str) -> Callable[[Kind], Kind]:
+    """Make a kind of part, which stands for these kinds of nodes."""
+
+    def make(cls: Kind) -> Kind:
+        made: Any = dataclass(frozen=True, slots=True, eq=False)(cls)
+        KINDS.update(dict.fromkeys(kinds, made))
+        return made  # type: ignore[no-any-return]
+
+    return make
+
+
+@reads()
+class Part:
+    """An expression or a statement."""
+
+    node: Node
+
+
+@reads()
+class Expr(Part):
+    """An expression."""
+
+
+@reads()
+class Number(Expr):
+    """A literal; `type` is one of the letters of `values.Value`."""
+
+    value: int | float
+    type: str
+
+
+@reads()
+class Text(Expr):
+    """A string literal."""
+
+    value: str
+
+
+@reads()
+class Name(Expr):
+    """An identifier, with its namespaces if it has any."""
+
+    id: str
+
+
+@reads("unary_expression", "pointer_expression")
+class Unary(Expr):
+    """`-a`, `!a`, `~a`, `*a`, `&a`."""
+
+    op: str = word("operator")
+    operand: Expr = part("argument")
+
+
+@reads("binary_expression")
+class Binary(Expr):
+    """`a op b`, without assignment."""
+
+    op: str = word("operator")
+    left: Expr = part("left")
+    right: Expr = part("right")
+
+
+@reads("assignment_expression")
+class Assign(Expr):
+    """`target op value`; `op` is `=` or `+=` and so on."""
+
+    op: str = word("operator")
+    target: Expr = part("left")
+    value: Expr = part("right")
+
+
+@reads("update_expression")
+class Update(Expr):
+    """`++a` or `a--`."""
+
+    op: str = word("operator")
+    target: Expr = part("argument")
+
+    @property
+    def prefix(self) -> bool:
+        """Whether its value is the new one."""
+        return bool(self.node.start_byte < self.target.node.start_byte)
+
+
+@reads("conditional_expression")
+class Select(Expr):
+    """`test ? yes : no`."""
+
+    test: Expr = part("condition")
+    yes: Expr = part("consequence")
+    no: Expr = part("alternative")
+
+
+@reads("subscript_expression")
+class Subscript(Expr):
+    """`base[index]`."""
+
+    base: Expr = part("argument")
+    index: Expr = part("indices")
+
+
+@reads("field_expression")
+class Member(Expr):
+    """`base.name` or `base->name`."""
+
+    base: Expr = part("argument")
+    name: str = word("field")
+
+
+@reads()
+class Call(Expr):
+    """A call. `name` is the last part of a plain name; a method has its object in `base`."""
+
+    name: str
+    qualified: str
+    base: Expr | None
+    template: tuple[str, ...]
+    args: tuple[Expr, ...]
+
+
+@reads()
+class LaunchCall(Expr):
+    """`kernel<template><<<grid, block, shared, stream>>>(args)`."""
+
+    kernel: str
+    template: tuple[str, ...]
+    config: tuple[Expr, ...]
+    args: tuple[Expr, ...]
+
+
+@reads()
+class Cast(Expr):
+    """A conversion to a type, as it is written."""
+
+    written: str
+    operand: Expr
+
+    @property
+    def type(self) -> str:
+        """The type without qualifiers and stars."""
+        return clean_type(self.written)
+
+    @property
+    def pointer(self) -> bool:
+        """Whether it is one to a pointer."""
+        return "*" in self.written
+
+
+@reads()
+class SizeOf(Expr):
+    """`sizeof(type)` or `sizeof(expression)`."""
+
+    type: str
+
+
+@reads()
+class Lambda(Expr):
+    """A lambda expression."""
+
+    parameters: tuple[Parameter, ...]
+    body: Stmt
+
+
+@reads("initializer_list", "argument_list", "comma_expression")
+class Items(Expr):
+    """An initializer list `{a, b}`, or a comma expression."""
+
+    items: tuple[Expr, ...] = parts()
+
+    @property
+    def comma(self) -> bool:
+        """Whether it is `a, b`, which is `b`."""
+        return bool(self.node.type == "comma_expression")
+
+
+@reads()
+class Unclear(Expr):
+    """An expression that isn't understood, with the known parts in it."""
+
+    parts: tuple[Expr, ...] = ()
+
+
+@reads()
+class Stmt(Part):
+    """A statement."""
+
+
+@reads()
+class Declare(Stmt):
+    """One declared name."""
+
+    name: str
+    type: str
+    dims: tuple[Expr | None, ...] = ()
+    init: Expr | None = None
+    shared: bool = False
+    extern: bool = False
+    static: bool = False
+    stars: int = 0
+    reference: bool = False
+    const: bool = False
+
+    @property
+    def pointer(self) -> bool:
+        """Whether it is a pointer."""
+        return self.stars > 0
+
+
+@reads()
+class Evaluate(Stmt):
+    """An expression statement."""
+
+    expr: Expr
+
+
+@reads()
+class Block(Stmt):
+    """Statements in order."""
+
+    body: tuple[Stmt, ...]
+
+
+@reads("if_statement")
+class If(Stmt):
+    """A branch."""
+
+    test: Expr = part("condition")
+    then: Stmt = part("consequence")
+    orelse: Stmt | None = part("alternative")
+
+
+@reads("for_statement", "while_statement", "do_statement")
+class Loop(Stmt):
+    """`for`, `while` or `do` (whose test comes last)."""
+
+    kind: str = own_kind()
+    init: Stmt | None = part("initializer")
+    test: Expr | None = part("condition")
+    step: Expr | None = part("update")
+    body: Stmt = part("body")
+
+
+@reads("return_statement")
+class Return(Stmt):
+    """`return`, with or without a value."""
+
+    value: Expr | None = first()
+
+
+@reads("break_statement", "continue_statement")
+class Jump(Stmt):
+    """`break` or `continue`."""
+
+    kind: str = own_kind()
+
+
+@reads()
+class Opaque(Stmt):
+    """A statement that is not understood (inline assembly, `switch`, a broken parse), with the known ones in it."""
+
+    reason: str
+    parts: tuple[Stmt, ...] = ()
+
+
+@cache
+def _slots(kind: Any) -> tuple[str, ...]:
+    """Return the fields of a kind that may hold parts."""
+    return tuple(slot.name for slot in fields(kind) if slot.type not in {"str", "Node", "bool"})
+
+
+def children(item: Part) -> list[Part]:
+    """Return the direct parts of a part, in source order."""
+    found: list[Part] = []
+    kind: Any = type(item)
+    for name in _slots(kind):
+        value = getattr(item, name)
+        if isinstance(value, Part):
+            found.append(value)
+        elif isinstance(value, tuple):
+            found += [part for part in value if isinstance(part, Part)]
+    return found
+
+
+@lru_cache(maxsize=1024)
+def walk(item: Part | None) -> tuple[Part, ...]:
+    """Return a part and all below it, parents first, in source order; kept, for every rule asks."""
+    found: list[Part] = []
+    stack: list[Part] = [] if item is None else [item]
+    while stack:
+        current = stack.pop()
+        found.append(current)
+        stack += reversed(children(current))
+    return tuple(found)
