@@ -14,7 +14,7 @@ SEEDED = {one.name: one for one in corpus.mutants("triton")}
 MAKERS = {
     "MEM011": masks.FIX,
     "SYN006": stores.FIX,
-    "IDX013": grids.FIX,
+    "DEP001": grids.FIX,
     "MEM008": launches.FIX,
     "MEM010": own_tensors.FIX,
     "BLD021": shapes.FIX,
@@ -28,8 +28,8 @@ MAKERS = {
         ("matrix_scalar_2d--half-mask", "MEM011", "(rows[:, None] < M) & (cols[None, :] < N)"),
         ("matmul_block_pointers--no-boundary-check", "MEM011", "boundary_check=(0, 1))"),
         ("matmul_grouped--half-mask", "MEM011", "(offs_cm[:, None] < M)"),
-        ("matrix_scalar_2d--one-axis-grid", "IDX013", "M, BLOCK_M), triton.cdiv(N, BLOCK_N))"),
-        ("matmul_batched_3d_grid--one-axis-grid", "IDX013", "triton.cdiv(N, 32), batch)"),
+        ("matrix_scalar_2d--one-axis-grid", "DEP001", "M, BLOCK_M), triton.cdiv(N, BLOCK_N))"),
+        ("matmul_batched_3d_grid--one-axis-grid", "DEP001", "triton.cdiv(N, 32), batch)"),
         ("relu_flat--drop-launch", "MEM008", "activation_kernel[grid](x, out, n_elements, "),
         (
             "batch_norm_two_kernels--drop-launch",

@@ -78,4 +78,4 @@ def counts(launch: Launch, axis: int) -> Iterator[str]:
         yield from (f"{one}.shape[{dim}]" for one in given if one for dim in (0, 1))
 
 
-FIX = FixMaker(("IDX013", "MEM011"), propose)
+FIX = FixMaker(("MEM008", "DEP001", "MEM011"), propose)
