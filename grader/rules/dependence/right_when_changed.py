@@ -18,6 +18,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                 item.place,
                 f"{say_change(source, item.place, item.details)}; with that, all results that were looked at are right",
                 confidence="proven",
+                root_cause=True,
                 evidence=[item, *wrong_results(context)[:1]],
             )
 

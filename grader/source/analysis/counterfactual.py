@@ -38,6 +38,8 @@ def say_change(source: Source, place: Place, change: Counterfactual) -> str:
             said = f"its condition should {'never' if change.after == 'never' else 'always'} hold"
         case "around":
             said = _around(change, _parameters(source, place))
+        case "argument":
+            said = f"{change.parameter} gets `{change.before}` where {change.after} is needed"
     return f"`{line}`: {said}"
 
 
