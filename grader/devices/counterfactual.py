@@ -101,7 +101,7 @@ def change_wrong(
         found = _proven(trials, source, suspects) if trials else None
     except GraderError:  # an explanation is missing then, the verdict is still valid
         return ()
-    return () if found is None else (_evidence(found, source, workloads[0]),)
+    return () if found is None else (_evidence(found, source, workloads),)
 
 
 def _telling_workloads(task: Task, comparisons: Sequence[Comparison]) -> list[Workload]:
@@ -258,7 +258,7 @@ class Search:
         return [*self._try(changes[:half], few), *self._try(changes[half:], few)]
 
 
-def _evidence(found: Found, source: Source, workload: Workload) -> Evidence:
+def _evidence(found: Found, source: Source, workloads: Sequence[Workload]) -> Evidence:
     change, place = found.change, found.place
     where = f"line {place.line}" if place else "a line"
     return Evidence(
@@ -266,7 +266,7 @@ def _evidence(found: Found, source: Source, workload: Workload) -> Evidence:
         code=CODES[change.kind],
         text=f"with another {change.kind} in {where} all results are right",
         place=place,
-        workload=workload.name,
+        workload=workloads[0].name,
         details=Counterfactual(
             change=change.kind,
             before=found.given.step.text
@@ -278,6 +278,7 @@ def _evidence(found: Found, source: Source, workload: Workload) -> Evidence:
             parameter=found.given.step.name if found.given else "",
             right_before=found.before,
             alternatives=found.alternatives,
+            workloads=len(workloads),
         ),
     )
 
