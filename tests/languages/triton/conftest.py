@@ -18,9 +18,9 @@ Graded = Callable[..., Review]
 
 @pytest.fixture(scope="session")
 def graded(tmp_path_factory: pytest.TempPathFactory) -> Graded:
-    """Return a function that grades a program on the simulator, without repair."""
+    """Return a function that grades a program on the simulator by its runs, without other looks and repair."""
     folder: Path = tmp_path_factory.mktemp("triton")
-    options = Options(device="sim", cache=folder, repair=False)
+    options = Options(device="sim", cache=folder, repair=False, sample_seconds=1e-3)
     grading = pipeline.open_context(options, Store(folder), 7)
 
     def grade(code: str, task: str = "relu") -> Review:
