@@ -89,6 +89,7 @@ class ModelNew(nn.Module):
 BAG = r'''import torch
 import torch.nn as nn
 from torch.utils.cpp_extension import load_inline
+from tests.whole import ENOUGH_FOR_RUNS
 
 src = r"""
 #include <torch/extension.h>
@@ -157,7 +158,9 @@ class ModelNew(nn.Module):
 
 @pytest.fixture(scope="module")
 def shop() -> GradingContext:
-    return open_context(Options(device="sim", repair=False), Store(), 20261127)
+    return open_context(
+        Options(device="sim", repair=False, sample_seconds=ENOUGH_FOR_RUNS), Store(), 20261127
+    )
 
 
 def graded(shop: GradingContext, code: str, task: str | None = None) -> Review:

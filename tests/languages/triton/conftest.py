@@ -12,6 +12,7 @@ from grader.config import Options
 from grader.pipeline.review import review
 from grader.records import Review, Sample
 from grader.store import Store
+from tests.whole import ENOUGH_FOR_RUNS
 
 Graded = Callable[..., Review]
 
@@ -20,7 +21,7 @@ Graded = Callable[..., Review]
 def graded(tmp_path_factory: pytest.TempPathFactory) -> Graded:
     """Return a function that grades a program on the simulator by its runs, without other looks and repair."""
     folder: Path = tmp_path_factory.mktemp("triton")
-    options = Options(device="sim", cache=folder, repair=False, sample_seconds=1e-3)
+    options = Options(device="sim", cache=folder, repair=False, sample_seconds=ENOUGH_FOR_RUNS)
     grading = pipeline.open_context(options, Store(folder), 7)
 
     def grade(code: str, task: str = "relu") -> Review:
