@@ -8,7 +8,7 @@ from grader.rules.page_file import read_page
 from grader.rules.rule import Rule
 from grader.source import Source, nodes_under
 from grader.source.analysis.decisions import decides_the_result, gives_nothing, spell_name
-from grader.source.python_code import PythonCode, python_code
+from grader.source.python_code import PythonCode
 
 CALLER = {"sys.argv", "os.environ", "sys.modules", "os.getenv", "os.environ.get", "psutil.Process"}
 AROUND = ("inspect.stack", "inspect.currentframe", "sys._getframe", "traceback.extract_stack",
@@ -27,7 +27,7 @@ OF_A_BUILD = {"PYTORCH_NVCC", "TORCH_NO_COMPILER_WRAPPER", "TORCH_EXTENSIONS_DIR
 
 def check(source: Source, _context: Context) -> Iterator[Finding]:
     """Look at the conditions of forward: do they ask for a count or for the caller."""
-    code = python_code(source)
+    code = source.module
     if code is None:
         return
     counters = _counters(code)

@@ -12,7 +12,7 @@ from grader.source import Source
 from grader.source.analysis.measuring import role
 from grader.source.code_edits import delete_statement, fix
 from grader.source.cuda_code import cuda_code, text, units
-from grader.source.python_code import PythonCode, constant_text, python_code
+from grader.source.python_code import PythonCode, constant_text
 
 SETTINGS = ("torch.backends.", "torch._inductor.config", "torch._dynamo.config", "torch.set_")
 """Assignments that are switches of PyTorch, not patches of it: CHT006 speaks of them."""
@@ -51,7 +51,7 @@ TIMERS = ("cudaEventElapsedTime", "cudaEventRecord", "cudaDeviceSynchronize", "c
 
 def check(source: Source, _context: Context) -> Iterator[Finding]:
     """Look for patched library functions, for reading of frames, and for forged output."""
-    code = python_code(source)
+    code = source.module
     if code is not None:
         for node, name in _patches(code):
             yield _patch(source, node, name)

@@ -13,7 +13,7 @@ from grader.source.analysis.data_flow import methods
 from grader.source.analysis.extension_use import holders, mentions
 from grader.source.code_edits import fix, insert_line_before
 from grader.source.cuda_code import Call, around, cuda_code, units
-from grader.source.python_code import PythonCode, python_code
+from grader.source.python_code import PythonCode
 
 STREAMS = {"torch.cuda.Stream", "torch.cuda.ExternalStream", "torch.Stream"}
 JOINS = {"wait_stream", "synchronize", "wait_event", "wait", "record_stream"}
@@ -37,7 +37,7 @@ MODES = ("torch.overrides.TorchFunctionMode", "torch.utils._python_dispatch.Torc
 
 def check(source: Source, _context: Context) -> Iterator[Finding]:
     """Look for streams and threads in what forward runs, and for what joins them."""
-    code = python_code(source)
+    code = source.module
     called = methods(code.reached) if code is not None else set()
     joined = not called.isdisjoint(JOINS)
     if code is not None:

@@ -10,7 +10,7 @@ from grader.records import Context, Finding
 from grader.rules.page_file import read_page
 from grader.rules.rule import Rule
 from grader.source import Source
-from grader.source.python_code import PythonCode, python_code
+from grader.source.python_code import PythonCode
 
 DECODERS = {
     "base64.b64decode", "base64.b85decode", "base64.b32decode", "base64.a85decode",
@@ -29,7 +29,7 @@ INVISIBLE = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 
 def check(source: Source, _context: Context) -> Iterator[Finding]:
     """Look for decoding, for long literals without words, and for invisible characters."""
-    code = python_code(source)
+    code = source.module
     if code is not None:
         for name, call in code.calls:
             if name in DECODERS and not code.in_main_guard(call):
