@@ -12,6 +12,7 @@ from grader.pipeline import GradingContext, open_context
 from grader.pipeline.review import review as reviewed
 from grader.records import Review, Sample
 from grader.store import Store
+from tests.whole import ENOUGH_FOR_RUNS
 
 pytestmark = pytest.mark.skipif(not building.discover().builds, reason="can't build here")
 SOFTMAX = r'''import torch
@@ -89,7 +90,6 @@ class ModelNew(nn.Module):
 BAG = r'''import torch
 import torch.nn as nn
 from torch.utils.cpp_extension import load_inline
-from tests.whole import ENOUGH_FOR_RUNS
 
 src = r"""
 #include <torch/extension.h>
