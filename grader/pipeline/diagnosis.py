@@ -32,7 +32,7 @@ from grader.records import (
     digest,
 )
 from grader.records.observed import leaves_out
-from grader.rules import is_explained
+from grader.rules import is_caused, is_explained
 
 Follower = tuple[Device, Submission, Build, Task, References, Sequence[Comparison]]
 """A device that can follow a program's values, and what it has to know of the program."""
@@ -65,10 +65,9 @@ def _probe_program(examiner: Examiner, program: Program) -> Program:
         again = replace(again, evaluation=_with_probes(grading, task, again))
     if not wrong or leaves_out((*seen, *again.evaluation.probes)):
         again = replace(again, evaluation=_with_larger_launches(grading, task, again))
-    if again is program:
-        return program
-    again = examiner.inspect(program.submission, again.evaluation)
-    if wrong and not is_explained(again.findings):
+    if again is not program:
+        again = examiner.inspect(program.submission, again.evaluation)
+    if wrong and not is_caused(again.findings):
         again = examiner.inspect(program.submission, _with_changes(grading, task, again))
     trouble = tuple(dict.fromkeys((*program.trouble, *again.trouble)))
     return replace(again, trouble=trouble)
@@ -113,7 +112,9 @@ def _with_changes(grading: GradingContext, task: Task | None, program: Program) 
     """Return a program's evaluation with the change under which its results are right, if one was found."""
     errors = (one.place for one in program.findings if one.severity == "error" and one.place)
     follower, lines = _follower(grading, task, program), frozenset(one.line for one in errors)
-    return _with_seen(program.evaluation, *(change_wrong(*follower, lines) if follower else ()))
+    seconds = grading.options.explain_seconds
+    changed = change_wrong(*follower, lines, seconds) if follower and seconds else ()
+    return _with_seen(program.evaluation, *changed)
 
 
 def _with_larger_launches(

@@ -9,14 +9,14 @@ from grader.rules.page_file import read_page
 from grader.rules.rule import Rule
 from grader.source import Source, nodes_under
 from grader.source.analysis.decisions import decides_the_result, gives_nothing, spell_name
-from grader.source.python_code import PythonCode, python_code
+from grader.source.python_code import PythonCode
 
 NAMES = read_names(__file__)
 
 
 def check(source: Source, _context: Context) -> Iterator[Finding]:
     """Look at the conditions of forward: do they ask for a count or for the caller."""
-    code = python_code(source)
+    code = source.module
     if code is None:
         return
     counters = _counters(code)

@@ -12,7 +12,7 @@ from grader.source import Source, nodes_under
 from grader.source.code_edits import delete_statement, fix
 from grader.source.cuda_code import text, units
 from grader.source.library_calls import library_calls
-from grader.source.python_code import PythonCode, python_code
+from grader.source.python_code import PythonCode
 
 NAMES = read_names(__file__)
 
@@ -25,7 +25,7 @@ FORBIDS = re.compile(
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for library calls in the CUDA text, and for switches and narrow types in Python."""
     yield from _libraries(source, forbidden=_are_libraries_forbidden(context))
-    code = python_code(source)
+    code = source.module
     if code is not None:
         yield from _switches(source, code)
         yield from _narrow(source, code)

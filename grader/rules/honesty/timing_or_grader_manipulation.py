@@ -13,7 +13,7 @@ from grader.source import Source
 from grader.source.analysis.measuring import role
 from grader.source.code_edits import delete_statement, fix
 from grader.source.cuda_code import cuda_code, text, units
-from grader.source.python_code import PythonCode, constant_text, python_code
+from grader.source.python_code import PythonCode, constant_text
 
 NAMES = read_names(__file__)
 
@@ -27,7 +27,7 @@ RESULT_LINE = re.compile(
 
 def check(source: Source, _context: Context) -> Iterator[Finding]:
     """Look for patched library functions, for reading of frames, and for forged output."""
-    code = python_code(source)
+    code = source.module
     if code is not None:
         for node, name in _patches(code):
             yield _patch(source, node, name)

@@ -14,7 +14,7 @@ from grader.source.analysis.data_flow import methods
 from grader.source.analysis.extension_use import holders, mentions
 from grader.source.code_edits import fix, insert_line_before
 from grader.source.cuda_code import Call, around, cuda_code, units
-from grader.source.python_code import PythonCode, python_code
+from grader.source.python_code import PythonCode
 
 NAMES = read_names(__file__)
 
@@ -23,7 +23,7 @@ HIDDEN = "events on the current stream do not see the work, and its result may n
 
 def check(source: Source, _context: Context) -> Iterator[Finding]:
     """Look for streams and threads in what forward runs, and for what joins them."""
-    code = python_code(source)
+    code = source.module
     called = methods(code.reached) if code is not None else set()
     joined = not called.isdisjoint(NAMES["joins"])
     if code is not None:

@@ -11,7 +11,7 @@ from grader.rules.name_tables import read_names
 from grader.rules.page_file import read_page
 from grader.rules.rule import Rule
 from grader.source import Source
-from grader.source.python_code import PythonCode, python_code
+from grader.source.python_code import PythonCode
 
 NAMES = read_names(__file__)
 
@@ -23,7 +23,7 @@ INVISIBLE = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 
 def check(source: Source, _context: Context) -> Iterator[Finding]:
     """Look for decoding, for long literals without words, and for invisible characters."""
-    code = python_code(source)
+    code = source.module
     if code is not None:
         for name, call in code.calls:
             if name in NAMES["decoders"] and not code.in_main_guard(call):

@@ -12,7 +12,7 @@ from grader.source import Source, Unit
 from grader.source.analysis.foreign_memory import MEMORY_FILE, of_native, of_python
 from grader.source.analysis.reaching import IN_EXTENSION
 from grader.source.cuda_code import cuda_code, text, units
-from grader.source.python_code import PythonCode, constant_text, python_code
+from grader.source.python_code import PythonCode, constant_text
 
 NAMES = read_names(__file__)
 BEGINS, CALLS = read_names(__file__, "begins"), read_names(__file__, "calls")
@@ -25,7 +25,7 @@ ASSEMBLY = re.compile(r"\b(?:syscall|sysenter)\b|\bint\s+\$?0x80|\.(?:byte|long|
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for calls that reach out of the process, for raw memory, and for code that runs at load time."""
-    code = python_code(source)
+    code = source.module
     if code is not None:
         yield from _effects(source, code)
         yield from _environment(source, code)

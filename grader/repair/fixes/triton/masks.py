@@ -25,6 +25,7 @@ def propose(finding: Finding, source: Source, context: Context) -> Iterator[Fix]
     lines = sorted({place.line for place in places if place is not None})
     found = {id(one): one for line in lines for one in accesses_at(source, line)}
     for kernel in kernels(source):
+        yield from _everywhere(source, kernel, lines)
         for access in kernel.accesses:
             if id(access) in found:
                 yield from _bound_access(source, kernel, access)
@@ -94,28 +95,81 @@ def _indices(kernel: Kernel, access: Access) -> set[str]:
 def _lengths(source: Source, kernel: Kernel, access: Access) -> Iterator[str]:
     """Yield the mask with one more comparison: an index that it leaves out, with the length that this one runs along."""
     masked = source.text(access.mask) if access.mask is not None else ""
-    behind = " ".join((masked, *(source.text(v) for v in _values(kernel, access.mask))))
     old = f"({masked}) & " if masked else ""
-    written = " ".join(source.text(one) for one in (access.pointer, *_values(kernel, access.pointer)))  # fmt: skip
-    known = {cut.index: cut.lengths for cut in cuts(kernel)}
-    names = sorted(_indices(kernel, access), key=lambda name: (bool(re.search(rf"\b{name}\b", behind)), name))  # fmt: skip
-    for shape, name in _shaped(names, written):
-        yield from (f"{old}({shape} < {length})" for length in known.get(name, ())[:2])
+    said = " ".join((masked, *(source.text(value) for value in _values(kernel, access.mask))))
+    conditions = dict.fromkeys(_conditions(source, kernel, access))
+    yield from (f"{old}({one})" for one in conditions if one not in said and (old or ">=" not in one))  # fmt: skip
+
+
+def _conditions(source: Source, kernel: Kernel, access: Access) -> Iterator[str]:
+    """Yield what the indices of an access may have been meant to be held to, the likeliest first."""
+    terms = list(_left_out(source, kernel, access))
     numbers = [p for p in kernel.parameters if p not in kernel.pointers | kernel.constants and "stride" not in p]  # fmt: skip
-    for shape, _ in _shaped(names, written):
-        yield from (f"{old}({shape} < {number})" for number in numbers)
-        yield from (f"{old}({shape} >= 0)",) if old else ()
+    for shape, lengths in terms:
+        yield from (f"{shape} < {length}" for length in lengths[:2])
+    for shape, _ in terms:
+        yield from (f"{shape} < {number}" for number in numbers)
+        yield f"{shape} >= 0"
+
+
+def _left_out(
+    source: Source, kernel: Kernel, access: Access
+) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield each index of a pointer as it stands there, bare or as a column or a row, with the lengths that it may run along.
+
+    Those that the mask leaves out come first.
+    """
+    pointer = _written_out(kernel, (access.pointer, *_values(kernel, access.pointer)))
+    written = " ".join(source.text(one) for one in pointer)
+    mask = access.mask
+    behind = kernel.names_behind(mask) if mask is not None else frozenset[str]()
+    known = {cut.index: cut.lengths for cut in cuts(kernel)}
+    for name in sorted(_indices_in(kernel, pointer), key=lambda name: (name in behind, name)):
+        made = kernel.names_behind(ast.Name(name, ast.Load()))
+        lengths = tuple(dict.fromkeys(n for one in sorted(made) for n in known.get(one, ())))
+        for shape in [s for s in (f"{name}[:, None]", f"{name}[None, :]") if s in written] or [name]:  # fmt: skip
+            yield shape, lengths
+
+
+def _written_out(kernel: Kernel, pointer: Sequence[ast.expr]) -> tuple[ast.expr, ...]:
+    """Return a pointer with what its offsets of several axes are made of."""
+    offsets = (kernel.assigned.get(name, ()) for name in sorted(_indices_in(kernel, pointer)))
+    several = [one for values in offsets for one in values if len(_indices_in(kernel, [one])) > 1]
+    return tuple(several) or tuple(pointer)
+
+
+def _indices_in(kernel: Kernel, pointer: Sequence[ast.expr]) -> set[str]:
+    """Return the blocks of indices that are named in a pointer: what is made of a range, and is no pointer."""
+    names = {n.id for one in pointer for n in ast.walk(one) if isinstance(n, ast.Name)}
+    return {
+        name
+        for name in names - {*kernel.parameters}
+        if not kernel.names_behind(value := ast.Name(name, ast.Load())) & kernel.pointers
+        and any(kernel.language_name(part) == "arange" for part in kernel.made_of(value))
+    }
+
+
+def _everywhere(source: Source, kernel: Kernel, lines: Sequence[int]) -> Iterator[Fix]:
+    """Yield a length that several accesses leave out, one at these lines among them, added to all of their masks."""
+    lacking: dict[str, list[tuple[Access, str]]] = {}
+    for access in kernel.accesses:
+        behind = kernel.names_behind(access.mask) if access.mask is not None else frozenset[str]()
+        for shape, lengths in _left_out(source, kernel, access):
+            if lengths and lengths[0] not in behind:
+                lacking.setdefault(lengths[0], []).append((access, shape))
+    for length, places in lacking.items():
+        if len(places) > 1 and any(one.call.lineno <= line <= (one.call.end_lineno or 0) for one, _ in places for line in lines):  # fmt: skip
+            edits = [_below(source, kernel, access, f"({shape} < {length})") for access, shape in places]  # fmt: skip
+            yield from fix(f"hold the index of every access below `{length}`", dict.fromkeys(edits))
+
+
+def _below(source: Source, kernel: Kernel, access: Access, condition: str) -> Edit:
+    old = f"({source.text(access.mask)}) & " if access.mask is not None else ""
+    return _with_mask(source, kernel, access, f"{old}{condition}")
 
 
 def _values(kernel: Kernel, name: ast.expr | None) -> tuple[ast.expr, ...]:
     return kernel.assigned.get(name.id, ()) if isinstance(name, ast.Name) else ()
-
-
-def _shaped(names: Sequence[str], written: str) -> Iterator[tuple[str, str]]:
-    """Yield each index as it stands in a pointer: bare, or as a column or a row."""
-    for name in names:
-        shapes = [s for s in (f"{name}[:, None]", f"{name}[None, :]") if s in written] or [name]
-        yield from ((shape, name) for shape in shapes)
 
 
 def _with_mask(source: Source, kernel: Kernel, access: Access, mask: str) -> Edit:
