@@ -37,8 +37,6 @@ from grader.simulator.changes.arguments import read_launches
 from grader.source import Source, parse
 from grader.source.analysis.passed import Blame, blame, given_name
 
-SECONDS = 4.0
-"""For the changes of one program."""
 MOST = 2**18
 """Elements of the inputs of a workload up to which it is run under changes."""
 ENOUGH = 64
@@ -86,6 +84,7 @@ def change_wrong(
     references: References,
     comparisons: Sequence[Comparison],
     suspects: frozenset[int],
+    seconds: float,
 ) -> tuple[Evidence, ...]:
     """Return which small change of the code makes the results right, on several workloads.
 
@@ -98,10 +97,10 @@ def change_wrong(
     try:
         literal = device.literal(submission, build, workloads[0]) if workloads else build
         trials = [Trial(device, submission, literal, task, references, w) for w in workloads]
-        found = _proven(trials, source, suspects) if trials else None
+        found = _proven(trials, source, suspects, seconds) if trials else None
     except GraderError:  # an explanation is missing then, the verdict is still valid
         return ()
-    return () if found is None else (_evidence(found, source, workloads[0]),)
+    return () if found is None else (_evidence(found, source, workloads),)
 
 
 def _telling_workloads(task: Task, comparisons: Sequence[Comparison]) -> list[Workload]:
@@ -112,17 +111,19 @@ def _telling_workloads(task: Task, comparisons: Sequence[Comparison]) -> list[Wo
     return found[: 1 + PROOFS]
 
 
-def _proven(trials: Sequence[Trial], source: Source, suspects: frozenset[int]) -> Found | None:
+def _proven(
+    trials: Sequence[Trial], source: Source, suspects: frozenset[int], seconds: float
+) -> Found | None:
     """Return the best change that makes all results of all trials right.
 
     What a launch is given counts after all others where the names say that it is meant so.
     """
-    search = Search(trials[0], source, suspects)
+    search = Search(trials[0], source, suspects, seconds)
     unsure: list[Change] = []
     for changes in search.groups():
         right = search.right_under(changes)
         for trial in trials[1:]:
-            right = _still_right(trial, right) if right else right
+            right = _still_right(trial, right, seconds / 2) if right else right
         sure = [one for one in right if not one.given or search.is_sure(one)]
         if sure:
             return search.best(sure)
@@ -136,13 +137,13 @@ def _rank(change: Change, others: Sequence[Change]) -> tuple[int, int, int]:
     return (KINDS.index(change.kind), -alike, change.line)
 
 
-def _still_right(trial: Trial, changes: Sequence[Change]) -> list[Change]:
+def _still_right(trial: Trial, changes: Sequence[Change], seconds: float) -> list[Change]:
     """Return those that make the results right on another workload too, whatever its kernels' code is."""
     seen = trial.run(Request(), 1.0)
     wanted = {one.key if one.given else _place_and_kind(one) for one in changes}
     every = all_changes(seen, trial.numbers)
     same = [c for c in every if (c.key if c.given else _place_and_kind(c)) in wanted][:BATCH]
-    changed = trial.run(Request(launched_codes(seen), tuple(same)), SECONDS / 2)
+    changed = trial.run(Request(launched_codes(seen), tuple(same)), seconds)
     shares = trial.right(changed.outputs)[1:]
     right = [one for one, share in zip(same, shares, strict=False) if share == 1.0]
     exactly, nearly = {one.key for one in right}, {_place_and_kind(one) for one in right}
@@ -158,7 +159,9 @@ def _place_and_kind(change: Change) -> tuple[int, str, str]:
 class Search:
     """The changes of a program, and what came of those that were tried."""
 
-    def __init__(self, trial: Trial, source: Source, suspects: frozenset[int]) -> None:
+    def __init__(
+        self, trial: Trial, source: Source, suspects: frozenset[int], seconds: float
+    ) -> None:
         self._trial, self._source, self._suspects = trial, source, suspects
         self._seen = trial.run(Request(probes=PROBES), 1.0)
         self._codes = launched_codes(self._seen)
@@ -168,7 +171,7 @@ class Search:
         self._all = list(all_changes(self._seen, trial.numbers)) if self.before < 1.0 else []
         self._kernels = [one.kernel for one in read_launches(self._seen.passed)]
         self._lines: dict[tuple[str, int], int] = {}
-        self._left = SECONDS
+        self._left = seconds
 
     def groups(self) -> Iterator[list[Change]]:
         """Yield the changes, the likeliest first: by what they change, and how near it is to a suspect."""
@@ -258,7 +261,7 @@ class Search:
         return [*self._try(changes[:half], few), *self._try(changes[half:], few)]
 
 
-def _evidence(found: Found, source: Source, workload: Workload) -> Evidence:
+def _evidence(found: Found, source: Source, workloads: Sequence[Workload]) -> Evidence:
     change, place = found.change, found.place
     where = f"line {place.line}" if place else "a line"
     return Evidence(
@@ -266,7 +269,7 @@ def _evidence(found: Found, source: Source, workload: Workload) -> Evidence:
         code=CODES[change.kind],
         text=f"with another {change.kind} in {where} all results are right",
         place=place,
-        workload=workload.name,
+        workload=workloads[0].name,
         details=Counterfactual(
             change=change.kind,
             before=found.given.step.text
@@ -278,6 +281,7 @@ def _evidence(found: Found, source: Source, workload: Workload) -> Evidence:
             parameter=found.given.step.name if found.given else "",
             right_before=found.before,
             alternatives=found.alternatives,
+            workloads=len(workloads),
         ),
     )
 

@@ -112,7 +112,9 @@ def _with_changes(grading: GradingContext, task: Task | None, program: Program) 
     """Return a program's evaluation with the change under which its results are right, if one was found."""
     errors = (one.place for one in program.findings if one.severity == "error" and one.place)
     follower, lines = _follower(grading, task, program), frozenset(one.line for one in errors)
-    return _with_seen(program.evaluation, *(change_wrong(*follower, lines) if follower else ()))
+    seconds = grading.options.explain_seconds
+    changed = change_wrong(*follower, lines, seconds) if follower and seconds else ()
+    return _with_seen(program.evaluation, *changed)
 
 
 def _with_larger_launches(

@@ -115,6 +115,8 @@ class Counterfactual(Record):
     """The share of elements that are right without it."""
     alternatives: int = 1
     """How many changes do it."""
+    workloads: int = 1
+    """On how many all is right with it."""
 
 
 class Slice(Record):

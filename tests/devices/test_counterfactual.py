@@ -66,7 +66,7 @@ def found(device: Device, code: str, cause: str = "x[row * rows") -> list[Counte
         Comparison(workload=w.name, role=w.role, equal=False, mismatch=wrong)
         for w in TASK.workloads
     ]
-    evidence = change_wrong(device, submission, build, TASK, known, seen, frozenset())
+    evidence = change_wrong(device, submission, build, TASK, known, seen, frozenset(), 4.0)
     lines = code.splitlines()
     assert all(one.place and cause in lines[one.place.line - 1] for one in evidence)
     return [one.details for one in evidence if isinstance(one.details, Counterfactual)]
