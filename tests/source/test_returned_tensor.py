@@ -10,7 +10,6 @@ from grader.rules.contract.output_shape_or_device_mismatch import RULE
 from grader.source import parse
 from grader.source.analysis.returned_tensor import allocation_of_result, length_written
 from grader.source.edits import apply
-from grader.source.python_code import python_code
 
 CODE = """
 import torch
@@ -39,7 +38,7 @@ def seen(form: ShapeMismatch | DtypeMismatch, code: str) -> Context:
 
 
 def test_the_allocation_behind_calls_is_found_and_a_length_s_own_line() -> None:
-    code = python_code(parse(CODE))
+    code = parse(CODE).module
     assert code is not None
     made = allocation_of_result(code)
     assert made is not None

@@ -24,7 +24,7 @@ from grader.repair.fixes.maker import FixMaker
 from grader.source import Source
 from grader.source.analysis.returned_tensor import allocation_of_result, length_written
 from grader.source.code_edits import add_argument, fix, replace
-from grader.source.python_code import PythonCode, python_code
+from grader.source.python_code import PythonCode
 from grader.source.rewriting.forward import after_results, at_the_start
 
 Shape = tuple[int, ...]
@@ -35,7 +35,7 @@ DTYPES = re.compile(r"b?float(?:16|32|64)|u?int(?:8|16|32|64)|bool")
 
 def propose(finding: Finding, source: Source, _context: Context) -> Iterator[Fix]:
     """Yield the changes of the result that what runs saw asks for."""
-    code = python_code(source)
+    code = source.module
     if code is not None and finding.cause == "form":
         yield from result_in_form(source, code, [item.details for item in finding.evidence])
 

@@ -23,7 +23,7 @@ from grader.source.analysis.returned_tensor import allocation_of_result, length_
 from grader.source.code_edits import fix
 from grader.source.cpp_types import type_of
 from grader.source.cuda_code import cuda_code, read_call, text, units
-from grader.source.python_code import Function, PythonCode, python_code
+from grader.source.python_code import Function, PythonCode
 
 FORMS = ("shape", "dtype", "device", "count", "type")
 OFF_THE_GPU = {"cpu", "numpy", "tolist"}
@@ -31,7 +31,7 @@ OFF_THE_GPU = {"cpu", "numpy", "tolist"}
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for results that are moved off the GPU, and for mismatches of form that runs showed."""
-    code = python_code(source)
+    code = source.module
     forms = (item for item in context.seen("mismatch", "probe") if item.code in FORMS)
     seen = [item for item in forms if not isinstance(item.details, MissingGradient)]
     moved = [*_moved_off_gpu(source, code), *_moved_in_cpp(source)]

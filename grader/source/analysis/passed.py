@@ -15,7 +15,7 @@ from grader.source import Function, Source, Unit
 from grader.source import Launch as CudaLaunch
 from grader.source.analysis import triton
 from grader.source.cuda_code import text
-from grader.source.python_code import PythonCode, python_code
+from grader.source.python_code import PythonCode
 from grader.source.variables import variables
 
 BLOCKS = 1 << 20
@@ -151,7 +151,7 @@ class _CudaSteps:
             if plain(text(values[-1])) != name:
                 yield from self._made(text(values[-1]))
         names = [one.name for one in host.parameters]
-        code = python_code(self._source)
+        code = self._source.module
         if not known and name in names and code is not None:
             yield from _given_by_python(self._source, code, host.name, names.index(name), name)
 
@@ -228,7 +228,7 @@ def _launch(source: Source, kernel: str, nth: int) -> _CudaSteps | _TritonSteps 
             called = [one for one in unit.kernels if one.name == launch.kernel]
             if called and _is_named(kernel, launch.kernel):
                 found.append(_CudaSteps(source, unit, called[0], launch))
-    code = python_code(source)
+    code = source.module
     if code is not None:
         found += [
             _TritonSteps(source, code, one)
