@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from grader.records import Context, Edit, Finding, Fix
 from grader.repair.fixes.maker import FixMaker
@@ -34,9 +36,8 @@ def _bound_access(source: Source, kernel: Kernel, access: Access) -> Iterator[Fi
     if _is_block(kernel, access):
         yield from _check_access(source, access)
         return
-    masks = list(
-        dict.fromkeys((*_neighbours(source, kernel, access), *_lengths(source, kernel, access)))
-    )
+    kinds = _neighbours(source, kernel, access), _lengths(source, kernel, access)
+    masks = list(dict.fromkeys(chain(*kinds[:: 1 if access.mask is None else -1])))
     for mask in masks[:MOST]:
         yield from fix(
             f"give the access the mask `{mask}`", [_with_mask(source, kernel, access, mask)]
@@ -102,9 +103,20 @@ def _lengths(source: Source, kernel: Kernel, access: Access) -> Iterator[str]:
     for shape, name in _shaped(names, written):
         yield from (f"{old}({shape} < {length})" for length in known.get(name, ())[:2])
     numbers = [p for p in kernel.parameters if p not in kernel.pointers | kernel.constants and "stride" not in p]  # fmt: skip
-    for shape, _ in _shaped(names, written):
+    used = Counter(one.id for one in ast.walk(kernel.node) if isinstance(one, ast.Name))
+    numbers.sort(key=lambda name: used[name] > 0)  # what nothing uses was forgotten
+    alone = [name for name in _single_indices(kernel, access) if name not in behind]
+    for shape, _ in (*zip(alone, alone, strict=True), *_shaped(names, written)):
         yield from (f"{old}({shape} < {number})" for number in numbers)
         yield from (f"{old}({shape} >= 0)",) if old else ()
+
+
+def _single_indices(kernel: Kernel, access: Access) -> list[str]:
+    """Return the names in a pointer that hold one number, made of a program's or of a loop's."""
+    names = [one.id for one in ast.walk(access.pointer) if isinstance(one, ast.Name)]
+    blocks = _indices(kernel, access)
+    made = [n for n in dict.fromkeys(names) if n in kernel.assigned and n not in kernel.pointers]
+    return [n for n in made if n not in blocks and not kernel.names_behind(ast.Name(n)) & kernel.pointers]  # fmt: skip
 
 
 def _values(kernel: Kernel, name: ast.expr | None) -> tuple[ast.expr, ...]:
@@ -127,8 +139,19 @@ def _with_mask(source: Source, kernel: Kernel, access: Access, mask: str) -> Edi
         return replace(source, made[0], f"({source.text(made[0])}) & {more}")
     if old is not None:
         return replace(source, old, mask)
-    other = ", other=0.0" if access.kind == "load" and "other" not in access.arguments else ""
+    bare = access.kind == "load" and "other" not in access.arguments
+    other = f", other={_neutral(source, kernel, access)}" if bare else ""
     return _append_argument(source, access.call, f"mask={mask}{other}")
+
+
+def _neutral(source: Source, kernel: Kernel, access: Access) -> str:
+    """Return what changes nothing of a kernel's result where it stands for an element past the mask."""
+    named = [n for n, values in kernel.assigned.items() if any(v is access.call for v in values)]
+    words = source.text(kernel.node)
+    for function, value in (("max", '-float("inf")'), ("min", 'float("inf")')):
+        if any(re.search(rf"\btl\.{function}\(\s*{name}\b", words) for name in named):
+            return value
+    return "0.0"
 
 
 def _append_argument(source: Source, call: ast.Call, more: str) -> Edit:
