@@ -105,7 +105,7 @@ def _lengths(source: Source, kernel: Kernel, access: Access) -> Iterator[str]:
     numbers = [p for p in kernel.parameters if p not in kernel.pointers | kernel.constants and "stride" not in p]  # fmt: skip
     used = Counter(one.id for one in ast.walk(kernel.node) if isinstance(one, ast.Name))
     numbers.sort(key=lambda name: used[name] > 0)  # what nothing uses was forgotten
-    alone = [name for name in _single_indices(kernel, access) if name not in behind]
+    alone = [name for name in _single_indices(kernel, access) if not re.search(rf"\b{name}\b", behind)]
     for shape, _ in (*zip(alone, alone, strict=True), *_shaped(names, written)):
         yield from (f"{old}({shape} < {number})" for number in numbers)
         yield from (f"{old}({shape} >= 0)",) if old else ()
