@@ -1,12 +1,15 @@
-"""What whole answers take on the simulator: answers a second, and the spread, beside another version of this tree.
+"""Verdicts a second on the simulator, as a training loop asks for them, beside another version of this tree.
 
-    python benchmarks/answer_times.py ANSWERS PROBLEMS [--against TREE] [--jobs 16]
+    python benchmarks/answer_times.py ANSWERS PROBLEMS [--against TREE] [--jobs 16] [--most-seconds 90]
+    python benchmarks/answer_times.py --labelled 200 [--against TREE] [--room FOLDER]
 
-ANSWERS and PROBLEMS are as in `charged_failures.py`; TREE is a folder of an earlier version's files. Each version gets a cache of
-its own, in which one sample of ours is graded first, so that headers and simulator are prepared; of the answers and their
-problems nothing is known. No repair. Runs: the other version, this one, and this one with `--settle-early`, as a reward is computed. Prints
-for each the wall time, answers a second, and the median, p90, p99 and longest seconds of an answer (its stages, summed, with all
-jobs at work), how many of the wrong ones took at most `SETTLED` seconds, and the verdicts that differ from the first run's.
+ANSWERS and PROBLEMS are as in `charged_failures.py`; TREE is a folder of an earlier version's files; `--labelled` draws from
+the reference kernels and their seeded defects. Each version has a cache of its own, in which one sample of ours is graded
+first, before any clock, so that headers and simulator are prepared; of the answers and their problems nothing is known (`--room`
+keeps the caches for the next call, which forgets all but what was prepared). Then `grader.reward.Grader` is asked for all of them,
+`--jobs` at once: the other version's (`before`), this one's as it is (`now`), and this one's with every look (`whole`). Prints
+for each the wall time, verdicts a second, the median, p90, p99 and longest seconds of an answer, how many of the wrong ones took
+at most `SETTLED` seconds, the costliest stages, the slowest answers, and the verdicts that differ from those of `whole` or `before`.
 """
 
 from __future__ import annotations
@@ -14,22 +17,28 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import signal
+import random
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median, quantiles
 from typing import Any
 
-from charged_failures import copied, found
+from charged_failures import found
 from run_folder import ROOT
 
 SETTLED = 2.0
 """Seconds in which nine of ten wrong answers should be settled."""
+SHOWN = 5
+"""Answers shown with their stages, slowest first."""
 
 
 @dataclass(frozen=True)
@@ -38,78 +47,193 @@ class Run:
 
     name: str
     wall: float
+    asked: int
     rows: Mapping[str, Mapping[str, Any]]
 
 
 def main() -> int:
     """Run all; print a block for each."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
-    parser.add_argument("answers", type=Path)
-    parser.add_argument("problems", type=Path)
-    parser.add_argument("--against", type=Path, help="an earlier version's files")
-    parser.add_argument("--only", default="*", help="glob of file names")
-    parser.add_argument("--jobs", default="16")
-    parser.add_argument("--most-seconds", type=float, help="of one run, which is interrupted then")
-    options = parser.parse_args()
-    trees = [("before", options.against.resolve())] if options.against else []
-    with tempfile.TemporaryDirectory(prefix="answer-times-") as name:
-        room = Path(name)
-        room.chmod(0o755)
-        copied(found(options.answers, options.problems, options.only), room / "answers")
-        first = None
-        asked = (*trees, ("now", ROOT), ("settle-early", ROOT, "--settle-early"))
-        for name_of_run, tree, *more in asked:
-            run = graded(name_of_run, tree, room, options, *more)
-            first = first or run
-            print(told(run, first), flush=True)
+    options = _options()
+    if options.one:
+        return ask(options.one, json.loads(options.options))
+    trees = {"now": ROOT, **({"before": options.against.resolve()} if options.against else {})}
+    with _room(options.room) as room:
+        _prepare(trees, room, options.jobs)
+        answers = room / "answers.jsonl"
+        rows = _labelled(options.labelled) if options.labelled else _public(options)
+        answers.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+        runs: list[Run] = []
+        for name in (*[one for one in trees if one != "now"], "now", "whole"):
+            version = name if name in trees else "now"
+            more = {"settle_early": name == "now"} if version == "now" else {}
+            runs.append(
+                asked(name, trees[version], room / f"cache-{version}", answers, options, more)
+            )
+            print(told(runs[-1], runs[0]), flush=True)
+        print("now beside whole:", *(list(_differ(runs[-2], runs[-1])) or ["the same"]), sep="\n")
     return 0
 
 
-def graded(name: str, tree: Path, room: Path, options: argparse.Namespace, *more: str) -> Run:
-    """Grade all answers with a version's own files."""
-    cache, out = room / f"cache-{name}", room / f"out-{name}"
-    words = ["--device", "sim", "--no-repair", "--cache", str(cache), "--jobs", options.jobs]
-    _start(tree, [str(tree / "samples" / "gelu_vectorized.txt"), *words], room / f"first-{name}")
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("answers", type=Path, nargs="?")
+    parser.add_argument("problems", type=Path, nargs="?")
+    parser.add_argument("--labelled", type=int, help="this many labelled programs")
+    parser.add_argument("--against", type=Path, help="an earlier version's files")
+    parser.add_argument("--only", default="*", help="glob of file names")
+    parser.add_argument("--jobs", type=int, default=16)
+    parser.add_argument("--most-seconds", type=float, default=600, help="of one run")
+    parser.add_argument("--room", type=Path, help="keep the caches there")
+    parser.add_argument("--one", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--options", default="{}", help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+@contextmanager
+def _room(kept: Path | None) -> Iterator[Path]:
+    """Yield a folder that guests may pass."""
+    with tempfile.TemporaryDirectory(prefix="answer-times-") as name:
+        room = kept.resolve() if kept else Path(name)
+        room.mkdir(parents=True, exist_ok=True)
+        room.chmod(0o755)
+        yield room
+
+
+def _labelled(count: int) -> Iterator[Mapping[str, str]]:
+    sys.path.insert(0, str(ROOT))
+    from tests.corpus import corpus
+
+    for one in random.Random(1).sample([*corpus.originals(), *corpus.mutants()], count):
+        yield {"id": one.name, "text": one.code, "task": one.task}
+
+
+def _public(options: argparse.Namespace) -> Iterator[Mapping[str, str]]:
+    for answer in found(options.answers, options.problems, options.only):
+        text, problem = (path.read_text("utf-8") for path in (answer.path, answer.problem))
+        name = f"{answer.path.parent.name}/{answer.level}/{answer.number}"
+        yield {"id": name, "text": text, "task": problem}
+
+
+def _prepare(trees: Mapping[str, Path], room: Path, jobs: int) -> None:
+    """Grade one sample in each cache, all at once, which prepares headers and simulator."""
     began = time.monotonic()
-    problems = str(options.problems.resolve())
-    call = [str(room / "answers"), "--tasks", problems, *words, *more]
-    _start(tree, call, out, options.most_seconds)
-    wall = time.monotonic() - began
-    rows = out / "results.jsonl"
-    lines = rows.read_text("utf-8").splitlines() if rows.is_file() else []
-    return Run(name, wall, {row["sample"]: row for row in map(json.loads, lines)})
+    started = [
+        _start(
+            tree,
+            ["grade.py", str(tree / "samples" / "gelu_vectorized.txt"), "--no-repair"],
+            ["--device", "sim", "--cache", str(room / f"cache-{name}"), "--jobs", str(jobs)],
+            ["--out", str(room / f"out-{name}"), "-q"],
+        )
+        for name, tree in trees.items()
+    ]
+    ended = [process.wait() for process in started]
+    print(f"prepared in {time.monotonic() - began:.0f} s, {ended}", flush=True)
 
 
-def _start(tree: Path, words: Sequence[str], out: Path, most: float | None = None) -> None:
-    """Run a version's program; interrupt it after `most` seconds, which keeps what is finished."""
+def _start(tree: Path, *words: Sequence[str]) -> subprocess.Popen[bytes]:
+    """Start a version's program; what it prints goes to standard error."""
     own = {**os.environ, "PYTHONPATH": str(tree)}
-    call = [sys.executable, str(tree / "grade.py"), *words, "--out", str(out)]
-    with subprocess.Popen(call, cwd=out.parent, env=own, stdout=sys.stderr) as process:
-        try:
-            process.wait(most)
-        except subprocess.TimeoutExpired:
-            process.send_signal(signal.SIGINT)
+    call = [sys.executable, *(word for some in words for word in some)]
+    return subprocess.Popen(call, cwd=tree, env=own, stdout=sys.stderr)
+
+
+def asked(
+    name: str,
+    tree: Path,
+    cache: Path,
+    answers: Path,
+    options: argparse.Namespace,
+    more: Mapping[str, Any],
+) -> Run:
+    """Have a version's own files judge all answers, with nothing known of them."""
+    for kept in (cache / "builds", *cache.glob("*-by-content")):
+        shutil.rmtree(kept, ignore_errors=True)
+    out = answers.with_name(f"rows-{name}.jsonl")
+    given = {"device": "sim", "cache": str(cache), "jobs": options.jobs, **more}
+    told_once = {"options": given, "out": str(out), "most_seconds": options.most_seconds}
+    call = [__file__, "--one", str(answers), "--options", json.dumps(told_once)]
+    with _start(tree, call) as process:
+        process.wait()
+    rows = [json.loads(line) for line in out.read_text("utf-8").splitlines()]
+    wall = max((row["at"] for row in rows), default=options.most_seconds)
+    count = len(answers.read_text("utf-8").splitlines())
+    return Run(name, wall, count, {row["id"]: row for row in rows})
+
+
+def ask(answers: Path, told_once: Mapping[str, Any]) -> int:
+    """Judge answers in this process, with the version on PYTHONPATH; write each verdict as it comes."""
+    import grader as package
+    from grader.config import Options
+    from grader.reward import Grader
+
+    assert Path.cwd() in Path(package.__file__).parents, f"{package.__file__}: another version"
+    rows = [json.loads(line) for line in answers.read_text("utf-8").splitlines()]
+    options, until = Options(**told_once["options"]), time.monotonic() + told_once["most_seconds"]
+    with Grader(options) as grader, Path(told_once["out"]).open("w", encoding="utf-8") as out:
+        began = time.monotonic()
+        with ThreadPoolExecutor(options.jobs) as pool:
+            futures = [pool.submit(_judge, grader, row, began) for row in rows]
+            try:
+                for future in as_completed(futures, max(1.0, until - time.monotonic())):
+                    line = json.dumps(future.result())
+                    print(line, file=out, flush=True)
+                    print(line, file=sys.stderr, flush=True)
+            except TimeoutError:
+                os._exit(0)  # guests end with their parent
+    return 0
+
+
+def _judge(grader: Any, row: Mapping[str, str], began: float) -> dict[str, Any]:
+    from grader.reward import Answer
+
+    answer, start = Answer(**row), time.monotonic()
+    if hasattr(grader, "look"):
+        graded = grader.look(answer)
+        reward, evaluation = graded.reward, graded.assessment.evaluation
+    else:
+        reward = grader.submit(answer).result()
+        evaluation = reward.evaluation
+    now = time.monotonic()
+    took = {"seconds": round(now - start, 2), "at": round(now - began, 2)}
+    stages = {name: round(value, 2) for name, value in evaluation.seconds.items()}
+    said = {"id": row["id"], "status": reward.status, "value": reward.value}
+    return {**said, **took, "stages": stages, "why": evaluation.verdict.sentence[:200]}
 
 
 def told(run: Run, first: Run) -> str:
     """Return a run's block."""
-    seconds = sorted(sum(row["seconds"].values()) for row in run.rows.values()) or [0.0]
+    seconds = sorted(row["seconds"] for row in run.rows.values()) or [0.0]
     wrong = [row for row in run.rows.values() if row["status"] != "correct"]
-    quick = sum(sum(row["seconds"].values()) <= SETTLED for row in wrong)
+    quick = sum(row["seconds"] <= SETTLED for row in wrong)
     cuts = quantiles(seconds if len(seconds) > 1 else seconds * 2, n=100, method="inclusive")
-    differ = [
-        f"  {name}: {first.rows[name]['status']}, here {row['status']}"
-        for name, row in sorted(run.rows.items())
-        if name in first.rows and row["status"] != first.rows[name]["status"]
-    ]
     head = (
-        f"{run.name}: {len(run.rows)} answers in {run.wall:.1f} s, {len(run.rows) / run.wall:.2f} a second; "
+        f"{run.name}: {len(run.rows)} of {run.asked} answers in {run.wall:.1f} s, {len(run.rows) / run.wall:.2f} a second; "
         f"each {median(seconds):.1f} s median, {cuts[89]:.1f} p90, {cuts[98]:.1f} p99, {seconds[-1]:.1f} longest; "
         f"{quick} of {len(wrong)} wrong ones within {SETTLED:.0f} s"
     )
-    return "\n".join([head, *differ])
+    return "\n".join([head, _stages(run), *_slowest(run), *_differ(run, first)])
+
+
+def _stages(run: Run) -> str:
+    spent: Counter[str] = Counter()
+    for row in run.rows.values():
+        spent.update(row["stages"])
+    return "  stages: " + ", ".join(f"{stage} {took:.0f} s" for stage, took in spent.most_common(8))
+
+
+def _slowest(run: Run) -> Iterator[str]:
+    for row in sorted(run.rows.values(), key=lambda one: -one["seconds"])[:SHOWN]:
+        stages = " ".join(f"{stage} {took}" for stage, took in row["stages"].items() if took > 1)
+        yield f"  slowest: {row['id']} {row['status']} {row['seconds']} s: {stages}"
+
+
+def _differ(run: Run, first: Run) -> Iterator[str]:
+    for name, row in sorted(run.rows.items()):
+        before = first.rows.get(name, row)["status"]
+        if before != row["status"]:
+            yield f"  {name}: {before} ({first.name}), {row['status']} ({run.name})"
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, fields
 from functools import cache, lru_cache
 from typing import Any, TypeVar, dataclass_transform
 
-from grader.source.declarators import Parameter
+from grader.source.declarators import Parameter, clean_type
 
 Node = Any
 """A tree-sitter node (the library has no usable static types for its Python objects)."""
@@ -183,11 +183,20 @@ class LaunchCall(Expr):
 
 @reads()
 class Cast(Expr):
-    """A conversion; `pointer` when the target is a pointer type."""
+    """A conversion to a type, as it is written."""
 
-    type: str
-    pointer: bool
+    written: str
     operand: Expr
+
+    @property
+    def type(self) -> str:
+        """The type without qualifiers and stars."""
+        return clean_type(self.written)
+
+    @property
+    def pointer(self) -> bool:
+        """Whether it is one to a pointer."""
+        return "*" in self.written
 
 
 @reads()
@@ -240,9 +249,14 @@ class Declare(Stmt):
     shared: bool = False
     extern: bool = False
     static: bool = False
-    pointer: bool = False
+    stars: int = 0
     reference: bool = False
     const: bool = False
+
+    @property
+    def pointer(self) -> bool:
+        """Whether it is a pointer."""
+        return self.stars > 0
 
 
 @reads()
@@ -295,9 +309,10 @@ class Jump(Stmt):
 
 @reads()
 class Opaque(Stmt):
-    """A statement that is not understood (inline assembly, goto, a broken parse)."""
+    """A statement that is not understood (inline assembly, `switch`, a broken parse), with the known ones in it."""
 
     reason: str
+    parts: tuple[Stmt, ...] = ()
 
 
 @cache

@@ -6,26 +6,7 @@ from dataclasses import Field, dataclass, fields, replace
 from functools import lru_cache
 from typing import Any
 
-from grader.source.cpp import (
-    KINDS,
-    Block,
-    Call,
-    Cast,
-    Declare,
-    Evaluate,
-    Expr,
-    Items,
-    Lambda,
-    LaunchCall,
-    Name,
-    Node,
-    Number,
-    Opaque,
-    SizeOf,
-    Stmt,
-    Text,
-    Unclear,
-)
+from grader.source import cpp
 from grader.source.cuda_code import read_name, text
 from grader.source.cuda_tree import parse_cuda
 from grader.source.declarators import clean_type, declared_name, extents, layers, read_parameters
@@ -48,39 +29,42 @@ _NO_STATEMENTS = re.compile(
 """Nodes among statements that are none."""
 
 
-def expression(node: Node | None, depth: int = 0) -> Expr:
+def expression(node: cpp.Node | None, depth: int = 0) -> cpp.Expr:
     """Read an expression."""
     if node is None or depth > MAX_DEPTH:
-        return Unclear(node)
-    special, kind = _EXPRESSIONS.get(node.type), KINDS.get(node.type)
+        return cpp.Unclear(node)
+    special, kind = _EXPRESSIONS.get(node.type), cpp.KINDS.get(node.type)
     if special is not None:
         return special(node, depth + 1)
-    if kind is not None and issubclass(kind, Expr):
+    if kind is not None and issubclass(kind, cpp.Expr):
         return kind(node, *_read_fields(kind, node, depth + 1))
-    return Unclear(node, _expressions(node, depth + 1))
+    return cpp.Unclear(node, _expressions(node, depth + 1))
 
 
-def statement(node: Node | None, depth: int = 0) -> Stmt:
+def statement(node: cpp.Node | None, depth: int = 0) -> cpp.Stmt:
     """Read a statement."""
     if node is None:
-        return Block(node, ())
+        return cpp.Block(node, ())
     if depth > MAX_DEPTH:
-        return Opaque(node, "nested too deeply")
-    special, kind = _STATEMENTS.get(node.type), KINDS.get(node.type)
+        return cpp.Opaque(node, "nested too deeply")
+    special, kind = _STATEMENTS.get(node.type), cpp.KINDS.get(node.type)
     if special is not None:
         return special(node, depth + 1)
-    if kind is not None and issubclass(kind, Stmt):
+    if kind is not None and issubclass(kind, cpp.Stmt):
         return kind(node, *_read_fields(kind, node, depth + 1))
     if kind is not None:  # the beginning of a `for`
-        return Evaluate(node, expression(node, depth))
-    return Opaque(node, "not parsed" if node.type == "ERROR" or node.is_missing else node.type)
+        return cpp.Evaluate(node, expression(node, depth))
+    if node.type == "ERROR" or node.is_missing:
+        return cpp.Opaque(node, "not parsed")
+    inside = (c for c in node.named_children if c.type.endswith(("statement", "declaration")))
+    return cpp.Opaque(node, node.type, tuple(_statements(inside, depth + 1)))
 
 
-def _read_fields(kind: Any, node: Node, depth: int) -> Iterator[Any]:
+def _read_fields(kind: Any, node: cpp.Node, depth: int) -> Iterator[Any]:
     return (_read_field(slot, node, depth) for slot in fields(kind)[1:])
 
 
-def _read_field(slot: Field[Any], node: Node, depth: int) -> Any:
+def _read_field(slot: Field[Any], node: cpp.Node, depth: int) -> Any:
     """Read one field of a part; its annotation says whether that is a statement, and whether it may lack."""
     how, name = next(iter(slot.metadata.items()))
     if how == "own_kind":
@@ -95,122 +79,119 @@ def _read_field(slot: Field[Any], node: Node, depth: int) -> Any:
     return (statement if str(slot.type).startswith("Stmt") else expression)(inner, depth)
 
 
-def _code_in(node: Node | None) -> Iterator[Node]:
+def _code_in(node: cpp.Node | None) -> Iterator[cpp.Node]:
     """Yield what is in a node, comments left out."""
     return (c for c in (node.named_children if node is not None else ()) if c.type != "comment")
 
 
-def _expressions(node: Node | None, depth: int) -> tuple[Expr, ...]:
+def _expressions(node: cpp.Node | None, depth: int) -> tuple[cpp.Expr, ...]:
     return tuple(expression(child, depth) for child in _code_in(node))
 
 
 # expressions
 
 
-def _number(node: Node, _depth: int) -> Expr:
+def _number(node: cpp.Node, _depth: int) -> cpp.Expr:
     value = parse_number(text(node))
-    return Unclear(node) if value is None else Number(node, *value)
+    return cpp.Unclear(node) if value is None else cpp.Number(node, *value)
 
 
 def parse_number(text: str) -> tuple[int | float, str] | None:
     """Return the value and type letter of a C++ numeric literal, or None."""
-    text = text.replace("'", "")
-    low = text.lower()
-    digits, letter = low.rstrip("ul"), "l" if "l" in low else "i"
+    low = text.replace("'", "").lower()
+    digits, letter, sign = low.lstrip("-").rstrip("ul"), "l" if "l" in low else "i", low[:1] == "-"
     try:
-        if low.startswith(("0x", "0b")):
+        if digits.startswith(("0x", "0b")):
             return int(digits, 0), letter
         if digits.isdigit():
-            return int(digits, 8 if len(digits) > 1 and digits[0] == "0" else 10), letter
-        if _FLOAT.match(text) and any(c.isdigit() for c in text):
+            whole = int(digits, 8 if len(digits) > 1 and digits[0] == "0" else 10)
+            return -whole if sign else whole, letter
+        if _FLOAT.match(digits) and any(c.isdigit() for c in digits):
             return float(low.rstrip("fl")), "f" if low.endswith("f") else "d"
     except ValueError:
         return None
     return None
 
 
-def _constant(node: Node, _depth: int) -> Expr:
-    return Number(node, int(node.type == "true"), "i")
+def _constant(node: cpp.Node, _depth: int) -> cpp.Expr:
+    truth = node.type in {"true", "false"}
+    return cpp.Number(node, int(node.type == "true"), "b" if truth else "i")
 
 
-def _string(node: Node, _depth: int) -> Expr:
-    return Text(node, text(node).strip('"'))
+def _string(node: cpp.Node, _depth: int) -> cpp.Expr:
+    return cpp.Text(node, text(node).strip('"'))
 
 
-def _name(node: Node, _depth: int) -> Expr:
-    return Name(node, text(node))
+def _name(node: cpp.Node, _depth: int) -> cpp.Expr:
+    return cpp.Name(node, text(node))
 
 
-def _inner(node: Node, depth: int) -> Expr:
+def _inner(node: cpp.Node, depth: int) -> cpp.Expr:
     inner = node.child_by_field_name("value") or next(reversed([*_code_in(node)]), None)
-    return expression(inner, depth) if inner is not None else Unclear(node)
+    return expression(inner, depth) if inner is not None else cpp.Unclear(node)
 
 
-def _cast(node: Node, depth: int) -> Expr:
+def _cast(node: cpp.Node, depth: int) -> cpp.Expr:
     value = expression(node.child_by_field_name("value"), depth)
-    return _cast_to(node, text(node.child_by_field_name("type")), value)
+    return cpp.Cast(node, text(node.child_by_field_name("type")), value)
 
 
-def _cast_to(node: Node, written: str, value: Expr) -> Cast:
-    return Cast(node, clean_type(written), "*" in written, value)
-
-
-def _sizeof(node: Node, _depth: int) -> Expr:
+def _sizeof(node: cpp.Node, _depth: int) -> cpp.Expr:
     measured = node.child_by_field_name("type") or node.child_by_field_name("value")
-    return SizeOf(node, text(measured).strip("() "))
+    return cpp.SizeOf(node, text(measured).strip("() "))
 
 
-def _compound(node: Node, depth: int) -> Expr:
+def _compound(node: cpp.Node, depth: int) -> cpp.Expr:
     written = text(node.child_by_field_name("type"))
     args = _expressions(node.child_by_field_name("value"), depth)
-    return Call(node, clean_type(written).split("::")[-1], written, None, (), args)
+    return cpp.Call(node, clean_type(written).split("::")[-1], written, None, (), args)
 
 
-def _lambda(node: Node, depth: int) -> Expr:
+def _lambda(node: cpp.Node, depth: int) -> cpp.Expr:
     declarator = node.child_by_field_name("declarator")
     parameters = declarator.child_by_field_name("parameters") if declarator else None
     body = statement(node.child_by_field_name("body"), depth)
-    return Lambda(node, read_parameters(parameters), body)
+    return cpp.Lambda(node, read_parameters(parameters), body)
 
 
-def _call(node: Node, depth: int) -> Expr:
+def _call(node: cpp.Node, depth: int) -> cpp.Expr:
     called = node.child_by_field_name("function")
     args = _expressions(node.child_by_field_name("arguments"), depth)
     launch = next((c for c in node.children if c.type == "kernel_call_syntax"), None)
     if launch is not None:
         name, template = read_name(called)
         config = _expressions(launch, depth)
-        return LaunchCall(node, name.split("::")[-1], _texts(template), config, args)
+        return cpp.LaunchCall(node, name.split("::")[-1], _texts(template), config, args)
     if called is None:
-        return Unclear(node, args)
+        return cpp.Unclear(node, args)
     if called.type == "field_expression":
         name, template = read_name(called.child_by_field_name("field"))
         base = expression(called.child_by_field_name("argument"), depth)
-        return Call(node, name, name, base, _texts(template), args)
+        return cpp.Call(node, name, name, base, _texts(template), args)
     if called.type in {"primitive_type", "sized_type_specifier"} and len(args) == 1:
-        return Cast(node, clean_type(text(called)), False, args[0])
+        return cpp.Cast(node, text(called), args[0])
     if called.type not in CALLED_BY_NAME:
-        return Call(node, "operator()", "operator()", expression(called, depth), (), args)
+        return cpp.Call(node, "operator()", "operator()", expression(called, depth), (), args)
     return _call_by_name(node, called, args)
 
 
-def _call_by_name(node: Node, called: Node, args: tuple[Expr, ...]) -> Expr:
+def _call_by_name(node: cpp.Node, called: cpp.Node, args: tuple[cpp.Expr, ...]) -> cpp.Expr:
     """Read a call of a function by its name, or what is a conversion by its name."""
     name, template = read_name(called)
     last = name.split("::")[-1]
     if last in CASTS and len(args) == 1 and template:
-        return _cast_to(node, text(template[0]), args[0])
+        return cpp.Cast(node, text(template[0]), args[0])
     arithmetic = type_letter(last) != "?" or last in TEMPLATE_TYPES
     if arithmetic and len(args) == 1 and not template:
-        return Cast(node, last, False, args[0])
-    return Call(node, last, name, None, _texts(template), args)
+        return cpp.Cast(node, name, args[0])
+    return cpp.Call(node, last, name, None, _texts(template), args)
 
 
-def _texts(nodes: Iterable[Node]) -> tuple[str, ...]:
+def _texts(nodes: Iterable[cpp.Node]) -> tuple[str, ...]:
     return tuple(map(text, nodes))
 
 
-_EXPRESSIONS: dict[str, Callable[[Node, int], Expr]] = {
+_EXPRESSIONS: dict[str, Callable[[cpp.Node, int], cpp.Expr]] = {
     "number_literal": _number,
     **dict.fromkeys(("true", "false", "null", "char_literal"), _constant),
     **dict.fromkeys(("string_literal", "concatenated_string"), _string),
@@ -229,49 +210,47 @@ _EXPRESSIONS: dict[str, Callable[[Node, int], Expr]] = {
 # statements
 
 
-def _block(node: Node, depth: int) -> Stmt:
-    return Block(node, tuple(_statements(node, depth)))
+def _block(node: cpp.Node, depth: int) -> cpp.Stmt:
+    return cpp.Block(node, tuple(_statements(node.named_children, depth)))
 
 
-def _statements(node: Node, depth: int, heads: Iterable[Node] = ()) -> Iterator[Stmt]:
-    """Yield the statements in a node, without its heads."""
-    skipped = {head.id for head in heads}
-    for child in node.named_children:
-        if child.type == "declaration":
-            yield from declarations(child, depth)
-        elif child.id not in skipped and not _NO_STATEMENTS.fullmatch(child.type):
-            yield statement(child, depth)
+def _statements(nodes: Iterable[cpp.Node], depth: int) -> Iterator[cpp.Stmt]:
+    for node in nodes:
+        if node.type == "declaration":
+            yield from declarations(node, depth)
+        elif not _NO_STATEMENTS.fullmatch(node.type):
+            yield statement(node, depth)
 
 
-def _otherwise(node: Node, depth: int) -> Stmt:
+def _otherwise(node: cpp.Node, depth: int) -> cpp.Stmt:
     return statement(next(_code_in(node), None), depth)
 
 
-def _preprocessed(node: Node, depth: int) -> Stmt:
+def _preprocessed(node: cpp.Node, depth: int) -> cpp.Stmt:
     """Read the first branch of an #if, except of `#if 0`."""
     off = text(node.child_by_field_name("condition")).strip() == "0"
     branch = node.child_by_field_name("alternative") if off else node
     if branch is None:
-        return Block(node, ())
-    heads = (branch.child_by_field_name(one) for one in ("condition", "name", "alternative"))
-    known = [one for one in heads if one is not None]
-    return Block(branch, tuple(_statements(branch, depth, known)))
+        return cpp.Block(node, ())
+    heads = [branch.child_by_field_name(one) for one in ("condition", "name", "alternative")]
+    inside = (child for child in branch.named_children if child not in heads)
+    return cpp.Block(branch, tuple(_statements(inside, depth)))
 
 
-def _evaluated(node: Node, depth: int) -> Stmt:
+def _evaluated(node: cpp.Node, depth: int) -> cpp.Stmt:
     inner = next(_code_in(node), None)
     if inner is None:
-        return Block(node, ())
+        return cpp.Block(node, ())
     if inner.type == "gnu_asm_expression":
-        return Opaque(node, "inline assembly")
-    return Evaluate(node, expression(inner, depth))
+        return cpp.Opaque(node, "inline assembly")
+    return cpp.Evaluate(node, expression(inner, depth))
 
 
-def _declared(node: Node, depth: int) -> Stmt:
-    return Block(node, tuple(declarations(node, depth)))
+def _declared(node: cpp.Node, depth: int) -> cpp.Stmt:
+    return cpp.Block(node, tuple(declarations(node, depth)))
 
 
-_STATEMENTS: dict[str, Callable[[Node, int], Stmt]] = {
+_STATEMENTS: dict[str, Callable[[cpp.Node, int], cpp.Stmt]] = {
     **dict.fromkeys(("compound_statement", "attributed_statement"), _block),
     **dict.fromkeys(("preproc_if", "preproc_ifdef", "preproc_else"), _preprocessed),
     "else_clause": _otherwise,
@@ -283,7 +262,7 @@ _STATEMENTS: dict[str, Callable[[Node, int], Stmt]] = {
 # declarations
 
 
-def declarations(node: Node, depth: int = 0) -> Iterator[Stmt]:
+def declarations(node: cpp.Node, depth: int = 0) -> Iterator[cpp.Stmt]:
     """Yield one `Declare` for each name that a declaration declares."""
     words = {text(child) for child in node.children if child.type in SPECIFIERS}
     kind = text(node.child_by_field_name("type"))
@@ -291,15 +270,15 @@ def declarations(node: Node, depth: int = 0) -> Iterator[Stmt]:
     for child in declarators:
         yield _declare(node, child, kind, words, depth)
     if not declarators:
-        yield Opaque(node, "declaration")
+        yield cpp.Opaque(node, "declaration")
 
 
-def _declare(node: Node, child: Node, kind: str, words: set[str], depth: int) -> Stmt:
+def _declare(node: cpp.Node, child: cpp.Node, kind: str, words: set[str], depth: int) -> cpp.Stmt:
     if child.type == "function_declarator":
         return _vexing_parse(node, child, kind, words)
     around = [one.type for one in layers(child)]
     dims = tuple(None if one is None else expression(one, depth) for one in extents(child))
-    return Declare(
+    return cpp.Declare(
         node,
         text(declared_name(child)),
         clean_type(kind),
@@ -308,32 +287,34 @@ def _declare(node: Node, child: Node, kind: str, words: set[str], depth: int) ->
         shared="__shared__" in words,
         extern="extern" in words,
         static="static" in words,
-        pointer="pointer_declarator" in around,
+        stars=around.count("pointer_declarator"),
         reference="reference_declarator" in around,
         const=bool(words & {"const", "constexpr"}),
     )
 
 
-def _initial(child: Node, kind: str, depth: int) -> Expr | None:
+def _initial(child: cpp.Node, kind: str, depth: int) -> cpp.Expr | None:
     """Read what a variable starts with; `int n(5);` starts with 5, and `dim3 grid(5);` with a list."""
     value = child.child_by_field_name("value")
     made = expression(value, depth) if value is not None else None
-    single = isinstance(made, Items) and made.node.type == "argument_list" and len(made.items) == 1
+    single = (
+        isinstance(made, cpp.Items) and made.node.type == "argument_list" and len(made.items) == 1
+    )
     return made.items[0] if single and clean_type(kind) != "dim3" else made  # type: ignore[union-attr]
 
 
-def _vexing_parse(node: Node, target: Node, kind: str, words: set[str]) -> Stmt:
+def _vexing_parse(node: cpp.Node, target: cpp.Node, kind: str, words: set[str]) -> cpp.Stmt:
     """Read `dim3 grid(n);`, which the grammar takes for a function, as a variable."""
-    items: list[Expr] = []
+    items: list[cpp.Expr] = []
     for child in _code_in(target.child_by_field_name("parameters")):
         known = parse_expression(text(child))
         if child.type != "parameter_declaration" or known is None:
-            return Opaque(node, "function declarator")
+            return cpp.Opaque(node, "function declarator")
         items.append(_placed(known, child))
     single = len(items) == 1 and clean_type(kind) != "dim3"
-    init: Expr = items[0] if single else Items(target, tuple(items))
+    init: cpp.Expr = items[0] if single else cpp.Items(target, tuple(items))
     name = text(target.child_by_field_name("declarator"))
-    return Declare(node, name, clean_type(kind), (), init, const="const" in words)
+    return cpp.Declare(node, name, clean_type(kind), (), init, const="const" in words)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -343,15 +324,15 @@ class Macro:
     name: str
     parameters: tuple[str, ...] | None
     value: str
-    node: Node
+    node: cpp.Node
 
     @property
-    def expr(self) -> Expr | None:
+    def expr(self) -> cpp.Expr | None:
         """What it stands for, where that is an expression."""
         return parse_expression(self.value)
 
 
-def read_macro(node: Node) -> Macro:
+def read_macro(node: cpp.Node) -> Macro:
     """Read a `#define`."""
     given = node.child_by_field_name("parameters")
     names = _texts(given.named_children) if given is not None else None
@@ -360,7 +341,7 @@ def read_macro(node: Node) -> Macro:
 
 
 @lru_cache(maxsize=512)
-def parse_expression(text: str) -> Expr | None:
+def parse_expression(text: str) -> cpp.Expr | None:
     """Parse a text of its own as an expression, as that of a macro; None if it isn't one."""
     if not text or len(text) > 500 or ";" in text or "{" in text:
         return None
@@ -369,16 +350,18 @@ def parse_expression(text: str) -> Expr | None:
         return None
     found = list(declarations(root.named_children[0]))
     first = found[0] if len(found) == 1 else None
-    return first.init if isinstance(first, Declare) else None
+    return first.init if isinstance(first, cpp.Declare) else None
 
 
-def _placed(expr: Expr, node: Node) -> Expr:
+def _placed(expr: cpp.Expr, node: cpp.Node) -> cpp.Expr:
     """Return an expression that was parsed apart, with all its parts at a node of this text."""
     changes: dict[str, Any] = {"node": node}
     for slot in fields(expr):
         part = getattr(expr, slot.name)
-        if isinstance(part, Expr):
+        if isinstance(part, cpp.Expr):
             changes[slot.name] = _placed(part, node)
         elif isinstance(part, tuple):
-            changes[slot.name] = tuple(_placed(p, node) if isinstance(p, Expr) else p for p in part)
+            changes[slot.name] = tuple(
+                _placed(p, node) if isinstance(p, cpp.Expr) else p for p in part
+            )
     return replace(expr, **changes)

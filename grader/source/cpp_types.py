@@ -5,24 +5,21 @@ tensors, pointers. Everything else, and everything ambiguous, is None.
 """
 
 import re
-from bisect import bisect_right
+from collections.abc import Mapping
+from functools import lru_cache
 
 from tree_sitter import Node
 
-from grader.source import Unit
-from grader.source.cuda_code import CudaCode, cuda_code, read_call, text
+from grader.source import Unit, cpp
+from grader.source.cpp_reading import expression
+from grader.source.cuda_code import cuda_code, text
+from grader.source.declarators import Parameter
 from grader.source.functions import Function
+from grader.source.scalar_types import CANONICAL
 
-CANONICAL = {
-    "int": "int", "int32_t": "int", "signed": "int", "signed int": "int", "unsigned": "unsigned",
-    "unsigned int": "unsigned", "uint32_t": "unsigned", "uint": "unsigned", "int64_t": "long",
-    "long": "long", "long int": "long", "ptrdiff_t": "long", "std::ptrdiff_t": "long",
-    "std::int64_t": "long", "size_t": "ulong", "std::size_t": "ulong", "unsigned long": "ulong",
-    "uint64_t": "ulong", "long long": "ll", "long long int": "ll", "unsigned long long": "ull",
-    "unsigned long long int": "ull", "float": "float", "double": "double", "bool": "bool",
-    "char": "char", "short": "short", "half": "half", "__half": "half", "half2": "half2",
-    "__half2": "half2", "__nv_bfloat16": "bf16", "nv_bfloat16": "bf16", "at::Tensor": "Tensor",
-    "torch::Tensor": "Tensor", "Tensor": "Tensor", "dim3": "dim3", "cudaStream_t": "cudaStream_t",
+NAMES = CANONICAL | {
+    "half2": "half2", "__half2": "half2", "at::Tensor": "Tensor", "torch::Tensor": "Tensor", "Tensor": "Tensor",
+    "dim3": "dim3", "cudaStream_t": "cudaStream_t",
 }  # fmt: skip
 RANKS = ("short", "int", "unsigned", "long", "ulong", "ll", "ull", "float", "double")
 LONG_METHODS = {"size", "numel", "stride", "dim", "nbytes", "itemsize", "element_size"}
@@ -39,7 +36,13 @@ QUALIFIERS = re.compile(
     r"\b(?:const|constexpr|static|volatile|register|__restrict__|__restrict|restrict|extern"
     r"|__shared__|__constant__|inline)\b"
 )
-PARAMETERS = {"parameter_declaration", "optional_parameter_declaration"}
+INDICES = {"threadIdx", "blockIdx", "blockDim", "gridDim"}
+ELEMENTS = {"dim3": "unsigned", **dict.fromkeys(("float2", "float3", "float4"), "float")}
+"""What the members of objects are."""
+RESULTS = {
+    **dict.fromkeys(("__float2half", "__hadd", "__hmul", "__hsub"), "half"),
+    "__half2float": "float",
+}
 DEPTH = 30
 
 
@@ -51,72 +54,70 @@ def canonical(written: str) -> str | None:
     )
     base = " ".join(QUALIFIERS.sub(" ", written).replace("*", " ").replace("&", " ").split())
     if stars:
-        return f"{constant}{CANONICAL.get(base, base)}{'*' * stars}"
-    return CANONICAL.get(base, base if base and base != "auto" else None)
+        return f"{constant}{NAMES.get(base, base)}{'*' * stars}"
+    return NAMES.get(base, base if base and base != "auto" else None)
 
 
-def type_of(unit: Unit, node: Node | None, depth: int = DEPTH) -> str | None:  # noqa: C901, PLR0912
+def type_of(unit: Unit, node: Node | None) -> str | None:
     """Return the canonical type of an expression, or None where it isn't clear."""
-    if node is None or depth == 0:
-        return None
-    match node.type:
-        case "number_literal":
-            return _literal(text(node))
-        case "true" | "false":
+    return None if node is None else _type(unit, expression(node))
+
+
+def _type(unit: Unit, expr: cpp.Expr | None, depth: int = DEPTH) -> str | None:  # noqa: C901, PLR0912
+    def of(part: cpp.Expr) -> str | None:
+        return _type(unit, part, depth - 1)
+
+    match expr if depth else None:
+        case cpp.Number(type="b"):
             return "bool"
-        case "identifier":
-            return _declared_type(unit, node, depth)
-        case "parenthesized_expression" if node.named_child_count == 1:
-            return type_of(unit, node.named_child(0), depth - 1)
-        case "unary_expression" | "update_expression":
-            return type_of(unit, node.child_by_field_name("argument"), depth - 1)
-        case "binary_expression":
-            return _binary(unit, node, depth)
-        case "conditional_expression":
-            first = type_of(unit, node.child_by_field_name("consequence"), depth - 1)
-            second = type_of(unit, node.child_by_field_name("alternative"), depth - 1)
-            return first if first == second else _wider(first, second)
-        case "cast_expression" | "sizeof_expression":
-            if node.type == "sizeof_expression":
-                return "ulong"
-            return canonical(text(node.child_by_field_name("type")))
-        case "call_expression":
-            return _call(unit, node, depth)
-        case "field_expression":
-            return _field(unit, node, depth)
-        case "subscript_expression":
-            base = type_of(unit, node.child_by_field_name("argument"), depth - 1)
-            return base.removeprefix("const ")[:-1] if base and base.endswith("*") else None
-        case "pointer_expression":
-            return _pointer(unit, node, depth)
-        case _:
-            return None
+        case cpp.Number(node=node):
+            return None if node.type == "null" else _literal(text(node))
+        case cpp.Name() as name:
+            return _declared_type(unit, name, depth)
+        case cpp.Unary(op="&", operand=inner):
+            kind = of(inner)
+            return kind and f"{kind}*"
+        case cpp.Unary(op="*", operand=inner) | cpp.Subscript(base=inner):
+            return _pointee(of(inner))
+        case cpp.Unary(operand=inner) | cpp.Update(target=inner):
+            return of(inner)
+        case cpp.Binary(op="<" | ">" | "<=" | ">=" | "==" | "!=" | "&&" | "||"):
+            return "bool"
+        case cpp.Binary(op="<<" | ">>", left=left):
+            return of(left)
+        case cpp.Binary(left=left, right=right):
+            sides = of(left), of(right)
+            pointers = (side for side in sides if side is not None and side.endswith("*"))
+            return next(pointers, None) or _wider(*sides)
+        case cpp.Select(yes=yes, no=no):
+            kinds = of(yes), of(no)
+            return kinds[0] if kinds[0] == kinds[1] else _wider(*kinds)
+        case cpp.Cast(written=written):
+            return canonical(written)
+        case cpp.SizeOf():
+            return "ulong"
+        case cpp.Call(base=None) as call:
+            return _result(unit, call, depth)
+        case cpp.Call(base=cpp.Expr() as owner) as call:
+            return _method(call, of(owner))
+        case cpp.Member(base=cpp.Name(id=index), name=name) if index in INDICES and name in "xyz":
+            return "unsigned"
+        case cpp.Member(base=base):
+            return ELEMENTS.get(of(base) or "")
+    return None
+
+
+def _pointee(pointer: str | None) -> str | None:
+    return pointer.removeprefix("const ")[:-1] if pointer and pointer.endswith("*") else None
 
 
 def _literal(written: str) -> str | None:
     lowered = written.lower()
-    if lowered.startswith("0x"):
-        suffix = lowered[len(lowered.rstrip("ul")) :]
-    elif any(mark in lowered for mark in ".e") or lowered.endswith("f"):
+    whole = lowered.startswith("0x") or not (set(lowered) & set(".e") or lowered.endswith("f"))
+    suffix = "".join(sorted(lowered[len(lowered.rstrip("ul")) :]))
+    if not whole:
         return "float" if lowered.endswith("f") else "double"
-    else:
-        suffix = lowered[len(lowered.rstrip("ul")) :]
-    return {"": "int", "u": "unsigned", "l": "long", "ul": "ulong", "lu": "ulong", "ll": "ll",
-            "ull": "ull", "llu": "ull"}.get(suffix)  # fmt: skip
-
-
-def _binary(unit: Unit, node: Node, depth: int) -> str | None:
-    operator = text(node.child_by_field_name("operator"))
-    if operator in {"<", ">", "<=", ">=", "==", "!=", "&&", "||"}:
-        return "bool"
-    left = type_of(unit, node.child_by_field_name("left"), depth - 1)
-    if operator in {"<<", ">>"}:
-        return left
-    right = type_of(unit, node.child_by_field_name("right"), depth - 1)
-    for pointer in (left, right):
-        if pointer is not None and pointer.endswith("*"):
-            return pointer
-    return _wider(left, right)
+    return {"": "int", "u": "unsigned", "l": "long", "lu": "ulong", "ll": "ll", "llu": "ull"}.get(suffix)  # fmt: skip
 
 
 def _wider(left: str | None, right: str | None) -> str | None:
@@ -128,142 +129,72 @@ def _wider(left: str | None, right: str | None) -> str | None:
     return RANKS[max(ranks)] if len(ranks) == 2 else None
 
 
-def _call(unit: Unit, node: Node, depth: int) -> str | None:
-    call = read_call(node)
-    if call.object is not None:
-        return _method(unit, call.object, call.name, call.template, depth)
-    if call.last in {"static_cast", "reinterpret_cast", "const_cast"}:
-        return canonical(call.template)
-    if call.last in {"min", "max"} and call.template:
-        return canonical(call.template)
-    if call.name in CANONICAL:
-        return CANONICAL[call.name]
-    if call.name.startswith(("torch::", "at::")) and call.last in TENSOR_MAKERS:
+def _result(unit: Unit, call: cpp.Call, depth: int) -> str | None:
+    """Return what a function gives."""
+    if call.name in {"min", "max"} and call.template:
+        return canonical(call.template[0])
+    if call.name == "__ldg" and len(call.args) == 1:
+        return _pointee(_type(unit, call.args[0], depth - 1))
+    if call.qualified.startswith(("torch::", "at::")) and call.name in TENSOR_MAKERS:
         return "Tensor"
-    if call.last in {"__float2half", "__hadd", "__hmul", "__hsub"}:
-        return "half"
-    if call.last == "__half2float":
-        return "float"
-    if call.last == "__ldg" and len(call.arguments) == 1:
-        inner = type_of(unit, call.arguments[0], depth - 1)
-        return inner.removeprefix("const ").removesuffix("*") if inner else None
-    own = {function.return_type for function in unit.functions if function.name == call.name}
+    if (known := NAMES.get(call.qualified) or RESULTS.get(call.name)) is not None:
+        return known
+    own = {function.return_type for function in unit.functions if function.name == call.qualified}
     return canonical(next(iter(own))) if len(own) == 1 else None
 
 
-def _method(unit: Unit, owner: Node, name: str, template: str, depth: int) -> str | None:
-    if name in {"data_ptr", "mutable_data_ptr", "data"}:
-        return f"{canonical(template)}*" if template else ("void*" if name != "data" else None)
-    if name == "const_data_ptr" and template:
-        return f"const {canonical(template)}*"
-    if type_of(unit, owner, depth - 1) != "Tensor":
-        return None
-    if name in LONG_METHODS:
-        return "long"
-    if name == "item" and template:
-        return canonical(template)
-    return "Tensor" if name in TENSOR_METHODS else None
-
-
-def _field(unit: Unit, node: Node, depth: int) -> str | None:
-    owner = node.child_by_field_name("argument")
-    field = text(node.child_by_field_name("field"))
-    if text(owner) in {"threadIdx", "blockIdx", "blockDim", "gridDim"} and field in "xyz":
-        return "unsigned"
-    kind = type_of(unit, owner, depth - 1)
-    if kind == "dim3":
-        return "unsigned"
-    if kind in {"float2", "float3", "float4"}:
-        return "float"
+def _method(call: cpp.Call, owner: str | None) -> str | None:
+    """Return what a method gives."""
+    given = canonical(", ".join(call.template)) if call.template else None
+    match call.name:
+        case "data_ptr" | "mutable_data_ptr":
+            return f"{given}*" if given else "void*"
+        case "data" | "const_data_ptr":
+            constant = "const " if call.name == "const_data_ptr" else ""
+            return f"{constant}{given}*" if given else None
+        case "item" if owner == "Tensor" and given:
+            return given
+        case name if owner == "Tensor":
+            return "long" if name in LONG_METHODS else "Tensor" if name in TENSOR_METHODS else None
     return None
 
 
-def _pointer(unit: Unit, node: Node, depth: int) -> str | None:
-    inner = type_of(unit, node.child_by_field_name("argument"), depth - 1)
-    if inner is None:
-        return None
-    if text(node).startswith("&"):
-        return f"{inner}*"
-    return inner.removeprefix("const ")[:-1] if inner.endswith("*") else None
+def declaration_of(unit: Unit, use: Node) -> cpp.Declare | Parameter | None:
+    """Return what a name refers to: the nearest declaration before it, a parameter, or a constant of the text."""
+    function, name = cuda_code(unit).function(use), text(use)
+    declared = _declared_in(function).get(name, ()) if function is not None else ()
+    before = [one for one in declared if one.node.start_byte <= use.start_byte]
+    return before[-1] if before else unit.constants.get(name)
 
 
-def declaration_of(unit: Unit, use: Node) -> Node | None:
-    """Return the identifier in the declaration that a name refers to: the nearest one before it."""
-    code = cuda_code(unit)
-    function = code.function(use)
-    name = text(use)
-    if name not in code.declared:
-        code.declared[name] = _declarations(code, name)
-    declared = code.declared[name]
-    last = bisect_right(declared, use.start_byte, key=lambda one: one[0].start_byte)
-    for node, outside in reversed(declared[:last]):
-        if outside is None or function is None or outside is function:
-            return node
-    return None
+@lru_cache(maxsize=256)
+def _declared_in(function: Function) -> Mapping[str, list[cpp.Declare | Parameter]]:
+    """Return what a function declares, by name and in the order of the text."""
+    found: dict[str, list[cpp.Declare | Parameter]] = {}
+    for parameter in (*function.template_parameters, *function.parameters):
+        found.setdefault(parameter.name, []).append(parameter)
+    for part in cpp.walk(function.code):
+        if isinstance(part, cpp.Declare):
+            found.setdefault(part.name, []).append(part)
+        for parameter in part.parameters if isinstance(part, cpp.Lambda) else ():
+            found.setdefault(parameter.name, []).append(parameter)
+    return found
 
 
-def _declarations(code: CudaCode, name: str) -> list[tuple[Node, Function | None]]:
-    """Return where a name is declared, in order, and the function around each place."""
-    return [(node, code.function(node)) for node in code.variable(name) if _is_declared(node)]
-
-
-def _is_declared(node: Node) -> bool:
-    here, parent = node, node.parent
-    while parent is not None and parent.type in {
-        "init_declarator",
-        "pointer_declarator",
-        "array_declarator",
-        "reference_declarator",
-    }:
-        if (
-            parent.child_by_field_name("value") == here
-            or parent.child_by_field_name("size") == here
-        ):
-            return False
-        here, parent = parent, parent.parent
-    if parent is None or here not in parent.children_by_field_name("declarator"):
-        return False
-    if parent.type in PARAMETERS:
-        return not _of_prototype(parent)
-    return parent.type in {"declaration", "for_range_loop"}
-
-
-def _of_prototype(parameter: Node) -> bool:
-    """Whether no body sees a parameter; `dim3 grid(B * H, N);` reads like such a declaration."""
-    here = parameter.parent
-    while here is not None and here.type.endswith(("declarator", "parameter_list")):
-        here = here.parent
-    return here is not None and here.type == "declaration"
-
-
-def _declared_type(unit: Unit, use: Node, depth: int) -> str | None:
-    node = declaration_of(unit, use)
-    if node is None:
-        return _constant(unit, text(use))
-    stars, value = "", None
-    parent = node.parent
-    while parent is not None and parent.type not in {
-        "declaration",
-        "parameter_declaration",
-        "optional_parameter_declaration",
-        "for_range_loop",
-    }:
-        if parent.type in {"pointer_declarator", "array_declarator"}:
-            stars += "*"
-        elif parent.type == "init_declarator":
-            value = parent.child_by_field_name("value")
-        parent = parent.parent
-    if parent is None:
-        return None
-    written = text(parent.child_by_field_name("type"))
-    words = [text(child) for child in parent.children if child.type == "type_qualifier"]
-    if written == "auto":
-        return type_of(unit, value, depth - 1) if value is not None and value != use else None
-    constant = "const " if "const" in words or "constexpr" in words else ""
-    return canonical(f"{constant}{written}{stars}")
+def _declared_type(unit: Unit, name: cpp.Name, depth: int) -> str | None:
+    declared = declaration_of(unit, name.node)
+    if declared is None:
+        return _constant(unit, name.id)
+    if isinstance(declared, Parameter):
+        array = declared.is_pointer and "*" not in declared.type
+        return None if declared.is_type else canonical(declared.type + "*" * array)
+    if declared.type == "auto":
+        return _type(unit, declared.init, depth - 1)
+    constant = "const " if declared.const else ""
+    return canonical(f"{constant}{declared.type}{'*' * (declared.stars + len(declared.dims))}")
 
 
 def _constant(unit: Unit, name: str) -> str | None:
-    macro = unit.macros.get(name)
-    plain = macro is not None and re.match(r"^[0-9.][\w.]*$", macro.value)
-    return _literal(macro.value) if macro is not None and plain else None
+    """Return the type of a number that a macro stands for."""
+    value = unit.macros[name].value if name in unit.macros else ""
+    return _literal(value) if re.match(r"^[0-9.][\w.]*$", value) else None

@@ -1,24 +1,28 @@
 """C's arithmetic types, CUDA's vectors and torch's halves: their letter, their bytes, their rank."""
 
 RANK = {"b": 0, "i": 1, "u": 2, "l": 3, "f": 4, "d": 5, "?": -1}
-_SCALARS = {
-    ("b", 1): "bool",
-    ("i", 1): "char, int8_t",
-    ("i", 2): "short, int16_t",
-    ("i", 4): "int, int32_t, signed, signed int",
-    ("u", 1): "unsigned char, uint8_t",
-    ("u", 2): "uint16_t",
-    ("u", 4): "unsigned, unsigned int, uint32_t, uint",
-    ("l", 8): "long, long int, long long, long long int, int64_t, uint64_t, size_t, unsigned long, "
-    "unsigned long long, ptrdiff_t",
-    (
-        "f",
-        2,
-    ): "half, __half, at::Half, c10::Half, __nv_bfloat16, nv_bfloat16, at::BFloat16, c10::BFloat16",
-    ("f", 4): "float, scalar_t",
-    ("d", 8): "double",
-}
-"""Letter and bytes of the types that kernels use, by their names; `scalar_t` counts as float."""
+_SCALARS = (
+    ("bool", "b", 1, "bool"),
+    ("char", "i", 1, "char"),
+    ("int8_t", "i", 1, "int8_t, signed char"),
+    ("uint8_t", "u", 1, "uint8_t, unsigned char"),
+    ("short", "i", 2, "short, int16_t"),
+    ("uint16_t", "u", 2, "uint16_t, unsigned short"),
+    ("int", "i", 4, "int, int32_t, signed, signed int"),
+    ("unsigned", "u", 4, "unsigned, unsigned int, uint32_t, uint"),
+    ("long", "l", 8, "long, long int, int64_t, std::int64_t, ptrdiff_t, std::ptrdiff_t"),
+    ("ulong", "l", 8, "unsigned long, uint64_t, size_t, std::size_t"),
+    ("ll", "l", 8, "long long, long long int"),
+    ("ull", "l", 8, "unsigned long long, unsigned long long int"),
+    ("half", "f", 2, "half, __half"),
+    ("at::Half", "f", 2, "at::Half, c10::Half"),
+    ("bf16", "f", 2, "__nv_bfloat16, nv_bfloat16"),
+    ("at::BFloat16", "f", 2, "at::BFloat16, c10::BFloat16"),
+    ("float", "f", 4, "float"),
+    ("scalar_t", "f", 4, "scalar_t"),
+    ("double", "d", 8, "double"),
+)
+"""The types that kernels use: our name, letter, bytes, and their names in C++; `scalar_t` counts as float."""
 VECTORS = {
     name: (lanes, lanes * size)
     for (lanes, size), names in {
@@ -35,15 +39,17 @@ VECTORS = {
     for name in names.split(", ")
 }
 """Elements and bytes of vectors."""
-_NAMED = {name: kind for kind, names in _SCALARS.items() for name in names.split(", ")}
-SIZES = {name: size for name, (_, size) in _NAMED.items()}
+_NAMED = {name: row[:3] for row in _SCALARS for name in row[3].split(", ")}
+CANONICAL = {name: canonical for name, (canonical, _, _) in _NAMED.items()}
+"""Names of one type are one name."""
+SIZES = {name: size for name, (_, _, size) in _NAMED.items()}
 SIZES |= {name: size for name, (_, size) in VECTORS.items()}
 """Bytes by name."""
 
 
 def type_letter(text: str) -> str:
     """Return the letter of an arithmetic type: i, u, l (64 bits), f, d, b, or ?."""
-    return _NAMED[text][0] if text in _NAMED else "?"
+    return _NAMED[text][1] if text in _NAMED else "?"
 
 
 def promote(a: str, b: str) -> str:

@@ -6,7 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.simulator.changes import Request, changes_of
+from grader.records import JsonValue
+from grader.simulator.changes import Request, argument_changes, changes_of
+from grader.simulator.changes.arguments import BLOCKS, OWN
+from grader.simulator.changes.change import Given
+from grader.simulator.changes.forms import float_bits
 from grader.simulator.ptx import decode, encode
 from grader.simulator.ptx.code import Pool, read_code
 
@@ -85,6 +89,33 @@ def test_a_change_is_told_as_words_in_the_place_of_others() -> None:
     change = next(one for one in CHANGES if one.after == "setp.gt.s32")
     told = Request((CODE,), (change,)).told([None], 1.0)
     assert isinstance(told, dict)
-    (((program, function, edits),), tables) = told["changes"], told["tables"]  # type: ignore[misc]
-    assert (program, function, len(edits)) == (0, 0, 1)  # type: ignore[arg-type]
+    ((changed,), tables) = told["changes"], told["tables"]
+    assert (changed["code"], len(changed["edits"])) == ("0.0", 1)
     assert tables == [[["setp.gt.s32"], []]]
+
+
+LAUNCH = {
+    "kernel": "rows",
+    "sizes": [8, 8, 4, 4],
+    "values": [1 << 40, 1 << 41, 6, float_bits(0.25)],
+    "memory": [0, -1, -2, -2],
+    "blocks": [4, 1, 1],
+}
+TOLD: JsonValue = {"tensors": [{"name": "input 1", "shape": [4, 6]}], "launches": [LAUNCH]}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ("argument 0 and argument 1", "argument 1 and argument 0", ((0, 0, 0, 1, 0), (0, 1, 0, 0, 0))),
+        ("argument 1", "input 1 with dims 0 and 1 exchanged", ((0, 1, OWN, 0, (0, 1, 0)),)),
+        ("argument 2", "input 1: size(0)", ((0, 2, OWN, 0, 4),)),
+        ("argument 2", "input 1: size(0) * size(1)", ((0, 2, OWN, 0, 24), (0, BLOCKS, OWN, 0, 1))),
+        ("argument 3", "sqrt(x)", ((0, 3, OWN, 0, float_bits(0.5)),)),
+    ],
+)  # fmt: skip
+def test_a_launch_could_be_given_what_there_is_and_what_follows_from_it(
+    before: str, after: str, expected: tuple[Given, ...]
+) -> None:
+    found = argument_changes(TOLD, frozenset({("rows", 3)}), {})
+    assert expected in [c.given for c in found if (c.before, c.after) == (before, after)]

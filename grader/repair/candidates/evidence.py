@@ -63,6 +63,7 @@ POINTS_AT: Mapping[str, tuple[Touches, ...]] = {
     "counterfactual-constant": ("literal", "bound", "factor"),
     "counterfactual-operator": ("value", "degree", "factor", "shift", "index"),
     "counterfactual-operand": ("index", "value", "bound"),
+    "counterfactual-argument": ("index", "value", "factor", "bound"),
     "counterfactual-around": ("factor", "shift", "degree", "value", "index"),
 }  # fmt: skip
 """What each kind of observation makes likelier to be wrong."""

@@ -10,8 +10,12 @@ from grader.rules.rule import Rule
 from grader.source import Source
 from grader.source.analysis.launched_from import launch_place
 from grader.source.analysis.on_the_way import line_place
+from grader.source.analysis.overwritten import overwritten
 from grader.source.analysis.steering import Steering, around, bound_made, python_loop, steering_of
 from grader.source.code_edits import fix, replace_node
+
+Said = tuple[str, Place | None, tuple[Fix, ...]]
+"""What is said of the cause, where it stands, and what puts it right."""
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
@@ -19,8 +23,9 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     for item, gap in differences(context, "missing", "skipped"):
         if item.place is None:
             continue
-        cause = _cause(source, item.place, gap)
-        said, place, fixes = _say_gap(source, context, item, gap, cause)
+        said, place, fixes = _forgotten(source, item.place) or _say_gap(
+            source, context, item, gap, _cause(source, item.place, gap)
+        )
         yield RULE.finding(
             place,
             f"{item.text}: {said}",
@@ -30,6 +35,18 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             cause="dependence",
             last_resort=True,
         )
+
+
+def _forgotten(source: Source, place: Place) -> Said | None:
+    """Say that a loop forgets what its earlier turns read: a compiler leaves their reads out."""
+    anew = overwritten(source, [place])
+    if anew is None:
+        return None
+    return (
+        f"line {anew.line} sets anew in each turn what it could add to, so only the last turn counts",
+        anew,
+        (),
+    )
 
 
 def _cause(source: Source, place: Place, gap: Dependence) -> Steering | None:
@@ -62,7 +79,7 @@ def _tail(extent: Extent) -> bool:
 
 def _say_gap(
     source: Source, context: Context, item: Evidence, gap: Dependence, cause: Steering | None
-) -> tuple[str, Place | None, tuple[Fix, ...]]:
+) -> Said:
     line = item.place.line if item.place else 0
     verb = "stores to" if gap.tensor.startswith("output") else "reads"
     launch = launch_place(source, line)
@@ -108,4 +125,4 @@ def _every_thread(context: Context, line: int) -> bool:
     )
 
 
-RULE = Rule(**read_page(__file__), detects=("evidence",), check=check)
+RULE = Rule(**read_page(__file__), formerly=("IDX008",), detects=("evidence",), check=check)

@@ -7,16 +7,17 @@ from grader.records.observed import beside, differences
 from grader.rules.page_file import read_page
 from grader.rules.rule import Rule
 from grader.source import Source
-from grader.source.analysis.steering import Steering, around, bound_made, carried_over, overwritten
+from grader.source.analysis.overwritten import overwritten
+from grader.source.analysis.steering import Steering, around, bound_made, carried_over
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Say where the values end, and of which threads they are."""
     for item, gap in differences(context, "lost"):
-        loop, carried, anew = None, None, None
+        loop, carried = None, None
         ends = item.related[:1] if gap.threads else ()
+        anew = overwritten(source, (item.place, *ends)) if gap.walk != "between" else None
         for place in filter(None, (item.place, *ends)) if gap.walk != "between" else ():
-            anew = anew or overwritten(source, place)
             carried = carried or (None if gap.threads or gap.holes else carried_over(source, place))
             loop = loop or _bounding_loop(source, place)
         made = bound_made(loop) if loop else None

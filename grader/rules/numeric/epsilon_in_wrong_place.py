@@ -6,20 +6,8 @@ from grader.records import Context, Finding
 from grader.records.observed import wrong_results
 from grader.rules.page_file import read_page
 from grader.rules.rule import Rule
-from grader.source import Source, Unit
+from grader.source import Source, Unit, cpp
 from grader.source.analysis.reference_text import reference_of
-from grader.source.cpp import (
-    Binary,
-    Call,
-    Cast,
-    Expr,
-    Member,
-    Name,
-    Number,
-    Subscript,
-    children,
-    walk,
-)
 from grader.source.cuda_code import one_line
 from grader.source.functions import Function
 
@@ -44,20 +32,22 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         return
 
 
-def _claims(device: list[tuple[Unit, Function]], wanted: str) -> Iterator[tuple[Unit, Expr, str]]:
+def _claims(
+    device: list[tuple[Unit, Function]], wanted: str
+) -> Iterator[tuple[Unit, cpp.Expr, str]]:
     """Yield an epsilon in another place than the reference's, or the only root, which lacks it."""
     added = [(unit, *found) for unit, function in device for found in _epsilons(function)]
     for unit, where, expr in added:
         if where != wanted:
             said = f"adds epsilon {SAY[where]}, the reference {SAY[wanted]}: small values come out differently"
             yield unit, expr, said
-    parts = [(unit, part) for unit, function in device for part in walk(function.code)]
-    roots = [(unit, p) for unit, p in parts if isinstance(p, Call) and p.name in ROOTS]
-    known = (c for _, p in parts if isinstance(p, Binary | Call) for c in children(p))
+    parts = [(unit, part) for unit, function in device for part in cpp.walk(function.code)]
+    roots = [(unit, p) for unit, p in parts if isinstance(p, cpp.Call) and p.name in ROOTS]
+    known = (c for _, p in parts if isinstance(p, cpp.Binary | cpp.Call) for c in cpp.children(p))
     if (
         len(roots) == 1
         and not added
-        and not any(isinstance(c, Expr) and _is_epsilon(c) for c in known)
+        and not any(isinstance(c, cpp.Expr) and _is_epsilon(c) for c in known)
     ):
         yield (
             *roots[0],
@@ -68,44 +58,48 @@ def _claims(device: list[tuple[Unit, Function]], wanted: str) -> Iterator[tuple[
         )
 
 
-def _epsilons(function: Function) -> Iterator[tuple[str, Binary]]:
+def _epsilons(function: Function) -> Iterator[tuple[str, cpp.Binary]]:
     """Yield the sums with an epsilon that are under a root, then those whose other part is one, or is called like one."""
-    parts = list(walk(function.code))
-    roots = [part for part in parts if isinstance(part, Call) and part.name in ROOTS]
-    inside = [inner for root in roots for inner in walk(root) if _adds(inner)]
-    yield from (("inside", one) for one in inside if isinstance(one, Binary))
+    parts = list(cpp.walk(function.code))
+    roots = [part for part in parts if isinstance(part, cpp.Call) and part.name in ROOTS]
+    inside = [inner for root in roots for inner in cpp.walk(root) if _adds(inner)]
+    yield from (("inside", one) for one in inside if isinstance(one, cpp.Binary))
     under = {one.node.id for one in inside}
     for part in parts:
-        if isinstance(part, Binary) and _adds(part) and part.node.id not in under:
+        if isinstance(part, cpp.Binary) and _adds(part) and part.node.id not in under:
             other = part.left if _is_epsilon(part.right) else part.right
-            root = any(isinstance(p, Call) and p.name in ROOTS for p in walk(other))
-            name = other.id.lower() if isinstance(other, Name) else ""
+            root = any(isinstance(p, cpp.Call) and p.name in ROOTS for p in cpp.walk(other))
+            name = other.id.lower() if isinstance(other, cpp.Name) else ""
             if root or any(word in name for word in ("norm", "rms", "std")):
                 yield "outside", part
 
 
 def _adds(part: object) -> bool:
-    sums = isinstance(part, Binary) and part.op == "+"
-    return sums and isinstance(part, Binary) and (_is_epsilon(part.left) or _is_epsilon(part.right))
+    sums = isinstance(part, cpp.Binary) and part.op == "+"
+    return (
+        sums
+        and isinstance(part, cpp.Binary)
+        and (_is_epsilon(part.left) or _is_epsilon(part.right))
+    )
 
 
-def _is_epsilon(expr: Expr) -> bool:
+def _is_epsilon(expr: cpp.Expr) -> bool:
     expr = _plain(expr)
-    if isinstance(expr, Name):
+    if isinstance(expr, cpp.Name):
         return "eps" in expr.id.lower()
-    return isinstance(expr, Number) and 0 < float(expr.value) < 1e-2
+    return isinstance(expr, cpp.Number) and 0 < float(expr.value) < 1e-2
 
 
-def _plain(expr: Expr) -> Expr:
+def _plain(expr: cpp.Expr) -> cpp.Expr:
     """Return what a conversion, a call with one argument, or `p[0]` is about."""
     while True:
         match expr:
-            case Cast(operand=inner) | Subscript(base=inner):
+            case cpp.Cast(operand=inner) | cpp.Subscript(base=inner):
                 expr = inner
-            case Call(args=(inner,), base=None, name=name) if name not in ROOTS:
+            case cpp.Call(args=(inner,), base=None, name=name) if name not in ROOTS:
                 expr = inner
-            case Member(name=name, node=node):
-                return Name(node, name)
+            case cpp.Member(name=name, node=node):
+                return cpp.Name(node, name)
             case _:
                 return expr
 

@@ -9,25 +9,10 @@ from grader.records import Context, Evidence, Finding, Fix
 from grader.records.observed import values_of, wrong_results
 from grader.rules.page_file import read_page
 from grader.rules.rule import Rule
-from grader.source import Source, Unit
+from grader.source import Source, Unit, cpp
 from grader.source.analysis import triton
 from grader.source.analysis.reference_text import Reference, reference_of
 from grader.source.code_edits import fix, replace
-from grader.source.cpp import (
-    Assign,
-    Binary,
-    Call,
-    Declare,
-    Expr,
-    Loop,
-    Name,
-    Number,
-    Part,
-    Select,
-    Subscript,
-    Unary,
-    walk,
-)
 from grader.source.cuda_code import one_line
 from grader.source.functions import Function
 
@@ -45,8 +30,8 @@ CUBIC = 0.044715
 """The factor of the cube in GELU's tanh form."""
 TANH_ERROR = 5e-3
 """Ten times what GELU's tanh form is off by: a norm after it divides by a small deviation."""
-Claim = tuple[Expr, str]
-Parts = list[Part]
+Claim = tuple[cpp.Expr, str]
+Parts = list[cpp.Part]
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
@@ -55,7 +40,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     for unit in source.cuda:
         for function in unit.functions:
             if function.runs != "host":
-                parts = list(walk(function.code))
+                parts = list(cpp.walk(function.code))
                 claims = (
                     *_exponentials(parts),
                     *_softplus(function, parts),
@@ -76,18 +61,23 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             )
 
 
-def _calls(parts: Parts, names: frozenset[str]) -> list[Call]:
-    return [part for part in parts if isinstance(part, Call) and part.name in names]
+def _calls(parts: Parts, names: frozenset[str]) -> list[cpp.Call]:
+    return [part for part in parts if isinstance(part, cpp.Call) and part.name in names]
 
 
 def _exponentials(parts: Parts) -> Iterator[Claim]:
     """Yield the first sum of exponentials of values as they were loaded, where no maximum is taken."""
-    loops = (part for part in parts if isinstance(part, Loop) and not _calls(parts, MAX))
-    sums = (p for loop in loops for p in walk(loop.body) if isinstance(p, Assign) and p.op == "+=")
+    loops = (part for part in parts if isinstance(part, cpp.Loop) and not _calls(parts, MAX))
+    sums = (
+        p
+        for loop in loops
+        for p in cpp.walk(loop.body)
+        if isinstance(p, cpp.Assign) and p.op == "+="
+    )
     for part in sums:
         call = part.value
         if (
-            isinstance(call, Call)
+            isinstance(call, cpp.Call)
             and call.name in EXP
             and all(_is_raw(parts, a) for a in call.args)
         ):
@@ -136,23 +126,27 @@ def _less_the_maximum(source: Source, call: ast.Call, total: ast.Call) -> tuple[
     return fix("subtract the maximum", [edit])
 
 
-def _is_raw(parts: Parts, value: Expr) -> bool:
+def _is_raw(parts: Parts, value: cpp.Expr) -> bool:
     """Whether a value is one as it was loaded, by a name or not."""
-    if isinstance(value, Name):
-        made = (p.init for p in parts if isinstance(p, Declare) and p.name == value.id and p.init)
-        return isinstance(next(made, None), Subscript)
-    return isinstance(value, Subscript)
+    if isinstance(value, cpp.Name):
+        made = (
+            p.init for p in parts if isinstance(p, cpp.Declare) and p.name == value.id and p.init
+        )
+        return isinstance(next(made, None), cpp.Subscript)
+    return isinstance(value, cpp.Subscript)
 
 
 def _softplus(function: Function, parts: Parts) -> Iterator[Claim]:
     """Yield log(1 + exp(x)) of an x that may be large, where nothing is compared and not only tanh sees it."""
-    tested = any(isinstance(p, Select) for p in parts) or b">" in (function.node.text or b"")
+    tested = any(isinstance(p, cpp.Select) for p in parts) or b">" in (function.node.text or b"")
     for call in _calls(parts, LOG) if not tested else ():
         inner = call.args[0] if len(call.args) == 1 else None
-        sides = (inner.left, inner.right) if isinstance(inner, Binary) and inner.op == "+" else ()
-        one = any(isinstance(side, Number) and side.value == 1 for side in sides)
-        grows = [side for side in sides if isinstance(side, Call) and side.name in EXP]
-        calm = any(isinstance(a, Unary | Binary) for side in grows for a in side.args)
+        sides = (
+            (inner.left, inner.right) if isinstance(inner, cpp.Binary) and inner.op == "+" else ()
+        )
+        one = any(isinstance(side, cpp.Number) and side.value == 1 for side in sides)
+        grows = [side for side in sides if isinstance(side, cpp.Call) and side.name in EXP]
+        calm = any(isinstance(a, cpp.Unary | cpp.Binary) for side in grows for a in side.args)
         if one and grows and not calm and not _is_under_tanh(parts, call):
             yield (
                 call,
@@ -160,11 +154,11 @@ def _softplus(function: Function, parts: Parts) -> Iterator[Claim]:
             )
 
 
-def _is_under_tanh(parts: Parts, softplus: Call) -> bool:
+def _is_under_tanh(parts: Parts, softplus: cpp.Call) -> bool:
     """Whether only tanh sees the value, as in Mish: it makes 1 of infinity, and 0 of what is lost."""
-    inside = {id(p) for call in _calls(parts, TANH) for a in call.args for p in walk(a)}
-    names = [p.name for p in parts if isinstance(p, Declare) and p.init is softplus]
-    uses = [p for p in parts if isinstance(p, Name) and p.id in names]
+    inside = {id(p) for call in _calls(parts, TANH) for a in call.args for p in cpp.walk(a)}
+    names = [p.name for p in parts if isinstance(p, cpp.Declare) and p.init is softplus]
+    uses = [p for p in parts if isinstance(p, cpp.Name) and p.id in names]
     return id(softplus) in inside or (bool(uses) and all(id(use) in inside for use in uses))
 
 
@@ -175,8 +169,10 @@ def _logarithm(reference: Reference | None, parts: Parts) -> Iterator[Claim]:
         return
     for call in _calls(parts, LOG):
         inner = call.args[0] if len(call.args) == 1 else None
-        sides = (inner.left, inner.right) if isinstance(inner, Binary) and inner.op == "+" else ()
-        least = next((float(side.value) for side in sides if isinstance(side, Number)), 0.0)
+        sides = (
+            (inner.left, inner.right) if isinstance(inner, cpp.Binary) and inner.op == "+" else ()
+        )
+        least = next((float(side.value) for side in sides if isinstance(side, cpp.Number)), 0.0)
         if 0 < least <= MOST_EPSILON:
             yield (
                 call,
@@ -193,7 +189,7 @@ def _gelu(
         return
     wrong = [item for item in wrong_results(context) if item.kind == "mismatch"]
     shown = wrong if all(_is_small(item) for item in wrong) else []
-    numbers = (part for part in parts if isinstance(part, Number))
+    numbers = (part for part in parts if isinstance(part, cpp.Number))
     for part in [one for one in numbers if abs(float(one.value) - CUBIC) < 1e-6][:1]:
         yield RULE.finding(
             unit.place(part.node),

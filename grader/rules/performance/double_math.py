@@ -7,20 +7,9 @@ from tree_sitter import Node
 from grader.records import Context, Finding, Fix
 from grader.rules.page_file import read_page
 from grader.rules.rule import Rule
-from grader.source import Source
+from grader.source import Source, cpp
 from grader.source.analysis.walks import Case, cases
 from grader.source.code_edits import fix
-from grader.source.cpp import (
-    Assign,
-    Binary,
-    Call,
-    Loop,
-    Name,
-    Number,
-    Part,
-    Subscript,
-    walk,
-)
 from grader.source.cuda_code import descendants, one_line, text
 from grader.source.flow import Event
 from grader.source.flow.loops import assigned_in
@@ -54,24 +43,24 @@ def _suffix(case: Case, event: Event) -> tuple[Fix, ...]:
 
 def _slow(case: Case) -> Iterator[tuple[Node, str]]:
     """Yield the powers of two and the divisions by something constant in loops."""
-    for loop in walk(case.walk.kernel.code):
-        for part in walk(loop.body) if isinstance(loop, Loop) else ():
+    for loop in cpp.walk(case.walk.kernel.code):
+        for part in cpp.walk(loop.body) if isinstance(loop, cpp.Loop) else ():
             divisor = _divisor(part)
             match part:
-                case Call(name="pow" | "powf", args=(_, Number(value=2)), node=node):
+                case cpp.Call(name="pow" | "powf", args=(_, cpp.Number(value=2)), node=node):
                     yield node, "is a slow way to write a product"
-                case _ if divisor is not None and isinstance(loop, Loop):
+                case _ if divisor is not None and isinstance(loop, cpp.Loop):
                     if divisor.id not in assigned_in(loop):
                         same = f"divides every element by `{divisor.id}`, which stays the same"
                         yield part.node, f"{same}: multiply by its reciprocal"
 
 
-def _divisor(part: Part) -> Name | None:
+def _divisor(part: cpp.Part) -> cpp.Name | None:
     """Return what an element is divided by."""
     match part:
-        case Binary(op="/", left=left, right=Name() as name):
-            return name if any(isinstance(p, Subscript) for p in walk(left)) else None
-        case Assign(op="/=", target=Subscript(), value=Name() as name):
+        case cpp.Binary(op="/", left=left, right=cpp.Name() as name):
+            return name if any(isinstance(p, cpp.Subscript) for p in cpp.walk(left)) else None
+        case cpp.Assign(op="/=", target=cpp.Subscript(), value=cpp.Name() as name):
             return name
     return None
 

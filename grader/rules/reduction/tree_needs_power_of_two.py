@@ -7,23 +7,11 @@ from tree_sitter import Node
 from grader.records import Context, Edit, Finding, Fix
 from grader.rules.page_file import read_page
 from grader.rules.rule import Rule
-from grader.source import Source
+from grader.source import Source, cpp
 from grader.source.analysis.host_code import resolve
 from grader.source.analysis.reduction_steps import Halving, array_of, halving_loops
 from grader.source.analysis.walks import Case, cases
 from grader.source.code_edits import fix
-from grader.source.cpp import (
-    Assign,
-    Binary,
-    Call,
-    Declare,
-    Expr,
-    Items,
-    Name,
-    Number,
-    Subscript,
-    walk,
-)
 from grader.source.cuda_code import descendants, text
 
 
@@ -41,36 +29,45 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 
 def _drops(case: Case, halving: Halving) -> bool:
     """Whether it is a tree over the block that takes shared cells at the counter's distance."""
-    called = {p.name for p in walk(case.walk.kernel.code) if isinstance(p, Call)}
+    called = {p.name for p in cpp.walk(case.walk.kernel.code) if isinstance(p, cpp.Call)}
     mine = halving.function.name in {case.kernel, *called}
     if halving.doubling or halving.start is None or not mine or not _of_block(case, halving.start):
         return False
     shared = {r.name for r in case.walk.regions if r.space == "shared"}
-    for part in walk(halving.function.code):  # pointers that are set to a place in one of them
-        if isinstance(part, Declare) and part.pointer and part.init and _names(part.init) & shared:
+    for part in cpp.walk(halving.function.code):  # pointers that are set to a place in one of them
+        if (
+            isinstance(part, cpp.Declare)
+            and part.pointer
+            and part.init
+            and _names(part.init) & shared
+        ):
             shared.add(part.name)
     indices = (
         part.index
-        for part in walk(halving.loop.body)
-        if isinstance(part, Subscript) and array_of(part) in shared
+        for part in cpp.walk(halving.loop.body)
+        if isinstance(part, cpp.Subscript) and array_of(part) in shared
     )
-    return any(isinstance(i, Binary) and halving.counter in _names(i) for i in indices)
+    return any(isinstance(i, cpp.Binary) and halving.counter in _names(i) for i in indices)
 
 
-def _names(expr: Expr) -> set[str]:
-    return {part.id for part in walk(expr) if isinstance(part, Name)}
+def _names(expr: cpp.Expr) -> set[str]:
+    return {part.id for part in cpp.walk(expr) if isinstance(part, cpp.Name)}
 
 
-def _of_block(case: Case, start: Expr) -> bool:
+def _of_block(case: Case, start: cpp.Expr) -> bool:
     """Whether the tree starts at half of the block's size, by whatever name."""
     threads = case.walk.threads
     given = zip(case.walk.kernel.template_parameters, case.launch.template, strict=False)
     sizes = {"blockDim", *(one.name for one, value in given if value.strip() == str(threads))}
     named = [(m.name, m.expr) for m in case.unit.macros.values()]
     named += [(c.name, c.init) for c in case.unit.constants.values()]
-    sizes |= {n for n, e in named if isinstance(e, Number) and e.value == threads}
-    for part in walk(case.walk.kernel.code):
-        if isinstance(part, Declare) and part.init is not None and "blockDim" in _names(part.init):
+    sizes |= {n for n, e in named if isinstance(e, cpp.Number) and e.value == threads}
+    for part in cpp.walk(case.walk.kernel.code):
+        if (
+            isinstance(part, cpp.Declare)
+            and part.init is not None
+            and "blockDim" in _names(part.init)
+        ):
             sizes.add(part.name)
     return bool(_names(start) & sizes)
 
@@ -106,18 +103,18 @@ def _block_size(case: Case) -> Node | None:
     """Return the expression that a block's size comes from, through the host's variables."""
     config = case.launch.call.config
     expr = resolve(case.launch.host, config[1]) if len(config) > 1 else None
-    if isinstance(expr, Call) and expr.name == "dim3" and expr.args:
+    if isinstance(expr, cpp.Call) and expr.name == "dim3" and expr.args:
         expr = resolve(case.launch.host, expr.args[0])
-    elif isinstance(expr, Items) and expr.items:
+    elif isinstance(expr, cpp.Items) and expr.items:
         expr = resolve(case.launch.host, expr.items[0])
-    return expr.node if expr is not None and not isinstance(expr, Name) else None
+    return expr.node if expr is not None and not isinstance(expr, cpp.Name) else None
 
 
 def _any_size(case: Case, halving: Halving) -> tuple[Fix, ...]:
     """Let the tree take care of odd counts: halve upwards, and look whether the partner exists."""
     node, k, step = halving.loop.node, halving.counter, halving.loop.step
     init, test = node.child_by_field_name("initializer"), node.child_by_field_name("condition")
-    if not isinstance(step, Assign) or init is None or test is None:
+    if not isinstance(step, cpp.Assign) or init is None or test is None:
         return ()
     edits: list[Edit | None] = [
         case.unit.edit(one.start_byte, one.end_byte, new)

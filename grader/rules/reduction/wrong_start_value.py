@@ -7,23 +7,10 @@ from grader.records.observed import observed_evidence, ran_right
 from grader.rules.page_file import read_page
 from grader.rules.proofs import settle
 from grader.rules.rule import Rule
-from grader.source import Source, Unit
+from grader.source import Source, Unit, cpp
 from grader.source.analysis.folds import MAXIMA, MINIMA, folds, same_text
 from grader.source.analysis.reference_text import reference_of
 from grader.source.code_edits import fix
-from grader.source.cpp import (
-    Assign,
-    Binary,
-    Call,
-    Cast,
-    Declare,
-    Expr,
-    Name,
-    Number,
-    Unary,
-    Update,
-    walk,
-)
 from grader.source.functions import Function
 
 NOT_NEGATIVE = ("fabs", "abs", "exp", "__expf", "sqrt")
@@ -54,8 +41,10 @@ def _text(source: Source, context: Context) -> Iterator[Finding]:
         for function in unit.functions:
             if function.runs != "host":
                 right, found = ran_right(context, function.name), folds(function)
-                for part in walk(function.code):
-                    if isinstance(part, Declare) and not (part.dims or part.shared or part.pointer):
+                for part in cpp.walk(function.code):
+                    if isinstance(part, cpp.Declare) and not (
+                        part.dims or part.shared or part.pointer
+                    ):
                         for finding in _accumulator(unit, function, part, found):
                             weight = "note" if rectifies else "warning"
                             lighter = {"severity": weight} if right else {}
@@ -63,12 +52,16 @@ def _text(source: Source, context: Context) -> Iterator[Finding]:
 
 
 def _accumulator(
-    unit: Unit, function: Function, start: Declare, found: dict[str, list[tuple[str, Expr]]]
+    unit: Unit, function: Function, start: cpp.Declare, found: dict[str, list[tuple[str, cpp.Expr]]]
 ) -> Iterator[Finding]:
     if start.init is None:
         yield from _unset(unit, function, start)
         return
-    for fold, operand in found.get(start.name, ()) if not start.reference else ():
+    every = () if start.reference else found.get(start.name, ())
+    signs = {fold for fold, operand in every if _never_negative(_declared_as(function, operand))}
+    for fold, operand in every:
+        if fold in signs:  # what is folded in besides merges the parts of the same values
+            continue
         wrong = _wrong(fold, _plain(start.init), _declared_as(function, operand))
         if wrong:
             kind, good, effect = NEUTRAL[fold]
@@ -84,49 +77,54 @@ def _accumulator(
             return
 
 
-def _declared_as(function: Function, operand: Expr) -> Expr:
+def _declared_as(function: Function, operand: cpp.Expr) -> cpp.Expr:
     """Return what a variable is declared as, where that is all that it ever is."""
-    if not isinstance(operand, Name):
+    if not isinstance(operand, cpp.Name):
         return operand
-    parts = list(walk(function.code))
-    made = [p.init for p in parts if isinstance(p, Declare) and p.name == operand.id]
-    changed = [p.target for p in parts if isinstance(p, Assign | Update)]
-    once = not any(isinstance(one, Name) and one.id == operand.id for one in changed)
+    parts = list(cpp.walk(function.code))
+    made = [p.init for p in parts if isinstance(p, cpp.Declare) and p.name == operand.id]
+    changed = [p.target for p in parts if isinstance(p, cpp.Assign | cpp.Update)]
+    once = not any(isinstance(one, cpp.Name) and one.id == operand.id for one in changed)
     return made[0] if once and len(made) == 1 and made[0] is not None else operand
 
 
-def _plain(expr: Expr) -> Expr:
-    while isinstance(expr, Cast) or (
-        isinstance(expr, Call) and len(expr.args) == 1 and expr.name in SCALARS
+def _plain(expr: cpp.Expr) -> cpp.Expr:
+    while isinstance(expr, cpp.Cast) or (
+        isinstance(expr, cpp.Call) and len(expr.args) == 1 and expr.name in SCALARS
     ):
-        expr = expr.operand if isinstance(expr, Cast) else expr.args[0]
+        expr = expr.operand if isinstance(expr, cpp.Cast) else expr.args[0]
     return expr
 
 
-def _wrong(fold: str, value: Expr, operand: Expr) -> str:
+def _wrong(fold: str, value: cpp.Expr, operand: cpp.Expr) -> str:
     """Return how the start is called where it is wrong for the fold; empty where it is neutral."""
-    if isinstance(value, Name) and fold == "max" and value.id in SMALLEST:
+    if isinstance(value, cpp.Name) and fold == "max" and value.id in SMALLEST:
         return f"{value.id}, the smallest positive number"
-    sign = -1 if isinstance(value, Unary) and value.op == "-" else 1
-    number = value.operand if isinstance(value, Unary) and sign < 0 else value
-    if not isinstance(number, Number) or _known_sign(operand):
+    sign = -1 if isinstance(value, cpp.Unary) and value.op == "-" else 1
+    number = value.operand if isinstance(value, cpp.Unary) and sign < 0 else value
+    if not isinstance(number, cpp.Number) or _known_sign(operand):
         return ""
     start = sign * float(number.value)
     low, high = {"max": (-1.5, 1e-3), "min": (-1e-3, 1.5), "product": (0, 0)}[fold]
     return f"{start:g}" if low <= start <= high else ""
 
 
-def _known_sign(operand: Expr) -> bool:
+def _known_sign(operand: cpp.Expr) -> bool:
     """Whether a value that is folded in can't be negative, or is made of no variable."""
-    parts = list(walk(operand))
-    positive = any(isinstance(p, Call) and p.name.startswith(NOT_NEGATIVE) for p in parts)
+    names = any(isinstance(part, cpp.Name) for part in cpp.walk(operand))
+    return not names or _never_negative(operand)
+
+
+def _never_negative(operand: cpp.Expr) -> bool:
+    parts = list(cpp.walk(operand))
+    positive = any(isinstance(p, cpp.Call) and p.name.startswith(NOT_NEGATIVE) for p in parts)
     square = any(
-        isinstance(p, Binary) and p.op == "*" and same_text(p.left, p.right) for p in parts
+        isinstance(p, cpp.Binary) and p.op == "*" and same_text(p.left, p.right) for p in parts
     )
-    return positive or square or not any(isinstance(p, Name) for p in parts)
+    return positive or square
 
 
-def _unset(unit: Unit, function: Function, start: Declare) -> Iterator[Finding]:
+def _unset(unit: Unit, function: Function, start: cpp.Declare) -> Iterator[Finding]:
     """Report a scalar that is added to before anything is assigned to it."""
     first = _first_use(function, start)
     if start.type in SCALARS and not start.extern and first is not None:
@@ -139,29 +137,31 @@ def _unset(unit: Unit, function: Function, start: Declare) -> Iterator[Finding]:
         )
 
 
-def _first_use(function: Function, start: Declare) -> Assign | None:
+def _first_use(function: Function, start: cpp.Declare) -> cpp.Assign | None:
     """Return the assignment that reads a variable before anything else uses it."""
-    for part in walk(function.code):
+    for part in cpp.walk(function.code):
         if (
-            isinstance(part, Expr)
+            isinstance(part, cpp.Expr)
             and part.node is not None
             and part.node.start_byte >= start.node.end_byte
         ):
-            if isinstance(part, Assign) and _reads(part, start.name):
+            if isinstance(part, cpp.Assign) and _reads(part, start.name):
                 return part
-            target = part.target if isinstance(part, Assign | Update) else part
-            if isinstance(target, Name) and target.id == start.name:
+            target = part.target if isinstance(part, cpp.Assign | cpp.Update) else part
+            if isinstance(target, cpp.Name) and target.id == start.name:
                 return None
     return None
 
 
-def _reads(part: Assign, name: str) -> bool:
+def _reads(part: cpp.Assign, name: str) -> bool:
     """Whether an assignment computes with the variable's value (it isn't handed on to be set)."""
-    inner = list(walk(part.value))
-    operands = [side for p in inner if isinstance(p, Binary) for side in (p.left, p.right)]
-    operands += [arg for p in inner if isinstance(p, Call) and p.name in COMPUTES for arg in p.args]
+    inner = list(cpp.walk(part.value))
+    operands = [side for p in inner if isinstance(p, cpp.Binary) for side in (p.left, p.right)]
+    operands += [
+        arg for p in inner if isinstance(p, cpp.Call) and p.name in COMPUTES for arg in p.args
+    ]
     operands += [part.target] if part.op != "=" else []
-    return any(isinstance(side, Name) and side.id == name for side in operands)
+    return any(isinstance(side, cpp.Name) and side.id == name for side in operands)
 
 
 RULE = Rule(

@@ -103,12 +103,14 @@ class _Maker:
             for bits in self._other_constants(first, operand):
                 new = replace(operand, value=bits)
                 edits = tuple((at, (_with(self._code[at], (n,), new),)) for at in places)
-                prior = int(
-                    operand.kind == "f32"
-                    and bits not in self._own
-                    and bits & 0x7FFFFFFF not in PLAIN
-                )
+                prior = self._prior_of(operand, bits)
                 yield self._change(places[0], "constant", shown(operand), shown(new), edits, prior)
+
+    def _prior_of(self, operand: Operand, bits: int) -> int:
+        """Return how seldom a number should be another: those of a compiler of blocks are mostly its own."""
+        if operand.kind != "f32":
+            return 2 if self._values.of_blocks else 0
+        return int(bits not in self._own and bits & 0x7FFFFFFF not in PLAIN)
 
     def _other_constants(self, instruction: Instruction, operand: Operand) -> Iterator[int]:
         if operand.kind == "f32":
@@ -168,7 +170,13 @@ class _Maker:
         found = [
             v for v in found if v.first < last and (v.line == line or v.key in self._values.named)
         ]
-        return sorted(found, key=lambda v: (self._distance(v, line), not v.simple, -v.first))
+        return sorted(found, key=lambda v: (*self._unlike(value, v, line), -v.first))
+
+    def _unlike(self, value: Value, other: Value, line: int) -> tuple[bool, int, bool]:
+        """Return how seldom one stands for the other: arguments that follow each other are exchanged most often."""
+        beside = None not in (value.argument, other.argument)
+        follows = beside and abs((value.argument or 0) - (other.argument or 0)) == 1
+        return not follows, self._distance(other, line), not other.simple
 
     def _distance(self, value: Value, line: int) -> int:
         """Return how far from a line the nearest one stands that reads a value or sets it."""

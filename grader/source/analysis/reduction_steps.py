@@ -3,18 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from grader.source.cpp import (
-    Assign,
-    Binary,
-    Call,
-    Declare,
-    Expr,
-    Loop,
-    Name,
-    Number,
-    Subscript,
-    walk,
-)
+from grader.source import cpp
 from grader.source.functions import Function
 from grader.source.units import Unit
 
@@ -32,9 +21,9 @@ EXCHANGES = (
 class Halving:
     """A loop whose counter is halved (or doubled) in each turn."""
 
-    loop: Loop
+    loop: cpp.Loop
     counter: str
-    start: Expr | None
+    start: cpp.Expr | None
     function: Function
     doubling: bool
 
@@ -44,60 +33,64 @@ def halving_loops(unit: Unit) -> Iterator[Halving]:
     for function in unit.functions:
         if function.runs == "host":
             continue
-        for part in walk(function.code):
-            if isinstance(part, Loop):
+        for part in cpp.walk(function.code):
+            if isinstance(part, cpp.Loop):
                 found = _halving_loop(part, function)
                 if found is not None:
                     yield found
 
 
-def _halving_loop(loop: Loop, function: Function) -> Halving | None:
+def _halving_loop(loop: cpp.Loop, function: Function) -> Halving | None:
     step = loop.step
-    if not isinstance(step, Assign) or not isinstance(step.target, Name):
+    if not isinstance(step, cpp.Assign) or not isinstance(step.target, cpp.Name):
         return None
     name = step.target.id
     doubling = step.op in {"<<=", "*="}
-    value: Expr | None = step.value if step.op in {">>=", "/=", "<<=", "*="} else None
+    value: cpp.Expr | None = step.value if step.op in {">>=", "/=", "<<=", "*="} else None
     if (
         step.op == "="
-        and isinstance(step.value, Binary)
+        and isinstance(step.value, cpp.Binary)
         and step.value.op in {">>", "/", "<<", "*"}
     ):
         left = step.value.left
-        value = step.value.right if isinstance(left, Name) and left.id == name else None
+        value = step.value.right if isinstance(left, cpp.Name) and left.id == name else None
         doubling = step.value.op in {"<<", "*"}
-    if not isinstance(value, Number) or value.value not in {1, 2}:
+    if not isinstance(value, cpp.Number) or value.value not in {1, 2}:
         return None
     return Halving(loop, name, _start(loop, name), function, doubling)
 
 
-def _start(loop: Loop, name: str) -> Expr | None:
-    for part in walk(loop.init) if loop.init is not None else ():
-        if isinstance(part, Declare) and part.name == name:
+def _start(loop: cpp.Loop, name: str) -> cpp.Expr | None:
+    for part in cpp.walk(loop.init) if loop.init is not None else ():
+        if isinstance(part, cpp.Declare) and part.name == name:
             return part.init
-        if isinstance(part, Assign) and isinstance(part.target, Name) and part.target.id == name:
+        if (
+            isinstance(part, cpp.Assign)
+            and isinstance(part.target, cpp.Name)
+            and part.target.id == name
+        ):
             return part.value
     return None
 
 
-def shuffle_in(expr: Expr) -> Call | None:
+def shuffle_in(expr: cpp.Expr) -> cpp.Call | None:
     """Return the down or crosswise shuffle in an expression."""
-    for part in walk(expr):
-        if isinstance(part, Call) and part.name in EXCHANGES:
+    for part in cpp.walk(expr):
+        if isinstance(part, cpp.Call) and part.name in EXCHANGES:
             return part
     return None
 
 
-def exchanged_value(call: Call) -> Expr | None:
+def exchanged_value(call: cpp.Call) -> cpp.Expr | None:
     """Return what a shuffle exchanges."""
     index = 0 if call.base is not None or not call.name.endswith("_sync") else 1
     return call.args[index] if len(call.args) > index else None
 
 
-def array_of(expr: Expr) -> str | None:
+def array_of(expr: cpp.Expr) -> str | None:
     """Return the array's name of `array[...]`."""
-    while isinstance(expr, Subscript):
+    while isinstance(expr, cpp.Subscript):
         expr = expr.base
-        if isinstance(expr, Name):
+        if isinstance(expr, cpp.Name):
             return expr.id
     return None

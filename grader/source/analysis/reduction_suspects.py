@@ -1,32 +1,10 @@
-"""Steps of reductions that are odd enough to explain a wrong result, though not to accuse a right one."""
+"""Trees of reductions that begin late or end early: odd enough to explain a wrong result, not to accuse a right one."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from grader.source.analysis.reduction_steps import (
-    EXCHANGES,
-    Halving,
-    array_of,
-    halving_loops,
-    shuffle_in,
-)
-from grader.source.cpp import (
-    Assign,
-    Binary,
-    Call,
-    Declare,
-    Expr,
-    If,
-    Loop,
-    Name,
-    Node,
-    Number,
-    Stmt,
-    Subscript,
-    Update,
-    walk,
-)
-from grader.source.functions import Function
+from grader.source.analysis.reduction_steps import EXCHANGES, Halving, halving_loops
+from grader.source.cpp import Binary, Call, Declare, Expr, Node, Number, walk
 from grader.source.units import Unit
 
 SHORT_STARTS = frozenset({1, 2, 4, 8})
@@ -42,14 +20,8 @@ class Suspect:
 
 
 def suspects(unit: Unit) -> Iterator[Suspect]:
-    """Yield what loses values in the device code, the surest first."""
-    loops = list(halving_loops(unit))
-    for halving in loops:
-        yield from _overwritten_step(halving)
-    for function in unit.functions:
-        if function.runs != "host":
-            yield from _overwritten_sum(function)
-    for halving in loops:
+    """Yield the trees of the device code that leave a step out."""
+    for halving in halving_loops(unit):
         if not halving.doubling:
             yield from _short(halving)
 
@@ -101,105 +73,3 @@ def _part(start: Expr | None) -> str:
     elif start.op != "/":
         return ""
     return {4: "a quarter", 8: "an eighth"}.get(by, "")
-
-
-def _overwritten_step(halving: Halving) -> Iterator[Suspect]:
-    """Yield steps that put the partner's value in the place of their own, whatever the two are."""
-    chosen = _chosen_steps(halving)
-    for part in walk(halving.loop.body):
-        if not isinstance(part, Assign) or part.op != "=" or any(part is one for one in chosen):
-            continue
-        partner = part.value
-        array = array_of(part.target)
-        if isinstance(partner, Call) and shuffle_in(partner) is partner:
-            if isinstance(part.target, Name) and _exchanges(partner, part.target.id):
-                yield Suspect(part.node, _say_lost(f"`{part.target.id}`"))
-        elif array is not None and array_of(partner) == array and _mentions(partner, halving):
-            yield Suspect(part.node, _say_lost(f"the cell of `{array}`"))
-
-
-def _chosen_steps(halving: Halving) -> list[Node]:
-    """Return what stands under a test of data: a step that takes the better of two values."""
-    made = {p.name for p in walk(halving.loop.body) if isinstance(p, Declare)}
-    tests = (p for p in walk(halving.loop.body) if isinstance(p, If))
-    return [
-        inner
-        for test in tests
-        if _on_data(test.test) or any(isinstance(p, Name) and p.id in made for p in walk(test.test))
-        for inner in walk(test)
-    ]
-
-
-def _say_lost(what: str) -> str:
-    return f"each step replaces {what} by its partner's value instead of combining the two"
-
-
-def _exchanges(call: Call, name: str) -> bool:
-    return any(isinstance(arg, Name) and arg.id == name for arg in call.args)
-
-
-def _mentions(expr: Expr, halving: Halving) -> bool:
-    return isinstance(expr, Subscript) and any(
-        isinstance(p, Name) and p.id == halving.counter for p in walk(expr.index)
-    )
-
-
-def _overwritten_sum(function: Function) -> Iterator[Suspect]:
-    """Yield plain assignments, in a loop, to a number that only counts after the loop."""
-    starts = {
-        part.name: part
-        for part in walk(function.code)
-        if isinstance(part, Declare) and isinstance(part.init, Number) and not part.dims
-    }
-    for loop in walk(function.code):
-        if not isinstance(loop, Loop):
-            continue
-        for part in _plain_assignments(loop.body):
-            name = part.target.id if isinstance(part.target, Name) else ""
-            start = starts.get(name)
-            if start is None or start.node.start_byte > loop.node.start_byte:
-                continue
-            if _is_sum(function, loop, part, start):
-                text = f"`{name}` starts at {_written_start(start)} and is assigned anew in every turn: only the last turn counts"
-                yield Suspect(part.node, text)
-
-
-def _written_start(start: Declare) -> str:
-    return f"{start.init.value:g}" if isinstance(start.init, Number) else "a number"
-
-
-def _plain_assignments(stmt: Stmt) -> Iterator[Assign]:
-    for part in walk(stmt):
-        if isinstance(part, Assign) and part.op == "=" and isinstance(part.target, Name):
-            yield part
-
-
-def _is_sum(function: Function, loop: Loop, part: Assign, start: Declare) -> bool:
-    """Whether the loop computes with data, reads the variable nowhere, and something after does."""
-    reads = [
-        p
-        for p in walk(loop.body)
-        if isinstance(p, Name) and p.id == start.name and p is not part.target
-    ]
-    if any(isinstance(p, Name) and p.id == start.name for p in walk(part.value)):
-        return False
-    data = any(isinstance(p, Subscript) for p in walk(part.value)) or any(
-        isinstance(p, Binary) and p.op == "*" for p in walk(part.value)
-    )
-    later = any(
-        isinstance(p, Name) and p.id == start.name and p.node.start_byte > loop.node.end_byte
-        for p in walk(function.code)
-    )
-    decided = any(
-        isinstance(p, If) and any(inner is part for inner in walk(p)) and _on_data(p.test)
-        for p in walk(loop.body)
-    )
-    updated = any(
-        isinstance(p, Update) and isinstance(p.target, Name) and p.target.id == start.name
-        for p in walk(loop)
-    )
-    return data and (later or bool(reads)) and not decided and not updated
-
-
-def _on_data(test: Expr) -> bool:
-    return any(isinstance(p, Subscript) for p in walk(test))

@@ -1,31 +1,10 @@
 """Evaluates expressions in one thread."""
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
-from grader.source.cpp import (
-    Assign,
-    Binary,
-    Call,
-    Cast,
-    Declare,
-    Expr,
-    Items,
-    Lambda,
-    LaunchCall,
-    Member,
-    Name,
-    Node,
-    Number,
-    Select,
-    SizeOf,
-    Stmt,
-    Subscript,
-    Text,
-    Unary,
-    Unclear,
-    Update,
-)
+from grader.source import cpp
 from grader.source.flow.memory import Region
 from grader.source.flow.state import Box, Frame
 from grader.source.flow.trace import StopWalkError
@@ -38,48 +17,48 @@ CALL_DEPTH = 8
 
 
 class Machine(Variables):
-    """A thread that runs a kernel's text, or the host's."""
+    """A thread that runs a kernel's text, or the host's: each kind of expression has a method by its name."""
 
-    def eval(self, expr: Expr) -> Value:
+    def eval(self, expr: cpp.Expr) -> Value:
         """Evaluate an expression."""
-        how = _HOW.get(type(expr))
-        return Value() if how is None else getattr(self, how)(expr)
+        how: Callable[[Any], Value] = getattr(self, f"_eval_{type(expr).__name__.lower()}")
+        return how(expr)
 
     @staticmethod
-    def _literal(expr: Number) -> Value:
+    def _eval_number(expr: cpp.Number) -> Value:
         return Value(expr.value, expr.type)
 
-    def _subscript(self, expr: Subscript) -> Value:
+    def _eval_subscript(self, expr: cpp.Subscript) -> Value:
         return self.load(self.address(expr), expr.node)
 
-    def _size_of(self, expr: SizeOf) -> Value:
+    def _eval_sizeof(self, expr: cpp.SizeOf) -> Value:
         return Value(self.size_of(expr.type), "l")
 
-    def _items(self, expr: Items) -> Value:
+    def _eval_items(self, expr: cpp.Items) -> Value:
         parts = self.eval_all(expr.items)
         return parts[-1] if expr.comma and parts else unknown_value(*parts)
 
     @staticmethod
-    def _lambda(expr: Lambda) -> Value:
+    def _eval_lambda(expr: cpp.Lambda) -> Value:
         return Value(thing=expr)
 
     @staticmethod
-    def _text(expr: Text) -> Value:
+    def _eval_text(expr: cpp.Text) -> Value:
         return Value(thing=expr.value)
 
-    def _unclear(self, expr: Unclear) -> Value:
+    def _eval_unclear(self, expr: cpp.Unclear) -> Value:
         parts = self.eval_all(expr.parts)
         for part in parts:
             self.escape(part)
         return unknown_value(*parts)
 
-    def launch(self, _expr: LaunchCall) -> Value:
-        """Note a kernel launch; on the device that would be dynamic parallelism."""
+    def _eval_launchcall(self, _expr: cpp.LaunchCall) -> Value:
+        """Stop: on the device that would be dynamic parallelism."""
         raise StopWalkError("a launch from the device")
 
     # --- names -------------------------------------------------------------------------------
 
-    def _name(self, expr: Name) -> Value:
+    def _eval_name(self, expr: cpp.Name) -> Value:
         """Return a variable's, constant's or macro's value."""
         box, name = self.find(expr.id), expr.id
         if box is not None:
@@ -93,7 +72,7 @@ class Machine(Variables):
         constant = self.unit.constants.get(name)
         return Value() if constant is None else self._constant(constant)
 
-    def _constant(self, constant: Declare) -> Value:
+    def _constant(self, constant: cpp.Declare) -> Value:
         if constant.dims or constant.pointer:
             region = Region(constant.name, "global", constant.type, node=constant.node)
             return Value(pointer=Pointer(region, type=constant.type))
@@ -103,7 +82,7 @@ class Machine(Variables):
 
     # --- operators ---------------------------------------------------------------------------
 
-    def _binary(self, expr: Binary) -> Value:
+    def _eval_binary(self, expr: cpp.Binary) -> Value:
         if expr.op in {"&&", "||", "and", "or"}:
             return self._logical(expr)
         left, right = self.eval(expr.left), self.eval(expr.right)
@@ -116,7 +95,9 @@ class Machine(Variables):
         self._check_arithmetic(expr.op, expr.node, (left, right, out))
         return out
 
-    def _check_arithmetic(self, op: str, node: Node, values: tuple[Value, Value, Value]) -> None:
+    def _check_arithmetic(
+        self, op: str, node: cpp.Node, values: tuple[Value, Value, Value]
+    ) -> None:
         """Note 32-bit results that don't fit, and double operations in float code."""
         left, right, out = values
         if out.type in {"i", "u"}:
@@ -125,7 +106,7 @@ class Machine(Variables):
         elif (left.type == "d") != (right.type == "d") and "f" in {left.type, right.type}:
             self.emit("double-math", node, len(self.loops))
 
-    def _logical(self, expr: Binary) -> Value:
+    def _logical(self, expr: cpp.Binary) -> Value:
         both = expr.op in {"&&", "and"}
         held = truth(self.eval(expr.left))
         if held is not None and held is not both:
@@ -137,7 +118,7 @@ class Machine(Variables):
         known = other is not None and (held is not None or other is not both)
         return Value(int(other) if known and other is not None else None, "b")
 
-    def _select(self, expr: Select) -> Value:
+    def _eval_select(self, expr: cpp.Select) -> Value:
         held = truth(self.eval(expr.test))
         if held is not None:
             return self.eval(expr.yes if held else expr.no)
@@ -146,7 +127,7 @@ class Machine(Variables):
         self.doubt = saved
         return merge(yes, no)
 
-    def _unary(self, expr: Unary) -> Value:
+    def _eval_unary(self, expr: cpp.Unary) -> Value:
         if expr.op == "&":
             return self.address_of(expr.operand)
         value = self.eval(expr.operand)
@@ -165,7 +146,7 @@ class Machine(Variables):
             return Value(~number, value.type)
         return Value(-number, value.type) if expr.op == "-" else value
 
-    def _cast(self, expr: Cast) -> Value:
+    def _eval_cast(self, expr: cpp.Cast) -> Value:
         value, kind = self.eval(expr.operand), self.type_name(expr.type)
         if expr.pointer:
             return self.cast_pointer(value, kind, expr.node)
@@ -177,11 +158,11 @@ class Machine(Variables):
 
     # --- assignments -------------------------------------------------------------------------
 
-    def _assign(self, expr: Assign) -> Value:
+    def _eval_assign(self, expr: cpp.Assign) -> Value:
         value = self.eval(expr.value)
         if expr.op != "=":
             old, op = self.eval(expr.target), expr.op[:-1]
-            if old.pointer is not None and isinstance(expr.target, Name):
+            if old.pointer is not None and isinstance(expr.target, cpp.Name):
                 value = self.move(old, value, op)
             else:
                 combined = binary(op, old, value)
@@ -190,21 +171,21 @@ class Machine(Variables):
         self.assign(expr.target, value, expr.node)
         return value
 
-    def assign(self, target: Expr, value: Value, node: Node) -> None:
+    def assign(self, target: cpp.Expr, value: Value, node: cpp.Node) -> None:
         """Store a value where an expression says."""
         match target:
-            case Name():
+            case cpp.Name():
                 self._assign_name(target, value, node)
-            case Subscript():
+            case cpp.Subscript():
                 self.put(self.address(target), value, node)
-            case Unary(op="*"):
+            case cpp.Unary(op="*"):
                 self.put(self.eval(target.operand).pointer, value, node)
-            case Member(base=Subscript() as element):
+            case cpp.Member(base=cpp.Subscript() as element):
                 pointer = self.address(element)
                 if pointer is not None and pointer.region.space == "shared":
                     pointer.region.escaped = True
                 self.put(pointer, value, node)
-            case Member(base=Name(id=name)):
+            case cpp.Member(base=cpp.Name(id=name)):
                 box = self.find(name)
                 if box is not None and box.value.pointer is None:
                     box.value = merge(box.value, value)
@@ -212,7 +193,7 @@ class Machine(Variables):
             case _:
                 self.escape(self.eval(target))
 
-    def _assign_name(self, target: Name, value: Value, node: Node) -> None:
+    def _assign_name(self, target: cpp.Name, value: Value, node: cpp.Node) -> None:
         box = self.find(target.id)
         if box is not None and box.type == CELL:
             self.put(box.value.pointer, value, node)
@@ -221,7 +202,7 @@ class Machine(Variables):
             if value.pointer is not None or value.thing is not None:
                 box.value.pointer, box.value.thing = value.pointer, value.thing
 
-    def _update(self, expr: Update) -> Value:
+    def _eval_update(self, expr: cpp.Update) -> Value:
         old, one = self.eval(expr.target), Value(1, "i")
         step = expr.op[0]
         new = self.move(old, one, step) if old.pointer is not None else binary(step, old, one)
@@ -230,7 +211,7 @@ class Machine(Variables):
 
     # --- functions ---------------------------------------------------------------------------
 
-    def call_function(self, function: Function, args: list[Value], call: Call) -> Value:
+    def call_function(self, function: Function, args: list[Value], call: cpp.Call) -> Value:
         """Run a helper function."""
         if len(self.frames) > CALL_DEPTH:
             for arg in args:
@@ -240,7 +221,9 @@ class Machine(Variables):
         for index, parameter in enumerate(function.parameters):
             given = call.args[index] if index < len(call.args) else None
             box = (
-                self.find(given.id) if isinstance(given, Name) and parameter.is_reference else None
+                self.find(given.id)
+                if isinstance(given, cpp.Name) and parameter.is_reference
+                else None
             )
             letter = "?" if parameter.is_pointer else type_letter(self.type_name(parameter.kind))
             value = args[index] if index < len(args) else Value()
@@ -259,7 +242,7 @@ class Machine(Variables):
                 value = self.eval_text(text) if text else Value()
                 frame.names.setdefault(parameter.name, Box(value, value.type))
 
-    def enter(self, frame: Frame, body: Stmt, call: Call) -> Value:
+    def enter(self, frame: Frame, body: cpp.Stmt, call: cpp.Call) -> Value:
         """Run a function's body in a frame, and come back with its result."""
         doubt, branches = self.doubt, len(self.branch)
         loops, self.loops = self.loops, []
@@ -275,32 +258,10 @@ class Machine(Variables):
         self.doubt = doubt
         return frame.result if frame.result is not None else Value()
 
-    def call_lambda(self, item: Lambda, args: list[Value], call: Call) -> Value:
+    def call_lambda(self, item: cpp.Lambda, args: list[Value], call: cpp.Call) -> Value:
         """Run a lambda in the scopes that it stands in."""
         if len(self.frames) > CALL_DEPTH:
             return unknown_value(*args)
         outer = self.frames[-1]
         scope = {p.name: Box(a) for p, a in zip(item.parameters, args, strict=False)}
         return self.enter(Frame(None, {**outer.names, **scope}, dict(outer.types)), item.body, call)
-
-
-_HOW: Mapping[type[Expr], str] = {
-    Number: "_literal",
-    Name: "_name",
-    Binary: "_binary",
-    Subscript: "_subscript",
-    Member: "member",
-    Assign: "_assign",
-    Call: "call",
-    Unary: "_unary",
-    Update: "_update",
-    Cast: "_cast",
-    Select: "_select",
-    SizeOf: "_size_of",
-    Items: "_items",
-    Lambda: "_lambda",
-    Text: "_text",
-    LaunchCall: "launch",
-    Unclear: "_unclear",
-}
-"""The method for each kind of expression, by name: the host's machine has its own for some."""

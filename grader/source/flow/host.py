@@ -5,19 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 
-from grader.source.cpp import (
-    Binary,
-    Call,
-    Declare,
-    Expr,
-    LaunchCall,
-    Name,
-    Number,
-    Opaque,
-    Subscript,
-    Unary,
-    walk,
-)
+from grader.source import cpp
 from grader.source.cuda_code import text
 from grader.source.declarators import Parameter
 from grader.source.flow.memory import Region, Tensor
@@ -84,18 +72,17 @@ class HostMachine(TorchCalls):
             return Value(number, letter)
         return Value(None, letter)
 
-    def _opaque(self, stmt: Opaque) -> str:
+    def _run_opaque(self, stmt: cpp.Opaque) -> str:
         """Take a `throw` for what it is: a check of the function's own, which holds where it can't be told."""
         if stmt.node.type != "throw_statement":
-            return super()._opaque(stmt)
+            return super()._run_opaque(stmt)
         if not self.doubt:
             self.refused = True
             raise StopWalkError("the function throws")
         return ""
 
-    def launch(self, _expr: LaunchCall) -> Value:
+    def _eval_launchcall(self, expr: cpp.LaunchCall) -> Value:
         """Note a kernel launch."""
-        expr = _expr
         config = [self.eval(part) for part in expr.config]
         grid, block = (_three(config[k]) if k < len(config) else (1, 1, 1) for k in (0, 1))
         shared = config[2].scalar if len(config) > 2 else 0
@@ -117,12 +104,12 @@ class HostMachine(TorchCalls):
         )
         return Value()
 
-    def _kernel(self, expr: LaunchCall) -> tuple[str, tuple[str, ...]]:
+    def _kernel(self, expr: cpp.LaunchCall) -> tuple[str, tuple[str, ...]]:
         """Return the kernel and its template arguments; a variable stands for the first it may hold."""
         if self.unit.named(expr.kernel) is not None:
             return expr.kernel, expr.template
-        for part in walk(self.function.code):
-            if isinstance(part, Declare) and part.name == expr.kernel and part.init is not None:
+        for part in cpp.walk(self.function.code):
+            if isinstance(part, cpp.Declare) and part.name == expr.kernel and part.init is not None:
                 words = text(part.init.node)
                 for kernel in self.unit.kernels:
                     found = re.search(rf"\b{re.escape(kernel.name)}\s*(?:<([^<>]*)>)?", words)
@@ -149,23 +136,23 @@ def _rank(function: Function, name: str) -> int:
     """Return a tensor's number of dimensions, from the sizes that the function asks for."""
     top = 0
     names = _aliases(function, name)
-    for part in walk(function.code):
-        if isinstance(part, Binary) and part.op == "==" and isinstance(part.left, Call):
+    for part in cpp.walk(function.code):
+        if isinstance(part, cpp.Binary) and part.op == "==" and isinstance(part.left, cpp.Call):
             inner = part.left
-            if inner.name == "dim" and isinstance(inner.base, Name) and inner.base.id in names:
-                if isinstance(part.right, Number):
+            if inner.name == "dim" and isinstance(inner.base, cpp.Name) and inner.base.id in names:
+                if isinstance(part.right, cpp.Number):
                     top = max(top, int(part.right.value))
-        if isinstance(part, Call) and part.name == "size" and isinstance(part.base, Name):
+        if isinstance(part, cpp.Call) and part.name == "size" and isinstance(part.base, cpp.Name):
             if part.base.id in names and part.args:
                 index = _literal(part.args[0])
                 top = max(top, 2 if index is None or index < 0 else index + 1)
         elif (
             (
-                isinstance(part, Subscript)
-                and isinstance(part.base, Call)
+                isinstance(part, cpp.Subscript)
+                and isinstance(part.base, cpp.Call)
                 and part.base.name == "sizes"
             )
-            and isinstance(part.base.base, Name)
+            and isinstance(part.base.base, cpp.Name)
             and part.base.base.id in names
         ):
             index = _literal(part.index)
@@ -176,21 +163,21 @@ def _rank(function: Function, name: str) -> int:
 def _aliases(function: Function, name: str) -> set[str]:
     """Return the variables that hold a tensor parameter or a copy of it."""
     names = {name}
-    for part in walk(function.code):
-        if isinstance(part, Declare) and isinstance(part.init, Name | Call):
-            base = part.init if isinstance(part.init, Name) else part.init.base
-            keeps = isinstance(part.init, Name) or part.init.name in KEEP_SIZES
-            if isinstance(base, Name) and base.id in names and keeps:
+    for part in cpp.walk(function.code):
+        if isinstance(part, cpp.Declare) and isinstance(part.init, cpp.Name | cpp.Call):
+            base = part.init if isinstance(part.init, cpp.Name) else part.init.base
+            keeps = isinstance(part.init, cpp.Name) or part.init.name in KEEP_SIZES
+            if isinstance(base, cpp.Name) and base.id in names and keeps:
                 names.add(part.name)
     return names
 
 
-def _literal(expr: Expr) -> int | None:
+def _literal(expr: cpp.Expr) -> int | None:
     """Return the number that an index is as written; None for any other expression."""
-    if isinstance(expr, Unary) and expr.op == "-":
+    if isinstance(expr, cpp.Unary) and expr.op == "-":
         inner = _literal(expr.operand)
         return None if inner is None else -inner
-    return expr.value if isinstance(expr, Number) and isinstance(expr.value, int) else None
+    return expr.value if isinstance(expr, cpp.Number) and isinstance(expr.value, int) else None
 
 
 def _three(value: Value) -> tuple[int | None, int | None, int | None]:
@@ -209,11 +196,13 @@ def roots(unit: Unit) -> tuple[Function, ...]:
     host = [f for f in unit.functions if f.runs == "host"]
     names = {f.name for f in host}
     calls = {
-        f.name: {p.name for p in walk(f.code) if isinstance(p, Call) and p.name in names}
+        f.name: {p.name for p in cpp.walk(f.code) if isinstance(p, cpp.Call) and p.name in names}
         for f in host
     }
     called = {name for f, found in calls.items() for name in found if name != f}
-    launching = {f.name for f in host if any(isinstance(p, LaunchCall) for p in walk(f.code))}
+    launching = {
+        f.name for f in host if any(isinstance(p, cpp.LaunchCall) for p in cpp.walk(f.code))
+    }
     for _ in range(4):
         launching |= {f for f, found in calls.items() if found & launching}
     last = {f.name: f for f in host if f.name in launching and f.name not in called}

@@ -78,7 +78,7 @@ class Intrinsics(Accesses):
         """Return the object that a declaration makes, for the types that are known."""
         return None
 
-    def member(self, expr: Member) -> Value:
+    def _eval_member(self, expr: Member) -> Value:
         """Return `base.name`."""
         if isinstance(expr.base, Name) and self.find(expr.base.id) is None:
             index = self.builtin(expr.base.id, expr.name)
@@ -110,7 +110,7 @@ class Intrinsics(Accesses):
 
     # --- calls -------------------------------------------------------------------------------
 
-    def call(self, expr: Call) -> Value:
+    def _eval_call(self, expr: Call) -> Value:
         """Evaluate a call."""
         name = expr.name
         if expr.base is not None:

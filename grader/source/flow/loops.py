@@ -2,19 +2,7 @@
 
 from functools import lru_cache
 
-from grader.source.cpp import (
-    Assign,
-    Binary,
-    Call,
-    Expr,
-    Loop,
-    Name,
-    Stmt,
-    Subscript,
-    Unary,
-    Update,
-    walk,
-)
+from grader.source import cpp
 from grader.source.flow.machine import Statements
 from grader.source.flow.state import Box, LoopFrame
 from grader.source.flow.trace import StopWalkError
@@ -41,33 +29,33 @@ WILD_TURNS = 230
 
 
 @lru_cache(maxsize=4096)
-def assigned_in(stmt: Stmt, *, cells: bool = True) -> frozenset[str]:
+def assigned_in(stmt: cpp.Stmt, *, cells: bool = True) -> frozenset[str]:
     """Return the names that a statement may change; `cells`: those of arrays and pointers too whose cells it stores to."""
     names: set[str] = set()
-    for part in walk(stmt):
-        if isinstance(part, (Assign, Update)):
-            target: Expr = part.target
-            while cells and isinstance(target, Subscript):
+    for part in cpp.walk(stmt):
+        if isinstance(part, (cpp.Assign, cpp.Update)):
+            target: cpp.Expr = part.target
+            while cells and isinstance(target, cpp.Subscript):
                 target = target.base
-            if isinstance(target, Name):
+            if isinstance(target, cpp.Name):
                 names.add(target.id)
-        elif isinstance(part, Call) and not part.name.startswith(PURE):
-            names.update(a.id for a in part.args if isinstance(a, Name))
-        elif isinstance(part, Unary) and part.op == "&" and isinstance(part.operand, Name):
+        elif isinstance(part, cpp.Call) and not part.name.startswith(PURE):
+            names.update(a.id for a in part.args if isinstance(a, cpp.Name))
+        elif isinstance(part, cpp.Unary) and part.op == "&" and isinstance(part.operand, cpp.Name):
             names.add(part.operand.id)
     return frozenset(names)
 
 
-def counter_of(loop: Loop) -> tuple[str, Expr | int] | None:
+def counter_of(loop: cpp.Loop) -> tuple[str, cpp.Expr | int] | None:
     """Return a loop's counter and what each turn adds to it, where it is that simple."""
     step = loop.step
-    if isinstance(step, Update) and isinstance(step.target, Name):
+    if isinstance(step, cpp.Update) and isinstance(step.target, cpp.Name):
         return step.target.id, 1 if step.op == "++" else -1
-    if isinstance(step, Assign) and isinstance(step.target, Name) and step.op == "+=":
+    if isinstance(step, cpp.Assign) and isinstance(step.target, cpp.Name) and step.op == "+=":
         return step.target.id, step.value
-    if isinstance(step, Assign) and isinstance(step.target, Name) and step.op == "=":
+    if isinstance(step, cpp.Assign) and isinstance(step.target, cpp.Name) and step.op == "=":
         value = step.value
-        if isinstance(value, Binary) and value.op == "+" and isinstance(value.left, Name):
+        if isinstance(value, cpp.Binary) and value.op == "+" and isinstance(value.left, cpp.Name):
             if value.left.id == step.target.id:
                 return step.target.id, value.right
     return None
@@ -76,7 +64,7 @@ def counter_of(loop: Loop) -> tuple[str, Expr | int] | None:
 class Loops(Statements):
     """Skipping of turns."""
 
-    def havoc(self, stmt: Stmt) -> None:
+    def havoc(self, stmt: cpp.Stmt) -> None:
         """Forget the numbers of all that a statement assigns."""
         moved = assigned_in(stmt, cells=False)
         for name in assigned_in(stmt):
@@ -86,7 +74,7 @@ class Loops(Statements):
             if box is not None and (name in moved or box.value.pointer is None):
                 box.value = forgotten(box.value)
 
-    def skip_ahead(self, loop: Loop, frame: LoopFrame) -> None:
+    def skip_ahead(self, loop: cpp.Loop, frame: LoopFrame) -> None:
         """Jump to the loop's last turn where its turns are all alike."""
         plan = self._plan(loop)
         if plan is not None:
@@ -96,13 +84,13 @@ class Loops(Statements):
         elif frame.turn > WILD_TURNS:
             raise StopWalkError("a loop without an end in sight")
 
-    def _plan(self, loop: Loop) -> tuple[Box, int] | None:
+    def _plan(self, loop: cpp.Loop) -> tuple[Box, int] | None:
         """Return the counter, and what it is in the last turn; None where no turn can be skipped."""
         counter, test = counter_of(loop), loop.test
-        if counter is None or not isinstance(test, Binary) or test.op not in {"<", "<="}:
+        if counter is None or not isinstance(test, cpp.Binary) or test.op not in {"<", "<="}:
             return None
         (name, amount), left = counter, test.left
-        if not isinstance(left, Name) or left.id != name or name in assigned_in(loop.body):
+        if not isinstance(left, cpp.Name) or left.id != name or name in assigned_in(loop.body):
             return None
         box = self.find(name)
         step = amount if isinstance(amount, int) else self.eval(amount).scalar

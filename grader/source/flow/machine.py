@@ -5,21 +5,10 @@ nothing that happens in it is held against the kernel. This is neither a compile
 it needs no toolchain, takes about a millisecond, and is silent about what it doesn't understand.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
-from grader.source.cpp import (
-    Block,
-    Declare,
-    Evaluate,
-    Expr,
-    If,
-    Jump,
-    Loop,
-    Opaque,
-    Return,
-    Stmt,
-)
+from grader.source import cpp
 from grader.source.flow.state import LoopFrame, State
 from grader.source.flow.trace import StopWalkError
 from grader.source.flow.values import Value, merge, truth
@@ -29,40 +18,36 @@ LEAVING = "return"
 
 
 class Statements(State):
-    """Control flow: each statement says how it was left, by `return`, `break`, `continue`, or plainly."""
+    """Control flow. Each kind of statement has a method by its name; it says how it was left, by `return`, `break`, `continue`, or plainly."""
 
-    def eval(self, expr: Expr) -> Value:
+    def eval(self, expr: cpp.Expr) -> Value:
         """Evaluate an expression; defined by `expressions.Machine`."""
         raise NotImplementedError
 
-    def declare(self, stmt: Declare) -> str:
-        """Declare a variable; defined by `variables.Variables`."""
-        raise NotImplementedError
-
-    def skip_ahead(self, loop: Loop, frame: LoopFrame) -> None:
+    def skip_ahead(self, loop: cpp.Loop, frame: LoopFrame) -> None:
         """Jump to a loop's last turn; defined by `loops`."""
         raise NotImplementedError
 
-    def havoc(self, stmt: Stmt) -> None:
+    def havoc(self, stmt: cpp.Stmt) -> None:
         """Forget what a statement assigns; defined by `loops`."""
         raise NotImplementedError
 
-    def run(self, stmt: Stmt) -> str:
+    def run(self, stmt: cpp.Stmt) -> str:
         """Execute one statement."""
         self.walk.steps += 1
         if self.walk.steps > STEP_LIMIT:
             raise StopWalkError("too long")
-        how: Callable[[Any], str] = getattr(self, _HOW[type(stmt)])
+        how: Callable[[Any], str] = getattr(self, f"_run_{type(stmt).__name__.lower()}")
         return how(stmt)
 
-    def _evaluate(self, stmt: Evaluate) -> str:
+    def _run_evaluate(self, stmt: cpp.Evaluate) -> str:
         self.eval(stmt.expr)
         return ""
 
-    def _opaque(self, stmt: Opaque) -> str:
+    def _run_opaque(self, stmt: cpp.Opaque) -> str:
         raise StopWalkError(stmt.reason)
 
-    def run_block(self, stmt: Block) -> str:
+    def _run_block(self, stmt: cpp.Block) -> str:
         """Run statements in order in a scope of their own."""
         frame = self.frames[-1]
         frame.open()
@@ -74,7 +59,7 @@ class Statements(State):
         frame.close()
         return how
 
-    def run_if(self, stmt: If) -> str:
+    def _run_if(self, stmt: cpp.If) -> str:
         """Run the branch that the condition chooses; both where it isn't known."""
         held = truth(self.eval(stmt.test))
         if held is None:
@@ -88,7 +73,7 @@ class Statements(State):
             self.branch.pop()
         return how
 
-    def _run_both(self, stmt: If) -> str:
+    def _run_both(self, stmt: cpp.If) -> str:
         saved = self.doubt
         for branch in (stmt.then, stmt.orelse):
             if branch is not None:
@@ -97,7 +82,7 @@ class Statements(State):
         self.settle_doubt(saved)
         return ""
 
-    def run_return(self, stmt: Return) -> str:
+    def _run_return(self, stmt: cpp.Return) -> str:
         """Leave the function; under a condition on data the thread may have left, and goes on in doubt."""
         frame = self.frames[-1]
         if stmt.value is not None:
@@ -110,19 +95,19 @@ class Statements(State):
             self.walk.left = self.branch[-1]
         return LEAVING
 
-    def run_jump(self, stmt: Jump) -> str:
+    def _run_jump(self, stmt: cpp.Jump) -> str:
         """Leave the loop, or this turn of it."""
         if self.doubt and self.loops:
             self.loops[-1].doubt = True
             return ""
         return stmt.kind if self.loops else ""
 
-    def run_loop(self, stmt: Loop) -> str:
+    def _run_loop(self, stmt: cpp.Loop) -> str:
         """Run a loop; long ones only at their beginning and their end."""
         scope, saved, depth = self.frames[-1], self.doubt, len(self.branch)
         scope.open()
         if stmt.init is not None:
-            for part in stmt.init.body if isinstance(stmt.init, Block) else (stmt.init,):
+            for part in stmt.init.body if isinstance(stmt.init, cpp.Block) else (stmt.init,):
                 self.run(part)
         frame = LoopFrame(stmt.node)
         self.loops.append(frame)
@@ -135,7 +120,7 @@ class Statements(State):
         scope.close()
         return how if how == LEAVING else ""
 
-    def _turns(self, stmt: Loop, frame: LoopFrame) -> str:
+    def _turns(self, stmt: cpp.Loop, frame: LoopFrame) -> str:
         """Run the turns of a loop; return how it was left."""
         while True:
             if stmt.test is not None and (stmt.kind != "do" or frame.turn > 0):
@@ -153,7 +138,7 @@ class Statements(State):
             if frame.turn >= 2:
                 self.skip_ahead(stmt, frame)
 
-    def _unknown_turns(self, stmt: Loop) -> str:
+    def _unknown_turns(self, stmt: cpp.Loop) -> str:
         """Run a loop of unknown length once, without certainty."""
         saved, self.doubt = self.doubt, True
         self.run(stmt.body)
@@ -162,16 +147,3 @@ class Statements(State):
         self.havoc(stmt)
         self.doubt = saved
         return ""
-
-
-_HOW: Mapping[type[Stmt], str] = {
-    Evaluate: "_evaluate",
-    Declare: "declare",
-    Block: "run_block",
-    If: "run_if",
-    Loop: "run_loop",
-    Return: "run_return",
-    Jump: "run_jump",
-    Opaque: "_opaque",
-}
-"""The method for each kind of statement, by name: the host's machine has its own for some."""

@@ -2,19 +2,7 @@
 
 from dataclasses import dataclass
 
-from grader.source.cpp import (
-    Call,
-    Declare,
-    Expr,
-    Items,
-    Lambda,
-    LaunchCall,
-    Member,
-    Name,
-    Node,
-    Return,
-    Subscript,
-)
+from grader.source import cpp
 from grader.source.flow.memory import Tensor
 from grader.source.flow.sizes import Sizes
 from grader.source.flow.tensors import FRESH, SizeList, Tensors
@@ -39,7 +27,7 @@ class TorchCalls(Tensors):
 
     def __init__(self, unit: Unit, function: Function, sizes: Sizes) -> None:
         nothing = Launch(
-            LaunchCall(function.node, "", (), (), ()),
+            cpp.LaunchCall(function.node, "", (), (), ()),
             function,
             "",
             (1, 1, 1),
@@ -55,7 +43,7 @@ class TorchCalls(Tensors):
         self.returned: list[Tensor] = []
         self.refused = False
 
-    def call(self, expr: Call) -> Value:
+    def _eval_call(self, expr: cpp.Call) -> Value:
         """Evaluate a call, torch's macros and factories included."""
         name = expr.name
         if expr.base is None:
@@ -79,7 +67,7 @@ class TorchCalls(Tensors):
             if name.endswith("_out"):
                 for arg in expr.args:
                     self.touch(self.eval(arg).thing, "library")
-        return super().call(expr)
+        return super()._eval_call(expr)
 
     def escape(self, value: Value) -> None:
         """Note that a library may have written to a tensor through its pointer."""
@@ -87,26 +75,26 @@ class TorchCalls(Tensors):
         if value.pointer is not None:
             self.touch(value.pointer.region.tensor, "library")
 
-    def _dispatch(self, expr: Call) -> Value:
+    def _dispatch(self, expr: cpp.Call) -> Value:
         self.frames[-1].types.setdefault("scalar_t", "float")
         out = Value()
         for arg in expr.args:
-            if isinstance(arg, Lambda):
+            if isinstance(arg, cpp.Lambda):
                 out = self.call_lambda(arg, [], expr)
         return out
 
-    def assign(self, target: Expr, value: Value, node: Node) -> None:
+    def assign(self, target: cpp.Expr, value: Value, node: cpp.Node) -> None:
         """Store a value; a list of sizes that is stored into is no longer known."""
-        if isinstance(target, Subscript) and isinstance(target.base, Name):
+        if isinstance(target, cpp.Subscript) and isinstance(target.base, cpp.Name):
             box = self.find(target.base.id)
             if box is not None and isinstance(box.value.thing, SizeList):
                 self.changed(target.base.id)
                 return
         super().assign(target, value, node)
 
-    def eval(self, expr: Expr) -> Value:
+    def eval(self, expr: cpp.Expr) -> Value:
         """Evaluate an expression of host code."""
-        if isinstance(expr, Subscript):
+        if isinstance(expr, cpp.Subscript):
             base = self.eval(expr.base)
             if isinstance(base.thing, SizeList):
                 index = self.eval(expr.index).scalar
@@ -117,18 +105,18 @@ class TorchCalls(Tensors):
                 return self.number(sizes[index] if known and sizes and index is not None else None)
         return super().eval(expr)
 
-    def member(self, expr: Member) -> Value:
+    def _eval_member(self, expr: cpp.Member) -> Value:
         """Return `grid.x` and the like."""
         base = self.eval(expr.base)
         if isinstance(base.thing, Dim3) and expr.name in "xyz":
             return base.thing["xyz".index(expr.name)]
         return unknown_value(base)
 
-    def construct(self, kind: str, stmt: Declare) -> Value | None:
+    def construct(self, kind: str, stmt: cpp.Declare) -> Value | None:
         """Make a `dim3`."""
         if kind != "dim3":
             return None
-        if isinstance(stmt.init, Items):
+        if isinstance(stmt.init, cpp.Items):
             parts = tuple(self.eval(item) for item in stmt.init.items)
             return Value(thing=Dim3(parts))
         if stmt.init is None:
@@ -138,12 +126,12 @@ class TorchCalls(Tensors):
             return value
         return Value(thing=Dim3((value,)))
 
-    def run_return(self, stmt: Return) -> str:
+    def _run_return(self, stmt: cpp.Return) -> str:
         """Note which tensors a host function returns."""
         if stmt.value is not None and len(self.frames) == 1:
-            items = stmt.value.items if isinstance(stmt.value, Items) else (stmt.value,)
+            items = stmt.value.items if isinstance(stmt.value, cpp.Items) else (stmt.value,)
             for item in items:
                 thing = self.eval(item).thing
                 if isinstance(thing, Tensor):
                     self.returned.append(thing)
-        return super().run_return(stmt)
+        return super()._run_return(stmt)

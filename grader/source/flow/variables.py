@@ -14,7 +14,7 @@ CELL = "cell"
 class Variables(Intrinsics):
     """What declarations do."""
 
-    def declare(self, stmt: Declare) -> str:
+    def _run_declare(self, stmt: Declare) -> str:
         """Declare a variable, an array or a shared array."""
         kind = self.type_name(stmt.type)
         if stmt.shared:

@@ -1,0 +1,125 @@
+"""Steps in loops that put a new value in the place of one that they were to add to."""
+
+import ast
+from collections.abc import Iterable
+
+from tree_sitter import Node
+
+from grader.records import Place
+from grader.source import Source
+from grader.source.analysis.steering import LOOPS, around
+from grader.source.analysis.triton import kernels
+from grader.source.cuda_code import around as enclosing
+from grader.source.cuda_code import descendants, function_around, names_in, text
+from grader.source.definitions import INDEX, Definition, definitions
+
+EXCHANGE = "__shfl"
+"""How the names of functions begin that hand a value to another lane."""
+
+
+def overwritten(source: Source, places: Iterable[Place | None]) -> Place | None:
+    """Return where a loop around one of some lines sets anew what was begun before it and is used after it."""
+    for place in places:
+        for one in around(source, place) if place is not None else ():
+            if one.is_loop and (found := _forgets(one.node)) is not None:
+                return one.unit.place(found.node)
+        if place is not None and (made := _of_triton(source, place)) is not None:
+            return made
+    return None
+
+
+def overwritten_before(source: Source, place: Place) -> Place | None:
+    """Return the same for the loops that come before a line in its function, and give it what it uses."""
+    for unit in source.cuda:
+        for loop in (one for kind in LOOPS for one in unit.nodes(kind)):
+            found = _forgets(loop) if unit.place(loop).end_line < place.line else None
+            inside = unit.place(function_around(loop) or loop).end_line >= place.line
+            used = (one for one in unit.nodes("identifier") if unit.place(one).line == place.line)
+            if found is not None and inside and found.name in map(text, used):
+                return unit.place(found.node)
+    return None
+
+
+def _forgets(loop: Node) -> Definition | None:
+    """Return the assignment in a loop that forgets what its target had before, and what is read after it."""
+    function = function_around(loop)
+    if function is None:
+        return None
+    begun = _begun_before(function, loop)
+    for one in definitions(loop.child_by_field_name("body")):
+        lost = one.replaces and one.name in begun and _is_read_after(function, loop, one.name)
+        if lost and not _chosen(one.node, loop) and _is_replaced(one, loop):
+            return one
+    return None
+
+
+def _begun_before(function: Node, loop: Node) -> set[str]:
+    """Return the names that have a value when a loop begins: parameters, arrays, and what was set."""
+    kinds = (
+        "parameter_declaration",
+        "array_declarator",
+        "init_declarator",
+        "assignment_expression",
+    )
+    made = (one for one in descendants(function, *kinds) if one.end_byte <= loop.start_byte)
+    return {name for one in made for name in names_in(one.child_by_field_name("declarator") or one)}
+
+
+def _is_read_after(function: Node, loop: Node, name: str) -> bool:
+    """Whether what follows a loop reads a name before it sets it anew."""
+    uses = (one for one in descendants(function, "identifier") if text(one) == name)
+    first = next((one for one in uses if one.start_byte >= loop.end_byte), None)
+    outer = first.parent if first is not None else None
+    sets = outer is not None and outer.child_by_field_name("left") == first
+    anew = sets and outer is not None and name not in names_in(outer.child_by_field_name("right"))
+    return first is not None and not (anew and text(outer).startswith(f"{name} ="))
+
+
+def _is_replaced(one: Definition, loop: Node) -> bool:
+    """Whether nothing of a target's value goes into the new one: what an exchange gives is another lane's."""
+    if one.target.type == INDEX:
+        other = text(one.value.child_by_field_name("argument"))
+        return one.value.type == INDEX and other == one.name
+    called = text(one.value.child_by_field_name("function"))
+    return called.startswith(EXCHANGE) or text(one.target) not in _made_of(one.value, loop)
+
+
+def _made_of(value: Node, loop: Node) -> set[str]:
+    """Return the names that a value is computed from, in one turn of a loop."""
+    names, before = names_in(value), set[str]()
+    while names != before:
+        before = set(names)
+        for one in definitions(loop):
+            names |= one.used if one.declares and one.name in names else set()
+    return names
+
+
+def _chosen(node: Node, loop: Node) -> bool:
+    """Whether a step stands under a comparison of data, as one that takes the larger of two."""
+    loaded = {one.name for one in definitions(loop) if any(descendants(one.value, INDEX))}
+    for outer in enclosing(node):
+        if outer == loop:
+            return False
+        test = outer.child_by_field_name("condition")
+        if outer.type == "if_statement" and test is not None:
+            if any(descendants(test, INDEX)) or names_in(test) & loaded:
+                return True
+    return False
+
+
+def _of_triton(source: Source, place: Place) -> Place | None:
+    """Return the same for a loop of a Triton kernel."""
+    for kernel in kernels(source):
+        for loop in (one for one in ast.walk(kernel.node) if isinstance(one, ast.For)):
+            end = loop.end_lineno or 0
+            if not loop.lineno <= place.line <= end:
+                continue
+            after = {n.id for n in ast.walk(kernel.node) if isinstance(n, ast.Name) and n.lineno > end}  # fmt: skip
+            for node in ast.walk(loop):
+                match node:
+                    case ast.Assign(targets=[ast.Name(id=name)], value=value) if name in after:
+                        begun = any(one.lineno < loop.lineno for one in kernel.assigned[name])
+                        used = {n.id for n in ast.walk(value) if isinstance(n, ast.Name)}
+                        if begun and name not in used:
+                            return source.place(node)
+    return None
