@@ -34,7 +34,9 @@ from grader.simulator.changes import (
     Request,
 )
 from grader.simulator.changes.arguments import read_launches
+from grader.simulator.changes.carried import ADDED_UP
 from grader.source import Source, parse
+from grader.source.analysis.counterfactual import set_again
 from grader.source.analysis.passed import Blame, blame, given_name
 
 MOST = 2**18
@@ -201,11 +203,7 @@ class Search:
         """Return the likeliest of these, at its place."""
         change = min(right, key=lambda one: (self.is_elsewhere(one), *_rank(one, right)))
         given = self.blame(change)
-        place = (
-            given.step.place
-            if given
-            else place_compiled_line(self._source, change.file, change.line)
-        )
+        place = given.step.place if given else self._place(change)
         return Found(change, place, len(right), self.before, given)
 
     def is_sure(self, change: Change) -> bool:
@@ -241,9 +239,17 @@ class Search:
         at = (change.file, change.line) if not change.given else (change.before, change.line)
         if at not in self._lines:
             given = self.blame(change)
-            place = given.step.place if given else place_compiled_line(self._source, *at)
+            place = given.step.place if given else self._place(change)
             self._lines[at] = place.line if place else 0
         return self._lines[at]
+
+    def _place(self, change: Change) -> Place | None:
+        """Return the line of the text that a change of code is of; that of a value begun and set anew is the latter."""
+        place = place_compiled_line(self._source, change.file, change.line)
+        if place is None or not change.after.startswith(ADDED_UP):
+            return place
+        begun = place_compiled_line(self._source, change.file, int(change.before.split()[1]))
+        return (begun and set_again(self._source, begun)) or place
 
     def _try(self, changes: Sequence[Change], few: Few) -> list[Change]:
         """Return which of them make all right; where the guest ends, each half has another."""

@@ -76,7 +76,7 @@ def test_bytes_that_are_no_program_are_refused(at: int, byte: int) -> None:
         (3, "operand", "argument 1", "argument 2"),
         (5, "constant", "2", "0.5"),
         (5, "operator", "add.f32", "sub.f32"),
-        (5, "around", "line 5", "sqrt.rn.f32"),
+        (5, "around", "part of line 5", "sqrt.rn.f32"),
     ],
 )
 def test_each_thing_of_a_line_has_others_in_its_place(
@@ -119,3 +119,40 @@ def test_a_launch_could_be_given_what_there_is_and_what_follows_from_it(
 ) -> None:
     found = argument_changes(TOLD, frozenset({("rows", 3)}), {})
     assert expected in [c.given for c in found if (c.before, c.after) == (before, after)]
+
+
+LOOP = """
+.version 8.0
+.target sm_90
+.address_size 64
+.file 1 "cuda.cu"
+.visible .entry last(.param .u64 last_param_0)
+{
+    .reg .pred %p<2>;
+    .reg .f32 %f<4>;
+    .reg .b64 %rd<2>;
+    .loc 1 2 0
+    ld.param.u64 %rd1, [last_param_0];
+    .loc 1 3 0
+    mov.f32 %f1, 0f00000000;
+$again:
+    .loc 1 5 0
+    ld.f32 %f2, [%rd1];
+    .loc 1 4 0
+    mov.f32 %f1, %f2;
+    setp.lt.f32 %p1, %f1, 0f00000000;
+    @%p1 bra $again;
+    .loc 1 6 0
+    st.f32 [%rd1], %f1;
+    ret;
+}
+"""
+
+
+def test_what_a_loop_sets_anew_could_be_added_to_what_it_was() -> None:
+    code = read_code(encode(decode(LOOP, "cuda.cu")))
+    found = {change.after: change for change in changes_of(0, code, code.functions[0])}
+    change = found["added up: add.f32"]
+    ((_, (instruction,)),) = change.edits
+    assert (change.before, instruction.opcode) == ("line 3 and line 5", "add.f32")
+    assert instruction.operands[0] == instruction.operands[1]

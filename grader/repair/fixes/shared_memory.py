@@ -159,6 +159,15 @@ def _by_atomics(unit: Unit, node: Node) -> Iterator[Fix]:
         )
 
 
+def added_by_blocks(source: Source, item: Evidence) -> Iterator[Fix]:
+    """Yield additions by atomics where blocks add to one cell of a tensor on the same line: `nodes[target] += message`."""
+    lines = {place.line for place in (item.place, *item.related) if place is not None}
+    for unit in source.cuda if len(lines) == 1 else ():
+        for node in cuda_code(unit).of("assignment_expression"):
+            if unit.place(node).line in lines:
+                yield from _by_atomics(unit, node)
+
+
 LARGER = FixMaker(codes=("MEM011",), propose=larger)
 
 
@@ -181,4 +190,5 @@ def _bytes(text_of: str, span: tuple[int, int]) -> tuple[int, int]:
 
 
 FILLED = FixMaker(codes=("SYN001",), propose=of_proofs(filled))
+ADDED = FixMaker(codes=("SYN006",), propose=of_proofs(added_by_blocks))
 APART = FixMaker(codes=("SYN002",), propose=of_proofs(of_the_race))

@@ -233,6 +233,14 @@ class Values:
         uses = (n for n in self._read_at.get(register, ()) if n > at and self.lines[n])
         return next(uses, at)
 
+    def line_made(self, at: int, depth: int = 4) -> int:
+        """Return the line in which what an instruction copies was made."""
+        source = self.function.instructions[at].operands[-1]
+        places = self._set.get(source.value, []) if source.kind == "reg" else []
+        if base(self.function.instructions[at]) != "mov" or not places or not depth:
+            return self.lines[self.place_of(at) if self.of_blocks else at]
+        return self.line_made(places[-1][0], depth - 1)
+
     @cached_property
     def _read_at(self) -> dict[int, list[int]]:
         found: dict[int, list[int]] = defaultdict(list)
@@ -296,6 +304,11 @@ class Values:
             for v in self.all
             if v.simple or v.key[0] == "several" or len(lines[v.key] - {v.line}) > 0
         )
+
+    def title(self, value: Value) -> str:
+        """Return a value's name; of one that the source has no name for, that it is a part of its line."""
+        named = value.simple or (value.key in self.named and value.key[0] != "several")
+        return value.name if named else f"part of {value.name}"
 
     @cached_property
     def of(self) -> dict[int, Value]:

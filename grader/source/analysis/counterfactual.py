@@ -58,6 +58,17 @@ def say_change(source: Source, place: Place, change: Counterfactual) -> str:
     return f"line {place.line} {has}: {other} every element is right on {of}"
 
 
+def set_again(source: Source, begun: Place) -> Place | None:
+    """Return the next line that sets the name which a line begins, and not by what it was."""
+    lines = source.code.splitlines()
+    names = set(_SETS.findall(_outside_of_calls(lines[begun.line - 1])))
+    for number, line in enumerate(lines[begun.line :], begun.line + 1):
+        found = re.match(r"\s*(\w+)\s*=(?!=)", line)
+        if found and found[1] in names:
+            return source.line_place(number)
+    return None
+
+
 class _Names:
     """What the values of a kernel are called in its text."""
 
@@ -76,12 +87,14 @@ class _Names:
                 "nctaid": "gridDim",
             }
             return f"`{index[special[1] + special[2]]}.{special[3]}`"
-        numbered = re.fullmatch(r"(argument|line) (\d+)(?:#\d+)?", value)
+        numbered = re.fullmatch(r"(argument|line|part of line) (\d+)(?:#\d+)?", value)
         if numbered is None:
             return f"`{value}`"
         number = int(numbered[2])
         if numbered[1] == "line":
             return self._of_line(number)
+        if numbered[1].startswith("part"):
+            return f"a value of line {number}" if number else "another value"
         known = number < len(self._parameters)
         return f"`{self._parameters[number]}`" if known else f"the kernel's argument {number + 1}"
 
@@ -133,6 +146,12 @@ def _same_number(first: str, second: str) -> bool:
 
 
 def _operator(line: str, change: Counterfactual) -> tuple[str, str]:
+    if change.after.startswith("added up"):
+        verb = _VERBS.get(change.after.split()[-1].partition(".")[0], change.after.split()[-1])
+        joined = (
+            f"joined by `{verb}`" if verb in _BETWEEN else f"the `{verb.partition('.')[0]}` of both"
+        )
+        return "sets anew what earlier turns made", f"with that and the new value {joined}"
     before, after = (text.partition(".")[0] for text in (change.before, change.after))
     sign = _VERBS.get(before, before)
     if "." not in change.after:  # another form of it
