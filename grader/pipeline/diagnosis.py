@@ -16,6 +16,7 @@ from grader.errors import GraderError
 from grader.execution.gradients import Needs, gradients
 from grader.judge import References
 from grader.judge.probes import Plan
+from grader.pipeline.budget import Budget, with_left_out
 from grader.pipeline.clock import Clock
 from grader.pipeline.context import GradingContext, ask_references, known_references
 from grader.pipeline.examiner import Examiner
@@ -23,8 +24,13 @@ from grader.records import Evaluation, Submission, Task, Workload, digest
 from grader.records.observed import leaves_out
 from grader.rules import is_explained
 
+CAUSE = "the runs that tell why the results are wrong"
+"""What is left out where there is no time for it, in words."""
 
-def diagnose_program(examiner: Examiner, program: Program, clock: Clock) -> tuple[Program, ...]:
+
+def diagnose_program(
+    examiner: Examiner, program: Program, clock: Clock, budget: Budget
+) -> tuple[Program, ...]:
     """Return the states of a program from what was handed in to the deepest one that fixes could reach.
 
     The first one has what numeric probes show, where nothing else explains its wrong results.
@@ -32,16 +38,19 @@ def diagnose_program(examiner: Examiner, program: Program, clock: Clock) -> tupl
     with clock.stage("diagnose"):
         first = program
         with clock.beyond_verdict("what explains a wrong result"):
-            first = _probe_program(examiner, program)
+            first = _probe_program(examiner, program, budget)
         with clock.beyond_verdict("the deeper diagnosis"):
-            return diagnose.deepen(first, examiner)
+            return diagnose.deepen(first, examiner, lambda: budget.enough("diagnosis"))
     return (first,)
 
 
-def _probe_program(examiner: Examiner, program: Program) -> Program:
+def _probe_program(examiner: Examiner, program: Program, budget: Budget) -> Program:
     """Return a wrong program that nothing explains yet with the evidence of numeric probes."""
     if program.status != "incorrect":
         return program
+    if not budget.enough("diagnosis"):
+        return _unexplained(program, budget.seconds)
+    examiner = _within(examiner, budget)
     evaluation, seen = program.evaluation, [e for one in program.findings for e in one.evidence]
     if not is_explained(program.findings):
         evaluation = _with_probes(examiner.grading, examiner.task, program)
@@ -55,6 +64,20 @@ def _probe_program(examiner: Examiner, program: Program) -> Program:
         again = examiner.inspect(program.submission, changed)
     trouble = tuple(dict.fromkeys((*program.trouble, *again.trouble)))
     return replace(again, trouble=trouble)
+
+
+def _within(examiner: Examiner, budget: Budget) -> Examiner:
+    """Return the examiner with a device that looks for no cause beyond the sample's time."""
+    grading = examiner.grading
+    if grading.device is None:
+        return examiner
+    device = budget.bound(grading.device, "diagnosis")
+    return replace(examiner, grading=replace(grading, device=device))
+
+
+def _unexplained(program: Program, seconds: float) -> Program:
+    verdict = with_left_out(program.evaluation.verdict, seconds, (CAUSE,))
+    return replace(program, evaluation=program.evaluation.model_copy(update={"verdict": verdict}))
 
 
 def _with_probes(grading: GradingContext, task: Task | None, program: Program) -> Evaluation:
