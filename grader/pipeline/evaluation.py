@@ -14,7 +14,7 @@ from grader.pipeline.context import GradingContext, describe_draft, known_refere
 from grader.pipeline.exactness import exactness
 from grader.pipeline.own_share import own_share
 from grader.pipeline.soundness_check import checked_beside
-from grader.pipeline.trial import Seen, Trial
+from grader.pipeline.trial import Seen, Trial, smallest_deciding
 from grader.pipeline.verdicts import verdict_of
 from grader.records import (
     Build,
@@ -104,6 +104,9 @@ def _evaluate(
         seconds=clock.seconds,
     )
     if task is not None:
+        smallest = smallest_deciding(task)
+        name = smallest.name if smallest else ""
+        evaluation = evaluation.model_copy(update={"smallest": name})
         share = own_share(grading, task, evaluation)
         evaluation = evaluation.model_copy(update={"own_share": share})
         if closely:

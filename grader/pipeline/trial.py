@@ -29,6 +29,7 @@ from grader.records import (
     Timing,
     Verdict,
     Work,
+    Workload,
 )
 
 LOOKS = {"dry_run": "the call at full size", "run again": "the runs in another order"}
@@ -115,10 +116,9 @@ class Trial:
 
     def _settled_early(self) -> Seen | None:
         """Run the smallest workload that decides, where that may be enough; None where all must be run."""
-        decide = [workload for workload in self.task.judged if workload.role in DECIDING]
-        if not self.grading.options.settle_early or len(decide) < 2:
+        smallest = smallest_deciding(self.task)
+        if not self.grading.options.settle_early or smallest is None:
             return None
-        smallest = min(decide, key=element_count)
         task = self.task.model_copy(update={"workloads": (smallest,)})
         seen = replace(self, task=task)._run_workloads()
         return seen if seen.verdict.status in SETTLED else None
@@ -208,6 +208,12 @@ class Trial:
             work=timed.work,
             profile=timed.profile,
         )
+
+
+def smallest_deciding(task: Task) -> Workload | None:
+    """Return the smallest workload that decides; None where fewer than two do."""
+    decide = [workload for workload in task.judged if workload.role in DECIDING]
+    return min(decide, key=element_count) if len(decide) > 1 else None
 
 
 def _nearly(comparisons: Sequence[Comparison]) -> bool:

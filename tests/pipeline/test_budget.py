@@ -15,6 +15,7 @@ from grader.pipeline import open_context
 from grader.pipeline.budget import SHARES, Budget, with_left_out
 from grader.pipeline.review import assess
 from grader.records import Sample, Verdict
+from grader.reward import reward_evaluation
 from grader.store import Store
 from grader.tasks import builtin_tasks
 from tests.whole import ROOT
@@ -68,6 +69,7 @@ def test_a_wrong_answer_is_settled_by_its_smallest_workload(tmp_path: Path) -> N
     whole = _assessed("l1_norm_tail.txt", tmp_path).evaluation
     assert early.verdict.status == whole.verdict.status == "incorrect"
     assert len(early.runs) < len(whole.runs)
+    assert reward_evaluation(early).parts == reward_evaluation(whole).parts
 
 
 def test_without_time_a_right_answer_is_right_and_says_what_was_left_out(tmp_path: Path) -> None:
