@@ -31,13 +31,22 @@ def deepen(first: Program, examiner: Examiner, has_time: Callable[[], bool]) -> 
 
 
 def _steps(program: Program, examiner: Examiner) -> Iterator[Program]:
+    """Yield the program after a fix of each finding: what gets to a later stage before what only fails otherwise."""
     for finding in early_findings(program) if program.status in EARLY else _of_form(program):
-        for fix in finding.fixes:
-            if any(fix == done for _, done in program.fixes):
-                continue
-            better = try_fixes(program, ((finding, fix),), examiner)
-            if better is not None and _differs(program, better):
+        moved = []
+        for better in _made_with(finding, program, examiner):
+            if better.stage > program.stage:
                 yield better
+            elif _differs(program, better):
+                moved.append(better)
+        yield from moved
+
+
+def _made_with(finding: Finding, program: Program, examiner: Examiner) -> Iterator[Program]:
+    """Yield the program after each fix of a finding that was not made yet."""
+    made = {fix for _, fix in program.fixes}
+    tried = (try_fixes(program, ((finding, fix),), examiner) for fix in finding.fixes if fix not in made)  # fmt: skip
+    yield from (one for one in tried if one is not None)
 
 
 def early_findings(program: Program) -> tuple[Finding, ...]:

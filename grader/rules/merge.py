@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from grader.records import Dependence, Evidence, Finding
+from grader.records import Dependence, Evidence, Finding, LaunchEnlarged
 from grader.rules.families import family_of, precedence_of
 from grader.rules.registry import all_rules
 
@@ -77,6 +77,23 @@ def _workloads(finding: Finding) -> set[str]:
 def is_explained(findings: Iterable[Finding]) -> bool:
     """Whether a finding that is proven says why results are wrong."""
     return any(_explains(finding) and finding.confidence == "proven" for finding in findings)
+
+
+def is_caused(findings: Iterable[Finding]) -> bool:
+    """Whether a proven finding says what makes all wrong results so, and not only what a run did, or some of them."""
+    proven = [one for one in findings if _explains(one) and one.confidence == "proven"]
+    return any(not _is_effect(one) and not _in_part(one) for one in proven)
+
+
+def _is_effect(finding: Finding) -> bool:
+    return finding.rule in all_rules() and all_rules()[finding.rule].effect
+
+
+def _in_part(finding: Finding) -> bool:
+    """Whether a larger launch leaves elements wrong."""
+    return any(
+        isinstance(item.details, LaunchEnlarged) and item.details.left for item in finding.evidence
+    )
 
 
 def _explains(finding: Finding) -> bool:

@@ -159,7 +159,7 @@ def get_init_inputs():
 )
 def test_a_problem_that_is_broken_says_so(text, form):
     draft = from_reference(text)
-    task = execution.describe(draft, form, Limits(wall=4.0) if "while True" in text else LIMITS)
+    task = execution.describe(draft, form, Limits(wall=2.0) if "while True" in text else LIMITS)
     assert not task.workloads
     assert task.notes
 

@@ -11,7 +11,10 @@ import pytest
 
 from grader import pipeline
 from grader.config import Options
-from grader.pipeline.review import review
+from grader.pipeline.clock import Clock
+from grader.pipeline.examiner import examiner_of
+from grader.pipeline.prepare import prepare
+from grader.pipeline.repairs import repair_program
 from grader.records import Sample
 from grader.repair.candidates.order import candidates
 from grader.repair.candidates.triton import MOST
@@ -65,7 +68,10 @@ def test_a_woven_program_is_python_that_holds_every_change() -> None:
 def test_a_slip_is_repaired_and_the_repair_is_right(tmp_path: Path) -> None:
     wrong = next(one for one in corpus.mutants("triton") if one.name == "l2_norm_rows--missing-root")  # fmt: skip
     grading = pipeline.open_context(Options(device="sim", cache=tmp_path, task=wrong.task), Store(tmp_path), 7)  # fmt: skip
-    found = review(grading, Sample(id="s", origin="s", format="python", text=wrong.code))
-    fixed = next(one for one in found.repairs if one.kind == "fix")
+    prepared = prepare(grading, Sample(id="s", origin="s", format="python", text=wrong.code))
+    assert prepared.submission is not None
+    examiner = examiner_of(grading, prepared)
+    fixed = repair_program(examiner, (examiner.examine(prepared.submission),), Clock()).repair
+    assert fixed is not None
     assert fixed.evaluation.verdict.status == "correct"
     assert "tl.sqrt(tl.sum(acc, axis=0))" in fixed.code

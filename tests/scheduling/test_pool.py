@@ -57,7 +57,7 @@ def test_a_task_travels_whole() -> None:
 
 
 def test_three_processes_say_what_one_says(tmp_path: Path) -> None:
-    samples = write_samples(tmp_path / "samples", 24)
+    samples = write_samples(tmp_path / "samples", 12)
     one = grade(samples, *TEXT_ONLY, "--jobs", "1", "--out", tmp_path / "one", cache=tmp_path / "a")
     three = grade(
         samples, *TEXT_ONLY, "--jobs", "3", "--out", tmp_path / "three", cache=tmp_path / "b"
@@ -68,12 +68,12 @@ def test_three_processes_say_what_one_says(tmp_path: Path) -> None:
 
 
 def test_killed_processes_lose_no_sample(tmp_path: Path) -> None:
-    samples = write_samples(tmp_path / "samples", 80)
+    samples = write_samples(tmp_path / "samples", 48)
     cache = tmp_path / "cache"
     run = [*command(samples, *TEXT_ONLY, "--jobs", "3", "--out", tmp_path / "run")]
     process = subprocess.Popen(run, env=environment(cache), stdout=subprocess.DEVNULL)
     killed = 0
-    while process.poll() is None and killed < 4:
+    while process.poll() is None and killed < 3:
         for pid in _members(cache)[:1]:
             time.sleep(0.5)
             subprocess.run(["kill", "-9", str(pid)], check=False)

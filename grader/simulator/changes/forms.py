@@ -44,6 +44,12 @@ def float_bits(value: float) -> int:
     return bits
 
 
+def float_of(bits: int) -> float:
+    """Return the number that a float's bits are."""
+    (value,) = struct.unpack("<f", struct.pack("<I", bits & 0xFFFFFFFF))
+    return float(value)
+
+
 HALVES = (float_bits(0.5), float_bits(2.0))
 PLAIN = frozenset(map(float_bits, (0.0, 1.0, 2.0, 0.5, float("inf"))))
 
@@ -51,8 +57,7 @@ PLAIN = frozenset(map(float_bits, (0.0, 1.0, 2.0, 0.5, float("inf"))))
 def shown(operand: Operand) -> str:
     """Return a constant as a person writes it."""
     if operand.kind == "f32":
-        (value,) = struct.unpack("<f", struct.pack("<I", operand.value & 0xFFFFFFFF))
-        return f"{value:.7g}"
+        return f"{float_of(operand.value):.7g}"
     value = operand.value & 0xFFFFFFFFFFFFFFFF
     return str(value - (1 << 64) * (value >> 63))
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 
+from grader.simulator.changes.carried import carried_changes
 from grader.simulator.changes.change import Change, Edits, Kind, spare
 from grader.simulator.changes.forms import (
     FLOAT_OPERATORS,
@@ -41,9 +42,11 @@ def changes_of(
     program: int, code: Code, function: Function, numbers: Sequence[float] = ()
 ) -> Iterator[Change]:
     """Yield the changes of a function; `numbers` are those that its task knows beside the usual ones."""
-    maker = _Maker(program, Values(code, function), code.places, (*NUMBERS, *numbers))
+    values = Values(code, function)
+    maker = _Maker(program, values, code.places, (*NUMBERS, *numbers))
+    carried = carried_changes(program, values, code.places)
     known: set[Edits] = set()
-    for change in chain(maker.instructions(), maker.operands(), maker.around()):
+    for change in chain(carried, maker.instructions(), maker.operands(), maker.around()):
         if change.edits not in known:
             known.add(change.edits)
             yield change
@@ -103,12 +106,14 @@ class _Maker:
             for bits in self._other_constants(first, operand):
                 new = replace(operand, value=bits)
                 edits = tuple((at, (_with(self._code[at], (n,), new),)) for at in places)
-                prior = int(
-                    operand.kind == "f32"
-                    and bits not in self._own
-                    and bits & 0x7FFFFFFF not in PLAIN
-                )
+                prior = self._prior_of(operand, bits)
                 yield self._change(places[0], "constant", shown(operand), shown(new), edits, prior)
+
+    def _prior_of(self, operand: Operand, bits: int) -> int:
+        """Return how seldom a number should be another: those of a compiler of blocks are mostly its own."""
+        if operand.kind != "f32":
+            return 2 if self._values.of_blocks else 0
+        return int(bits not in self._own and bits & 0x7FFFFFFF not in PLAIN)
 
     def _other_constants(self, instruction: Instruction, operand: Operand) -> Iterator[int]:
         if operand.kind == "f32":
@@ -158,8 +163,10 @@ class _Maker:
         for value, places in self._uses():
             for n, other in enumerate(self._siblings(value, places)[:MOST_SIBLINGS]):
                 edits = self._exchanged(value, other, places)
-                prior = 0 if n < LIKELY else 1 if n < 2 * LIKELY else 2
-                yield self._change(places[0][0], "operand", value.name, other.name, edits, prior)
+                copied = base(self._code[places[0][0]]) == "mov"  # no expression of the source
+                prior = 2 if copied else 0 if n < LIKELY else 1 if n < 2 * LIKELY else 2
+                names = self._values.title(value), self._values.title(other)
+                yield self._change(places[0][0], "operand", *names, edits, prior)
 
     def _siblings(self, value: Value, places: list[Site]) -> list[Value]:
         """Return values that could stand in the place of one, the likeliest first."""
@@ -168,7 +175,13 @@ class _Maker:
         found = [
             v for v in found if v.first < last and (v.line == line or v.key in self._values.named)
         ]
-        return sorted(found, key=lambda v: (self._distance(v, line), not v.simple, -v.first))
+        return sorted(found, key=lambda v: (*self._unlike(value, v, line), -v.first))
+
+    def _unlike(self, value: Value, other: Value, line: int) -> tuple[bool, int, bool]:
+        """Return how seldom one stands for the other: arguments that follow each other are exchanged most often."""
+        beside = None not in (value.argument, other.argument)
+        follows = beside and abs((value.argument or 0) - (other.argument or 0)) == 1
+        return not follows, self._distance(other, line), not other.simple
 
     def _distance(self, value: Value, line: int) -> int:
         """Return how far from a line the nearest one stands that reads a value or sets it."""
@@ -217,7 +230,8 @@ class _Maker:
         for other in self._siblings(value, places)[:MOST_FACTORS]:
             for opcode in FLOAT_OPERATORS[:4]:
                 steps = ((opcode, (f32, SUBJECT, other)),)
-                yield self._wrapped(value, places, f"{opcode} {other.name}", steps)
+                title = self._values.title(other)
+                yield self._wrapped(value, places, f"{opcode} {title}", steps)
 
     def _scaled(self, value: Value, places: list[Site], other: Value) -> Iterator[Change]:
         f32, temporary = (spare(self._values.function, 32, n) for n in (0, 1))
@@ -266,7 +280,8 @@ class _Maker:
             edits[at] = (*(before or made), _with(old, path, made[-1].operands[0]))
         changed = tuple((at, edits[at]) for at in sorted(edits))
         prior = 1 + (" line" in name or name.startswith(SELDOM))
-        return self._change(places[0][0], "around", value.name, name, changed, prior)
+        title = self._values.title(value)
+        return self._change(places[0][0], "around", title, name, changed, prior)
 
     def _step(self, value: Value, register: int, like: Instruction, step: Step) -> Instruction:
         opcode, given = step

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from grader.source import Source, dotted_name, nodes_under
 from grader.source.analysis.extension_use import computes_with_torch, holders, mentions
-from grader.source.python_code import PythonCode, python_code
+from grader.source.python_code import PythonCode
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Fallback:
 
 def fallbacks(source: Source) -> tuple[Fallback, ...]:
     """Return the fallbacks of a submission; empty where it doesn't parse."""
-    code = python_code(source)
+    code = source.module
     if code is None or code.model is None:
         return ()
     names = holders(source, code)

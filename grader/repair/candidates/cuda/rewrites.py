@@ -166,6 +166,7 @@ FORMULAS = (
     *_rows("shift", *(("a * b", f"{{a}} * {{b}} {sign} 0.5f", 2.3) for sign in "-+"), where=(is_value,)),
     *_rows("factor", *(("v", f"({{v:f}} {sign} {{REAL}})", 3.0) for sign in "/*"), ("v", "({v:f} / {SIZE})", 2.5), where=(is_value,)),
     *_rows("degree", ("v", "{v} * {v}", 2.5), where=(is_added_up, device)),
+    *_rows("degree", ("f(a)", "{a} * {f}({a})", 3.0), where=(real, device, is_a("a", NAME))),
     *_rows("degree", ("a / b", "{a} / sqrt({b})", 2.5), where=(real, device, kind("b", "real"))),
     *_rows("degree", ("a / b", "{a} / sqrt((float)({b}))", 2.5), where=(real, device, not_(kind("b", "real")))),
     *_rows("shift", *((f"a {sign} b", f"{{a}} {sign} 0.5f * {{b:f}}", 3.0) for sign in "-+"), where=(real, device)),
@@ -235,6 +236,7 @@ INDICES = (
       for row in _rows("index", (f"{one}.{x}", f"{one}.{y}", 4.0), where=(partial(_second_axis, axis=y),))),
     *_rows("index", ("a", "{a} * {SIZE}", 2.5), where=(is_addend,)),
     *_rows("index", ("a % b", "({a} / {SIZE}) % {b}", 2.2), where=(device,)),
+    *_rows("index", ("a % b", "({a} % {b} + {b}) % {b}", 1.5), where=(integer, is_a("a", r".*-.*"))),
     *_rows(
         "index",
         *((sum_, "({o:f} / {s}) * {LIMIT} * {s} + {o:f} % {s} + {k} * {s}", 1.8) for sum_ in ("o + k * s", "k * s + o")),

@@ -12,7 +12,7 @@ from grader.repair.candidates.forward.methods import forward_of
 from grader.repair.candidates.forward.reference_steps import finish_forward
 from grader.repair.candidates.forward.slips import rewrite_forward
 from grader.source import Source, edits, nodes_under
-from grader.source.python_code import Function, python_code
+from grader.source.python_code import Function
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +31,7 @@ class Forward(Candidate):
 
 def forwards(source: Source, reference: str) -> Iterator[Forward]:
     """Yield the changes of a submission's `forward`; `reference` is the task's text, or empty."""
-    code = python_code(source)
+    code = source.module
     forward = code.method("forward") if code is not None else None
     if code is None or not isinstance(forward, ast.FunctionDef) or _says_super(forward):
         return
