@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import pairwise
 
@@ -15,15 +15,15 @@ EARLY = {"build_failed", "build_timeout", "crashed"}
 EARLY_FAMILIES = ("EXT", "BLD", "API")
 
 
-def deepen(first: Program, examiner: Examiner) -> tuple[Program, ...]:
-    """Return the states from the submission as it is to the deepest one that could be reached.
+def deepen(first: Program, examiner: Examiner, has_time: Callable[[], bool]) -> tuple[Program, ...]:
+    """Return the states from the submission as it is to the deepest one that could be reached in time.
 
     Each step applies one fix of a finding that explains why the build (or the load) fails, or why results could not be
     compared. The last state's runs show what the first failure hid.
     """
     states = [first]
     for _ in range(MAX_FIXES):
-        step = next(_steps(states[-1], examiner), None)
+        step = next(_steps(states[-1], examiner), None) if has_time() else None
         if step is None:
             break
         states.append(step)

@@ -1,9 +1,9 @@
 """Where a submission's Python touches what it built: the variables that hold an extension."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
-from grader.source import Source, nodes_under
+from grader.source import Source, dotted_name, nodes_under
 from grader.source.analysis.data_flow import FILLING
 from grader.source.analysis.triton import kernels as triton_kernels
 from grader.source.python_code import MODEL, PythonCode
@@ -42,14 +42,14 @@ def holders(source: Source, code: PythonCode) -> set[str]:
         before = len(names)
         for node in code.of(ast.Assign):
             if mentions(node.value, names) or calls_builder(code, node.value):
-                names.update(filter(None, (_spell_node(target) for target in node.targets)))
+                names.update(filter(None, (dotted_name(target) for target in node.targets)))
         for call in code.of(ast.Call):
             if (
                 isinstance(call.func, ast.Attribute)
                 and call.func.attr in FILLING
                 and any(mentions(argument, names) for argument in call.args)
             ):
-                names.add(_spell_node(call.func.value))
+                names.add(dotted_name(call.func.value))
         names |= {
             name
             for name, function in functions
@@ -92,7 +92,7 @@ def mentions(node: ast.AST, names: set[str]) -> bool:
 
 def refers(node: ast.AST, names: set[str]) -> bool:
     """Whether a node itself is one of the names."""
-    return isinstance(node, ast.Name | ast.Attribute) and _spell_node(node) in names
+    return dotted_name(node) in names
 
 
 def uses_operators(code: PythonCode) -> bool:
@@ -112,21 +112,12 @@ def computes_with_torch(code: PythonCode, node: ast.AST) -> Iterator[ast.AST]:
             yield inner
 
 
-def calls_builder(code: PythonCode, value: ast.AST) -> bool:
-    """Whether an extension is built under a node."""
+def calls_builder(code: PythonCode, value: ast.AST, builders: Collection[str] = ()) -> bool:
+    """Whether an extension is built under a node, by torch or by one of the file's own builders."""
+    calls = (node for node in nodes_under(value) if isinstance(node, ast.Call))
+    names = (code.canonical(call.func) for call in calls)
     return any(
-        isinstance(node, ast.Call)
-        and (name := code.canonical(node.func)).rsplit(".", 1)[-1] in {"load_inline", "load"}
+        name.rsplit(".", 1)[-1] in {"load_inline", "load", *builders}
         and not name.startswith("triton.")
-        for node in nodes_under(value)
+        for name in names
     )
-
-
-def _spell_node(node: ast.AST) -> str:
-    match node:
-        case ast.Name(id=name):
-            return name
-        case ast.Attribute(value=ast.Name(id=owner), attr=name) if owner in OWNERS:
-            return f"{owner}.{name}"
-        case _:
-            return ""
