@@ -83,6 +83,11 @@ class RunResult:
         return self.result.outputs
 
     @property
+    def spared(self) -> bool:
+        """Whether it was not begun, as it would not have ended in time."""
+        return self.result.spared
+
+    @property
     def structure(self) -> str:
         """How they were wrapped: `tensor`, `tuple`, `list`, ..."""
         return self.result.structure

@@ -273,7 +273,7 @@ def _evidence(found: Found, source: Source, workloads: Sequence[Workload]) -> Ev
     return Evidence(
         kind="provenance",
         code=CODES[change.kind],
-        text=f"with another {change.kind} in {where} all results are right",
+        text=f"with {'one step more' if change.kind == 'around' else f'another {change.kind}'} in {where} all results are right",
         place=place,
         workload=workloads[0].name,
         details=Counterfactual(

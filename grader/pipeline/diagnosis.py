@@ -17,6 +17,7 @@ from grader.errors import GraderError
 from grader.execution.gradients import Needs, gradients
 from grader.judge import References
 from grader.judge.probes import Plan
+from grader.pipeline.budget import Budget, with_left_out
 from grader.pipeline.building import build_on
 from grader.pipeline.clock import Clock
 from grader.pipeline.context import GradingContext, ask_references, known_references
@@ -37,8 +38,13 @@ from grader.rules import is_caused, is_explained
 Follower = tuple[Device, Submission, Build, Task, References, Sequence[Comparison]]
 """A device that can follow a program's values, and what it has to know of the program."""
 
+CAUSE = "the runs that tell why the results are wrong"
+"""What is left out where there is no time for it, in words."""
 
-def diagnose_program(examiner: Examiner, program: Program, clock: Clock) -> tuple[Program, ...]:
+
+def diagnose_program(
+    examiner: Examiner, program: Program, clock: Clock, budget: Budget
+) -> tuple[Program, ...]:
     """Return the states of a program from what was handed in to the deepest one that fixes could reach.
 
     The first one has what numeric probes show, where nothing else explains its wrong results.
@@ -46,20 +52,23 @@ def diagnose_program(examiner: Examiner, program: Program, clock: Clock) -> tupl
     with clock.stage("diagnose"):
         first = program
         with clock.beyond_verdict("what explains a wrong result"):
-            first = _probe_program(examiner, program)
+            first = _probe_program(examiner, program, budget)
         with clock.beyond_verdict("the deeper diagnosis"):
-            return diagnose.deepen(first, examiner)
+            return diagnose.deepen(first, examiner, lambda: budget.enough("diagnosis"))
     return (first,)
 
 
-def _probe_program(examiner: Examiner, program: Program) -> Program:
+def _probe_program(examiner: Examiner, program: Program, budget: Budget) -> Program:
     """Return a wrong program that nothing explains yet with the evidence of numeric probes.
 
     One that is wrong at other sizes only runs with larger launches alone.
     """
-    grading, task, wrong = examiner.grading, examiner.task, program.status == "incorrect"
+    wrong = program.status == "incorrect"
     if not wrong and program.evaluation.verdict.general is not False:
         return program
+    if not budget.enough("diagnosis"):
+        return _unexplained(program, budget.seconds)
+    grading, task = _within(examiner.grading, budget), examiner.task
     again, seen = program, [e for one in program.findings for e in one.evidence]
     if wrong and not is_explained(program.findings):
         again = replace(again, evaluation=_with_probes(grading, task, again))
@@ -71,6 +80,17 @@ def _probe_program(examiner: Examiner, program: Program) -> Program:
         again = examiner.inspect(program.submission, _with_changes(grading, task, again))
     trouble = tuple(dict.fromkeys((*program.trouble, *again.trouble)))
     return replace(again, trouble=trouble)
+
+
+def _within(grading: GradingContext, budget: Budget) -> GradingContext:
+    """Return the context with a device that looks for no cause beyond the sample's time."""
+    device = grading.device and budget.bound(grading.device, "diagnosis")
+    return replace(grading, device=device)
+
+
+def _unexplained(program: Program, seconds: float) -> Program:
+    verdict = with_left_out(program.evaluation.verdict, seconds, (CAUSE,))
+    return replace(program, evaluation=program.evaluation.model_copy(update={"verdict": verdict}))
 
 
 def _follower(grading: GradingContext, task: Task | None, program: Program) -> Follower | None:

@@ -287,7 +287,7 @@ def test_a_reference_that_is_slow_to_construct_is_constructed_once_for_all_batch
             return
         assert Model.made == 0, "constructed again"
         Model.made = 1
-        end = time.process_time() + 0.5
+        end = time.process_time() + 0.32
         while time.process_time() < end:
             pass
     made = 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from grader.records import Context, Edit, Finding, Fix
 from grader.repair.fixes.maker import FixMaker
@@ -35,9 +36,8 @@ def _bound_access(source: Source, kernel: Kernel, access: Access) -> Iterator[Fi
     if _is_block(kernel, access):
         yield from _check_access(source, access)
         return
-    masks = list(
-        dict.fromkeys((*_neighbours(source, kernel, access), *_lengths(source, kernel, access)))
-    )
+    kinds = _neighbours(source, kernel, access), _lengths(source, kernel, access)
+    masks = list(dict.fromkeys(chain(*kinds[:: 1 if access.mask is None else -1])))
     for mask in masks[:MOST]:
         yield from fix(
             f"give the access the mask `{mask}`", [_with_mask(source, kernel, access, mask)]
@@ -105,8 +105,12 @@ def _conditions(source: Source, kernel: Kernel, access: Access) -> Iterator[str]
     """Yield what the indices of an access may have been meant to be held to, the likeliest first."""
     terms = list(_left_out(source, kernel, access))
     numbers = [p for p in kernel.parameters if p not in kernel.pointers | kernel.constants and "stride" not in p]  # fmt: skip
+    used = {one.id for one in ast.walk(kernel.node) if isinstance(one, ast.Name)}
+    forgotten = [name for name in numbers if name not in used]
     for shape, lengths in terms:
         yield from (f"{shape} < {length}" for length in lengths[:2])
+    for name in _single_indices(kernel, access):
+        yield from (f"{name} < {number}" for number in forgotten)
     for shape, _ in terms:
         yield from (f"{shape} < {number}" for number in numbers)
         yield f"{shape} >= 0"
@@ -168,6 +172,24 @@ def _below(source: Source, kernel: Kernel, access: Access, condition: str) -> Ed
     return _with_mask(source, kernel, access, f"{old}{condition}")
 
 
+def _single_indices(kernel: Kernel, access: Access) -> list[str]:
+    """Return the names in a pointer that hold one number, made of a program's or of a loop's."""
+    names = [one.id for one in ast.walk(access.pointer) if isinstance(one, ast.Name)]
+    blocks = _indices_in(kernel, [access.pointer])
+    made = [one for one in dict.fromkeys(names) if one in kernel.assigned and one not in blocks]
+    return [one for one in made if not kernel.names_behind(ast.Name(one, ast.Load())) & kernel.pointers]  # fmt: skip
+
+
+def _neutral(source: Source, kernel: Kernel, access: Access) -> str:
+    """Return what changes nothing of a kernel's result where it stands for an element past the mask."""
+    named = [n for n, values in kernel.assigned.items() if any(v is access.call for v in values)]
+    words = source.text(kernel.node)
+    for function, value in (("max", '-float("inf")'), ("min", 'float("inf")')):
+        if any(re.search(rf"\btl\.{function}\(\s*{name}\b", words) for name in named):
+            return value
+    return "0.0"
+
+
 def _values(kernel: Kernel, name: ast.expr | None) -> tuple[ast.expr, ...]:
     return kernel.assigned.get(name.id, ()) if isinstance(name, ast.Name) else ()
 
@@ -181,7 +203,8 @@ def _with_mask(source: Source, kernel: Kernel, access: Access, mask: str) -> Edi
         return replace(source, made[0], f"({source.text(made[0])}) & {more}")
     if old is not None:
         return replace(source, old, mask)
-    other = ", other=0.0" if access.kind == "load" and "other" not in access.arguments else ""
+    bare = access.kind == "load" and "other" not in access.arguments
+    other = f", other={_neutral(source, kernel, access)}" if bare else ""
     return add_argument(source, access.call, f"mask={mask}{other}")
 
 
