@@ -7,8 +7,8 @@ from grader.records import Context, Finding
 from grader.rules.name_tables import read_names
 from grader.rules.page_file import read_page
 from grader.rules.rule import Rule
-from grader.source import Source, nodes_under
-from grader.source.analysis.decisions import decides_the_result, gives_nothing, spell_name
+from grader.source import Source, dotted_name, nodes_under
+from grader.source.analysis.decisions import decides_the_result, gives_nothing
 from grader.source.python_code import PythonCode
 
 NAMES = read_names(__file__)
@@ -45,7 +45,7 @@ def _asked_by_condition(
 ) -> Iterator[tuple[str, bool | None]]:
     """Yield what a condition asks for, and whether the result hangs on it; None where a run tells that."""
     parts = [one for one in nodes_under(node.test) if isinstance(one, ast.Attribute | ast.Name)]
-    for name in [spell_name(one) for one in parts if spell_name(one) in counters][:1]:
+    for name in [dotted_name(one) for one in parts if dotted_name(one) in counters][:1]:
         yield (
             f"{name} counts the calls of forward, and this condition makes later calls do something else than the first ones",
             None,
@@ -103,7 +103,7 @@ def _lists(code: PythonCode, function: ast.AST, chances: Mapping[str, str]) -> d
             case _:
                 continue
         if drawn := _chance_drawn(code, value, chances):
-            found[spell_name(held)] = drawn
+            found[dotted_name(held)] = drawn
     return found
 
 
@@ -116,7 +116,7 @@ def _counters(code: PythonCode) -> set[str]:
         for node in nodes:
             match node:
                 case ast.AugAssign(op=ast.Add(), value=ast.Constant(), target=target):
-                    name = spell_name(target)
+                    name = dotted_name(target)
                     lasts = name.startswith(("self.", "ModelNew.")) or name in lasting
                     found |= {name} if lasts else set()
     return found
@@ -130,7 +130,7 @@ def _chances(code: PythonCode, function: ast.AST) -> dict[str, str]:
             drawn := _chance_drawn(code, node.value, found)
         ):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            found.update((spell_name(target), drawn) for target in targets if spell_name(target))
+            found.update((dotted_name(target), drawn) for target in targets if dotted_name(target))
     return found
 
 
@@ -141,8 +141,8 @@ def _chance_drawn(code: PythonCode, test: ast.AST, chances: Mapping[str, str]) -
         return ""  # layers that training leaves out by chance
     for node in nodes:
         name = code.canonical(node)
-        if spell_name(node) in chances:
-            return chances[spell_name(node)]
+        if dotted_name(node) in chances:
+            return chances[dotted_name(node)]
         if name.startswith((*NAMES["chance"], *NAMES["around"])) or name.endswith(".elapsed_time"):
             return name
     return ""

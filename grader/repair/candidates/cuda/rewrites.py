@@ -237,11 +237,6 @@ INDICES = (
     *_rows("index", ("a", "{a} * {SIZE}", 2.5), where=(is_addend,)),
     *_rows("index", ("a % b", "({a} / {SIZE}) % {b}", 2.2), where=(device,)),
     *_rows("index", ("a % b", "({a} % {b} + {b}) % {b}", 1.5), where=(integer, is_a("a", r".*-.*"))),
-    *_rows(
-        "index",
-        *((sum_, "({o:f} / {s}) * {LIMIT} * {s} + {o:f} % {s} + {k} * {s}", 1.8) for sum_ in ("o + k * s", "k * s + o")),
-        where=(is_index, is_a("s", SIZE_NAME)),
-    ),
     *_rows("index", ("a", "{NEAR}", 3.5), where=(is_index,)),
     *_rows(
         "index",
@@ -275,7 +270,6 @@ INDICES = (
 
 MOVED = frozenset({"permute", "transpose", "t", "movedim", "swapaxes", "expand", "expand_as", "select", "slice", "narrow"})  # fmt: skip
 """Methods after which the elements no longer lie in memory in their order."""
-FLAGS = (("OP_N", "OP_T"), ("SIDE_LEFT", "SIDE_RIGHT"), ("FILL_MODE_UPPER", "FILL_MODE_LOWER"), ("DIAG_UNIT", "DIAG_NON_UNIT"))  # fmt: skip
 
 
 def _not_a_method_of_more(site: Site) -> bool:
@@ -315,7 +309,6 @@ HOST = (
         ("t.defined()", "{t}.defined() && {t}.numel() > 0", 1.2),
         ("t.has_value()", "{t}.has_value() && {t}.value().numel() > 0", 1.2),
         *((f"{space}::{one}(a{more})", f"{space}::{other}({{a}}{more and ', {b}'})", 1.5) for space in ("torch", "at") for one, other in (("empty", "zeros"), ("empty_like", "zeros_like")) for more in ("", ", b")),
-        *((f"CUBLAS_{one}", f"CUBLAS_{other}", 1.5) for a, b in FLAGS for one, other in ((a, b), (b, a))),
         where=(host,),
     ),
     *_rows("host", ("v", "{v:f} * {INTEGER}", 3.0), ("v", "{v} + 1", 3.0), ("v", "{v} - 1", 3.5), where=(is_made, host)),
