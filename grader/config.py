@@ -36,7 +36,7 @@ class Options(Record):
     gpu: str = "h100"
     """The GPU that the simulator stands for."""
     jobs: int = Field(0, ge=0)
-    """Samples graded at once; 0 means one for each core."""
+    """Samples graded at once; 0 means one for each core, and one more where fewer than four simulate."""
     out: Path = Path("reviews")
     """Folder for reviews and results."""
     task: str | None = None

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
 
-from grader.source.scopes import dotted_name, nodes_under
+from grader.source.scopes import FunctionNode, dotted_name, nodes_under
 
 Node = TypeVar("Node", bound=ast.AST)
-Function = ast.FunctionDef | ast.AsyncFunctionDef
+Function = FunctionNode
 MODEL = "ModelNew"
 
 

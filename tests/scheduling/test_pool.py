@@ -7,11 +7,14 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from grader.config import Options
 from grader.records import Sample
+from grader.scheduling import pool
 from grader.scheduling.messages import Request, Settings
 from grader.scheduling.worker import LostError, WorkerProcess
 from grader.tasks import builtin_tasks
@@ -54,6 +57,17 @@ def test_a_task_travels_whole() -> None:
     for task in builtin_tasks().values():
         order = Request(sample=_sample("code"), task=task)
         assert Request.of(order.line()) == order
+
+
+@pytest.mark.parametrize(
+    ("present", "device", "jobs"), [(2, "sim", 3), (4, "sim", 4), (2, "cuda", 2)]
+)
+def test_few_cores_that_simulate_grade_one_sample_more(
+    present: int, device: str, jobs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pool, "cores", lambda: present)
+    grading: Any = SimpleNamespace(options=Options(), device=SimpleNamespace(name=device))
+    assert pool.open_local(grading).jobs == jobs
 
 
 def test_three_processes_say_what_one_says(tmp_path: Path) -> None:
