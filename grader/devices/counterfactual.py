@@ -145,7 +145,7 @@ def _still_right(trial: Trial, changes: Sequence[Change], seconds: float) -> lis
     wanted = {one.key if one.given else _place_and_kind(one) for one in changes}
     every = all_changes(seen, trial.numbers)
     same = [c for c in every if (c.key if c.given else _place_and_kind(c)) in wanted][:BATCH]
-    changed = trial.run(Request(launched_codes(seen), tuple(same)), seconds)
+    changed = trial.run(Request(launched_codes(seen), tuple(same), clean=True), seconds)
     shares = trial.right(changed.outputs)[1:]
     right = [one for one, share in zip(same, shares, strict=False) if share == 1.0]
     exactly, nearly = {one.key for one in right}, {_place_and_kind(one) for one in right}

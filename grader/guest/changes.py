@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import ctypes
+import json
 import time
 import zlib
 from array import array
@@ -109,6 +110,8 @@ def _outputs(
     runtime.kgsim_forget_errors()
     try:
         leaves = call()
+        if asked["clean"] and _found_wrong(runtime):
+            return None
         return [_picked(leaf, asked["sample"][n]) for n, leaf in enumerate(leaves)]
     except Exception:  # noqa: BLE001 - a changed program may fail in any way
         return None
@@ -122,6 +125,14 @@ def _set_code(
     code = array("I", words)
     address, count = code.buffer_info()
     runtime.kgsim_set_code(program, function, ctypes.c_void_p(address), count, widths, len(widths))
+
+
+def _found_wrong(runtime: Any) -> bool:
+    """Whether the simulator saw an access that goes where it must not, or anything else to report."""
+    told = runtime.kgsim_host_report()
+    seen = json.loads(ctypes.string_at(told))
+    runtime.kgsim_free_text(told)
+    return bool(seen["core"]["findings"])
 
 
 class Arguments:

@@ -19,7 +19,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                 say_change(source, item.place, item.details),
                 confidence="proven",
                 root_cause=True,
-                evidence=[item, *wrong_results(context)[:1]],
+                evidence=[item, *wrong_results(context)[:4]],
             )
 
 

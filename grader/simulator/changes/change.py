@@ -55,6 +55,8 @@ class Request:
     """Settings of the simulator under each of which the unchanged program runs, before the changes."""
     blocks: int = 0
     """How many blocks of each launch run: the first, and the last; 0: all."""
+    clean: bool = False
+    """Whether results count as none where a run shows anything else that is wrong, as an access out of bounds."""
 
     def told(self, sample: Sequence[Sequence[int] | None], seconds: float) -> JsonValue:
         """Return it for `grader.guest.changes`; `sample` says which elements of each output count."""
@@ -92,6 +94,7 @@ class Request:
             "tables": [[list(p.strings), list(p.constants)] if p else [[], []] for p in pools],
             "changes": [*probes, *changes],
             "blocks": self.blocks,
+            "clean": self.clean,
             "sample": [None if one is None else list(one) for one in sample],
             "seconds": seconds,
         }

@@ -148,7 +148,7 @@ class _Maker:
         for at, read in enumerate(self._values.read):
             for path, leaf in read:
                 value = self._values.of.get(leaf.value) if leaf.kind == "reg" else None
-                if value and self._values.is_of_source(at) and value.kind != "truth":
+                if value and self._is_of_source(at, value) and value.kind != "truth":
                     lines[self._values.lines[at], value.key].append((at, path))
                     sites[self._values.site(at), path, value.key].append((at, path))
         known = set()
@@ -158,13 +158,19 @@ class _Maker:
                 at, path = places[0]
                 yield self._values.of[_leaf(self._code[at], path).value], places
 
+    def _is_of_source(self, at: int, value: Value) -> bool:
+        """Whether the source could say what is read; what spreads a block over threads reads no arguments."""
+        argument = value.argument is not None and bool(self._values.lines[at])
+        return argument or self._values.is_of_source(at)
+
     def operands(self) -> Iterator[Change]:
         """Yield changes of a value for another of its kind."""
         for value, places in self._uses():
             for n, other in enumerate(self._siblings(value, places)[:MOST_SIBLINGS]):
                 edits = self._exchanged(value, other, places)
                 copied = base(self._code[places[0][0]]) == "mov"  # no expression of the source
-                prior = 2 if copied else 0 if n < LIKELY else 1 if n < 2 * LIKELY else 2
+                seldom = n // LIKELY if not self._values.of_blocks else int(n >= LIKELY)
+                prior = 2 if copied else min(seldom, 2)
                 names = self._values.title(value), self._values.title(other)
                 yield self._change(places[0][0], "operand", *names, edits, prior)
 
@@ -175,10 +181,13 @@ class _Maker:
         found = [
             v for v in found if v.first < last and (v.line == line or v.key in self._values.named)
         ]
+        found += [v for v in self._values.unread if v.kind == value.kind]
         return sorted(found, key=lambda v: (*self._unlike(value, v, line), -v.first))
 
     def _unlike(self, value: Value, other: Value, line: int) -> tuple[bool, int, bool]:
         """Return how seldom one stands for the other: arguments that follow each other are exchanged most often."""
+        if other.unread:
+            return False, 0, False
         beside = None not in (value.argument, other.argument)
         follows = beside and abs((value.argument or 0) - (other.argument or 0)) == 1
         return not follows, self._distance(other, line), not other.simple
@@ -198,7 +207,13 @@ class _Maker:
             leaf = _leaf(old, path)
             nth = value.registers.index(leaf.value) * len(other.registers) // len(value.registers)
             edits[at] = _with(old, path, replace(leaf, value=other.registers[nth]))
-        return tuple((at, (edits[at],)) for at in sorted(edits))
+        changed: dict[int, tuple[Instruction, ...]] = {at: (new,) for at, new in edits.items()}
+        if other.unread:
+            changed[other.first] = (
+                *other.unread,
+                *changed.get(other.first, (self._code[other.first],)),
+            )
+        return tuple((at, changed[at]) for at in sorted(changed))
 
     # What could be missing around a value.
 
@@ -227,7 +242,8 @@ class _Maker:
 
     def _around_with_others(self, value: Value, places: list[Site]) -> Iterator[Change]:
         f32 = spare(self._values.function, 32)
-        for other in self._siblings(value, places)[:MOST_FACTORS]:
+        others = [one for one in self._siblings(value, places) if not one.unread]
+        for other in others[:MOST_FACTORS]:
             for opcode in FLOAT_OPERATORS[:4]:
                 steps = ((opcode, (f32, SUBJECT, other)),)
                 title = self._values.title(other)
@@ -280,6 +296,7 @@ class _Maker:
             edits[at] = (*(before or made), _with(old, path, made[-1].operands[0]))
         changed = tuple((at, edits[at]) for at in sorted(edits))
         prior = 1 + (" line" in name or name.startswith(SELDOM))
+        prior += self._values.of_blocks and value.kind == "int"
         title = self._values.title(value)
         return self._change(places[0][0], "around", title, name, changed, prior)
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from grader.simulator.changes.change import spare
 from grader.simulator.ptx.code import Code, Function, Instruction, Operand
 
 Path = tuple[int, ...]
@@ -70,6 +71,8 @@ class Value:
     line: int
     name: str
     """`threadIdx.x`, `argument 2`, `line 7`."""
+    unread: tuple[Instruction, ...] = ()
+    """How an argument that the code never reads is read into a spare register."""
 
     @property
     def simple(self) -> bool:
@@ -106,6 +109,13 @@ def leaves(operand: Operand, path: Path) -> Iterator[tuple[Path, Operand]]:
     else:
         for n, item in enumerate(operand.items):
             yield from leaves(item, (*path, n))
+
+
+def _variable(load: Instruction) -> int:
+    """Return the number of the variable that an instruction loads; -1 where it is none by itself."""
+    source = load.operands[-1]
+    base_of = source.items[0] if source.items else source
+    return base_of.items[0].value if base_of.kind == "var" else -1
 
 
 class Values:
@@ -284,6 +294,31 @@ class Values:
             nth = counts[value.name]
             found.append(replace(value, name=f"{value.name}#{nth}") if nth > 1 else value)
         return tuple(found)
+
+    @cached_property
+    def unread(self) -> tuple[Value, ...]:
+        """Return the kernel's arguments that its code never reads."""
+        loads = [
+            n for n, i in enumerate(self.function.instructions) if i.opcode.startswith("ld.param")
+        ]
+        read = {_variable(self.function.instructions[n]) for n in loads}
+        mine = f"{self.function.name}_param_"
+        named = [(n, name) for n, name in enumerate(self._variables) if name.startswith(mine)]
+        of = ((n, int(name.removeprefix(mine))) for n, name in named if n not in read)
+        values = (self._unread(*one, loads[0], kind) for one in of for kind in ("int", "address"))
+        return tuple(values) if self.function.entry and loads else ()
+
+    def _unread(self, variable: int, number: int, first: int, kind: str) -> Value:
+        width, opcode = (32, "ld.param.u32") if kind == "int" else (64, "ld.param.u64")
+        register = spare(self.function, width, 1)
+        from_where = Operand(
+            "mem", 0, items=(Operand("var", 0, items=(Operand("number", variable),)),)
+        )
+        load = Instruction(
+            opcode, (register, from_where), 0, self.function.instructions[first].location
+        )
+        key = ("unread", variable, kind)
+        return Value(key, kind, (register.value,), first, 0, f"argument {number}", (load,))
 
     @cached_property
     def read_in(self) -> dict[Key, set[int]]:
