@@ -121,12 +121,14 @@ class Peak:
             return
 
 
-def answers(paths: Sequence[Path]) -> Iterator[dict[str, str]]:
+def answers(paths: Sequence[Path]) -> Iterator[dict[str, object]]:
     """Yield rows of JSONL without their ids."""
     if paths:
         for sample in read_samples(list(paths)):
             known = sample.kernelbench
-            task = {"level": known.level, "problem_id": known.problem} if known else {}
+            task: dict[str, object] = (
+                {"level": known.level, "problem_id": known.problem} if known else {}
+            )
             yield {
                 "text": sample.text,
                 **({"task": sample.task_hint} if sample.task_hint else task),
@@ -186,7 +188,7 @@ def soak(options: argparse.Namespace, room: Path) -> list[Peak]:
     graded = (
         _lines(room / "out" / "results.jsonl") if (room / "out" / "results.jsonl").exists() else 0
     )
-    cut = run.returncode == INTERRUPTED or graded < total and run.returncode == 0
+    cut = run.returncode == INTERRUPTED or (graded < total and run.returncode == 0)
     print(f"{graded} of {total} graded{', cut' if cut else ''}")
     if (graded != total and not cut) or left:
         print((room / "log").read_text("utf-8", "replace")[-2000:])
