@@ -20,14 +20,13 @@ from grader.sandbox import crowding
 
 Stage = Literal["build", "deciding", "stress", "soundness", "full size", "diagnosis"]
 SHARES: Mapping[Stage, float] = {
-    "build": 36,
     "deciding": 10,
     "stress": 4,
     "soundness": 5,
     "full size": 3,
     "diagnosis": 2,
 }
-"""In the order in which they come."""
+"""In the order in which they come, after the build: that can't be asked for less, and may take all that there is."""
 LEAST = 10.0
 """Seconds that a build, and the workloads that decide, have whatever is left: without them there is no verdict."""
 NEEDED = 6.0
@@ -52,6 +51,8 @@ class Budget:
         if math.isinf(self.seconds):
             return math.inf
         remains = self.seconds - (time.monotonic() - self.begun) / crowding()
+        if stages[0] == "build":
+            return max(0.0, remains)
         names = [*SHARES]
         still_to_come = sum(SHARES[name] for name in names[names.index(stages[0]) :])
         return max(0.0, remains) * sum(SHARES[stage] for stage in stages) / still_to_come
