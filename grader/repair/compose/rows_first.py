@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 from grader.repair.compose.graph import Graph, Node
@@ -14,9 +13,11 @@ SHORT = 32
 """Values of a row, a warp's, below which a kernel for each row leaves most threads idle."""
 
 
-def reduce_rows_first(graph: Graph, numbers: Iterator[int]) -> Graph:
-    """Return the graph with such reductions in two steps, where a formula or half precision goes in; `numbers` name the first."""
-    to = Lowered(graph, numbers=numbers)
+def reduce_rows_first(graph: Graph, to: Lowered) -> Graph:
+    """Return the graph with such reductions in two steps, where a formula or half precision goes in.
+
+    `to` has the graph's names and no nodes yet.
+    """
     for node in graph.nodes:
         rows = _rows(node, to)
         to.nodes.append(replace(node, args=_rest(node, rows), kwargs={}) if rows else node)
