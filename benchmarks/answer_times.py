@@ -70,7 +70,7 @@ def main() -> int:
                 asked(name, trees[version], room / f"cache-{version}", answers, options, more)
             )
             print(told(runs[-1], runs[0]), flush=True)
-        print("now beside whole:", *(list(_differ(runs[-2], runs[-1])) or ["the same"]), sep="\n")
+        print(*_rewards(runs[-2], runs[-1]), sep="\n")
     return 0
 
 
@@ -234,6 +234,16 @@ def _differ(run: Run, first: Run) -> Iterator[str]:
         before = first.rows.get(name, row)["status"]
         if before != row["status"]:
             yield f"  {name}: {before} ({first.name}), {row['status']} ({run.name})"
+
+
+def _rewards(now: Run, whole: Run) -> Iterator[str]:
+    """Tell how many rewards are the same with every look, and which are not."""
+    both = sorted(now.rows.keys() & whole.rows.keys())
+    other = [name for name in both if now.rows[name]["value"] != whole.rows[name]["value"]]
+    yield f"rewards the same with every look: {len(both) - len(other)} of {len(both)}"
+    for name in other:
+        early, late = now.rows[name], whole.rows[name]
+        yield f"  {name}: {early['status']} {early['value']}, whole {late['status']} {late['value']}"
 
 
 if __name__ == "__main__":

@@ -116,7 +116,7 @@ def check_source(source: Source) -> None:
             at += piece.length
         assert at == len(unit.text)
         _ = (unit.declarations, unit.launches, unit.shared, unit.bindings, unit.constants)
-        _ = (unit.includes, unit.macros, [function.shared for function in unit.functions])
+        _ = (unit.includes, unit.macros, [(one.shared, one.code) for one in unit.functions])
         for count, node in enumerate(descend(unit.tree)):
             if count % 50 == 0:
                 place = unit.place(node)
@@ -126,7 +126,7 @@ def check_source(source: Source) -> None:
         source.place(extension.node)
         for line in (1, 4, 50):
             source.compiled_place("cuda.cu", line, extension=extension.name)
-    _ = (source.classes, source.functions)
+    _ = (source.classes, source.module and source.module.functions)
 
 
 def run(folders: list[str], inputs: int, seed: int) -> int:

@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 from grader.build import discover
-from grader.build.prepare import prepare
+from grader.build.prepare import make_headers, prepare
 
 
 def cpu() -> float:
@@ -37,6 +37,9 @@ def main() -> None:
             print(f"{time.monotonic() - wall:6.1f} s  {what}", flush=True)
 
         prepared = prepare(toolchain, say)
+        assert prepared.torch_library
+        print(f"{time.monotonic() - wall:6.1f} s  a first program in Triton can run")
+        make_headers(prepared)
         print(f"{time.monotonic() - wall:6.1f} s of wall time, {cpu() - used:.1f} s of CPU")
         size = sum(p.stat().st_size for p in Path(folder).rglob("*") if p.is_file())
         print(f"{size / 1e6:.0f} MB; precompiled: {', '.join(prepared.precompiled) or 'nothing'}")

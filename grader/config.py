@@ -36,7 +36,7 @@ class Options(Record):
     gpu: str = "h100"
     """The GPU that the simulator stands for."""
     jobs: int = Field(0, ge=0)
-    """Samples graded at once; 0 means one for each core."""
+    """Samples graded at once; 0 means one for each core, and one more where fewer than four simulate."""
     out: Path = Path("reviews")
     """Folder for reviews and results."""
     task: str | None = None
@@ -60,8 +60,8 @@ class Options(Record):
     """Whether the work may be left to library calls."""
     shapes: Literal["nominal", "any"] = "nominal"
     """Whether `correct` asks for the task's own sizes or for any size."""
-    settle_early: bool = False
-    """Stop at the first workload, the smallest that decides, where the result is wrong there: for rewards."""
+    settle_early: bool | None = None
+    """Stop at the first workload, the smallest that decides, where the result is wrong there; when not given, rewards do and reviews don't."""
     seed: int | None = None
     """Seed of the inputs; drawn anew for a new run folder and recorded there when not given."""
     build: Literal["fast", "stock"] = "fast"
@@ -78,7 +78,9 @@ class Options(Record):
     run_seconds: float = Field(60.0, gt=0)
     """Wall time that the runs of one program may take."""
     sample_seconds: float = Field(60.0, gt=0)
-    """Wall time on the simulator after which a sample's verdict rests on the runs that there are: no state check, no call at full size, no other sizes."""
+    """Wall time on the simulator for all of a sample but its repair; what it has no time for is left out, the costliest first, and said."""
+    explain_seconds: float = Field(4.0, ge=0)
+    """Processor time on the simulator in which small changes are tried of a wrong program, to see which makes it right; rewards try none."""
     memory_gb: float = Field(8.0, gt=0)
     """Memory that one guest may use."""
     unsafe_no_sandbox: bool = False

@@ -33,6 +33,13 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """Have one worker more than cores: a test of the sandbox waits for deadlines, and another runs meanwhile."""
+    from grader.machine import cores
+
+    return cores() + 1
+
+
 @pytest.fixture(autouse=True, scope="session")
 def builds_shared_by_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Compile a program once for all tests: each has a store of its own, and builds lie in one folder by content."""

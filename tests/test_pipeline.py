@@ -195,7 +195,7 @@ SQUARE = (
 
 
 def test_a_program_that_takes_too_long_is_judged_at_smaller_sizes(tmp_path):
-    options = Options(device="sim", cache=tmp_path, run_seconds=5)
+    options = Options(device="sim", cache=tmp_path, run_seconds=2)
     grading = pipeline.open_context(options, Store(tmp_path), 7)
     prompt = ROWS.replace("dim = 96", "dim = 4096")
     quick = SQUARE.replace("j < n", "j < 0").replace("best = 0.0f", "best = 1.0f")

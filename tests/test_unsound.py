@@ -15,6 +15,7 @@ from grader.records import Review, Sample
 from grader.reward import reward_evaluation
 from grader.store import Store
 from tests.corpus import corpus
+from tests.whole import ENOUGH_FOR_RUNS
 
 LABELS = {label.name: label for label in (*corpus.originals(), *corpus.mutants())}
 LUCKY = {
@@ -29,7 +30,9 @@ pytestmark = pytest.mark.skipif(not building.discover().builds, reason="can't bu
 
 @pytest.fixture(scope="module")
 def shop() -> GradingContext:
-    return open_context(Options(device="sim", repair=False), Store(), 20260101)
+    return open_context(
+        Options(device="sim", repair=False, sample_seconds=ENOUGH_FOR_RUNS), Store(), 20260101
+    )
 
 
 def sample_of(name: str) -> Sample:

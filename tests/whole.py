@@ -13,6 +13,8 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 TEXT_ONLY = ("--device", "none", "--seed", "7")
 """Nothing is built or run: a sample takes some milliseconds."""
+ENOUGH_FOR_RUNS = 1e-3
+"""`sample_seconds` of a verdict that rests on the runs: the time is over when the other looks would begin."""
 
 
 def command(*arguments: str | Path) -> list[str]:

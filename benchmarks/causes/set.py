@@ -25,7 +25,7 @@ class Wrong:
     written: bool
     """Whether it was written as an answer, and not made from a right one."""
     half: int
-    """1: what rules are tuned on; 2: what they were measured on, and since then tuned; 3: written later, CUDA and Triton; 4: Triton, later still; 5: CUDA and Triton; 6: Triton, after all of these; 7: CUDA and Triton, the last; 9: Triton, later still."""
+    """1: what rules are tuned on; 2: what they were measured on, and since then tuned; 3: written later, CUDA and Triton; 4: Triton, later still; 5: CUDA and Triton; 6: Triton, after all of these; 7: CUDA and Triton, written before the runs under changes; 8: CUDA and Triton, more of host code, after them; 9: Triton, later still."""
 
     @property
     def task(self) -> str:
@@ -47,6 +47,7 @@ def wrong_programs() -> Iterator[Wrong]:
     yield from _answers("fifth.txt", half=5)
     yield from _answers("sixth.txt", half=6)
     yield from _answers("seventh.txt", half=7)
+    yield from _answers("eighth.txt", half=8)
     yield from _answers("ninth.txt", half=9)
 
 

@@ -32,7 +32,7 @@ def copies(toolchain: Toolchain, folder: Path) -> None:
         copy = folder / "stubs" / path.relative_to(STUBS)
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, copy)
-    (folder / "host").mkdir()
+    (folder / "host").mkdir(exist_ok=True)
     for name in _COPIED:
         for suffix in (".h", ".hpp"):
             for include in toolchain.cuda_includes:
@@ -52,7 +52,7 @@ def declarations(toolchain: Toolchain, folder: Path) -> None:
         "factories": header_extraction.factories(include) or header_extraction.factories(api),
     }
     (folder / "headers.json").write_text(json.dumps(data), "utf-8")
-    (folder / "stub").mkdir()
+    (folder / "stub").mkdir(exist_ok=True)
     (folder / "stub" / "kg_dispatch_all.inc").write_text(
         header_extraction.dispatch_macros(include), "utf-8"
     )

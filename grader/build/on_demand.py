@@ -1,4 +1,4 @@
-"""What few builds need, made when the first of them comes: headers for C++ files that are more than declarations."""
+"""What some builds need, made when the first of them comes: precompiled headers."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from filelock import FileLock
 from grader.build.configuration import configuration
 from grader.build.driver import binding, host_pass
 from grader.build.precompile import precompile
-from grader.build.prepare import Prepared
+from grader.build.prepare import Prepared, make_headers
 from grader.build.readable import open_to_guests
+from grader.languages import names_in
 from grader.source import parse
 
 _OLD_ABI = host_pass.OLD_ABI.removeprefix("-D").partition("=")[0]
@@ -22,15 +23,25 @@ def prepared_for(prepared: Prepared, code: str) -> Prepared:
     """Return what is prepared, with what this program may need beyond it; safe under many processes.
 
     A program that hides what it needs, or a folder that can't be written, takes the plain compilers' way.
+
+    Raises:
+        GraderError: torch's headers can't be read.
+
     """
+    if _compiles_cpp(code):
+        make_headers(prepared)
     if "extension" not in prepared.precompiled:
         return prepared
     try:
         made = [name for name in _headers_needed(code) if _make_header(prepared, name)]
     except OSError:
         return prepared
-    more = tuple(name for name in made if name not in prepared.precompiled)
-    return replace(prepared, precompiled=(*prepared.precompiled, *more)) if more else prepared
+    return replace(prepared, on_demand=tuple(made))
+
+
+def _compiles_cpp(code: str) -> bool:
+    """Whether a program may call a compiler of C++ or CUDA: all but those in Triton alone."""
+    return "cpp_extension" in code or names_in(parse(code)) != {"triton"}
 
 
 def _headers_needed(code: str) -> Iterator[str]:

@@ -8,10 +8,10 @@ first of them comes (`on_demand`).
 from __future__ import annotations
 
 import json
-import shutil
-import time
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from filelock import FileLock
 from grader.build import gather, guard_zones, lean
 from grader.build.cache import cache_folder
 from grader.build.configuration import STUBS, configuration
-from grader.build.driver import halves, host_pass
+from grader.build.driver import host_pass
 from grader.build.precompile import HeaderPrecompiler, Progress
 from grader.build.programs import write
 from grader.build.readable import let_read, open_to_guests
@@ -41,24 +41,39 @@ class Prepared:
 
     folder: Path
     toolchain: Toolchain
-    precompiled: tuple[str, ...]
-    """Names of the precompiled headers; empty where there is no clang."""
     library: Path | None
     """The simulator's runtime library."""
-    torch_library: Path | None
-    """The simulator's part of libc10_cuda and libtorch_cuda."""
-    seconds: float
-    """What preparing took now; 0 when everything was there."""
+    torch_part: Future[Path] | None
+    """The simulator's part of libc10_cuda and libtorch_cuda, which may still be in the making."""
+    torch_place: Path | None
+    """Where that is, or will be."""
     guard_zones: Path | None = None
     """The allocator of guests on a GPU; None where there is no torch for one, or it doesn't compile."""
     unguarded: str = ""
     """Why not, in the latter case."""
+    on_demand: tuple[str, ...] = ()
+    """Precompiled headers that few programs need."""
+    progress: Progress = field(default=lambda _: None, compare=False)
+    """Is told what is made when a program first needs it; an empty text is the end of that."""
+
+    @property
+    def precompiled(self) -> tuple[str, ...]:
+        """Return the names of the precompiled headers that there are."""
+        return (*(headers_ready(self.folder) or ()), *self.on_demand)
+
+    @property
+    def torch_library(self) -> Path | None:
+        """Wait for the simulator's torch part.
+
+        Raises GraderError where it can't be compiled.
+        """
+        return self.torch_part.result() if self.torch_part else None
 
     @cached_property
     def address(self) -> str:
         """Return the content address of all that builds and runs read besides the submission."""
         sources = (*_files(_HERE / "driver", "*.py"), *_files(STUBS))
-        libraries = (str(self.library), str(self.torch_library), self.toolchain.triton_version)
+        libraries = (str(self.library), str(self.torch_place), self.toolchain.triton_version)
         return digest(self.folder.name, *libraries, *(path.read_bytes() for path in sources))[:24]
 
     @property
@@ -99,8 +114,15 @@ def prepare(toolchain: Toolchain, progress: Progress | None = None) -> Prepared:
             can't be written.
 
     """
-    try:
+    with _written():
         return _prepare(toolchain, progress or (lambda _: None))
+
+
+@contextmanager
+def _written() -> Iterator[None]:
+    """Say what to do where the cache folder takes nothing."""
+    try:
+        yield
     except OSError as error:
         raise GraderError(
             f"this machine can't be prepared in {cache_folder()}: {error}",
@@ -112,48 +134,52 @@ def _prepare(toolchain: Toolchain, progress: Progress) -> Prepared:
     if not toolchain.builds:
         missing = toolchain.missing[0]
         raise GraderError(f"{missing.what} is missing: {missing.costs}", missing.hint)
-    started = time.monotonic()
     folder = cache_folder() / "prepared" / key(toolchain)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with ThreadPoolExecutor(1) as pool:
-        # Beside the headers, which wait for each other: no core is idle meanwhile.
-        runtime = pool.submit(_runtime, toolchain, progress)
-        made = _make_once(toolchain, folder, progress)
-        write(folder, toolchain)
-        precompiled = tuple(json.loads((folder / "ready.json").read_text("utf-8"))["precompiled"])
-        torch_part = _torch_part(toolchain, folder, precompiled, progress)
-        zones, unguarded = _guard_zones(toolchain)
-        return Prepared(
-            folder=folder,
-            toolchain=toolchain,
-            precompiled=precompiled,
-            library=runtime.result(),
-            torch_library=torch_part,
-            seconds=time.monotonic() - started if made else 0.0,
-            guard_zones=zones,
-            unguarded=unguarded,
-        )
+    folder.mkdir(parents=True, exist_ok=True)
+    folder.chmod(0o755)  # guests of another user read it
+    write(folder, toolchain)
+    torch_place, torch_part = _begin_torch_part(toolchain, folder, progress)
+    zones, unguarded = _guard_zones(toolchain)
+    return Prepared(
+        folder=folder,
+        toolchain=toolchain,
+        library=_runtime(toolchain, progress),
+        torch_part=torch_part,
+        torch_place=torch_place,
+        guard_zones=zones,
+        unguarded=unguarded,
+        progress=progress,
+    )
 
 
-def _make_once(toolchain: Toolchain, folder: Path, progress: Progress) -> bool:
-    """Fill the folder unless it is there; return whether it was filled now."""
-    if (folder / "ready.json").is_file():
-        return False
-    with FileLock(str(folder) + ".lock"):
-        if (folder / "ready.json").is_file():
-            return False
-        _make(toolchain, folder, progress)
-        return True
+def headers_ready(folder: Path) -> tuple[str, ...] | None:
+    """Return which headers are precompiled; None where that has not been tried."""
+    try:
+        return tuple(json.loads((folder / "ready.json").read_text("utf-8"))["precompiled"])
+    except FileNotFoundError:
+        return None
+
+
+def make_headers(prepared: Prepared) -> None:
+    """Precompile torch's headers and read what the drivers must know of them, unless that has been done.
+
+    Raises GraderError where g++ can't read them, or the cache folder can't be written.
+    """
+    folder = prepared.folder
+    if headers_ready(folder) is not None:
+        return
+    with _written(), FileLock(str(folder) + ".lock"):
+        if headers_ready(folder) is None:
+            _make(prepared.toolchain, folder, prepared.progress)
+            prepared.progress("")
 
 
 def _make(toolchain: Toolchain, folder: Path, progress: Progress) -> None:
     """Fill the folder; what marks it as complete comes last.
 
-    A precompiled header knows its own path: it is made where it will stay.
+    A precompiled header knows its own path: it is made where it will stay. The drivers' programs lie there
+    already, and perhaps what an interrupted call of this left.
     """
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir()
-    folder.chmod(0o755)  # guests of another user read it
     progress("reading torch's headers")
     gather.copies(toolchain, folder)
     config = configuration(toolchain, folder, "cuda", "fast")
@@ -187,16 +213,20 @@ def _runtime(toolchain: Toolchain, progress: Progress) -> Path | None:
     )
 
 
-def _torch_part(
-    toolchain: Toolchain, prepared: Path, precompiled: tuple[str, ...], progress: Progress
-) -> Path | None:
-    """Build the simulator's torch device, or find it built."""
+def _begin_torch_part(
+    toolchain: Toolchain, prepared: Path, progress: Progress
+) -> tuple[Path, Future[Path]] | tuple[None, None]:
+    """Find the simulator's torch device built, or begin to build it: torch's headers are read beside it."""
     if toolchain.gxx is None or toolchain.torch is None:
-        return None
+        return None, None
     headers = torch_library.TorchHeaders(toolchain.torch, toolchain.torch_version)
-    quick = _quick(toolchain, prepared, precompiled) if "extension" in precompiled else None
+    how = (toolchain.gxx, headers, _quick(toolchain, prepared) if toolchain.zig else None)
+    place = torch_library.place(_simulators(), *how)
     begin = partial(progress, "compiling the simulator's torch device")
-    return _readable(torch_library.build(_simulators(), toolchain.gxx, headers, quick, begin))
+    pool = ThreadPoolExecutor(1)
+    built = pool.submit(lambda: _readable(torch_library.build(place, *how, begin)))
+    pool.shutdown(wait=False)
+    return place, built
 
 
 def _guard_zones(toolchain: Toolchain) -> tuple[Path | None, str]:
@@ -220,12 +250,8 @@ def _readable(built: Path) -> Path:
     return built
 
 
-def _quick(
-    toolchain: Toolchain, prepared: Path, precompiled: tuple[str, ...]
-) -> torch_library.Quick:
-    """Return how the simulator's torch device is compiled over the precompiled headers."""
-    config = configuration(toolchain, prepared, "cuda", "fast", precompiled=precompiled)
-    return torch_library.Quick(
-        compile=(*host_pass.over(config, "extension"), *host_pass.headers(config, cuda=False)),
-        link=tuple(halves.linked(config)),
-    )
+def _quick(toolchain: Toolchain, prepared: Path) -> torch_library.Quick:
+    """Return how clang compiles the simulator's torch device."""
+    config = configuration(toolchain, prepared, "cuda", "fast")
+    torch_headers = host_pass.headers(config, cuda=False)
+    return torch_library.Quick((*host_pass.common(config), "-x", "c++", *torch_headers))

@@ -56,6 +56,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "build_seconds",
         "run_seconds",
         "sample_seconds",
+        "explain_seconds",
         "settle_early",
         "memory_gb",
         "unsafe_no_sandbox",

@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from cyclopts import CycloptsError
+from cyclopts import CycloptsError, UnusedCliTokensError
 from pydantic import ValidationError
 
 from grader.cli.app import FAILED, GRADED, INTERRUPTED, STDIN, USAGE, app, errors, plain
@@ -65,6 +65,11 @@ def words(given: Sequence[str]) -> list[str]:
 def _in_our_words(error: CycloptsError) -> Exception:
     """Return what the parser says; for a value that an option can't have, with the nearest that it can."""
     cause = error.__cause__
+    if isinstance(error, UnusedCliTokensError):
+        return UsageError(
+            f"nothing here takes {' '.join(error.unused_tokens or ())!r}",
+            "--help lists what can be given",
+        )
     return value_error(cause, "--{}".format) if isinstance(cause, ValidationError) else error
 
 

@@ -154,7 +154,7 @@ def _why_none(skipped: int, only: str | None) -> str:
     if only is not None:
         return f"no sample's id matches --only {only}"
     if skipped:
-        return f"{plural(skipped, 'record')} or links were skipped, see above"
+        return "all that is there was skipped, see above"
     return "expected .txt, .md, .py or .jsonl files"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from grader.devices.base import Device, Readiness, RunResult, Sanitized
 from grader.devices.capabilities import (
+    Bounded,
     CallBuilder,
     DryRunner,
     ExactDevice,
@@ -19,6 +20,7 @@ from grader.devices.registry import DeviceEntry, devices
 from grader.devices.timed import Timed
 
 __all__ = [
+    "Bounded",
     "CallBuilder",
     "Device",
     "DeviceEntry",

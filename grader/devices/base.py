@@ -52,10 +52,10 @@ class Changed:
     """Of each output a row for each change."""
     programs: tuple[bytes, ...] = ()
     """The programs that were launched, as `grader.simulator.ptx.code` reads them."""
-    kernels: frozenset[str] = frozenset()
-    """Which of their kernels were."""
     seconds: float = 0.0
     """Processor time of the changed runs, as the guest says."""
+    passed: JsonValue = None
+    """What launches were given, as `grader.simulator.changes.arguments` reads it."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +81,11 @@ class RunResult:
     def outputs(self) -> tuple[GuestOutput, ...]:
         """The tensors that forward returned."""
         return self.result.outputs
+
+    @property
+    def spared(self) -> bool:
+        """Whether it was not begun, as it would not have ended in time."""
+        return self.result.spared
 
     @property
     def structure(self) -> str:

@@ -23,6 +23,18 @@ from grader.records import (
 
 
 @runtime_checkable
+class Bounded(Protocol):
+    """A device whose guests can be given less time than the options say."""
+
+    @property
+    def left(self) -> float:
+        """Return the seconds that the next guest may take."""
+
+    def within(self, seconds: float) -> Device:
+        """Return the device as it is until so many seconds from now, as on an idle machine, in which all its guests end."""
+
+
+@runtime_checkable
 class CallBuilder(Protocol):
     """A device on which a program may compile something only in a call."""
 

@@ -1,4 +1,7 @@
-"""A wrong program runs again under small changes of its kernels' code: one that makes it right shows the cause."""
+"""A wrong program runs again under small changes of its kernels' code and of what launches are given.
+
+One that makes it right shows the cause.
+"""
 
 from __future__ import annotations
 
@@ -6,36 +9,36 @@ import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import groupby
 
-import numpy as np
-
-from grader.devices.base import Changed, Device
+from grader.devices.base import Device
 from grader.devices.capabilities import Changer
+from grader.devices.trial import ALL, PROBES, Few, Trial, all_changes, launched_codes
 from grader.errors import GraderError
 from grader.judge import References
-from grader.judge.elements import out_of_tolerance
-from grader.judge.inputs import Array
-from grader.judge.tolerance import element_count, tolerance
+from grader.judge.tolerance import element_count
 from grader.languages import place_compiled_line
 from grader.records import (
     Build,
     Comparison,
     Counterfactual,
     Evidence,
+    Place,
     Submission,
     Task,
     Workload,
 )
-from grader.simulator.changes import Change, Kind, Request, changes_of
-from grader.simulator.ptx.code import Code, read_code
+from grader.simulator.changes import (
+    Change,
+    Kind,
+    Request,
+)
+from grader.simulator.changes.arguments import read_launches
+from grader.simulator.changes.carried import ADDED_UP
 from grader.source import Source, parse
+from grader.source.analysis.counterfactual import set_again
+from grader.source.analysis.passed import Blame, blame, given_name
 
-SAMPLE = 2048
-"""Elements of each output that are looked at for each change."""
-SECONDS = 4.0
-"""For the changes of one program."""
 MOST = 2**18
 """Elements of the inputs of a workload up to which it is run under changes."""
 ENOUGH = 64
@@ -54,6 +57,7 @@ CODES: Mapping[Kind, str] = {
     "operand": "counterfactual-operand",
     "guard": "counterfactual-guard",
     "around": "counterfactual-around",
+    "argument": "counterfactual-argument",
 }
 KINDS = tuple(CODES)
 """What a change can be of, the likeliest first."""
@@ -66,55 +70,12 @@ class Found:
     """A change that makes all right, and how many others do."""
 
     change: Change
+    place: Place | None
     alternatives: int
     before: float
     """The share of elements that are right without it."""
-
-
-@dataclass(frozen=True)
-class Trial:
-    """A program on one workload, to be tried under changes."""
-
-    device: Changer
-    submission: Submission
-    build: Build
-    task: Task
-    references: References
-    workload: Workload
-
-    def run(self, asked: Request, seconds: float) -> Changed:
-        """Run it under these changes."""
-        told = asked.told(self.sample, seconds)
-        return self.device.run_changed(
-            self.submission, self.build, self.task, self.references, self.workload, told
-        )
-
-    @cached_property
-    def sample(self) -> list[list[int]]:
-        """Return which elements of each output are looked at: evenly spread."""
-        sizes = [array.size for array in self.references.expected[self.workload.name].exact]
-        return [
-            sorted(set(np.linspace(0, size - 1, min(size, SAMPLE)).astype(int).tolist()))
-            for size in sizes
-        ]
-
-    def right(self, outputs: Sequence[Array]) -> list[float]:
-        """Return which share of the sampled elements is right under each change."""
-        expected = self.references.expected[self.workload.name]
-        if len(outputs) != len(expected.exact):
-            return []
-        known = zip(expected.exact, expected.native, self.sample, outputs, strict=True)
-        shares = [
-            self._share(e.ravel()[sample], n.ravel()[sample], rows) for e, n, sample, rows in known
-        ]
-        return [float(np.mean(row)) for row in zip(*shares, strict=True)]
-
-    def _share(self, exact: Array, native: Array, rows: Array) -> list[float]:
-        bound = tolerance(self.task, self.workload, str(native.dtype))
-        if rows.shape[1:] != exact.shape:
-            return [0.0] * len(rows)
-        with np.errstate(all="ignore"):
-            return [1.0 - float(out_of_tolerance(row, exact, native, bound).mean()) for row in rows]
+    given: Blame | None = None
+    """Which line of the host code it is about, where it is of a launch's arguments."""
 
 
 def change_wrong(
@@ -125,6 +86,7 @@ def change_wrong(
     references: References,
     comparisons: Sequence[Comparison],
     suspects: frozenset[int],
+    seconds: float,
 ) -> tuple[Evidence, ...]:
     """Return which small change of the code makes the results right, on several workloads.
 
@@ -137,10 +99,10 @@ def change_wrong(
     try:
         literal = device.literal(submission, build, workloads[0]) if workloads else build
         trials = [Trial(device, submission, literal, task, references, w) for w in workloads]
-        found = _proven(trials, source, suspects) if trials else None
+        found = _proven(trials, source, suspects, seconds) if trials else None
     except GraderError:  # an explanation is missing then, the verdict is still valid
         return ()
-    return () if found is None else (_evidence(found, source, workloads[0]),)
+    return () if found is None else (_evidence(found, source, workloads),)
 
 
 def _telling_workloads(task: Task, comparisons: Sequence[Comparison]) -> list[Workload]:
@@ -151,17 +113,24 @@ def _telling_workloads(task: Task, comparisons: Sequence[Comparison]) -> list[Wo
     return found[: 1 + PROOFS]
 
 
-def _proven(trials: Sequence[Trial], source: Source, suspects: frozenset[int]) -> Found | None:
-    """Return the best change that makes all results of all trials right."""
-    search = Search(trials[0], source, suspects)
+def _proven(
+    trials: Sequence[Trial], source: Source, suspects: frozenset[int], seconds: float
+) -> Found | None:
+    """Return the best change that makes all results of all trials right.
+
+    What a launch is given counts after all others where the names say that it is meant so.
+    """
+    search = Search(trials[0], source, suspects, seconds)
+    unsure: list[Change] = []
     for changes in search.groups():
         right = search.right_under(changes)
         for trial in trials[1:]:
-            right = _still_right(trial, right) if right else right
-        if right:
-            best = min(right, key=lambda one: (search.is_elsewhere(one), *_rank(one, right)))
-            return Found(best, len(right), search.before)
-    return None
+            right = _still_right(trial, right, seconds / 2) if right else right
+        sure = [one for one in right if not one.given or search.is_sure(one)]
+        if sure:
+            return search.best(sure)
+        unsure += [one for one in right if search.blame(one)]
+    return search.best(unsure) if unsure else None
 
 
 def _rank(change: Change, others: Sequence[Change]) -> tuple[int, int, int]:
@@ -170,18 +139,19 @@ def _rank(change: Change, others: Sequence[Change]) -> tuple[int, int, int]:
     return (KINDS.index(change.kind), -alike, change.line)
 
 
-def _still_right(trial: Trial, changes: Sequence[Change]) -> list[Change]:
+def _still_right(trial: Trial, changes: Sequence[Change], seconds: float) -> list[Change]:
     """Return those that make the results right on another workload too, whatever its kernels' code is."""
-    seen = trial.run(Request((), ()), 1.0)
-    wanted = {_place_and_kind(one) for one in changes}
-    same = [one for one in all_changes(seen) if _place_and_kind(one) in wanted][:BATCH]
-    changed = trial.run(Request(launched_codes(seen), tuple(same)), SECONDS / 2)
+    seen = trial.run(Request(), 1.0)
+    wanted = {one.key if one.given else _place_and_kind(one) for one in changes}
+    every = all_changes(seen, trial.numbers)
+    same = [c for c in every if (c.key if c.given else _place_and_kind(c)) in wanted][:BATCH]
+    changed = trial.run(Request(launched_codes(seen), tuple(same), clean=True), seconds)
     shares = trial.right(changed.outputs)[1:]
     right = [one for one, share in zip(same, shares, strict=False) if share == 1.0]
     exactly, nearly = {one.key for one in right}, {_place_and_kind(one) for one in right}
     alike = [one for one in changes if one.key in exactly]
     # A value has another name where the code is another: then the line counts.
-    return alike or [one for one in changes if _place_and_kind(one) in nearly]
+    return alike or [one for one in changes if not one.given and _place_and_kind(one) in nearly]
 
 
 def _place_and_kind(change: Change) -> tuple[int, str, str]:
@@ -191,15 +161,19 @@ def _place_and_kind(change: Change) -> tuple[int, str, str]:
 class Search:
     """The changes of a program, and what came of those that were tried."""
 
-    def __init__(self, trial: Trial, source: Source, suspects: frozenset[int]) -> None:
+    def __init__(
+        self, trial: Trial, source: Source, suspects: frozenset[int], seconds: float
+    ) -> None:
         self._trial, self._source, self._suspects = trial, source, suspects
-        self._seen = trial.run(Request((), ()), 1.0)
+        self._seen = trial.run(Request(probes=PROBES), 1.0)
         self._codes = launched_codes(self._seen)
         shares = trial.right(self._seen.outputs)
+        self._few = trial.few_blocks(self._seen.outputs)
         self.before = shares[0] if shares else 1.0
-        self._all = list(all_changes(self._seen)) if self.before < 1.0 else []
+        self._all = list(all_changes(self._seen, trial.numbers)) if self.before < 1.0 else []
+        self._kernels = [one.kernel for one in read_launches(self._seen.passed)]
         self._lines: dict[tuple[str, int], int] = {}
-        self._left = SECONDS
+        self._left = seconds
 
     def groups(self) -> Iterator[list[Change]]:
         """Yield the changes, the likeliest first: by what they change, and how near it is to a suspect."""
@@ -208,61 +182,124 @@ class Search:
             yield list(group)
 
     def right_under(self, changes: Sequence[Change]) -> list[Change]:
-        """Return the changes under which all is right, as far as the time reaches."""
-        found: list[Change] = []
-        for at in range(0, len(changes), BATCH):
-            if self._left > 0:
-                found += self._try(changes[at : at + BATCH])
-        return found
+        """Return the changes under which all is right, as far as the time reaches.
+
+        Several that do the same here, as sizes are equal, run once.
+        """
+        alike: dict[object, list[Change]] = {}
+        for change in changes:
+            alike.setdefault(
+                (change.program, change.function, change.edits, change.given), []
+            ).append(change)
+        found = [same[0] for same in alike.values()]
+        for few in filter(None, (self._few, ALL)):
+            tried, found = found, []
+            for at in range(0, len(tried), BATCH):
+                found += self._try(tried[at : at + BATCH], few) if self._left > 0 else []
+        right = set(map(id, found))
+        return [one for same in alike.values() if id(same[0]) in right for one in same]
+
+    def best(self, right: Sequence[Change]) -> Found:
+        """Return the likeliest of these, at its place."""
+        change = min(right, key=lambda one: (self.is_elsewhere(one), *_rank(one, right)))
+        given = self.blame(change)
+        place = given.step.place if given else self._place(change)
+        return Found(change, place, len(right), self.before, given)
+
+    def is_sure(self, change: Change) -> bool:
+        """Whether the host code, and not the kernel, is what a change of arguments is about."""
+        given = self.blame(change)
+        return given is not None and given.sure
+
+    def blame(self, change: Change) -> Blame | None:
+        """Return which line of the host code a change of arguments is about."""
+        if not change.given or not change.line < len(self._kernels):
+            return None
+        nth = self._kernels[: change.line].count(change.file)
+        made = not change.after.startswith("argument") and not self._is_known(change)
+        return blame(self._source, change.file, nth, change.parameters, made)
+
+    def _is_known(self, change: Change) -> bool:
+        """Whether it passes an input as it is where another one is passed as it is."""
+        launch = read_launches(self._seen.passed)[change.line]
+        takes_tensor = isinstance(change.given[0][-1], tuple)
+        return takes_tensor and launch.memory[change.parameters[0]] >= 0
 
     def _unlikely(self, change: Change) -> int:
+        if change.given:
+            return 4 * change.prior
         far = min((abs(self._line(change) - line) for line in self._suspects), default=0)
-        return 3 * change.prior + (0 if far <= NEAR else 1 if far <= 4 * NEAR else 2)
+        return 4 * change.prior + (1 if far <= NEAR else 2 if far <= 4 * NEAR else 3)
 
     def is_elsewhere(self, change: Change) -> bool:
         """Whether it is of another line than the suspects."""
         return all(abs(self._line(change) - line) >= NEAR for line in self._suspects)
 
     def _line(self, change: Change) -> int:
-        at = change.file, change.line
+        at = (change.file, change.line) if not change.given else (change.before, change.line)
         if at not in self._lines:
-            place = place_compiled_line(self._source, *at)
+            given = self.blame(change)
+            place = given.step.place if given else self._place(change)
             self._lines[at] = place.line if place else 0
         return self._lines[at]
 
-    def _try(self, changes: Sequence[Change]) -> list[Change]:
+    def _place(self, change: Change) -> Place | None:
+        """Return the line of the text that a change of code is of; that of a value begun and set anew is the latter."""
+        place = place_compiled_line(self._source, change.file, change.line)
+        if place is None or not change.after.startswith(ADDED_UP):
+            return place
+        begun = place_compiled_line(self._source, change.file, int(change.before.split()[1]))
+        return (begun and set_again(self._source, begun)) or place
+
+    def _try(self, changes: Sequence[Change], few: Few) -> list[Change]:
         """Return which of them make all right; where the guest ends, each half has another."""
         begun = time.monotonic()
-        changed = self._trial.run(Request(self._codes, tuple(changes)), self._left)
+        request = Request(self._codes, tuple(changes), blocks=few.blocks)
+        changed = self._trial.run(request, self._left)
         wall = time.monotonic() - begun
         self._left -= min(wall, max(changed.seconds, wall / MOST_SHARED))
         if changed.outputs:
-            shares = self._trial.right(changed.outputs)[1:]
+            shares = self._trial.right(changed.outputs, few.elements)[1:]
             return [one for one, share in zip(changes, shares, strict=False) if share == 1.0]
         half = len(changes) // 2
-        if half < SMALLEST:
+        if half < SMALLEST or self._left <= 0:
             return []
-        return [*self._try(changes[:half]), *self._try(changes[half:])] if self._left > 0 else []
+        return [*self._try(changes[:half], few), *self._try(changes[half:], few)]
 
 
-def _evidence(found: Found, source: Source, workload: Workload) -> Evidence:
-    change = found.change
-    place = place_compiled_line(source, change.file, change.line)
+def _evidence(found: Found, source: Source, workloads: Sequence[Workload]) -> Evidence:
+    change, place = found.change, found.place
     where = f"line {place.line}" if place else "a line"
     return Evidence(
         kind="provenance",
         code=CODES[change.kind],
-        text=f"with another {change.kind} in {where} all results are right",
+        text=f"with {'one step more' if change.kind == 'around' else f'another {change.kind}'} in {where} all results are right",
         place=place,
-        workload=workload.name,
+        workload=workloads[0].name,
         details=Counterfactual(
             change=change.kind,
-            before=_in_lines_of_the_text(change.before, change, source),
-            after=_in_lines_of_the_text(change.after, change, source),
+            before=found.given.step.text
+            if found.given
+            else _in_lines_of_the_text(change.before, change, source),
+            after=_named(change, source)
+            if change.given
+            else _in_lines_of_the_text(change.after, change, source),
+            parameter=found.given.step.name if found.given else "",
             right_before=found.before,
             alternatives=found.alternatives,
+            workloads=len(workloads),
         ),
     )
+
+
+def _named(change: Change, source: Source) -> str:
+    """Return what a launch should get, with the names of its kernel's parameters."""
+
+    def name(found: re.Match[str]) -> str:
+        known = given_name(source, change.file, int(found[1]))
+        return f"`{known}`" if known else found[0]
+
+    return re.sub(r"argument (\d+)(?! of)", name, change.after)
 
 
 def _in_lines_of_the_text(words: str, change: Change, source: Source) -> str:
@@ -273,27 +310,3 @@ def _in_lines_of_the_text(words: str, change: Change, source: Source) -> str:
         return f"line {place.line if place else 0}"
 
     return re.sub(r"\bline (\d+)", placed, words)
-
-
-def launched_codes(seen: Changed) -> tuple[Code | None, ...]:
-    """Return the programs that can be read."""
-    return tuple(map(_read, seen.programs))
-
-
-def _read(blob: bytes) -> Code | None:
-    try:
-        return read_code(blob)
-    except ValueError:
-        return None
-
-
-def all_changes(seen: Changed, numbers: Sequence[float] = ()) -> Iterator[Change]:
-    """Yield the changes of the functions that ran."""
-    for number, code in enumerate(launched_codes(seen)):
-        for function in code.functions if code is not None else ():
-            if (
-                code
-                and function.instructions
-                and (not function.entry or function.name in seen.kernels)
-            ):
-                yield from changes_of(number, code, function, numbers)

@@ -9,6 +9,7 @@ import numpy as np
 
 from grader import build as building
 from grader.judge import Group, References
+from grader.judge.tolerance import element_count
 from grader.languages import guest_options
 from grader.records import Build, Submission, Workload
 from grader.sandbox import GuestJob, GuestWorkload
@@ -39,7 +40,14 @@ def job_on(
         entry=ENTRY,
         device=device.name,
         workloads=tuple(
-            GuestWorkload(w.name, tuple(references.inputs[w.name]), deadline) for w in workloads
+            GuestWorkload(
+                w.name,
+                tuple(references.inputs[w.name]),
+                deadline,
+                elements=element_count(w),
+                spare=device.name == "sim" and w.role != "nominal",
+            )
+            for w in workloads
         ),
         init=group.init,
         seed=references.guest_seed,

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Self
 
 from grader import build as building
 from grader.build.prepare import Prepared
@@ -28,10 +31,12 @@ from grader.records import (
     Task,
     Workload,
 )
-from grader.sandbox import Form, GuestJob, GuestReply, GuestResult, Limits, converse
+from grader.sandbox import Form, GuestJob, GuestReply, GuestResult, Limits, converse, crowding
 from grader.source import Source, parse
 from grader.store import Store
 
+SHORTEST = 5.0
+"""Seconds that a guest has at least: it must be able to start."""
 RESTARTS = 2
 """Guests that a list of workloads gets after the first, where a run took the process with it."""
 
@@ -44,6 +49,8 @@ class GuestDevice(ABC):
     form: Form
     store: Store
     prepared: Prepared
+    until: float = field(default=math.inf, kw_only=True)
+    """When all of its guests are to have ended, by the host's clock."""
 
     @property
     @abstractmethod
@@ -261,4 +268,17 @@ class GuestDevice(ABC):
 
     def limits(self, wall: float) -> Limits:
         """Return the limits of one guest that may take `wall` seconds."""
-        return Limits(wall=wall, memory=int(self.options.memory_gb * (1 << 30)))
+        allowed = min(wall, self.left)
+        return Limits(wall=allowed, memory=int(self.options.memory_gb * (1 << 30)))
+
+    @property
+    def left(self) -> float:
+        """Return the seconds until the last of its guests is to have ended; as many as one needs to start where it is over."""
+        return max(SHORTEST, (self.until - time.monotonic()) / crowding())
+
+    def within(self, seconds: float) -> Self:
+        """Return the device with less time for all that it does from now on."""
+        some = min(seconds, self.options.run_seconds)
+        options = self.options.model_copy(update={"run_seconds": some})
+        until = min(self.until, time.monotonic() + seconds * crowding())
+        return replace(self, options=options, until=until)

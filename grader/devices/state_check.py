@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 
 from grader.devices.base import Device, RunResult
-from grader.devices.capabilities import IdleRunner
+from grader.devices.capabilities import Bounded, IdleRunner
 from grader.judge import References, compare
 from grader.judge.honesty import computing_operators
 from grader.judge.side_effects import IDLE, probe, side_effects
@@ -51,10 +51,11 @@ def state_check(
     ours fails.
     """
     asked, origin, known = _in_another_order(task, references, runs, device.seconds)
-    results = device.run(submission, build, asked, known, in_place=True)
+    results, seconds = device.run(submission, build, asked, known, in_place=True), device.seconds
     if _stalled_workload(results):
+        seconds = device.left if isinstance(device, Bounded) else seconds
         results = device.run(submission, build, asked, known, in_place=True)
-    quick = sum(run.seconds for run in runs) < QUICK * device.seconds
+    quick = sum(run.seconds for run in runs) < QUICK * min(seconds, device.seconds)
     if quick and (name := _stalled_workload(results)):
         text = f"on {origin[name]} it ended at first, and does not when it is called again"
         return (probe("order-matters", text, origin[name]),)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import pairwise
 
@@ -15,15 +15,15 @@ EARLY = {"build_failed", "build_timeout", "crashed"}
 EARLY_FAMILIES = ("EXT", "BLD", "API")
 
 
-def deepen(first: Program, examiner: Examiner) -> tuple[Program, ...]:
-    """Return the states from the submission as it is to the deepest one that could be reached.
+def deepen(first: Program, examiner: Examiner, has_time: Callable[[], bool]) -> tuple[Program, ...]:
+    """Return the states from the submission as it is to the deepest one that could be reached in time.
 
     Each step applies one fix of a finding that explains why the build (or the load) fails, or why results could not be
     compared. The last state's runs show what the first failure hid.
     """
     states = [first]
     for _ in range(MAX_FIXES):
-        step = next(_steps(states[-1], examiner), None)
+        step = next(_steps(states[-1], examiner), None) if has_time() else None
         if step is None:
             break
         states.append(step)
@@ -31,13 +31,22 @@ def deepen(first: Program, examiner: Examiner) -> tuple[Program, ...]:
 
 
 def _steps(program: Program, examiner: Examiner) -> Iterator[Program]:
+    """Yield the program after a fix of each finding: what gets to a later stage before what only fails otherwise."""
     for finding in early_findings(program) if program.status in EARLY else _of_form(program):
-        for fix in finding.fixes:
-            if any(fix == done for _, done in program.fixes):
-                continue
-            better = try_fixes(program, ((finding, fix),), examiner)
-            if better is not None and _differs(program, better):
+        moved = []
+        for better in _made_with(finding, program, examiner):
+            if better.stage > program.stage:
                 yield better
+            elif _differs(program, better):
+                moved.append(better)
+        yield from moved
+
+
+def _made_with(finding: Finding, program: Program, examiner: Examiner) -> Iterator[Program]:
+    """Yield the program after each fix of a finding that was not made yet."""
+    made = {fix for _, fix in program.fixes}
+    tried = (try_fixes(program, ((finding, fix),), examiner) for fix in finding.fixes if fix not in made)  # fmt: skip
+    yield from (one for one in tried if one is not None)
 
 
 def early_findings(program: Program) -> tuple[Finding, ...]:

@@ -31,6 +31,7 @@ _CAUSES: Mapping[Status, tuple[_Shown, ...]] = {
     "build_failed": (_Shown(_TOOLS),),
     "crashed": (_Shown(frozenset({"python"})), _Shown(_RUNS, _STOPS)),
     "hung": (_Shown(_RUNS, _ENDLESS),),
+    "timeout": (_Shown(_RUNS, _ENDLESS | _STOPS),),
     "incorrect": (
         _Shown(frozenset({"mismatch"})),
         _Shown(_RUNS),

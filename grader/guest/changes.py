@@ -1,4 +1,4 @@
-"""Changed programs: forward is called once for each, with other code in the place of a kernel's own.
+"""Changed programs: forward is called once for each, with other code in the place of a kernel's own, or other arguments.
 
 The grader makes the changes and judges what comes of them; here they are put in, run and taken out again.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import ctypes
+import json
 import time
 import zlib
 from array import array
@@ -18,8 +19,10 @@ import torch
 MOST_PROGRAM = 4 << 20
 """Bytes of a program that is told."""
 MOST_SAMPLE = 1 << 20
-SLOWER = 20.0
-"""A changed program may take so many times as long as it did."""
+MOST_LAUNCHES = 24
+LONGER = 8
+LEAST_STEPS = 1 << 20
+"""A launch of a changed program may have so many times the instructions of the longest, and these at least."""
 
 
 def programs(runtime: Any) -> list[str]:
@@ -35,54 +38,84 @@ def programs(runtime: Any) -> list[str]:
 def run_changed(
     runtime: Any,
     asked: Mapping[str, Any],
-    known: Sequence[torch.Tensor],
+    arguments: Arguments,
     call: Callable[[], list[Any]],
 ) -> list[torch.Tensor]:
     """Return for each output what its sampled elements are under each change, as far as the time reaches.
 
-    `known` are tensors that a changed program might write to: each finds them as the first did.
+    A changed program might write to inputs and weights: each finds them as the first did.
     """
     for number, (strings, constants) in enumerate(asked["tables"]):
         text = b"".join(one.encode() + b"\0" for one in strings)
         values = (ctypes.c_uint64 * max(len(constants), 1))(*constants)
         runtime.kgsim_extend(number, text, len(text), values, len(constants))
+    known = arguments.tensors
     before = [tensor.clone() for tensor in known]
     begun = time.process_time()
+    runtime.kgsim_set(b"max_blocks", str(asked["blocks"]).encode())
+    arguments.replace(())
     shown = [_picked(leaf, asked["sample"][n]) for n, leaf in enumerate(call())]
     rows: list[list[torch.Tensor]] = []
-    once = time.process_time() - begun
-    runtime.kgsim_set(b"seconds", str(max(SLOWER * once, 0.05)).encode())
+    arguments.note_launches()
+    steps = max(LONGER * runtime.kgsim_call_steps(), LEAST_STEPS >> 4 * bool(asked["blocks"]))
+    runtime.kgsim_set(b"lane_steps", str(steps).encode())
     end = begun + asked["seconds"]
     for change in asked["changes"]:
         if time.process_time() > end:
             break
-        rows.append(_one(runtime, asked, change, call) or [_nothing(one) for one in shown])
+        row = _one(runtime, asked, arguments, change, call)
+        rows.append(row or [_nothing(one) for one in shown])
         for tensor, values in zip(known, before, strict=True):
             tensor.copy_(values)
     return [torch.stack([shown[n], *(row[n] for row in rows)]) for n in range(len(shown))]
 
 
 def _one(
-    runtime: Any, asked: Mapping[str, Any], change: Sequence[Any], call: Callable[[], list[Any]]
+    runtime: Any,
+    asked: Mapping[str, Any],
+    arguments: Arguments,
+    change: Mapping[str, Any],
+    call: Callable[[], list[Any]],
 ) -> list[torch.Tensor] | None:
     """Return what forward gives under one change; None where it fails or gives other forms."""
-    program, function, edits = change
-    words, registers = asked["code"][f"{program}.{function}"]
+    key = change.get("code", "")
+    if key:
+        words, registers = asked["code"][key]
+        program, function = map(int, key.split("."))
+        widths = bytes(registers)
+        _set_code(runtime, program, function, _spliced(words, change["edits"]), widths)
+    for name, value in change.get("settings", ()):
+        runtime.kgsim_set(name.encode(), value.encode())
+    arguments.replace(change.get("given", ()))
+    row = _outputs(runtime, asked, call)
+    if key:
+        _set_code(runtime, program, function, words, widths)
+    for name, _ in change.get("settings", ()):
+        runtime.kgsim_set(name.encode(), b"0")
+    return row
+
+
+def _spliced(words: Sequence[int], edits: Sequence[Any]) -> list[int]:
     changed: list[int] = []
     at = 0
     for start, end, new in edits:
         changed += [*words[at:start], *new]
         at = end
-    widths = bytes(registers)
-    _set_code(runtime, program, function, [*changed, *words[at:]], widths)
+    return [*changed, *words[at:]]
+
+
+def _outputs(
+    runtime: Any, asked: Mapping[str, Any], call: Callable[[], list[Any]]
+) -> list[torch.Tensor] | None:
     runtime.kgsim_forget_errors()
     try:
         leaves = call()
+        if asked["clean"] and _found_wrong(runtime):
+            return None
         return [_picked(leaf, asked["sample"][n]) for n, leaf in enumerate(leaves)]
     except Exception:  # noqa: BLE001 - a changed program may fail in any way
         return None
     finally:
-        _set_code(runtime, program, function, words, widths)
         runtime.kgsim_forget_errors()
 
 
@@ -92,6 +125,78 @@ def _set_code(
     code = array("I", words)
     address, count = code.buffer_info()
     runtime.kgsim_set_code(program, function, ctypes.c_void_p(address), count, widths, len(widths))
+
+
+def _found_wrong(runtime: Any) -> bool:
+    """Whether the simulator saw an access that goes where it must not, or anything else to report."""
+    told = runtime.kgsim_host_report()
+    seen = json.loads(ctypes.string_at(told))
+    runtime.kgsim_free_text(told)
+    return bool(seen["core"]["findings"])
+
+
+class Arguments:
+    """What launches are given, and what they get in its place; `known` are the inputs and weights by their names."""
+
+    def __init__(self, runtime: Any, known: Sequence[tuple[str, torch.Tensor]]) -> None:
+        self._runtime = runtime
+        self.tensors = [tensor for _, tensor in known]
+        self.told: dict[str, Any] = {
+            "tensors": [{"name": name, "shape": list(tensor.shape)} for name, tensor in known],
+            "launches": [],
+        }
+        self._laid_out: dict[tuple[int, ...], torch.Tensor] = {}
+        runtime.kgsim_passed.restype = ctypes.c_char_p
+        runtime.kgsim_call_steps.restype = ctypes.c_uint64
+
+    def replace(self, replaced: Sequence[Sequence[Any]]) -> None:
+        """Begin a call in which launches get these: launch, parameter, and the launch and parameter it is taken from.
+
+        A fifth number is the value itself; a list stands for a known tensor, its dims in this order in memory.
+        """
+        self._laid_out.clear()
+        flat = [
+            self._address(*value) if isinstance(value, list) else value
+            for one in replaced
+            for value in one
+        ]
+        numbers = (ctypes.c_uint64 * max(len(flat), 1))(*(v & (1 << 64) - 1 for v in flat))
+        self._runtime.kgsim_begin_call(numbers, len(replaced))
+
+    def _address(self, number: int, *dims: int) -> int:
+        tensor = self.tensors[number]
+        if (number, *dims) not in self._laid_out:
+            same = tensor.is_contiguous() and list(dims) == sorted(dims)
+            made = tensor if same else tensor.detach().permute(dims).contiguous()
+            self._laid_out[number, *dims] = made
+        return int(self._laid_out[number, *dims].data_ptr())
+
+    def note_launches(self) -> None:
+        """Tell the launches of the last call: sizes and values of the arguments, and which are memory of a known tensor."""
+        found = self.told["launches"]
+        sizes, blocks = (ctypes.POINTER(ctypes.c_uint32)() for _ in range(2))
+        values, count = ctypes.POINTER(ctypes.c_uint64)(), ctypes.c_size_t()
+        into = (sizes, values, count, blocks)
+        passed = self._runtime.kgsim_passed
+        while len(found) < MOST_LAUNCHES and (
+            name := passed(len(found), *(ctypes.byref(one) for one in into))
+        ):
+            found.append(
+                {
+                    "kernel": name.decode(),
+                    "sizes": sizes[: count.value],
+                    "values": values[: count.value],
+                    "memory": [self._memory(one) for one in values[: count.value]],
+                    "blocks": blocks[:3],
+                }
+            )
+
+    def _memory(self, value: int) -> int:
+        """Return -2 for what is no address of the GPU's, and else which known tensor begins there; -1: none."""
+        if self._runtime.kgsim_kind(ctypes.c_void_p(value)) < 1:
+            return -2
+        starts = (n for n, tensor in enumerate(self.tensors) if tensor.data_ptr() == value)
+        return next(starts, -1)
 
 
 def _picked(leaf: Any, sample: Sequence[int] | None) -> torch.Tensor:

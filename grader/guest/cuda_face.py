@@ -255,13 +255,17 @@ def tell_origins(
 
 
 def run_changed(
-    asked: Mapping[str, Any], known: Sequence[torch.Tensor], call: Callable[[], list[Any]]
+    asked: Mapping[str, Any],
+    known: Sequence[tuple[str, torch.Tensor]],
+    call: Callable[[], list[Any]],
 ) -> list[Any]:
-    """Return what forward gives under changes of its kernels, and note the kernels for the report."""
+    """Return what forward gives under changes of its kernels, and note kernels and launches for the report."""
     runtime = _state["runtime"]
     _state["programs"] = changes.programs(runtime)
     begun = time.process_time()
-    found = changes.run_changed(runtime, asked, known, call)
+    arguments = changes.Arguments(runtime, known)
+    found = changes.run_changed(runtime, asked, arguments, call)
+    _state["passed"] = arguments.told
     _state["changed_seconds"] = time.process_time() - begun
     return list(found)
 
@@ -305,6 +309,7 @@ def report() -> dict[str, Any]:
     seen["provenance"] = _state.pop("provenance", None)
     seen["exact"] = _state.pop("exact", None)
     seen["programs"] = _state.pop("programs", None)
+    seen["passed"] = _state.pop("passed", None)
     seen["changed_seconds"] = _state.pop("changed_seconds", 0.0)
     seen["autotuned"] = _state["autotuned"]()
     _state["unwritten"] = []

@@ -16,6 +16,7 @@ from typing import Any
 import torch
 
 from grader.guest.cost import On, several
+from grader.guest.likeness import summary
 from grader.guest.trace import trace
 
 VALUES_LIMIT = 1 << 18
@@ -199,45 +200,4 @@ def _plain(value: Any) -> Any:
 def _values(text: str) -> list[Any]:
     with On("cpu"), torch.no_grad():
         inputs, _ = _make_inputs(text)
-    return [_summary(v) if isinstance(v, torch.Tensor) else None for v in inputs]
-
-
-def _summary(tensor: torch.Tensor) -> dict[str, Any]:
-    """Return what the values of a tensor are like; nothing for an empty or complex one."""
-    if tensor.numel() == 0 or tensor.is_complex():
-        return {}
-    values = tensor.detach().double()
-    distinct = torch.unique(values.reshape(-1)[:65536])
-    return {
-        "low": float(values.min()),
-        "high": float(values.max()),
-        "mean": float(values.mean()),
-        "deviation": float(values.std()) if values.numel() > 1 else 0.0,
-        "whole": bool((values == values.round()).all()),
-        "distinct": [float(v) for v in distinct[:4]] if distinct.numel() <= 3 else [],
-        "structure": _structure(values),
-        "order": _order(tensor),
-    }
-
-
-def _order(tensor: torch.Tensor) -> list[int]:
-    """Return the dims as they lie in memory once the tensor is on a GPU, the outermost first; nothing for their own order."""
-    steps = torch.empty_like(tensor, device="meta").stride()
-    order = sorted(range(tensor.dim()), key=lambda dim: -steps[dim])
-    return [] if tensor.is_contiguous() or order == sorted(order) else order
-
-
-def _structure(values: torch.Tensor) -> str:
-    if values.dim() < 2 or values.shape[-1] < 3:
-        return "none"
-    rows = values.sum(dim=-1)
-    if bool((values >= 0).all()) and bool(((rows - 1).abs() < 1e-4).all()):
-        return "simplex"
-    if values.shape[-1] != values.shape[-2]:
-        return "none"
-    checks = {
-        "upper": torch.triu(values),
-        "lower": torch.tril(values),
-        "symmetric": values.transpose(-1, -2),
-    }
-    return next((name for name, other in checks.items() if torch.equal(values, other)), "none")
+    return [summary(v) if isinstance(v, torch.Tensor) else None for v in inputs]

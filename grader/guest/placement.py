@@ -72,7 +72,7 @@ class Placement:
     def run_changed(
         self,
         asked: Mapping[str, Any],  # noqa: ARG002 - the simulator's
-        known: Sequence[torch.Tensor],  # noqa: ARG002
+        known: Sequence[tuple[str, torch.Tensor]],  # noqa: ARG002
         call: Callable[[], list[Any]],
     ) -> list[Any]:
         """Return what forward gives under changes of its kernels; what it gives, where they can't be changed."""
@@ -224,7 +224,7 @@ class Simulator(Placement):
     def run_changed(
         self,
         asked: Mapping[str, Any],
-        known: Sequence[torch.Tensor],
+        known: Sequence[tuple[str, torch.Tensor]],
         call: Callable[[], list[Any]],
     ) -> list[Any]:
         """Let the interpreter run changed code."""

@@ -289,8 +289,8 @@ class Session:
             self._place.synchronize()
             return list(tensors.flatten(result)[1])
 
-        given = [arg for arg in args if isinstance(arg, torch.Tensor)]
-        return self._place.run_changed(asked, [*given, *weights.tensors_of(model).values()], call)
+        given = [(n, arg) for n, arg in enumerate(args) if isinstance(arg, torch.Tensor)]
+        return self._place.run_changed(asked, list(self._roles(model, given, [])), call)
 
     def _exactly(self, name: str, model: Any, given: list[tuple[int, torch.Tensor]]) -> Any:
         """Return what follows operators in the exact algebra, where that is asked for."""

@@ -216,6 +216,25 @@ def fill(tensor: torch.Tensor, spec: Mapping[str, Any], seed: int) -> None:
     elif structure == "simplex":
         tensor.abs_().add_(1e-3)
         tensor.div_(tensor.sum(dim=-1, keepdim=True))
+    if spec["step"]:
+        tensor.div_(spec["step"]).round_().mul_(spec["step"])
+    if spec["filler"] is not None:
+        tensor.masked_fill_(_places(tensor, spec, generator), float(spec["filler"]))
+
+
+def _places(
+    tensor: torch.Tensor, spec: Mapping[str, Any], generator: torch.Generator
+) -> torch.Tensor:
+    """Return which elements are fillers, as `grader.judge.inputs` has it."""
+    shape, place = tensor.shape, spec["place"]
+    if place == "anywhere":
+        return torch.rand(shape, generator=generator, device="cuda") < spec["share"]
+    if place == "tail":
+        begins = torch.rand((*shape[:-1], 1), generator=generator, device="cuda") * shape[-1]
+        return torch.arange(shape[-1], device="cuda").expand(shape) >= begins.clamp(min=1)
+    ones = torch.ones(shape, dtype=torch.bool, device="cuda")
+    beside = int(place.startswith("strictly"))
+    return ones.triu(beside) if place.endswith("upper") else ones.tril(-beside)
 
 
 def _draw(tensor: torch.Tensor, spec: Mapping[str, Any], generator: torch.Generator) -> None:
@@ -224,6 +243,10 @@ def _draw(tensor: torch.Tensor, spec: Mapping[str, Any], generator: torch.Genera
         wide = torch.empty(tensor.shape, dtype=torch.float32, device=tensor.device)
         _draw(wide, spec, generator)
         tensor.copy_(wide)
+    elif distribution in {"range", "ascending", "increasing", "permutation"}:
+        _draw_series(tensor, spec, generator)
+    elif distribution == "constant":
+        tensor.fill_(low)
     elif not tensor.is_floating_point():
         top = max(int(high), int(low) + 1)
         tensor.random_(int(low), 2 if tensor.dtype == torch.bool else top, generator=generator)
@@ -236,3 +259,18 @@ def _draw(tensor: torch.Tensor, spec: Mapping[str, Any], generator: torch.Genera
         tensor.random_(int(low), max(int(high), int(low) + 1), generator=generator)
     else:
         tensor.normal_(low, abs(high) or 1.0, generator=generator)
+
+
+def _draw_series(tensor: torch.Tensor, spec: Mapping[str, Any], generator: torch.Generator) -> None:
+    """Draw sorted integers from `low` to below `high`, or each number from `low` on once, along the last dim."""
+    low, high = int(spec["low"]), int(spec["high"])
+    drawn = torch.rand(tensor.shape, generator=generator, device="cuda")
+    if spec["distribution"] == "range":
+        tensor.copy_(torch.arange(low, low + tensor.shape[-1], device="cuda"))
+    elif spec["distribution"] == "permutation":
+        tensor.copy_(drawn.argsort(-1) + low)
+    elif spec["distribution"] == "increasing":
+        tensor.copy_(torch.linspace(low, high - 1, tensor.shape[-1], device="cuda").round())
+    else:
+        tensor.copy_((drawn.sort(-1).values * (high - low)).floor() + low)
+        tensor[..., 0], tensor[..., -1] = low, high - 1

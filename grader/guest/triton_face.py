@@ -9,6 +9,7 @@ the simulator, which is launched here as its own driver would launch machine cod
 from __future__ import annotations
 
 import ctypes
+import os
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -58,6 +59,24 @@ def install(runtime: Any, gpu: Mapping[str, Any]) -> None:
     triton.testing.do_bench = triton.testing.do_bench_cudagraph = _state["benchmark"]
     triton.runtime.driver.set_active(Driver())
     triton_refusals.note_all()
+    _keep_numbers()
+
+
+def _keep_numbers() -> None:
+    """Let no number be a constant of the code, where code is to be that of the text, step by step."""
+    specialize = getattr(triton.runtime.jit, "native_specialize_impl", None)
+    if specialize is None:
+        return
+
+    def specialize_less(
+        backend: Any, arg: Any, is_const: bool, specialize_value: bool, align: bool
+    ) -> Any:
+        keeps = isinstance(arg, int) and "DISABLE_LLVM_OPT" in os.environ
+        return specialize(
+            backend, arg, is_const, specialize_value and not keeps, align and not keeps
+        )
+
+    triton.runtime.jit.native_specialize_impl = specialize_less
 
 
 def warm_up() -> None:

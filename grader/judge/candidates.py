@@ -94,6 +94,9 @@ def describe_candidates(
     failed = (f for facts in description["chains"] for f in facts if not f["ok"])
     error = next((str(fact["error"]) for fact in failed), "")
     full = inputs_of(description["full"]) if description["full"]["ok"] else None
+    if full is not None:
+        alike = (size.fact["values"] for size in sizes if _shapes(size.fact) == _shapes(full))
+        full = {**full, "values": next(alike, ())}
     values = tuple(item if isinstance(item, dict) else {} for item in description["values"])
     fit = sizes if full is None else tuple(fitting_sizes(sizes, full))
     return Described(fit, full, values, places, error[:300])

@@ -125,7 +125,7 @@ def _compare_values(
         worst.mismatch if worst else None,
         decides=reference.finite,
         kernelbench=all(item.kernelbench for item in judged),
-        half=bool(wrong) and all(item.half for item in wrong),
+        half=bool(wrong) and all(item.half for item in judged),
         note="; ".join(dict.fromkeys(item.note for item in judged if item.note)),
     )
 

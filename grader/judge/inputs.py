@@ -73,10 +73,26 @@ def generator(seed: int, *parts: str | int) -> np.random.Generator:
 def make_array(spec: TensorSpec, rng: np.random.Generator) -> Array:
     """Return one tensor as `spec` says, its dims in memory in the order that it asks for."""
     values = _give_structure(_DRAW[spec.distribution](spec, spec.shape, rng), spec.structure)
+    if spec.step:
+        values = spec.step * np.rint(values / spec.step)
+    if spec.filler is not None:
+        values = np.where(_places(spec, rng), spec.filler, values)
     made = _cast(np.asarray(values), numpy_dtype(spec.dtype))
     if spec.contiguous:
         return made
     return np.ascontiguousarray(made.transpose(spec.order)).transpose(np.argsort(spec.order))
+
+
+def _places(spec: TensorSpec, rng: np.random.Generator) -> npt.NDArray[np.bool_]:
+    """Return which elements are fillers; at the end of a row are neither all nor none."""
+    if spec.place == "anywhere":
+        return rng.random(spec.shape) < spec.share
+    if spec.place == "tail":
+        begins = rng.integers(1, max(spec.shape[-1], 2), (*spec.shape[:-1], 1))
+        return np.broadcast_to(np.arange(spec.shape[-1]), spec.shape) >= begins
+    ones = np.ones(spec.shape, bool)
+    beside = int(spec.place.startswith("strictly"))
+    return np.triu(ones, beside) if spec.place.endswith("upper") else np.tril(ones, -beside)
 
 
 def _cast(values: Array, dtype: np.dtype[Any]) -> Array:
@@ -192,6 +208,38 @@ def _randint(spec: TensorSpec, shape: Shape, rng: np.random.Generator) -> Array:
     return rng.integers(int(spec.low), max(int(spec.high), int(spec.low) + 1), shape)
 
 
+def _ascending(spec: TensorSpec, shape: Shape, rng: np.random.Generator) -> Array:
+    values = _randint(spec, shape, rng)
+    return _from_low_to_high(spec, np.sort(values, axis=-1) if shape else values)
+
+
+def _increasing(spec: TensorSpec, shape: Shape, rng: np.random.Generator) -> Array:
+    """Return rows of different numbers; where there are too few, sorted ones."""
+    inner = np.arange(int(spec.low) + 1, int(spec.high) - 1)
+    if not shape or not 0 <= shape[-1] - 2 <= inner.size:
+        return _ascending(spec, shape, rng)
+    values = np.empty(shape, np.int64)
+    for row in values.reshape(-1, shape[-1]):
+        row[1:-1] = np.sort(rng.choice(inner, shape[-1] - 2, replace=False))
+    return _from_low_to_high(spec, values)
+
+
+def _from_low_to_high(spec: TensorSpec, values: Array) -> Array:
+    if values.size > 1:
+        values[..., 0], values[..., -1] = int(spec.low), int(spec.high) - 1
+    return values
+
+
+def _range(spec: TensorSpec, shape: Shape, _: np.random.Generator) -> Array:
+    counted: Array = np.arange(shape[-1] if shape else 1) + int(spec.low)
+    return np.broadcast_to(counted, shape) if shape else counted.reshape(())
+
+
+def _permutation(spec: TensorSpec, shape: Shape, rng: np.random.Generator) -> Array:
+    counted = _range(spec, shape, rng)
+    return rng.permuted(counted, axis=-1) if shape else counted
+
+
 _DRAW: Mapping[str, Draw] = {
     "uniform": _uniform,
     "normal": _normal,
@@ -206,6 +254,10 @@ _DRAW: Mapping[str, Draw] = {
     "one_hot": _one_hot,
     "spike": _spike,
     "randint": _randint,
+    "range": _range,
+    "ascending": _ascending,
+    "increasing": _increasing,
+    "permutation": _permutation,
 }
 
 

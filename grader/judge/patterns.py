@@ -72,11 +72,11 @@ _FILLS = {
 """What the simulator fills with, beside memory that nobody has written, by the pattern's code."""
 _COMPUTED_NAN = {
     2: (0x7FFF, 0xFE00, 0xFFC0),
-    4: (0x7FFFFFFF, 0xFFC00000),
-    8: (0x7FFFFFFFFFFFFFFF, 0xFFF8000000000000),
+    4: (0x7FFFFFFF, 0xFFC00000, 0x7FFFE000, 0x7FFF0000),
+    8: (0x7FFFFFFFFFFFFFFF, 0xFFF8000000000000, 0x7FFFFFFFE0000000),
 }
-"""Bits of the NaNs that arithmetic gives, on a GPU and on x86, by width in bytes; a guest fills
-fresh memory with other ones (`grader.guest.placement`)."""
+"""Bits of the NaNs that arithmetic gives, on a GPU and on x86, by width in bytes, those of narrower types made wider
+among them; a guest fills fresh memory with other ones (`grader.guest.placement`)."""
 
 
 FINE = 1e-4

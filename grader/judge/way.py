@@ -124,6 +124,8 @@ def unfinished_store(
     if not ends or not made:
         return None
     value = origin.total if by_torch else made[-1].value
+    if not by_torch and value in TRIVIAL:
+        return None
     met = any(_stands(way, value / size) for size in sizes)
     return ends[-1] if met or (not by_torch and meets(made[-1], way)) else None
 
@@ -300,7 +302,8 @@ def _scales(origin: Origin, way: Way) -> Iterator[Scale]:
         if meets(step, way):
             continue
         operation = step.op.partition(".")[0]
-        if len(step.operands) != 1 or not step.operands[0] or not step.value:
+        numbers = (*step.operands, step.value)
+        if len(numbers) != 2 or not all(numbers) or not np.isfinite(numbers).all():
             continue
         quotient = step.value / step.operands[0]
         if operation in {"mul", "div"}:

@@ -8,10 +8,13 @@ from typing import Any, get_args
 
 from grader.judge.facts import REAL, Facts, lengths
 from grader.judge.sizes import Chosen
-from grader.records import Role, Structure, TensorSpec, Weights, Workload
+from grader.records import FillerPlace, Role, Structure, TensorSpec, Weights, Workload
 from grader.tasks.shapes import size_text
 
 STRUCTURES = frozenset(get_args(Structure))
+PLACES = frozenset(get_args(FillerPlace))
+SERIES = frozenset({"range", "ascending", "increasing", "permutation"})
+"""What may hold along the last dim of integers."""
 WIDE = 16.0
 """How many times the largest value that a problem draws the standard deviation of wide values is: tanh and exp
 of them are still finite."""
@@ -109,6 +112,8 @@ class Maker:
         if "int" not in fact["inputs"][index].get("dtype", ""):
             return value
         low, high = int(value.get("low", 0)), int(value.get("high", 0))
+        if value.get("series") in SERIES:
+            return value
         if fact.get("values"):
             high = next((n - 1 for n in lengths(fact) if 0 <= n - 1 - high <= n // 8), high)
         else:
@@ -124,24 +129,35 @@ class Maker:
             structure=structure if structure in STRUCTURES else "none",
             order=value.get("order", ()),
         )
-        return spec.model_copy(update=_distribution(item["dtype"], value, label))
+        drawn = _distribution(item["dtype"], value, label)
+        step = 0.0 if label == "tiny" else float(value.get("step", 0.0))
+        return spec.model_copy(update={"step": step, **drawn, **_filler(value)})
 
 
 def _distribution(dtype: str, value: Facts, label: str) -> dict[str, Any]:
     """Return distribution, low and high that stay in the domain of what the problem draws."""
     low, high = float(value.get("low", 0.0)), float(value.get("high", 1.0))
     distinct = value.get("distinct") or []
+    if len(distinct) == 1 and ("filler" in value or "float" in dtype):
+        return {"distribution": "constant", "low": low}
     if dtype == "bool":
         return {"distribution": "randint", "low": 0.0, "high": 2.0}
     if "int" in dtype:
-        return {"distribution": "randint", "low": low, "high": high + 1}
-    if len(distinct) == 1:
-        return {"distribution": "constant", "low": low}
+        series = value.get("series")
+        drawn = series if series in SERIES else "randint"
+        return {"distribution": drawn, "low": low, "high": high + 1}
     if distinct == [-1.0, 1.0]:
         return {"distribution": "signed_uniform", "low": 1.0, "high": 1.0}
     if value.get("whole") and len(distinct) > 1:
         return {"distribution": "randint", "low": low, "high": high + 1}
     return _real(low, high, value, label)
+
+
+def _filler(value: Facts) -> dict[str, Any]:
+    """Return which value stands in the place of others, how often and where."""
+    if "filler" not in value or value.get("place") not in PLACES:
+        return {}
+    return {name: value[name] for name in ("filler", "share", "place")}
 
 
 def _real(low: float, high: float, value: Facts, label: str) -> dict[str, Any]:
@@ -167,7 +183,8 @@ def _real(low: float, high: float, value: Facts, label: str) -> dict[str, Any]:
     mean, deviation = float(value.get("mean", 0.0)), float(value.get("deviation", 1.0))
     if low < 0 and max(abs(low - mean), abs(high - mean)) > 2.2 * deviation:
         return {"distribution": "normal", "low": round(mean, 1), "high": round(deviation, 2) or 1.0}
-    low, high = _snap_to_round(low, high - low), _snap_to_round(high, high - low)
+    if not value.get("step"):
+        low, high = _snap_to_round(low, high - low), _snap_to_round(high, high - low)
     return {"distribution": "uniform", "low": low, "high": high}
 
 

@@ -1,13 +1,36 @@
-"""The time that a sample has until its verdict: what is beyond the runs themselves is left out when it is spent."""
+"""The time that a sample has until its verdict is explained: shared out by stage, and what a stage leaves goes to the next.
+
+A stage gets its share of what is left, beside the stages that come after it. So the sum holds whatever one of them
+takes, and is used up by none that has another behind it. What would not fit is asked for less before it begins, or left out, and
+the verdict's reasons name it.
+"""
 
 from __future__ import annotations
 
-import os
+import math
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
-from grader.machine import cores
+from grader.config import Options
+from grader.devices import Bounded, Device
 from grader.records import Verdict
+from grader.sandbox import crowding
+
+Stage = Literal["build", "deciding", "stress", "soundness", "full size", "diagnosis"]
+SHARES: Mapping[Stage, float] = {
+    "deciding": 10,
+    "stress": 4,
+    "soundness": 5,
+    "full size": 3,
+    "diagnosis": 2,
+}
+"""In the order in which they come, after the build: that can't be asked for less, and may take all that there is."""
+LEAST = 10.0
+"""Seconds that a build, and the workloads that decide, have whatever is left: without them there is no verdict."""
+NEEDED = 6.0
+"""Seconds with which any other look is begun."""
 
 
 @dataclass(frozen=True)
@@ -17,19 +40,38 @@ class Budget:
     seconds: float
     begun: float = field(default_factory=time.monotonic)
 
-    @property
-    def spent(self) -> bool:
-        """Whether nothing is left; on a machine with twice the load that it can carry, half of the time counts."""
-        return (time.monotonic() - self.begun) * _own_share() > self.seconds
+    @classmethod
+    def of(cls, options: Options, device: Device | None) -> Budget:
+        """Return the budget of a sample that begins now: only a simulator takes so long that it needs one."""
+        simulated = device is not None and device.name == "sim"
+        return cls(options.sample_seconds if simulated else math.inf)
 
+    def left(self, *stages: Stage) -> float:
+        """Return the seconds of these stages, the first of which begins now."""
+        if math.isinf(self.seconds):
+            return math.inf
+        remains = self.seconds - (time.monotonic() - self.begun) / crowding()
+        if stages[0] == "build":
+            return max(0.0, remains)
+        names = [*SHARES]
+        still_to_come = sum(SHARES[name] for name in names[names.index(stages[0]) :])
+        return max(0.0, remains) * sum(SHARES[stage] for stage in stages) / still_to_come
 
-def _own_share() -> float:
-    return min(1.0, cores() / max(os.getloadavg()[0], 1e-3))
+    def enough(self, stage: Stage) -> bool:
+        """Whether a look of this stage may begin."""
+        return self.left(stage) >= NEEDED
+
+    def bound(self, device: Device, *stages: Stage) -> Device:
+        """Return the device with no more time than these stages have."""
+        left = self.left(*stages)
+        if math.isinf(left) or not isinstance(device, Bounded):
+            return device
+        return device.within(max(left, LEAST if stages[0] in {"build", "deciding"} else NEEDED))
 
 
 def with_left_out(verdict: Verdict, seconds: float, left_out: tuple[str, ...]) -> Verdict:
     """Return the verdict with the looks that there was no time for among its reasons."""
     if not left_out:
         return verdict
-    text = f"Left out, as the {seconds:g} seconds of a sample were spent: {', '.join(left_out)}."
+    text = f"Left out, as a sample has {seconds:g} seconds: {', '.join(left_out)}."
     return verdict.model_copy(update={"reasons": (*verdict.reasons, text)})

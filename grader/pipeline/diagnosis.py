@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 from grader import diagnose
+from grader.devices import Device, Tracer
 from grader.devices.counterfactual import change_wrong
 from grader.devices.larger_launch import enlarge_launches
 from grader.devices.numeric_probes import probe_wrong
@@ -16,15 +17,34 @@ from grader.errors import GraderError
 from grader.execution.gradients import Needs, gradients
 from grader.judge import References
 from grader.judge.probes import Plan
+from grader.pipeline.budget import Budget, with_left_out
+from grader.pipeline.building import build_on
 from grader.pipeline.clock import Clock
 from grader.pipeline.context import GradingContext, ask_references, known_references
 from grader.pipeline.examiner import Examiner
-from grader.records import Evaluation, Submission, Task, Workload, digest
+from grader.records import (
+    Build,
+    Comparison,
+    Evaluation,
+    Evidence,
+    Submission,
+    Task,
+    Workload,
+    digest,
+)
 from grader.records.observed import leaves_out
-from grader.rules import is_explained
+from grader.rules import is_caused, is_explained
+
+Follower = tuple[Device, Submission, Build, Task, References, Sequence[Comparison]]
+"""A device that can follow a program's values, and what it has to know of the program."""
+
+CAUSE = "the runs that tell why the results are wrong"
+"""What is left out where there is no time for it, in words."""
 
 
-def diagnose_program(examiner: Examiner, program: Program, clock: Clock) -> tuple[Program, ...]:
+def diagnose_program(
+    examiner: Examiner, program: Program, clock: Clock, budget: Budget
+) -> tuple[Program, ...]:
     """Return the states of a program from what was handed in to the deepest one that fixes could reach.
 
     The first one has what numeric probes show, where nothing else explains its wrong results.
@@ -32,34 +52,64 @@ def diagnose_program(examiner: Examiner, program: Program, clock: Clock) -> tupl
     with clock.stage("diagnose"):
         first = program
         with clock.beyond_verdict("what explains a wrong result"):
-            first = _probe_program(examiner, program)
+            first = _probe_program(examiner, program, budget)
         with clock.beyond_verdict("the deeper diagnosis"):
-            return diagnose.deepen(first, examiner)
+            return diagnose.deepen(first, examiner, lambda: budget.enough("diagnosis"))
     return (first,)
 
 
-def _probe_program(examiner: Examiner, program: Program) -> Program:
-    """Return a wrong program that nothing explains yet with the evidence of numeric probes."""
-    if program.status != "incorrect":
+def _probe_program(examiner: Examiner, program: Program, budget: Budget) -> Program:
+    """Return a wrong program that nothing explains yet with the evidence of numeric probes.
+
+    One that is wrong at other sizes only runs with larger launches alone.
+    """
+    wrong = program.status == "incorrect"
+    if not wrong and program.evaluation.verdict.general is not False:
         return program
-    evaluation, seen = program.evaluation, [e for one in program.findings for e in one.evidence]
-    if not is_explained(program.findings):
-        evaluation = _with_probes(examiner.grading, examiner.task, program)
-    if leaves_out((*seen, *evaluation.probes)):
-        evaluation = _with_larger_launches(examiner, program.submission, evaluation)
-    if evaluation is program.evaluation:
-        return program
-    again = examiner.inspect(program.submission, evaluation)
-    if not is_explained(again.findings):
-        changed = _with_changes(examiner.grading, examiner.task, again)
-        again = examiner.inspect(program.submission, changed)
+    if not budget.enough("diagnosis"):
+        return _unexplained(program, budget.seconds)
+    grading, task = _within(examiner.grading, budget), examiner.task
+    again, seen = program, [e for one in program.findings for e in one.evidence]
+    if wrong and not is_explained(program.findings):
+        again = replace(again, evaluation=_with_probes(grading, task, again))
+    if not wrong or leaves_out((*seen, *again.evaluation.probes)):
+        again = replace(again, evaluation=_with_larger_launches(grading, task, again))
+    if again is not program:
+        again = examiner.inspect(program.submission, again.evaluation)
+    if wrong and not is_caused(again.findings):
+        again = examiner.inspect(program.submission, _with_changes(grading, task, again))
     trouble = tuple(dict.fromkeys((*program.trouble, *again.trouble)))
     return replace(again, trouble=trouble)
 
 
+def _within(grading: GradingContext, budget: Budget) -> GradingContext:
+    """Return the context with a device that looks for no cause beyond the sample's time."""
+    device = grading.device and budget.bound(grading.device, "diagnosis")
+    return replace(grading, device=device)
+
+
+def _unexplained(program: Program, seconds: float) -> Program:
+    verdict = with_left_out(program.evaluation.verdict, seconds, (CAUSE,))
+    return replace(program, evaluation=program.evaluation.model_copy(update={"verdict": verdict}))
+
+
+def _follower(grading: GradingContext, task: Task | None, program: Program) -> Follower | None:
+    """Return the device that follows a program's values: the one that judges, or where it can't the one that checks."""
+    device, build = grading.device, program.evaluation.build
+    if device is None or build is None or task is None:
+        return None
+    if not isinstance(device, Tracer) and grading.checker is not None:
+        device = grading.checker
+        build = build_on(grading, device, program.submission, task)
+    known = known_references(grading, task)
+    compared = program.evaluation.comparisons
+    return (device, program.submission, build, task, known, compared)
+
+
 def _with_probes(grading: GradingContext, task: Task | None, program: Program) -> Evaluation:
     evaluation = program.evaluation
-    if grading.device is None or evaluation.build is None or task is None:
+    follower = _follower(grading, task, program)
+    if grading.device is None or evaluation.build is None or task is None or follower is None:
         return evaluation
     references: Callable[[Task, Plan], References] = partial(_references_of_probe, grading, task)
     try:
@@ -74,48 +124,30 @@ def _with_probes(grading: GradingContext, task: Task | None, program: Program) -
         )
     except GraderError:  # an explanation is missing then, the verdict is still valid
         return evaluation
-    traced = trace_wrong(
-        grading.device,
-        program.submission,
-        evaluation.build,
-        task,
-        known_references(grading, task),
-        evaluation.comparisons,
-        partial(_gradients, grading, task),
-    )
-    return evaluation.model_copy(update={"probes": (*evaluation.probes, *found, *traced)})
+    traced = trace_wrong(*follower, partial(_gradients, grading, task))
+    return _with_seen(evaluation, *found, *traced)
 
 
 def _with_changes(grading: GradingContext, task: Task | None, program: Program) -> Evaluation:
     """Return a program's evaluation with the change under which its results are right, if one was found."""
-    evaluation = program.evaluation
-    if grading.device is None or evaluation.build is None or task is None:
-        return evaluation
     errors = (one.place for one in program.findings if one.severity == "error" and one.place)
-    changed = change_wrong(
-        grading.device,
-        program.submission,
-        evaluation.build,
-        task,
-        known_references(grading, task),
-        evaluation.comparisons,
-        frozenset(place.line for place in errors),
-    )
-    return evaluation.model_copy(update={"probes": (*evaluation.probes, *changed)})
+    follower, lines = _follower(grading, task, program), frozenset(one.line for one in errors)
+    seconds = grading.options.explain_seconds
+    changed = change_wrong(*follower, lines, seconds) if follower and seconds else ()
+    return _with_seen(program.evaluation, *changed)
 
 
 def _with_larger_launches(
-    examiner: Examiner, submission: Submission, evaluation: Evaluation
+    grading: GradingContext, task: Task | None, program: Program
 ) -> Evaluation:
-    """Return it with the launch that is too small, where one is."""
-    grading, task = examiner.grading, examiner.task
-    if grading.device is None or evaluation.build is None or task is None:
-        return evaluation
-    known, compared = known_references(grading, task), evaluation.comparisons
-    found = enlarge_launches(
-        grading.device, submission, evaluation.build, task, known, compared, evaluation.runs
-    )
-    return evaluation.model_copy(update={"probes": (*evaluation.probes, *found)})
+    """Return a program's evaluation with the launch that is too small, where one is."""
+    evaluation, follower = program.evaluation, _follower(grading, task, program)
+    runs = (*evaluation.runs, *evaluation.checked)
+    return _with_seen(evaluation, *(enlarge_launches(*follower, runs) if follower else ()))
+
+
+def _with_seen(evaluation: Evaluation, *seen: Evidence) -> Evaluation:
+    return evaluation.model_copy(update={"probes": (*evaluation.probes, *seen)})
 
 
 def _gradients(

@@ -14,7 +14,7 @@ from grader.pipeline.context import GradingContext, describe_draft, known_refere
 from grader.pipeline.exactness import exactness
 from grader.pipeline.own_share import own_share
 from grader.pipeline.soundness_check import checked_beside
-from grader.pipeline.trial import Seen, Trial
+from grader.pipeline.trial import Seen, Trial, smallest_deciding
 from grader.pipeline.verdicts import verdict_of
 from grader.records import (
     Build,
@@ -29,9 +29,16 @@ from grader.records import (
 )
 from grader.source import parse
 
+LATE = frozenset({"timeout", "build_timeout"})
+
 
 def evaluate(
-    grading: GradingContext, submission: Submission, task: Task | None, *, closely: bool = True
+    grading: GradingContext,
+    submission: Submission,
+    task: Task | None,
+    *,
+    closely: bool = True,
+    budget: Budget | None = None,
 ) -> Evaluation:
     """Build a program, run it on the task's workloads, compare, and give the verdict.
 
@@ -46,8 +53,10 @@ def evaluate(
         stored = None if grading.options.fresh else grading.store.read("evaluation", key)
         if stored is not None:
             return Evaluation.model_validate_json(stored)
-        evaluation = _evaluate(grading, submission, task, closely=closely)
-        if evaluation.verdict.status != "grader_error":
+        within = budget or Budget.of(grading.options, grading.device)
+        evaluation, cut = _evaluate(grading, submission, task, within, closely=closely)
+        # What had no time here may have it elsewhere: a sample's own time is shared by all of its looks.
+        if evaluation.verdict.status != "grader_error" and not (cut and budget):
             grading.store.write("evaluation", key, evaluation.model_dump_json().encode())
         return evaluation
 
@@ -58,19 +67,24 @@ def evaluate_draft(grading: GradingContext, submission: Submission, draft: Task)
 
 
 def _evaluate(
-    grading: GradingContext, submission: Submission, task: Task | None, *, closely: bool
-) -> Evaluation:
+    grading: GradingContext,
+    submission: Submission,
+    task: Task | None,
+    budget: Budget,
+    *,
+    closely: bool,
+) -> tuple[Evaluation, bool]:
+    """Return the evaluation, and whether anything in it had too little time."""
     clock, device = Clock(), grading.device
     build: Build | None = None
     if device is not None and (lacks := say_what_lacks(parse(submission.code), device.name)):
         device, grading = None, replace(grading, device=None, no_device=lacks)
     if device is not None:
         with clock.stage("build"):
-            build = build_on(grading, device, submission, task)
+            build = build_on(grading, budget.bound(device, "build"), submission, task)
     seen = Seen(verdict_of(grading, task, build, (), (), ()))
     if device and build and task and build.status == "built":
         with checked_beside(grading, submission, task, closely=closely) as checked:
-            budget = Budget(grading.options.sample_seconds)
             trial = Trial(grading, device, submission, build, task, clock, budget, checked)
             seen = trial.seen(closely=closely)
             seen = replace(seen, checked=checked().runs)
@@ -90,19 +104,22 @@ def _evaluate(
         seconds=clock.seconds,
     )
     if task is not None:
+        smallest = smallest_deciding(task)
+        name = smallest.name if smallest else ""
+        evaluation = evaluation.model_copy(update={"smallest": name})
         share = own_share(grading, task, evaluation)
         evaluation = evaluation.model_copy(update={"own_share": share})
         if closely:
             with clock.stage("exact"):
                 evaluation = _exactly(evaluation, exactness(grading, submission, task, evaluation))
             evaluation = evaluation.model_copy(update={"seconds": clock.seconds})
+    cut = bool(seen.left_out) or evaluation.verdict.status in LATE
     if device is None or build is None or task is None or not seen.runs or not closely:
-        return evaluation
+        return evaluation, cut
     if not isinstance(device, Sanitizer):
-        return evaluation
-    return _add_sanitizer(
-        grading, device, submission, task, known_references(grading, task), evaluation
-    )
+        return evaluation, cut
+    known = known_references(grading, task)
+    return _add_sanitizer(grading, device, submission, task, known, evaluation), cut
 
 
 def _exactly(evaluation: Evaluation, exact: Exact | None) -> Evaluation:

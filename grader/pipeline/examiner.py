@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from grader.diagnose import Program
+from grader.pipeline.budget import Budget
 from grader.pipeline.context import GradingContext
 from grader.pipeline.evaluation import evaluate
 from grader.pipeline.prepare import Prepared
@@ -50,6 +51,8 @@ class Examiner:
     """The sample and what was taken from it: what it says around its code is inspected too. None for our own programs."""
     closely: bool = True
     """Whether programs are timed, and looked at with the device's own tools; a candidate among many is not."""
+    budget: Budget | None = None
+    """The time of the program that was handed in; any other has a sample's time of its own."""
     inspections: dict[tuple[str, str, str], Inspection] = field(default_factory=dict, repr=False)
     """By program, task and evidence."""
 
@@ -59,7 +62,9 @@ class Examiner:
 
     def examine(self, submission: Submission) -> Program:
         """Build, run, compare and inspect a program; how its result came about is weighed."""
-        evaluation = evaluate(self.grading, submission, self.task, closely=self.closely)
+        evaluation = evaluate(
+            self.grading, submission, self.task, closely=self.closely, budget=self.budget
+        )
         program = self.inspect(submission, evaluation)
         verdict = weigh_verdict(self.grading, self.task, evaluation, program.findings)
         return replace(program, evaluation=verdict)

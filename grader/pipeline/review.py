@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from grader import judge
 from grader.pipeline.assembly import Outcome, assemble
 from grader.pipeline.building import init_of
@@ -98,8 +100,8 @@ def _through_stages(
 ) -> Outcome:
     with clock.stage("evaluate"):
         settled = examine_at_sizes_that_decide(examiner_of(grading, prepared), submission)
-    states = diagnose_program(settled.examiner, settled.program, clock)
-    repaired = repair_program(settled.examiner, states, clock)
+    states = diagnose_program(settled.examiner, settled.program, clock, settled.budget)
+    repaired = repair_program(replace(settled.examiner, budget=None), states, clock)
     evaluation, task = states[0].evaluation, settled.examiner.task
     return Outcome(evaluation, task, states, repaired.repair, repaired.note, repaired.in_vain)
 

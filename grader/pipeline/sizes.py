@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from grader.pipeline.budget import Budget
 from grader.pipeline.examiner import Examiner
 from grader.pipeline.smaller_sizes import at_smaller_sizes
@@ -11,8 +13,10 @@ from grader.records import Submission
 
 def examine_at_sizes_that_decide(examiner: Examiner, submission: Submission) -> Settled:
     """Evaluate and inspect a program, and settle at which sizes of its task it is judged."""
-    budget = Budget(examiner.grading.options.sample_seconds)
-    usual = Settled(examiner, examiner.examine(submission), budget)
+    grading = examiner.grading
+    budget = Budget.of(grading.options, grading.device)
+    bounded = replace(examiner, budget=budget)
+    usual = Settled(bounded, bounded.examine(submission), budget)
     if examiner.task is None or examiner.task.source == "builtin":
         return usual
     smaller = at_smaller_sizes(usual) if usual.program.status == "timeout" else None

@@ -30,7 +30,8 @@ def at_smaller_sizes(usual: Settled) -> Settled | None:
     task, examiner = task_of(usual), usual.examiner
     note = "the answer took too long at the usual sizes: it is judged at smaller ones"
     smaller = asked_anew(examiner.grading, task, note, SHARE)
-    if smaller is None or smaller.workloads[0] == task.workloads[0]:
+    too_late = not usual.budget.enough("deciding")
+    if smaller is None or too_late or smaller.workloads[0] == task.workloads[0]:
         return None
     there = examiner.on(smaller)
     program = there.examine(usual.program.submission)

@@ -29,12 +29,15 @@ from grader.records import (
     Timing,
     Verdict,
     Work,
+    Workload,
 )
 
 LOOKS = {"dry_run": "the call at full size", "run again": "the runs in another order"}
-"""What a simulator looks at beyond the runs, by stage, in words."""
+"""What is looked at beyond the runs where there is time for it, by stage, in words."""
 FULL_SIZE = "the values at full size"
 """The last and costliest part of the second of them."""
+SETTLED = frozenset({"incorrect", "crashed", "hung", "timeout"})
+"""Verdicts on one workload that no other can change for the better."""
 
 
 @dataclass(frozen=True)
@@ -71,9 +74,15 @@ class Trial:
 
         An unsound one as well: worse than that may show, and a race is not to keep a cheat from being seen.
         """
+        seen = self._look(closely=closely)
+        verdict = with_left_out(seen.verdict, self.budget.seconds, seen.left_out)
+        return replace(seen, verdict=verdict)
+
+    def _look(self, *, closely: bool) -> Seen:
         with self.clock.stage("run"):
             seen = self._settled_early() or self._run_workloads()
-        if seen.verdict.status == "incorrect" and _nearly(seen.comparisons):
+        early = self.grading.options.settle_early
+        if not early and seen.verdict.status == "incorrect" and _nearly(seen.comparisons):
             with self.clock.stage("run again"):
                 return self._ask_saturation(seen)
         looks = [("dry_run", self._dry_run), ("run again", self._again)]
@@ -81,17 +90,12 @@ class Trial:
         for stage, look in (*looks, *last):
             if seen.verdict.status not in RIGHT_VALUES:
                 return seen
-            if stage in LOOKS and self._spent:
+            if stage in LOOKS and not self.budget.enough("soundness"):
                 seen = replace(seen, left_out=(*seen.left_out, LOOKS[stage]))
                 continue
             with self.clock.stage(stage):
                 seen = look(seen)
-        verdict = with_left_out(seen.verdict, self.budget.seconds, seen.left_out)
-        return replace(seen, verdict=verdict)
-
-    @property
-    def _spent(self) -> bool:
-        return self.device.name == "sim" and self.budget.spent
+        return seen
 
     @property
     def _references(self) -> References:
@@ -112,21 +116,23 @@ class Trial:
 
     def _settled_early(self) -> Seen | None:
         """Run the smallest workload that decides, where that may be enough; None where all must be run."""
-        decide = [workload for workload in self.task.judged if workload.role in DECIDING]
-        if not self.grading.options.settle_early or len(decide) < 2:
+        smallest = smallest_deciding(self.task)
+        if not self.grading.options.settle_early or smallest is None:
             return None
-        smallest = min(decide, key=element_count)
         task = self.task.model_copy(update={"workloads": (smallest,)})
         seen = replace(self, task=task)._run_workloads()
-        return seen if seen.verdict.status not in RIGHT_VALUES else None
+        return seen if seen.verdict.status in SETTLED else None
 
     def _run_workloads(self) -> Seen:
         task, references = self.task, self._references
-        results = self.device.run(self.submission, self.build, task, references)
+        device = self.budget.bound(self.device, "deciding", "stress")
+        asked = device.run(self.submission, self.build, task, references)
+        results = [result for result in asked if not result.spared]
+        ran = {result.run.workload: result for result in results if result.run.status == "ran"}
         comparisons = [
-            judge.compare(task, workload, references, result)
-            for workload, result in zip(task.judged, results, strict=True)
-            if result.run.status == "ran"
+            judge.compare(task, workload, references, ran[workload.name])
+            for workload in task.judged
+            if workload.name in ran
         ]
         probes = (
             *judge.side_effects(references, [result.result for result in results]),
@@ -134,7 +140,8 @@ class Trial:
         )
         runs = tuple(result.run for result in results)
         verdict = verdict_of(self.grading, task, self.build, runs, comparisons, probes)
-        return Seen(verdict, runs, tuple(comparisons), probes)
+        spared = tuple(result.run.workload for result in asked if result.spared)
+        return Seen(verdict, runs, tuple(comparisons), probes, left_out=spared)
 
     def _ask_saturation(self, seen: Seen) -> Seen:
         """Ask whether the task's own size would show that the result is wrong."""
@@ -144,10 +151,11 @@ class Trial:
 
     def _dry_run(self, seen: Seen) -> Seen:
         """Call it at full size: it may fail there, or leave to torch what it does itself elsewhere."""
-        if not isinstance(self.device, DryRunner):
+        device = self.budget.bound(self.device, "soundness")
+        if not isinstance(device, DryRunner):
             return seen
         seed = self._references.guest_seed
-        full = self.device.dry_run(self.submission, self.build, self.task, seed)
+        full = device.dry_run(self.submission, self.build, self.task, seed)
         if full is None or (full.status == "ran" and judge.computing_operators(seen.runs)):
             return seen
         return self._judge_seen(replace(seen, runs=(*seen.runs, full)))
@@ -155,14 +163,16 @@ class Trial:
     def _again(self, seen: Seen) -> Seen:
         """Look a second time at a program that was right; what it does without kernels too."""
         program = (self.submission, self.build, self.task)
+        device = self.budget.bound(self.device, "soundness")
         probes = seen.probes
-        probes += state_check(self.device, *program, self._references, seen.runs, seen.comparisons)
-        if isinstance(self.device, IdleRunner):
-            probes += without_kernels(self.device, *program, self._references)
-        if self._spent:
+        probes += state_check(device, *program, self._references, seen.runs, seen.comparisons)
+        if isinstance(device, IdleRunner):
+            probes += without_kernels(device, *program, self._references)
+        device = self.budget.bound(self.device, "full size")
+        if not self.budget.enough("full size"):
             seen = replace(seen, left_out=(*seen.left_out, FULL_SIZE))
-        elif isinstance(self.device, DryRunner):
-            probes += self._look_at_full_size(self.device, seen)
+        elif isinstance(device, DryRunner):
+            probes += self._look_at_full_size(device, seen)
         return self._judge_seen(replace(seen, probes=probes))
 
     def _look_at_full_size(self, device: DryRunner, seen: Seen) -> tuple[Evidence, ...]:
@@ -198,6 +208,12 @@ class Trial:
             work=timed.work,
             profile=timed.profile,
         )
+
+
+def smallest_deciding(task: Task) -> Workload | None:
+    """Return the smallest workload that decides; None where fewer than two do."""
+    decide = [workload for workload in task.judged if workload.role in DECIDING]
+    return min(decide, key=element_count) if len(decide) > 1 else None
 
 
 def _nearly(comparisons: Sequence[Comparison]) -> bool:

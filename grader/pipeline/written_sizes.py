@@ -42,12 +42,6 @@ class Settled:
     """Verdicts at sizes that were kept as the answer writes them."""
 
 
-def _is_time_spent(settled: Settled) -> bool:
-    """Whether there is no time for other sizes: only a simulator takes as long."""
-    device = settled.examiner.grading.device
-    return device is not None and device.name == "sim" and settled.budget.spent
-
-
 def task_of(settled: Settled) -> Task:
     """Return the task of a program that has one."""
     assert settled.examiner.task is not None
@@ -71,7 +65,7 @@ def _with_written_sizes(usual: Settled, share: float) -> Settled:
     """Keep the sizes that the answer writes; the largest choice of them that can be run is the one that tells."""
     sizes = _sizes(usual, share) & written_numbers(usual.program.submission)
     for kept in _choices(sizes):
-        if _is_time_spent(usual):
+        if not usual.budget.enough("deciding"):
             return usual
         why = "the answer writes sizes of the task into its code"
         again = _at(usual, kept, why, share)
@@ -92,7 +86,7 @@ def _with_sizes_beyond_limits(usual: Settled, share: float) -> Settled:
     if way is None or way in _ways(task, evaluation, right):
         return usual
     for size in sorted(beyond, reverse=True):
-        if _is_time_spent(usual):
+        if not usual.budget.enough("deciding"):
             return usual
         why = "the answer takes another way beyond a size that it compares with"
         again = _at(usual, frozenset({size}), why, share)

@@ -147,6 +147,8 @@ class UnwrittenRead(Record):
     kind: Literal["unwritten-read"] = "unwritten-read"
     use: str = ""
     """What became of the value, in one participle."""
+    copied: bool = False
+    """Whether an asynchronous copy was to fill it, which had not been waited for."""
 
 
 class Waiting(Record):

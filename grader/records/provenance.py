@@ -104,15 +104,19 @@ class Counterfactual(Record):
     """A small change of the compiled code under which all results are right."""
 
     kind: Literal["counterfactual"] = "counterfactual"
-    change: Literal["comparison", "constant", "operator", "operand", "guard", "around"]
-    """What is changed; `around`: a value, by one more operator."""
+    change: Literal["comparison", "constant", "operator", "operand", "guard", "around", "argument"]
+    """What is changed; `around`: a value, by one more operator; `argument`: what a launch is given."""
     before: str
     after: str
     """In the words of PTX: `setp.lt.s32`, `argument 2`, `%tid.x`, a number."""
+    parameter: str = ""
+    """Of an argument: which parameter or variable gets it; `before` is then the expression that it gets."""
     right_before: float
     """The share of elements that are right without it."""
     alternatives: int = 1
     """How many changes do it."""
+    workloads: int = 1
+    """On how many all is right with it."""
 
 
 class Slice(Record):

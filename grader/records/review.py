@@ -78,6 +78,8 @@ class Evaluation(Record):
     """The same workloads on a device that checks each access, where `device` doesn't: what they prove of the
     program counts, how they end does not."""
     comparisons: tuple[Comparison, ...] = ()
+    smallest: str = ""
+    """The smallest workload that decides: where it is wrong, a reward asks for no other."""
     timings: tuple[Timing, ...] = ()
     work: Work | None = None
     """Where it was timed: what there is to do, and how fast this GPU could be."""

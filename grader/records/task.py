@@ -37,9 +37,17 @@ Distribution = Literal[
     "one_hot",
     "randint",
     "spike",
+    "range",
+    "ascending",
+    "increasing",
+    "permutation",
 ]
+"""Of integers along the last dim: a `range` counts from `low` on, `ascending` and `increasing` (each number at most once) go from `low` to the last
+below `high`, a `permutation` has each number from `low` on once."""
 Structure = Literal["none", "upper", "lower", "symmetric", "simplex"]
 """Triangular and symmetric in the last two dims; `simplex`: each row (last dim) sums to one."""
+FillerPlace = Literal["anywhere", "tail", "upper", "strictly-upper", "lower", "strictly-lower"]
+"""Where a filler stands: at random, at the end of each row (last dim), or in a whole triangle of the last two dims."""
 Weights = Literal["initial", "drawn"]
 Role = Literal["nominal", "general", "stress", "full"]
 DECIDING: Final[frozenset[Role]] = frozenset({"nominal", "stress"})
@@ -60,6 +68,13 @@ class TensorSpec(Record):
     """The dims as they lie in memory, the outermost first; empty where that is their own order."""
     structure: Structure = "none"
     """What holds between the elements, imposed after drawing (on the last one or two dims)."""
+    step: float = 0.0
+    """What the values are multiples of; 0 where they are any."""
+    filler: float | None = None
+    """A value that stands in the place of others: a label to ignore, minus infinity in a mask; None where there is none."""
+    share: float = 0.0
+    """How many of the elements are fillers where they stand `anywhere`."""
+    place: FillerPlace = "anywhere"
 
     @property
     def contiguous(self) -> bool:

@@ -16,6 +16,8 @@ VAGUE = (*_WRONG, "MEM008", "MEM011")
 """Rules that see a wrong result or access, and not what causes it."""
 
 
+_TOKEN = re.compile(r"\w+(?:(?:\.|->|::)\w+)*|[<>=!+*/%&|-]=|\S")
+_WHOLE = re.compile(r"[-!\w(\"'].*[\w)\]\"']|\w")
 _LINE = re.compile(r"line (\d+): `")
 """How a small change's label begins: with its line in the program as it was fixed so far."""
 
@@ -80,11 +82,37 @@ def _place_finding(
         language=_language(submission.code, line),
         excerpt=old.strip()[:200],
     )
-    right = f"has to be `{new.strip()[:120]}`"
-    said = f"this line makes the result wrong: it {right}"
+    needs = _what_it_needs(old, new)
+    said = f"this line makes the result wrong: it {needs}"
     if finding.rule not in _WRONG:
-        said = f"{finding.message.rstrip('.')}; line {line} is the cause, and {right}"
+        said = f"{finding.message.rstrip('.')}; line {line} is the cause: it {needs}"
     return finding.model_copy(update={"place": place, "message": said})
+
+
+def _what_it_needs(old: str, new: str) -> str:
+    """Return the piece of a line that is another, as words; the whole line where that makes no expression."""
+    before, after = list(_TOKEN.finditer(old)), list(_TOKEN.finditer(new))
+    words = [one[0] for one in before], [one[0] for one in after]
+    codes = difflib.SequenceMatcher(None, *words, autojunk=False).get_opcodes()
+    changes = [code for code in codes if code[0] != "equal"]
+    spans = (changes[0][1], changes[-1][2]), (changes[0][3], changes[-1][4])
+    for more in (0, 1):  # an operator alone is shown between what it joins
+        was, right = (
+            _piece(text, tokens, begin - more, end + more)
+            for text, tokens, (begin, end) in zip((old, new), (before, after), spans, strict=True)
+        )
+        if was and right:
+            return f"needs `{right}` in the place of `{was}`"
+    return f"has to be `{new.strip()[:120]}`"
+
+
+def _piece(text: str, tokens: Sequence[re.Match[str]], begin: int, end: int) -> str:
+    """Return the text from one token to before another, where it may be a whole expression; else nothing."""
+    if not 0 <= begin < end <= len(tokens):
+        return ""
+    piece = text[tokens[begin].start() : tokens[end - 1].end()]
+    even = all(piece.count(a) == piece.count(b) for a, b in ("()", "[]", "{}"))
+    return piece if even and _WHOLE.fullmatch(piece) and len(piece) <= 120 else ""
 
 
 def _language(code: str, line: int) -> Literal["python", "cuda"]:

@@ -48,7 +48,7 @@ class RunFolder:
             for folder in ("data", "pages", "repairs"):
                 (root / folder).mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise GraderError(
+            raise UsageError(
                 f"can't write to {root}: {error.strerror}", "choose another --out"
             ) from error
 

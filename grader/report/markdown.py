@@ -91,6 +91,7 @@ def markdown_of_size(review: Review, size: Size) -> str:
         _templates()
         .get_template("review.md.jinja")
         .render(
+            rules={finding.rule for finding in review.findings},
             **_review_parts(review),
             main=[finding for finding in found if finding.severity != "note"],
             notes=by_rule([finding for finding in found if finding.severity == "note"]),

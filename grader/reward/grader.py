@@ -58,6 +58,8 @@ class Grader:
         seed: int | None = None,
     ) -> None:
         chosen = options or Options()
+        if chosen.settle_early is None:
+            chosen = chosen.model_copy(update={"settle_early": True})
         wanted = next((s for s in (seed, chosen.seed) if s is not None), secrets.randbits(62))
         self._shaping = shaping or Shaping()
         self._workers = open_local(open_context(chosen, Store(chosen.cache), wanted))

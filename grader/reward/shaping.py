@@ -5,8 +5,8 @@ With the weights of `Shaping`, from what `Evaluation` says:
 - a cheat (`rejected`, `dishonest`): `cheating`, the least there is;
 - no code, or code that doesn't build: 0;
 - built, but crashed, hung or too slow: `built`;
-- built and run, but wrong: `built` and the part of `partly` that is the share of workloads that came
-  out right, so less than anything whose values are all right;
+- built and run, but wrong: `built`, and where the smallest workload that decides came out right, the part of `partly` that
+  is the share of workloads that did, so less than anything whose values are all right;
 - `unsound`, that is right values by luck (a race, an access out of bounds): `unsound`, between what is wrong and
   what is correct whatever the other weights are. Its speed earns nothing, nor that other sizes come out right;
 - correct at the task's own sizes: `correct`; `own` times the share of the work that the answer's own
@@ -44,7 +44,7 @@ class Shaping(Record):
     built: float = Field(0.1, ge=0.0)
     """For code that builds, whatever becomes of it."""
     partly: float = Field(0.2, ge=0.0)
-    """For wrong results: multiplied by the share of workloads that came out right."""
+    """For wrong results: multiplied by the share of workloads that came out right; nothing where the smallest one that decides is wrong."""
     unsound: float = Field(0.4, ge=0.0)
     """Soundness: for right values that undefined behaviour leaves to luck; never more than `correct`."""
     correct: float = Field(0.5, ge=0.0)
@@ -81,7 +81,7 @@ class Reward(Record):
     signals: dict[str, float] = {}
     """What was seen, each between 0 and 1 before any weight (`speedup` is a factor); what was not seen is left out.
 
-    `built`; `right`, the share of workloads with right values; `sound`; `honest`; `own`, the share of
+    `built`; `right`, the share of workloads with right values, 0 where the smallest one that decides is wrong; `sound`; `honest`; `own`, the share of
     the work that the answer's own kernels did; `general`; `speedup`, the lower end of its interval.
     """
     status: Status
@@ -191,7 +191,13 @@ def _shown_equal(evaluation: Evaluation) -> float | None:
 
 
 def _share_right(evaluation: Evaluation) -> float:
-    """Return the share of the runs that the verdict hangs on whose outputs are right."""
+    """Return the share of the runs that the verdict hangs on whose outputs are right.
+
+    Where the smallest one is wrong it is 0, whether or not the others were run.
+    """
+    right = {item.workload for item in evaluation.comparisons if item.equal}
+    if evaluation.smallest and evaluation.smallest not in right:
+        return 0.0
     counted = [item.equal for item in evaluation.comparisons if item.decides]
     lost = sum(run.status != "ran" for run in evaluation.runs)
     return sum(counted) / (len(counted) + lost) if counted else 0.0

@@ -29,6 +29,13 @@ def is_explained(findings: Collection[Finding]) -> bool:
     return merge.is_explained(findings)
 
 
+def is_caused(findings: Collection[Finding]) -> bool:
+    """Say whether a proven finding is the cause of all wrong results; see `grader.rules.merge`."""
+    from grader.rules import merge
+
+    return merge.is_caused(findings)
+
+
 def review_text(
     source: Source, context: Context, select: Collection[str] = (), ignore: Collection[str] = ()
 ) -> tuple[Finding, ...]:

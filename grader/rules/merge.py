@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from grader.records import Dependence, Evidence, Finding
+from grader.records import Counterfactual, Dependence, Evidence, Finding, LaunchEnlarged
 from grader.rules.families import family_of, precedence_of
 from grader.rules.registry import all_rules
 
@@ -18,8 +18,8 @@ def merge(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """Return the findings with those of one defect joined under the one that takes precedence.
 
     Two findings are of one defect when they carry the same `cause` (one with `root_cause` takes precedence), when they rest on the
-    same piece of compiler evidence, when they are of one rule at one place, or when a rule is
-    `explained_by` another one and their lines overlap. The evidence of all of them is kept.
+    same piece of compiler evidence, when they are of one rule at one place, when a rule is
+    `explained_by` another one and their lines overlap, or when one is an effect that a change of the other's line ends. The evidence of all of them is kept.
     """
     kept: list[Finding] = []
     for finding in _first_resorts(sorted(findings, key=_precedence)):
@@ -79,6 +79,23 @@ def is_explained(findings: Iterable[Finding]) -> bool:
     return any(_explains(finding) and finding.confidence == "proven" for finding in findings)
 
 
+def is_caused(findings: Iterable[Finding]) -> bool:
+    """Whether a proven finding says what makes all wrong results so, and not only what a run did, or some of them."""
+    proven = [one for one in findings if _explains(one) and one.confidence == "proven"]
+    return any(not _is_effect(one) and not _in_part(one) for one in proven)
+
+
+def _is_effect(finding: Finding) -> bool:
+    return finding.rule in all_rules() and all_rules()[finding.rule].effect
+
+
+def _in_part(finding: Finding) -> bool:
+    """Whether a larger launch leaves elements wrong."""
+    return any(
+        isinstance(item.details, LaunchEnlarged) and item.details.left for item in finding.evidence
+    )
+
+
 def _explains(finding: Finding) -> bool:
     error = finding.severity == "error" and not finding.last_resort
     return error and family_of(finding.rule).explains_results
@@ -95,6 +112,8 @@ def _precedence(finding: Finding) -> tuple[bool, int, int, str, int]:
 
 
 def _one_defect(first: Finding, second: Finding) -> bool:
+    if _right_when_changed(first) and (_is_effect(second) or _in_part(second)):
+        return True
     if first.cause and first.cause == second.cause:
         return True
     if _build_evidence(first) & _build_evidence(second):
@@ -102,6 +121,11 @@ def _one_defect(first: Finding, second: Finding) -> bool:
     if first.rule == second.rule:
         return first.place == second.place and first.message == second.message
     return first.rule in _explained_by(second.rule) and _overlap(first, second)
+
+
+def _right_when_changed(finding: Finding) -> bool:
+    """Whether runs under a change showed nothing wrong any more, in values and accesses."""
+    return any(isinstance(item.details, Counterfactual) for item in finding.evidence)
 
 
 def _explained_by(code: str) -> tuple[str, ...]:

@@ -12,7 +12,6 @@ from grader.rules.predictions import BY_HARDWARE, CODES
 from grader.source import Source
 from grader.source.analysis.walks import spans
 from grader.source.blocks import beside
-from grader.source.python_code import python_code
 
 Answer = Literal["upheld", "refuted", "unseen", "uncovered"]
 """`upheld`: shown, or nothing can show it. `refuted`: a run came by its lines and did not show it.
@@ -222,7 +221,7 @@ class _Seen:
 
     def _surely_run(self, finding: Finding) -> bool:
         """Whether each run comes by a finding's line of Python: no branch, in code that is always called."""
-        code, place = python_code(self.source), finding.place
+        code, place = self.source.module, finding.place
         if code is None or place is None or place.language != "python":
             return False
         function, branch = "", False

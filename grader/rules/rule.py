@@ -91,6 +91,8 @@ class Rule:
     """Whether the text alone makes it sure: else it is at most a warning until a build or a run shows it."""
     explained_by: tuple[str, ...] = ()
     """Codes of rules after which, on the same lines, this one has nothing to add."""
+    effect: bool = False
+    """Whether it names what a run did, as an access out of bounds, which has its cause at another line."""
     catch_all: bool = False
     """Whether it only repeats what a tool said: any rule that explains the same message takes precedence."""
 

@@ -3,7 +3,7 @@
 from grader.sandbox.form import Form
 from grader.sandbox.forms import forms, strongest
 from grader.sandbox.job import GuestJob, GuestOutput, GuestReply, GuestResult, GuestWorkload, Part
-from grader.sandbox.limits import Limits
+from grader.sandbox.limits import Limits, crowding
 from grader.sandbox.session import converse
 from grader.sandbox.without_namespaces import reached_by
 
@@ -17,6 +17,7 @@ __all__ = [
     "Limits",
     "Part",
     "converse",
+    "crowding",
     "forms",
     "reached_by",
     "strongest",

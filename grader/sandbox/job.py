@@ -43,6 +43,10 @@ class GuestWorkload:
     """
     at: int = 0
     """The first of these rows."""
+    elements: int = 0
+    """How large it is, by which the time that it takes is foreseen from others; 0: not known."""
+    spare: bool = False
+    """Whether it is left out where it would not end in time."""
 
 
 @dataclass(frozen=True)
@@ -121,6 +125,8 @@ class GuestResult:
     traceback: str = ""
     line: int | None = None
     """Deepest line of the submission in the traceback."""
+    spared: bool = False
+    """Whether it was left out, as it would not have ended in time."""
     changed_later: bool = False
     """Whether a returned tensor held something else once all workloads were over."""
 

@@ -200,7 +200,7 @@ class Conversation:
         state = {name: self._tensor(self._end) for name in names}
         self._so_far.update(loaded=frame.header["loaded"], state=state)
         for workload in self._job.workloads:
-            self._results.append(self._call(workload))
+            self._results.append(self._spared(workload) or self._call(workload))
         if self._then is not None:
             self._then(self.channel, self._end)
         if self._job.keep_artifact is not None:
@@ -265,6 +265,16 @@ class Conversation:
             raise
         return _result_of(workload.name, *answer)
 
+    def _spared(self, workload: GuestWorkload) -> GuestResult | None:
+        """Leave a workload out that would not end in time, by what others took."""
+        if not workload.spare:
+            return None
+        needs = _foreseen(workload, self._job.workloads, self._results)
+        if time.monotonic() + needs <= self._end:
+            return None
+        reason = f"left out: it would take about {needs:.0f} s, and there is less"
+        return GuestResult(workload.name, "not_run", reason, spared=True)
+
     def _answer(self, started: float, deadline: float) -> tuple[Frame, list[GuestOutput], float]:
         """Receive one workload's result, its outputs, and the seconds until it came."""
         frame = self._after_stages("result", deadline=deadline)
@@ -328,3 +338,19 @@ def _json(body: bytes | bytearray | memoryview) -> Any:
         return json.loads(bytes(body)) if body else None
     except (ValueError, RecursionError) as error:
         raise ProtocolError(f"a report that is no JSON: {str(error)[:200]}") from None
+
+
+def _foreseen(
+    workload: GuestWorkload, asked: Sequence[GuestWorkload], results: Sequence[GuestResult]
+) -> float:
+    """Return the seconds that a workload takes as one of its size, or as the largest one for each element."""
+    took = [
+        (other.elements, result.seconds)
+        for other, result in zip(asked, results, strict=False)
+        if other.elements and result.status == "ran"
+    ]
+    as_large = [seconds for size, seconds in took if size >= workload.elements]
+    if as_large or not took:
+        return min(as_large, default=0.0)
+    size, seconds = max(took)
+    return seconds * workload.elements / size

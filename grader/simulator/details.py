@@ -61,7 +61,7 @@ def _race(data: Entry) -> Race:
 
 
 def _read_unwritten(data: Entry) -> UnwrittenRead:
-    return UnwrittenRead(use=fields.text(data.get("use")))
+    return UnwrittenRead(use=fields.text(data.get("use")), copied="copy" in data)
 
 
 def _read_waiting(data: Entry) -> Waiting:

@@ -370,6 +370,9 @@ def _step(entry: dict[str, JsonValue], place: Place, call: Place | None, *, floa
 
 
 def _number(value: JsonValue) -> float:
+    """Return a value that a step gave: NaN for one that is no finite number."""
+    if value is None:
+        return math.nan
     plain = isinstance(value, (int, float)) and not isinstance(value, bool)
     return float(value) if plain and abs(value) < 1e38 else 0.0
 

@@ -29,6 +29,11 @@ def replace(source: Source, node: ast.AST, new: str) -> Edit:
     return Edit(start=start, end=end, text=new)
 
 
+def add_argument(source: Source, call: ast.Call, more: str) -> Edit:
+    """Return the edit that gives a Python call one more argument, at its end."""
+    return replace(source, call, f"{source.text(call)[:-1].rstrip().rstrip(',')}, {more})")
+
+
 def insert_line_before(source: Source, node: ast.AST, new: str) -> Edit:
     """Return the edit that puts whole lines before a Python statement, decorators included."""
     decorators = getattr(node, "decorator_list", [])

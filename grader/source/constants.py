@@ -7,11 +7,11 @@ from collections.abc import Mapping
 
 from tree_sitter import Node
 
-from grader.source.cpp import Declare, LaunchCall, walk
+from grader.source.cpp import Declare, walk
 from grader.source.cpp_reading import expression
 from grader.source.flow.expressions import Machine
 from grader.source.flow.state import Box, Frame
-from grader.source.flow.trace import Launch, StopWalkError, Walk
+from grader.source.flow.trace import StopWalkError, Walk, never_launched
 from grader.source.flow.values import Value
 from grader.source.functions import Function
 from grader.source.scalar_types import SIZES
@@ -56,7 +56,7 @@ class _OneThread(Machine):
         self.types = types
         around = [f for f in unit.functions if _holds(f, node)]
         function = around[-1] if around else None
-        super().__init__(unit, _nowhere(function, node))
+        super().__init__(unit, Walk(function, never_launched(function, node)))  # type: ignore[arg-type]
         self.frames.append(Frame(function, {}, dict(types)))
         for declared in walk(function.code) if function is not None else ():
             if isinstance(declared, Declare) and _is_before(declared, node):
@@ -84,11 +84,3 @@ def _is_before(declared: Declare, node: Node) -> bool:
 
 def _holds(function: Function, node: Node) -> bool:
     return bool(function.node.start_byte <= node.start_byte < function.node.end_byte)
-
-
-def _nowhere(function: Function | None, node: Node) -> Walk:
-    """Return a walk of one thread that nothing launched."""
-    call = LaunchCall(node, "", (), (), ())
-    one = (1, 1, 1)
-    launch = Launch(call, function, "", one, one, None, (), (), sure=False)  # type: ignore[arg-type]
-    return Walk(function, launch)  # type: ignore[arg-type]

@@ -249,9 +249,14 @@ class Declare(Stmt):
     shared: bool = False
     extern: bool = False
     static: bool = False
-    pointer: bool = False
+    stars: int = 0
     reference: bool = False
     const: bool = False
+
+    @property
+    def pointer(self) -> bool:
+        """Whether it is a pointer."""
+        return self.stars > 0
 
 
 @reads()
@@ -304,9 +309,10 @@ class Jump(Stmt):
 
 @reads()
 class Opaque(Stmt):
-    """A statement that is not understood (inline assembly, goto, a broken parse)."""
+    """A statement that is not understood (inline assembly, `switch`, a broken parse), with the known ones in it."""
 
     reason: str
+    parts: tuple[Stmt, ...] = ()
 
 
 @cache

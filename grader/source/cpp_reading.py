@@ -54,7 +54,10 @@ def statement(node: cpp.Node | None, depth: int = 0) -> cpp.Stmt:
         return kind(node, *_read_fields(kind, node, depth + 1))
     if kind is not None:  # the beginning of a `for`
         return cpp.Evaluate(node, expression(node, depth))
-    return cpp.Opaque(node, "not parsed" if node.type == "ERROR" or node.is_missing else node.type)
+    if node.type == "ERROR" or node.is_missing:
+        return cpp.Opaque(node, "not parsed")
+    inside = (c for c in node.named_children if c.type.endswith(("statement", "declaration")))
+    return cpp.Opaque(node, node.type, tuple(_statements(inside, depth + 1)))
 
 
 def _read_fields(kind: Any, node: cpp.Node, depth: int) -> Iterator[Any]:
@@ -208,17 +211,15 @@ _EXPRESSIONS: dict[str, Callable[[cpp.Node, int], cpp.Expr]] = {
 
 
 def _block(node: cpp.Node, depth: int) -> cpp.Stmt:
-    return cpp.Block(node, tuple(_statements(node, depth)))
+    return cpp.Block(node, tuple(_statements(node.named_children, depth)))
 
 
-def _statements(node: cpp.Node, depth: int, heads: Iterable[cpp.Node] = ()) -> Iterator[cpp.Stmt]:
-    """Yield the statements in a node, without its heads."""
-    skipped = {head.id for head in heads}
-    for child in node.named_children:
-        if child.type == "declaration":
-            yield from declarations(child, depth)
-        elif child.id not in skipped and not _NO_STATEMENTS.fullmatch(child.type):
-            yield statement(child, depth)
+def _statements(nodes: Iterable[cpp.Node], depth: int) -> Iterator[cpp.Stmt]:
+    for node in nodes:
+        if node.type == "declaration":
+            yield from declarations(node, depth)
+        elif not _NO_STATEMENTS.fullmatch(node.type):
+            yield statement(node, depth)
 
 
 def _otherwise(node: cpp.Node, depth: int) -> cpp.Stmt:
@@ -231,9 +232,9 @@ def _preprocessed(node: cpp.Node, depth: int) -> cpp.Stmt:
     branch = node.child_by_field_name("alternative") if off else node
     if branch is None:
         return cpp.Block(node, ())
-    heads = (branch.child_by_field_name(one) for one in ("condition", "name", "alternative"))
-    known = [one for one in heads if one is not None]
-    return cpp.Block(branch, tuple(_statements(branch, depth, known)))
+    heads = [branch.child_by_field_name(one) for one in ("condition", "name", "alternative")]
+    inside = (child for child in branch.named_children if child not in heads)
+    return cpp.Block(branch, tuple(_statements(inside, depth)))
 
 
 def _evaluated(node: cpp.Node, depth: int) -> cpp.Stmt:
@@ -286,7 +287,7 @@ def _declare(node: cpp.Node, child: cpp.Node, kind: str, words: set[str], depth:
         shared="__shared__" in words,
         extern="extern" in words,
         static="static" in words,
-        pointer="pointer_declarator" in around,
+        stars=around.count("pointer_declarator"),
         reference="reference_declarator" in around,
         const=bool(words & {"const", "constexpr"}),
     )

@@ -5,13 +5,15 @@ tensors, pointers. Everything else, and everything ambiguous, is None.
 """
 
 import re
-from bisect import bisect_right
+from collections.abc import Mapping
+from functools import lru_cache
 
 from tree_sitter import Node
 
 from grader.source import Unit, cpp
 from grader.source.cpp_reading import expression
-from grader.source.cuda_code import CudaCode, around, cuda_code, text
+from grader.source.cuda_code import cuda_code, text
+from grader.source.declarators import Parameter
 from grader.source.functions import Function
 from grader.source.scalar_types import CANONICAL
 
@@ -41,7 +43,6 @@ RESULTS = {
     **dict.fromkeys(("__float2half", "__hadd", "__hmul", "__hsub"), "half"),
     "__half2float": "float",
 }
-PARAMETERS = {"parameter_declaration", "optional_parameter_declaration"}
 DEPTH = 30
 
 
@@ -70,9 +71,9 @@ def _type(unit: Unit, expr: cpp.Expr | None, depth: int = DEPTH) -> str | None: 
         case cpp.Number(type="b"):
             return "bool"
         case cpp.Number(node=node):
-            return _literal(text(node))
-        case cpp.Name(node=node):
-            return _declared_type(unit, node, depth)
+            return None if node.type == "null" else _literal(text(node))
+        case cpp.Name() as name:
+            return _declared_type(unit, name, depth)
         case cpp.Unary(op="&", operand=inner):
             kind = of(inner)
             return kind and f"{kind}*"
@@ -158,76 +159,42 @@ def _method(call: cpp.Call, owner: str | None) -> str | None:
     return None
 
 
-def declaration_of(unit: Unit, use: Node) -> Node | None:
-    """Return the identifier in the declaration that a name refers to: the nearest one before it."""
-    code = cuda_code(unit)
-    function = code.function(use)
-    name = text(use)
-    if name not in code.declared:
-        code.declared[name] = _declarations(code, name)
-    declared = code.declared[name]
-    last = bisect_right(declared, use.start_byte, key=lambda one: one[0].start_byte)
-    for node, outside in reversed(declared[:last]):
-        if outside is None or function is None or outside is function:
-            return node
-    return None
+def declaration_of(unit: Unit, use: Node) -> cpp.Declare | Parameter | None:
+    """Return what a name refers to: the nearest declaration before it, a parameter, or a constant of the text."""
+    function, name = cuda_code(unit).function(use), text(use)
+    declared = _declared_in(function).get(name, ()) if function is not None else ()
+    before = [one for one in declared if one.node.start_byte <= use.start_byte]
+    return before[-1] if before else unit.constants.get(name)
 
 
-def _declarations(code: CudaCode, name: str) -> list[tuple[Node, Function | None]]:
-    """Return where a name is declared, in order, and the function around each place."""
-    return [(node, code.function(node)) for node in code.variable(name) if _is_declared(node)]
+@lru_cache(maxsize=256)
+def _declared_in(function: Function) -> Mapping[str, list[cpp.Declare | Parameter]]:
+    """Return what a function declares, by name and in the order of the text."""
+    found: dict[str, list[cpp.Declare | Parameter]] = {}
+    for parameter in (*function.template_parameters, *function.parameters):
+        found.setdefault(parameter.name, []).append(parameter)
+    for part in cpp.walk(function.code):
+        if isinstance(part, cpp.Declare):
+            found.setdefault(part.name, []).append(part)
+        for parameter in part.parameters if isinstance(part, cpp.Lambda) else ():
+            found.setdefault(parameter.name, []).append(parameter)
+    return found
 
 
-def _is_declared(node: Node) -> bool:
-    here, parent = node, node.parent
-    while parent is not None and parent.type in {
-        "init_declarator",
-        "pointer_declarator",
-        "array_declarator",
-        "reference_declarator",
-    }:
-        if (
-            parent.child_by_field_name("value") == here
-            or parent.child_by_field_name("size") == here
-        ):
-            return False
-        here, parent = parent, parent.parent
-    if parent is None or here not in parent.children_by_field_name("declarator"):
-        return False
-    if parent.type in PARAMETERS:
-        return not _of_prototype(parent)
-    return parent.type in {"declaration", "for_range_loop"}
-
-
-def _of_prototype(parameter: Node) -> bool:
-    """Whether no body sees a parameter; `dim3 grid(B * H, N);` reads like such a declaration."""
-    here = parameter.parent
-    while here is not None and here.type.endswith(("declarator", "parameter_list")):
-        here = here.parent
-    return here is not None and here.type == "declaration"
-
-
-def _declared_type(unit: Unit, use: Node, depth: int) -> str | None:
-    node = declaration_of(unit, use)
-    if node is None:
-        return _constant(unit, text(use))
-    stars, value = "", None
-    for parent in around(node):
-        if parent.type in {"pointer_declarator", "array_declarator"}:
-            stars += "*"
-        elif parent.type == "init_declarator":
-            value = parent.child_by_field_name("value")
-        elif parent.type in {"declaration", "for_range_loop", *PARAMETERS}:
-            written = text(parent.child_by_field_name("type"))
-            words = {text(child) for child in parent.children if child.type == "type_qualifier"}
-            if written == "auto":
-                return None if value == use else _type(unit, expression(value), depth - 1)
-            constant = "const " if words & {"const", "constexpr"} else ""
-            return canonical(f"{constant}{written}{stars}")
-    return None
+def _declared_type(unit: Unit, name: cpp.Name, depth: int) -> str | None:
+    declared = declaration_of(unit, name.node)
+    if declared is None:
+        return _constant(unit, name.id)
+    if isinstance(declared, Parameter):
+        array = declared.is_pointer and "*" not in declared.type
+        return None if declared.is_type else canonical(declared.type + "*" * array)
+    if declared.type == "auto":
+        return _type(unit, declared.init, depth - 1)
+    constant = "const " if declared.const else ""
+    return canonical(f"{constant}{declared.type}{'*' * (declared.stars + len(declared.dims))}")
 
 
 def _constant(unit: Unit, name: str) -> str | None:
-    macro = unit.macros.get(name)
-    plain = macro is not None and re.match(r"^[0-9.][\w.]*$", macro.value)
-    return _literal(macro.value) if macro is not None and plain else None
+    """Return the type of a number that a macro stands for."""
+    value = unit.macros[name].value if name in unit.macros else ""
+    return _literal(value) if re.match(r"^[0-9.][\w.]*$", value) else None

@@ -46,8 +46,6 @@ class CudaCode:
     unit: Unit
     by_kind: Mapping[str, tuple[Node, ...]]
     _starts: dict[str, list[int]] = field(default_factory=dict)
-    declared: dict[str, list[tuple[Node, Function | None]]] = field(default_factory=dict)
-    """By name, what `cpp_types` found of it: where it is declared, and the function around each place."""
 
     def of(self, *kinds: str) -> Iterator[Node]:
         """Yield the named nodes of these kinds, each kind in the order of the text."""
@@ -218,3 +216,13 @@ def descendants(node: Node, *kinds: str) -> Iterator[Node]:
         if here.type in kinds:
             yield here
         todo += reversed(here.named_children)
+
+
+def names_in(node: Node | None) -> set[str]:
+    """Return the identifiers in a part of a text."""
+    return {text(one) for one in descendants(node, "identifier")} if node is not None else set()
+
+
+def function_around(node: Node) -> Node | None:
+    """Return the definition of the function that a node stands in."""
+    return next((one for one in around(node) if one.type == "function_definition"), None)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 
 import tree_sitter_cuda
-from tree_sitter import Language, Node, Parser, Tree
+from tree_sitter import Language, Node, Parser, Tree, TreeCursor
 
 TIME_LIMIT = 1.5
 """Seconds for one text; error recovery on megabytes of nonsense can take minutes."""
@@ -46,17 +46,24 @@ def parse_cuda(data: bytes) -> Tree:
 
 
 def _is_deep(node: Node) -> bool:
+    return any(cursor.depth > MAX_DEPTH for cursor in _cursors(node))
+
+
+def _cursors(node: Node) -> Iterator[TreeCursor]:
+    """Yield a cursor at a node and then at each under it, in the order of the text.
+
+    Iterative: generated code may nest deeper than Python's stack.
+    """
     cursor = node.walk()
     while True:
-        if cursor.depth > MAX_DEPTH:
-            return True
+        yield cursor
         if cursor.goto_first_child() or cursor.goto_next_sibling():
             continue
         while cursor.goto_parent():
             if cursor.goto_next_sibling():
                 break
         else:
-            return False
+            return
 
 
 def _readable_in_time(data: bytes) -> bool:
@@ -74,23 +81,9 @@ def _readable_in_time(data: bytes) -> bool:
     return True
 
 
-def descend(node: Node, *kinds: str) -> Iterator[Node]:
-    """Yield the node and all under it in the order of the text; only some kinds, if given.
-
-    Iterative: generated code may nest deeper than Python's stack.
-    """
-    cursor = node.walk()
-    while True:
-        here = cursor.node
-        if here is not None and (not kinds or here.type in kinds):
-            yield here
-        if cursor.goto_first_child() or cursor.goto_next_sibling():
-            continue
-        while cursor.goto_parent():
-            if cursor.goto_next_sibling():
-                break
-        else:
-            return
+def descend(node: Node) -> Iterator[Node]:
+    """Yield the node and all under it in the order of the text."""
+    return (cursor.node for cursor in _cursors(node) if cursor.node is not None)
 
 
 def by_kind(root: Node) -> Mapping[str, tuple[Node, ...]]:

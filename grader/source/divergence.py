@@ -2,7 +2,8 @@
 
 from tree_sitter import Node
 
-from grader.source.cuda_code import around, descendants, text
+from grader.source.cuda_code import around, names_in
+from grader.source.definitions import definitions
 
 CONTROLS = frozenset(
     {"if_statement", "for_statement", "while_statement", "do_statement", "switch_statement"}
@@ -38,26 +39,14 @@ def _heads(control: Node) -> list[Node]:
 
 def varying_variables(function: Node) -> frozenset[str]:
     """Return the variables of a function whose value depends on the thread's number."""
-    made = [_assignment_made(node) for node in descendants(function, "init_declarator")]
-    made += [
-        _assignment_made(node, "left", "right")
-        for node in descendants(function, "assignment_expression")
-    ]
+    made = [one for one in definitions(function) if one.target.type == "identifier"]
     known: set[str] = set()
     before = -1
     while len(known) > before:
         before = len(known)
-        known |= {name for name, value in made if value is not None and _depends(value, known)}
+        known |= {one.name for one in made if _depends(one.value, known)}
     return frozenset(known)
 
 
-def _assignment_made(
-    node: Node, name: str = "declarator", value: str = "value"
-) -> tuple[str, Node | None]:
-    return text(node.child_by_field_name(name)), node.child_by_field_name(value)
-
-
 def _depends(node: Node, known: frozenset[str] | set[str]) -> bool:
-    return any(
-        text(one) in known or text(one) == "threadIdx" for one in descendants(node, "identifier")
-    )
+    return not names_in(node).isdisjoint({"threadIdx", *known})

@@ -13,7 +13,6 @@ from functools import singledispatchmethod
 
 from grader.source.files import file_of, written_files
 from grader.source.literals import MAX_MARKS, plain_hole, read_literals, unknown_name
-from grader.source.method_calls import METHODS
 from grader.source.positions import Positions
 from grader.source.scopes import (
     Binding,
@@ -24,7 +23,7 @@ from grader.source.scopes import (
     dotted_name,
     read_scope,
 )
-from grader.source.string_methods import dedent_text
+from grader.source.string_methods import METHODS, dedent_text
 from grader.source.text import Text, computed_text, join
 from grader.source.values import UNKNOWN, Value, arithmetic
 

@@ -1,12 +1,13 @@
 """Each `load_inline()` or `load()` call of a program, with what can be read of its arguments."""
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 
 from grader.source.evaluate import Evaluator
 from grader.source.functions import Function
+from grader.source.python_code import PythonCode
 from grader.source.scopes import FunctionNode, Scope, call_scope, dotted_name, read_scope
 from grader.source.text import Text
 from grader.source.units import Unit, UnitLanguage
@@ -98,15 +99,8 @@ Frame = tuple[ast.AST, str | None, bool, tuple[ast.ClassDef | FunctionNode, ...]
 class ExtensionReader:
     """Reads the extensions of one program; equal texts become one `Unit`."""
 
-    def __init__(
-        self, evaluator: Evaluator, imports: Mapping[str, str], nodes: Sequence[ast.AST]
-    ) -> None:
-        self.evaluator = evaluator
-        self.imports = imports
-        self.calls: dict[str, list[ast.Call]] = {}
-        for node in nodes:
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-                self.calls.setdefault(node.func.id, []).append(node)
+    def __init__(self, evaluator: Evaluator, module: PythonCode) -> None:
+        self.evaluator, self.module = evaluator, module
         self.units: dict[tuple[str, Text], Unit] = {}
 
     def read(self, tree: ast.Module) -> Iterator[Extension]:
@@ -123,9 +117,7 @@ class ExtensionReader:
         return self.units[key]
 
     def _kind(self, call: ast.Call) -> str | None:
-        name = dotted_name(call.func)
-        first, _, rest = name.partition(".")
-        full = ".".join(filter(None, (self.imports.get(first, first), rest)))
+        full = self.module.canonical(call.func)
         last = full.rsplit(".", 1)[-1]
         if last == "load_inline" or (last == "load" and "cpp_extension" in full):
             return last
@@ -164,7 +156,8 @@ class ExtensionReader:
         function = site.owners[0] if len(site.owners) == 1 else None
         if not isinstance(function, FunctionNode) or not function.args.args:
             return [scope]
-        calls = self.calls.get(function.name, [])[:MAX_CALLS]
+        called = (one for one in self.module.of(ast.Call) if dotted_name(one.func) == function.name)
+        calls = islice(called, MAX_CALLS)
         return [call_scope(function, call, module, module) for call in calls] or [scope]
 
     def _extension(self, site: Site, scope: Scope) -> Extension:

@@ -10,7 +10,8 @@ from itertools import pairwise
 
 from tree_sitter import Node
 
-from grader.source.cuda_code import descendants, text
+from grader.source.cuda_code import descendants, names_in, text
+from grader.source.definitions import definitions
 from grader.source.functions import Function
 
 INTEGERS = frozenset(
@@ -69,14 +70,11 @@ class Reader:
     @cached_property
     def _made(self) -> Mapping[str, Node]:
         """What each variable is that is set once."""
-        node = self.function.node
-        found: dict[str, list[Node | None]] = {}
-        for one in descendants(node, "init_declarator"):
-            found.setdefault(declared_name(one), []).append(one.child_by_field_name("value"))
-        for one in descendants(node, "assignment_expression", "update_expression"):
-            target = one.child_by_field_name("left") or one.child_by_field_name("argument")
-            found.setdefault(text(target), []).append(None)
-        return {name: m[0] for name, m in found.items() if len(m) == 1 and m[0] is not None}
+        every = [one for one in definitions(self.function.node) if one.is_variable]
+        updates = descendants(self.function.node, "update_expression")
+        set_often = Counter(one.name for one in every)
+        set_often.update(text(one.child_by_field_name("argument")) for one in updates)
+        return {one.name: one.value for one in every if one.declares and set_often[one.name] == 1}
 
     def made_of(self, name: str) -> Node | None:
         """Return the value of a variable that is set once."""
@@ -123,7 +121,7 @@ class Reader:
 def _atom(node: Node) -> Term:
     product = text(node.child_by_field_name("operator")) == "*"
     words = text(node) if node.type in PLAIN or product else f"({text(node)})"
-    names = node.type == "identifier" or any(True for _ in descendants(node, "identifier"))
+    names = bool(names_in(node))
     return Term((), words, names)
 
 
@@ -139,12 +137,6 @@ def bare(node: Node) -> Node:
         if inner is None or node.type not in {"parenthesized_expression", "cast_expression"}:
             return node
         node = inner
-
-
-def declared_name(node: Node) -> str:
-    """Return the name that a declarator with a value declares, pointers included."""
-    names = descendants(node.child_by_field_name("declarator") or node, "identifier")
-    return text(next(names, None))
 
 
 def comparisons(node: Node) -> Iterator[tuple[str, str]]:

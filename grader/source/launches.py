@@ -1,11 +1,11 @@
 """Launches of kernels, and what a text exports to Python itself."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from grader.source.cuda_code import read_name, text
+from grader.source.cuda_code import around, read_name, text
 from grader.source.functions import Function
 
 
@@ -36,7 +36,9 @@ class PythonBinding:
     node: Node
 
 
-def read_launches(syntaxes: Iterable[Node], functions: tuple[Function, ...]) -> Iterator[Launch]:
+def read_launches(
+    syntaxes: Iterable[Node], function_of: Callable[[Node], Function | None]
+) -> Iterator[Launch]:
     """Yield the launches in a text, in order."""
     for syntax in syntaxes:
         call = syntax.parent
@@ -53,7 +55,7 @@ def read_launches(syntaxes: Iterable[Node], functions: tuple[Function, ...]) -> 
             shared=configuration[2],
             stream=configuration[3],
             arguments=tuple(_expressions(arguments)) if arguments else (),
-            host_function=_enclosing_function(call, functions),
+            host_function=function_of(call),
             node=call,
         )
 
@@ -64,7 +66,7 @@ def read_python_bindings(calls: Iterable[Node]) -> Iterator[PythonBinding]:
         callee, arguments = (call.child_by_field_name(name) for name in ("function", "arguments"))
         if callee is None or arguments is None or callee.type != "field_expression":
             continue
-        if any(outer.startswith("TORCH_LIBRARY") for outer in _heads(call)):
+        if any(text(outer).startswith("TORCH_LIBRARY") for outer in [*around(call)][:-1]):
             continue  # an operator's schema: torch.ops has it, and the module exports nothing
         given = list(_expressions(arguments))
         if text(callee.child_by_field_name("field")) == "def" and len(given) >= 2:
@@ -72,21 +74,5 @@ def read_python_bindings(calls: Iterable[Node]) -> Iterator[PythonBinding]:
             yield PythonBinding(name, target.rsplit("::", 1)[-1], call)
 
 
-def _heads(node: Node) -> Iterator[str]:
-    """Yield the words with which what is around a node begins, the innermost first."""
-    outer = node.parent
-    while outer is not None and outer.parent is not None:
-        yield text(outer)[:40]
-        outer = outer.parent
-
-
 def _expressions(node: Node) -> Iterator[Node]:
     yield from (child for child in node.named_children if child.type != "comment")
-
-
-def _enclosing_function(node: Node, functions: tuple[Function, ...]) -> Function | None:
-    """Return the smallest function around a node."""
-    around = [
-        f for f in functions if f.body and f.node.start_byte <= node.start_byte < f.node.end_byte
-    ]
-    return min(around, key=lambda f: f.node.end_byte - f.node.start_byte, default=None)

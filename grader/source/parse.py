@@ -4,13 +4,14 @@ import ast
 import re
 import threading
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 
 from grader.source.evaluate import Evaluator
 from grader.source.extensions import Extension, ExtensionReader
 from grader.source.literals import scan_literals
 from grader.source.positions import Positions
+from grader.source.python_code import PythonCode, index_python
 from grader.source.scopes import nodes_under
 from grader.source.source import PythonError, Source
 from grader.source.text import Text
@@ -41,19 +42,18 @@ def parse(code: str) -> Source:
     tree, error = read_python(code)
     if tree is None:
         return _without_python(code, positions, error)
-    nodes = nodes_under(tree)
-    imports = _imports(nodes)
+    module = index_python(tree)
     evaluator = Evaluator.of(positions, tree)
-    reader = ExtensionReader(evaluator, imports, nodes)
+    reader = ExtensionReader(evaluator, module)
     try:
         extensions = tuple(reader.read(tree))
-        loose = _loose(extensions, evaluator, nodes)
+        loose = _loose(extensions, evaluator, nodes_under(tree))
     except RecursionError:
-        return _without_python(code, positions, None, tree)
+        return _without_python(code, positions, None, module)
     units = list(dict.fromkeys(unit for one in extensions for unit in one.cuda))
     units += [reader.unit(text, "cuda") for text in loose]
     cpp = tuple(dict.fromkeys(unit for one in extensions for unit in one.cpp))
-    return Source(code, positions, tree, None, extensions, tuple(units), cpp, imports, nodes)
+    return Source(code, positions, module, None, extensions, tuple(units), cpp)
 
 
 @lru_cache(maxsize=4)
@@ -78,12 +78,11 @@ def read_python(code: str) -> tuple[ast.Module | None, PythonError | None]:
 
 
 def _without_python(
-    code: str, positions: Positions, error: PythonError | None, tree: ast.Module | None = None
+    code: str, positions: Positions, error: PythonError | None, module: PythonCode | None = None
 ) -> Source:
     texts = [text for text in scan_literals(code) if _is_cuda(text)]
     units = tuple(Unit("cuda", text, positions) for text in dict.fromkeys(texts))
-    nodes = nodes_under(tree) if tree is not None else ()
-    return Source(code, positions, tree, error, (), units, (), {}, nodes)
+    return Source(code, positions, module, error, (), units, ())
 
 
 def _loose(
@@ -132,17 +131,3 @@ def _string_constants(evaluator: Evaluator, nodes: Sequence[ast.AST]) -> list[Te
 def _docstrings(nodes: Sequence[ast.AST]) -> set[ast.AST]:
     """Return strings that are statements of their own: no program can use them."""
     return {node.value for node in nodes if isinstance(node, ast.Expr)}
-
-
-def _imports(nodes: Sequence[ast.AST]) -> Mapping[str, str]:
-    names: dict[str, str] = {}
-    for node in nodes:
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                names[alias.asname or alias.name.split(".")[0]] = (
-                    alias.name if alias.asname else alias.name.split(".")[0]
-                )
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            for alias in node.names:
-                names[alias.asname or alias.name] = f"{node.module}.{alias.name}"
-    return names

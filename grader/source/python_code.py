@@ -3,14 +3,13 @@
 import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import TypeVar
 
-from grader.source import Source, nodes_under
-from grader.source.scopes import dotted_name
+from grader.source.scopes import FunctionNode, dotted_name, nodes_under
 
 Node = TypeVar("Node", bound=ast.AST)
-Function = ast.FunctionDef | ast.AsyncFunctionDef
+Function = FunctionNode
 MODEL = "ModelNew"
 
 
@@ -57,16 +56,12 @@ class PythonCode:
     @cached_property
     def model(self) -> ast.ClassDef | None:
         """The last class ModelNew, the one that an import would see."""
-        found = [node for node in self.of(ast.ClassDef) if node.name == MODEL]
-        return found[-1] if found else None
+        return self.classes.get(MODEL)
 
-    def method(self, name: str) -> Function | None:
-        """Return a method of ModelNew, its own one."""
-        found = [
-            node
-            for node in (self.model.body if self.model else ())
-            if isinstance(node, Function) and node.name == name
-        ]
+    def method(self, name: str, owner: str = MODEL) -> Function | None:
+        """Return a method of ModelNew or of another class, its own one."""
+        body = self.classes[owner].body if owner in self.classes else []
+        found = [node for node in body if isinstance(node, Function) and node.name == name]
         return found[-1] if found else None
 
     @cached_property
@@ -232,13 +227,8 @@ class PythonCode:
         return line if len(line) <= 80 else f"{line[:77]}..."
 
 
-def python_code(source: Source) -> PythonCode | None:
-    """Return the index of a submission's Python tree; None where it doesn't parse."""
-    return _index(source.python) if source.python is not None else None
-
-
-@lru_cache(maxsize=16)
-def _index(tree: ast.Module) -> PythonCode:
+def index_python(tree: ast.Module) -> PythonCode:
+    """Return the index of a Python tree."""
     by_kind: dict[type[ast.AST], list[ast.AST]] = {}
     parents: dict[ast.AST, ast.AST] = {}
     todo: list[ast.AST] = [tree]

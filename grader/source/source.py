@@ -3,14 +3,14 @@
 import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TypeVar
 
 from grader.records import Place
 from grader.source.extensions import CPP_PRELUDE, CUDA_PRELUDE, Extension
 from grader.source.places import place_span
 from grader.source.positions import Positions
-from grader.source.scopes import FunctionNode, dotted_name
+from grader.source.python_code import PythonCode
+from grader.source.scopes import FunctionNode
 from grader.source.units import Unit
 
 NodeType = TypeVar("NodeType", bound=ast.AST)
@@ -36,17 +36,13 @@ class Source:
     code: str
     """The Python text, with `\\n` line ends."""
     positions: Positions
-    python: ast.Module | None
-    """None where the text is no Python."""
+    module: PythonCode | None
+    """Its tree, indexed; None where the text is no Python."""
     syntax_error: PythonError | None
     extensions: tuple[Extension, ...]
     cuda: tuple[Unit, ...]
     """Texts that reach `cuda_sources`; where none can be found, each string with `__global__`."""
     cpp: tuple[Unit, ...]
-    imports: Mapping[str, str]
-    """Full dotted name of each imported name: `F` -> `torch.nn.functional`."""
-    nodes: tuple[ast.AST, ...]
-    """All nodes of the Python tree, breadth first."""
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -60,50 +56,32 @@ class Source:
 
     # Python
 
+    @property
+    def python(self) -> ast.Module | None:
+        """The tree of the text; None where it is no Python."""
+        return self.module.tree if self.module is not None else None
+
     def walk(self, *kinds: type[NodeType]) -> Iterator[NodeType]:
         """Yield the nodes of some types, all over the program."""
-        found = [kind for kind in self._by_type if issubclass(kind, kinds)]
-        nodes = self.nodes if len(found) > 1 else self._by_type[found[0]] if found else ()
-        for node in nodes:
-            if isinstance(node, kinds):
-                yield node
+        by_kind = self.module.by_kind if self.module is not None else {}
+        every = (nodes for kind, nodes in by_kind.items() if issubclass(kind, kinds))
+        return (node for nodes in every for node in nodes)  # type: ignore[misc]
 
-    @cached_property
-    def _by_type(self) -> Mapping[type[ast.AST], list[ast.AST]]:
-        found: dict[type[ast.AST], list[ast.AST]] = {}
-        for node in self.nodes:
-            found.setdefault(type(node), []).append(node)
-        return found
-
-    @cached_property
+    @property
     def classes(self) -> Mapping[str, ast.ClassDef]:
         """Classes by name, wherever they stand; the last of a name counts."""
-        return {node.name: node for node in self.walk(ast.ClassDef)}
-
-    @cached_property
-    def functions(self) -> Mapping[str, FunctionNode]:
-        """Functions of the module by name; the last of a name counts."""
-        body = self.python.body if self.python is not None else []
-        return {node.name: node for node in body if isinstance(node, FunctionNode)}
-
-    def has_class(self, name: str) -> bool:
-        """Whether a class of this name is defined."""
-        return name in self.classes
+        return self.module.classes if self.module is not None else {}
 
     def method(self, owner: str, name: str) -> FunctionNode | None:
         """Return a method of a class, if it has one of its own."""
-        body = self.classes[owner].body if owner in self.classes else []
-        found = [node for node in body if isinstance(node, FunctionNode) and node.name == name]
-        return found[-1] if found else None
+        return self.module.method(name, owner) if self.module is not None else None
 
     def full_name(self, node: ast.AST) -> str:
         """Return what a name or attribute chain refers to, imports followed; empty if it's none.
 
         `F.relu` gives `torch.nn.functional.relu`.
         """
-        name = dotted_name(node)
-        first, _, rest = name.partition(".")
-        return ".".join(filter(None, (self.imports.get(first, first), rest)))
+        return self.module.canonical(node) if self.module is not None else ""
 
     # places
 

@@ -1,10 +1,20 @@
-"""What Python's string methods make of a text, with every character's origin kept."""
+"""What Python's string methods make of a text, with every character's origin kept: `strip`, `replace`, `format`, `join`, `dedent`."""
 
+from __future__ import annotations
+
+import ast
 import re
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
-from grader.source.text import Text, join
+from grader.source.literals import unknown_name
+from grader.source.scopes import Scope
+from grader.source.text import Text, computed_text, join
+from grader.source.values import UNKNOWN, Unknown, Value
+
+if TYPE_CHECKING:
+    from grader.source.evaluate import Evaluator
 
 MAX_REPLACED = 1000
 """Replacements in one text; beyond that it is left as it is and counts as not known."""
@@ -12,48 +22,62 @@ MAX_REPLACED = 1000
 _FIELD = re.compile(r"\{\{|\}\}|\{([^{}]*)\}")
 
 
-def strip_text(text: Text, method: str, characters: str | None) -> Text:
+def strip_text(evaluator: Evaluator, owner: Text, call: ast.Call, scope: Scope) -> Value:
     """Apply `strip`, `lstrip` or `rstrip`."""
-    value = text.value
+    method = call.func.attr if isinstance(call.func, ast.Attribute) else "strip"
+    given = evaluator.value(call.args[0], scope) if call.args else None
+    if isinstance(given, Unknown):
+        return owner.unresolved()
+    value, characters = owner.value, given.value if isinstance(given, Text) else None
     start = len(value) - len(value.lstrip(characters)) if method != "rstrip" else 0
     end = len(value.rstrip(characters)) if method != "lstrip" else len(value)
-    return text.cut(start, max(start, end))
+    return owner.cut(start, max(start, end))
 
 
-def replace_text(text: Text, old: str, new: Text) -> Text:
+def replace_text(evaluator: Evaluator, owner: Text, call: ast.Call, scope: Scope) -> Value:
     """Apply `replace`."""
-    if not old or text.value.count(old) > MAX_REPLACED:
-        return text.unresolved()
+    given = [evaluator.value(argument, scope) for argument in call.args]
+    old, new = given if len(given) == 2 and not call.keywords else (None, None)
+    if not isinstance(old, Text) or not isinstance(new, Text) or not old.value:
+        return owner.unresolved()
+    if owner.value.count(old.value) > MAX_REPLACED:
+        return owner.unresolved()
     parts: list[Text] = []
     at = 0
-    for found in re.finditer(re.escape(old), text.value):
-        parts += (text.cut(at, found.start()), new)
+    for found in re.finditer(re.escape(old.value), owner.value):
+        parts += (owner.cut(at, found.start()), new)
         at = found.end()
-    return join([*parts, text.cut(at, len(text.value))])
+    return evaluator.counted(join([*parts, owner.cut(at, len(owner.value))]))
 
 
-def format_text(text: Text, field: Callable[[str, int], Text]) -> Text:
-    """Apply `format`; `field` gives the text of a field from its name or number and its offset."""
+def format_text(evaluator: Evaluator, owner: Text, call: ast.Call, scope: Scope) -> Value:
+    """Apply `format`."""
+    given = {str(index): argument for index, argument in enumerate(call.args)}
+    given |= {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
     parts: list[Text] = []
     at = counter = 0
-    for found in _FIELD.finditer(text.value):
-        parts.append(text.cut(at, found.start()))
+    for found in _FIELD.finditer(owner.value):
+        parts.append(owner.cut(at, found.start()))
         at = found.end()
         if found[1] is None:  # a doubled brace stands for one
-            parts.append(text.cut(found.start(), found.start() + 1))
+            parts.append(owner.cut(found.start(), found.start() + 1))
             continue
         name = found[1].split(":")[0].split("!")[0]
-        parts.append(field(name or str(counter), found.start()))
+        argument = given.get(name or str(counter))
+        span, unknown = evaluator.positions.span(call), unknown_name(found.start())
+        known = evaluator.text(argument, scope) if argument is not None else None
+        parts.append(known or computed_text(unknown, *span, resolved=False))
         counter += not name
-    return join([*parts, text.cut(at, len(text.value))])
+    return evaluator.counted(join([*parts, owner.cut(at, len(owner.value))]))
 
 
-def join_text(separator: Text, items: list[Text]) -> Text:
+def join_texts(evaluator: Evaluator, owner: Text, call: ast.Call, scope: Scope) -> Value:
     """Apply `join`."""
-    parts: list[Text] = []
-    for item in items:
-        parts += (separator, item)
-    return join(parts[1:])
+    items = evaluator.value(call.args[0], scope) if len(call.args) == 1 else UNKNOWN
+    if not isinstance(items, tuple):
+        return UNKNOWN
+    texts = (evaluator.as_text(item, call) for item in items)
+    return evaluator.counted(join([part for text in texts for part in (owner, text)][1:]))
 
 
 def dedent_text(text: Text) -> Text:
@@ -68,3 +92,12 @@ def dedent_text(text: Text) -> Text:
         parts.append(text.cut(end - len(after), end + newline))
         at = end + newline
     return join(parts)
+
+
+METHODS: Mapping[str, Callable[[Evaluator, Text, ast.Call, Scope], Value]] = {
+    **dict.fromkeys(("strip", "lstrip", "rstrip"), strip_text),
+    "replace": replace_text,
+    "format": format_text,
+    "join": join_texts,
+}
+"""What each makes of a text: given the evaluator, the text, the call and the scope it stands in."""

@@ -12,7 +12,7 @@ from tree_sitter import Node, Tree
 from grader.records import Edit, Place
 from grader.source.cpp import Declare
 from grader.source.cpp_reading import Macro, declarations, read_macro
-from grader.source.cuda_code import around, text
+from grader.source.cuda_code import around, cuda_code, text
 from grader.source.cuda_tree import by_kind, parse_cuda
 from grader.source.declarators import SharedArray, clean_type, shared_arrays
 from grader.source.functions import Function, Kernel, read_functions
@@ -118,7 +118,7 @@ class Unit:
     @cached_property
     def launches(self) -> tuple[Launch, ...]:
         """Each `<<<...>>>`."""
-        return tuple(read_launches(self.nodes("kernel_call_syntax"), self.functions))
+        return tuple(read_launches(self.nodes("kernel_call_syntax"), cuda_code(self).function))
 
     @cached_property
     def shared(self) -> tuple[SharedArray, ...]:

@@ -108,7 +108,7 @@ def _comments(source: Source) -> Iterator[str]:
 
 
 def _docstrings(source: Source) -> Iterator[str]:
-    for node in source.nodes:
+    for node in source.walk(ast.AST):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
             yield (ast.get_docstring(node) or "")[:_DOCSTRING_LIMIT]
 
@@ -124,7 +124,7 @@ def _python_only(source: Source) -> str:
 
 
 def _constructor(source: Source, node: FunctionNode | None) -> tuple[str, ...] | None:
-    if not source.has_class(ENTRY_CLASS):
+    if ENTRY_CLASS not in source.classes:
         return None
     return _argument_names(node) if node is not None else ()
 

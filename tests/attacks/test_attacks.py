@@ -108,9 +108,9 @@ def test_a_few(name: str, shop: GradingContext) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-@pytest.mark.skipif(
-    not os.environ.get("KERNEL_GRADER_ALL_ATTACKS"), reason="KERNEL_GRADER_ALL_ATTACKS is not set"
+@pytest.mark.parametrize(
+    "name",
+    sorted(set(CASES) - FEW) if os.environ.get("KERNEL_GRADER_ALL_ATTACKS") else (),
 )
-@pytest.mark.parametrize("name", sorted(set(CASES) - FEW))
 def test_all_the_others(name: str, shop: GradingContext) -> None:
     judge(name, shop)

@@ -97,7 +97,9 @@ def test_what_the_machine_lacks_is_no_error_of_the_programs(
     options: dict[str, JsonValue],
     tmp_path: Path,
 ) -> None:
-    monkeypatch.setattr("grader.build.builder.lacking", lambda *_: "This machine lacks a header.")
+    monkeypatch.setattr(
+        "grader.build.builder.say_what_lacks", lambda *_: "This machine lacks a header."
+    )
     made = _build(FAILED["missing_header"], prepared, options, tmp_path)
     assert (made.status, made.reason) == ("grader_error", "This machine lacks a header.")
     assert not made.errors

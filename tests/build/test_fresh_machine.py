@@ -73,9 +73,7 @@ def test_the_drivers_are_the_same_by_whatever_name_python_was_started(
 
 
 def test_a_build_is_known_by_its_drivers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    prepared = Prepared(
-        tmp_path, discover(), precompiled=(), library=None, torch_library=None, seconds=0
-    )
+    prepared = Prepared(tmp_path, discover(), library=None, torch_part=None, torch_place=None)
     program = Submission(sample="one", code="import torch", line_map=(1,), how="whole")
     known = build_key(program, prepared, "sim", "fast", None)
     assert build_key(program, prepared, "sim", "fast", None) == known
@@ -121,9 +119,7 @@ def test_guests_of_root_are_not_started_where_they_can_not_read(tmp_path: Path) 
 
 
 def test_torch_gets_a_word_that_its_ninja_file_can_hold(odd: Path) -> None:
-    prepared = Prepared(
-        odd, discover(), precompiled=(), library=None, torch_library=None, seconds=0
-    )
+    prepared = Prepared(odd, discover(), library=None, torch_part=None, torch_place=None)
     variables = environment(prepared, "sim").variables
     plain = not set(str(odd)) & set(" '\"$`\\")
     assert variables["PYTORCH_NVCC"].startswith("/") is plain

@@ -84,7 +84,9 @@ def prepared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., P
         monkeypatch.setattr(on_demand, "precompile", precompile)
         monkeypatch.setattr(on_demand, "configuration", lambda *_: None)
         tools = object.__new__(Toolchain)
-        return Prepared(tmp_path, tools, precompiled, library=None, torch_library=None, seconds=0)
+        ready = json.dumps({"precompiled": precompiled})
+        (tmp_path / "ready.json").write_text(ready, "utf-8")
+        return Prepared(tmp_path, tools, library=None, torch_part=None, torch_place=None)
 
     return make
 

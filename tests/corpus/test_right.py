@@ -16,6 +16,7 @@ from grader.rules import review_text
 from grader.source import parse
 from grader.store import Store
 from grader.tasks import builtin_tasks
+from tests.whole import ENOUGH_FOR_RUNS
 
 PROGRAMS = {path.stem: path for path in sorted((Path(__file__).parent / "right").glob("*.py"))}
 QUICK = ("kernel_through_function_pointer", "functions_picked_by_name")
@@ -75,7 +76,9 @@ def test_a_gpu_shows_no_error(name: str) -> None:
 
 def _runs_right(name: str, device: Literal["sim", "cuda"]) -> None:
     task, code = _read(name)
-    options = Options(device=device, repair=False, task=task)
+    # The first ones are looked at in every way; of the others, their runs.
+    seconds = 60.0 if name in QUICK or device == "cuda" else ENOUGH_FOR_RUNS
+    options = Options(device=device, repair=False, task=task, sample_seconds=seconds)
     shop = pipeline.open_context(options, Store(), 20260101)
     found = review(shop, Sample(id=name, origin=name, format="python", text=code))
     assert found.verdict.status == "correct", found.verdict

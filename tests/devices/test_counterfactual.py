@@ -57,7 +57,7 @@ TASK = Task(
 )
 
 
-def found(device: Device, code: str) -> list[Counterfactual]:
+def found(device: Device, code: str, cause: str = "x[row * rows") -> list[Counterfactual]:
     known = reference(TASK, TASK.workloads, 7, device.form, device.limits(120))  # type: ignore[attr-defined]
     submission = a_submission(code)
     build = device.build(submission, ())
@@ -66,9 +66,9 @@ def found(device: Device, code: str) -> list[Counterfactual]:
         Comparison(workload=w.name, role=w.role, equal=False, mismatch=wrong)
         for w in TASK.workloads
     ]
-    evidence = change_wrong(device, submission, build, TASK, known, seen, frozenset())
+    evidence = change_wrong(device, submission, build, TASK, known, seen, frozenset(), 4.0)
     lines = code.splitlines()
-    assert all(one.place and "x[row * rows" in lines[one.place.line - 1] for one in evidence)
+    assert all(one.place and cause in lines[one.place.line - 1] for one in evidence)
     return [one.details for one in evidence if isinstance(one.details, Counterfactual)]
 
 
@@ -81,3 +81,10 @@ def test_a_stride_of_another_size_is_named_at_its_line(device: Device) -> None:
 
 def test_a_right_program_has_no_such_change(device: Device) -> None:
     assert not found(device, CODE.replace("row * rows", "row * n"))
+
+
+def test_arguments_in_the_wrong_order_are_named_at_the_launch(device: Device) -> None:
+    right = CODE.replace("x[row * rows + i]", "x[row * n + i]")
+    code = right.replace("x.size(0), x.size(1));", "x.size(1), x.size(0));")
+    (change,) = found(device, code, cause="row_means<<<1, 32>>>")
+    assert (change.change, change.parameter, change.before) == ("argument", "rows", "x.size(1)")

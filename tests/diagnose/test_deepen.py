@@ -48,7 +48,7 @@ def states(first: Finding, after: Evaluation) -> list[str]:
     """Return the texts on the way down from a program that returns two results where one is asked for."""
     submission = Submission(sample="s", code=CODE, line_map=(1,), how="")
     start = Program(submission, evaluation("count", 0.0), (first,))
-    found = deepen(start, Scripted(lambda _: after, lambda _: (of("NUM006"),)))
+    found = deepen(start, Scripted(lambda _: after, lambda _: (of("NUM006"),)), lambda: True)
     return [state.submission.code for state in found]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -165,6 +167,24 @@ def test_a_value_that_is_met_in_one_block_alone_is_met_by_chance() -> None:
     item = one(shown(COLUMNS, steps=steps, way=Way(np.array([0.5]))), "slice")
     assert item.place is not None
     assert item.place.line == 20
+
+
+@pytest.mark.parametrize("last", [0.0, math.nan])
+def test_a_result_that_is_zero_or_no_number_is_no_intermediate_value(last: float) -> None:
+    """The reference comes by a zero somewhere, as most do."""
+    steps = (
+        Step(at(21), -0.2, 1, frozenset(), floats=True, op="sub.f32"),
+        Step(at(22), last, 2, frozenset({1}), floats=True, op="sqrt.f32", operands=(-0.2,)),
+        Step(at(23), 0.0, 3, frozenset({2}), floats=False, op="st.global.f32", operands=(last,)),
+    )
+    told = Told("", (INPUT,), (), (Origin((), steps),), of_results=True, lost=())
+    way = Way(np.array([1.0, 0.0]), few=np.array([0.0]))
+    asked = Asked(0, (1, 2), wrong=True, needs={}, way=way)
+    item = one(evidence_of(told, [asked], "w"), "slice")
+    assert isinstance(item.details, Slice)
+    assert not item.details.unfinished
+    assert item.place is not None
+    assert item.place.line == 21
 
 
 def test_what_torch_makes_of_all_stores_has_one_way() -> None:

@@ -159,7 +159,7 @@ def get_init_inputs():
 )
 def test_a_problem_that_is_broken_says_so(text, form):
     draft = from_reference(text)
-    task = execution.describe(draft, form, Limits(wall=4.0) if "while True" in text else LIMITS)
+    task = execution.describe(draft, form, Limits(wall=2.0) if "while True" in text else LIMITS)
     assert not task.workloads
     assert task.notes
 
@@ -287,7 +287,7 @@ def test_a_reference_that_is_slow_to_construct_is_constructed_once_for_all_batch
             return
         assert Model.made == 0, "constructed again"
         Model.made = 1
-        end = time.process_time() + 0.5
+        end = time.process_time() + 0.32
         while time.process_time() < end:
             pass
     made = 0

@@ -129,3 +129,40 @@ def test_skewed_values_stay_in_their_range_and_a_few_carry_most(low, width, seed
     base = 0.0 if low < 0.0 < low + width else low
     sizes = np.sort(np.abs(values - base))
     assert sizes[-410:].sum() > sizes.sum() / 2
+
+
+SERIES = [
+    ("range", [3, 4, 5, 6]),
+    ("ascending", [3, 9]),
+    ("increasing", [3, 9]),
+    ("permutation", [3, 4, 5, 6]),
+]
+
+
+@pytest.mark.parametrize(("name", "ends"), SERIES)
+def test_integers_that_are_no_independent_numbers(name, ends):
+    spec = TensorSpec(shape=(5, 4), dtype="int64", distribution=name, low=3, high=10)
+    (rows,) = make_inputs(*task_of(spec), 1)
+    for row in rows:
+        assert name == "permutation" or (np.diff(row) >= int(name != "ascending")).all()
+        assert sorted(row) == ends if len(ends) == 4 else [row[0], row[-1]] == ends
+
+
+@pytest.mark.parametrize("place", ["anywhere", "tail", "strictly-upper"])
+def test_a_filler_stands_where_it_did(place):
+    spec = TensorSpec(shape=(40, 40), low=1, high=0, filler=-np.inf, share=0.25, place=place)
+    (rows,) = make_inputs(*task_of(spec), 1)
+    marked = np.isneginf(rows)
+    wanted = {
+        "anywhere": 0.15 < marked.mean() < 0.35,
+        "tail": bool((np.diff(marked, axis=-1).sum(-1) == 1).all() and not marked[:, 0].any()),
+        "strictly-upper": np.array_equal(marked, np.triu(np.ones((40, 40)), 1)),
+    }
+    assert wanted[place]
+
+
+def test_equal_values_of_a_coarse_grid_are_drawn_again():
+    spec = TensorSpec(shape=(50,), distribution="uniform", low=0, high=2, step=0.25)
+    (values,) = make_inputs(*task_of(spec), 1)
+    assert 3 < np.unique(values).size <= 9
+    assert np.array_equal(values * 4, np.rint(values * 4))

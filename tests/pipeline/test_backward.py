@@ -12,6 +12,7 @@ from grader.pipeline import GradingContext, open_context
 from grader.pipeline.review import review as reviewed
 from grader.records import Review, Sample
 from grader.store import Store
+from tests.whole import ENOUGH_FOR_RUNS
 
 pytestmark = pytest.mark.skipif(not building.discover().builds, reason="can't build here")
 SOFTMAX = r'''import torch
@@ -157,7 +158,9 @@ class ModelNew(nn.Module):
 
 @pytest.fixture(scope="module")
 def shop() -> GradingContext:
-    return open_context(Options(device="sim", repair=False), Store(), 20261127)
+    return open_context(
+        Options(device="sim", repair=False, sample_seconds=ENOUGH_FOR_RUNS), Store(), 20261127
+    )
 
 
 def graded(shop: GradingContext, code: str, task: str | None = None) -> Review:

@@ -22,7 +22,7 @@ source = """
 #include <torch/extension.h>
 __global__ void relu(const float* x, float* y, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n - 1) y[i] = x[i] > 0.0f ? x[i] : 0.0f;
+    if (i < n) y[i] = x[i] > 0.0f ? x[i] : 0.0f
 }
 torch::Tensor run(torch::Tensor x) {
     auto y = torch::zeros_like(x);
@@ -60,7 +60,7 @@ def test_each_program_is_inspected_once(tmp_path: Path, monkeypatch: pytest.Monk
     grading = pipeline.open_context(Options(device="sim", cache=tmp_path), Store(tmp_path), 7)
     sample = Sample(id="s", origin="s", format="transcript", text=WRONG, task_hint="relu")
     made = review(grading, sample)
-    assert made.verdict.status == "incorrect"
+    assert made.verdict.status == "build_failed"
     assert {repair.kind for repair in made.repairs} == {"fix", "reference"}
     assert len(inspected) >= 3  # the answer, its repair, the reference-fixed kernel
     assert set(inspected.values()) == {1}

@@ -19,7 +19,7 @@ from grader.diagnose.headline import headline
 from grader.errors import GraderError
 from grader.judge import soundness
 from grader.pipeline import GradingContext, open_context
-from grader.pipeline.review import assess
+from grader.pipeline.review import assess, review
 from grader.pipeline.soundness_check import unchecked_runs
 from grader.records import (
     Assessment,
@@ -115,6 +115,16 @@ def test_a_race_that_the_device_does_not_see_is_unsound(grading: GradingContext)
     error = next(one for one in made.findings if one.severity == "error")
     assert (error.rule, error.confidence) == ("SYN002", "proven")
     assert {item.device for item in error.evidence} == {"sim"}
+
+
+@pytest.mark.slow
+def test_wrong_values_are_followed_on_the_device_that_checks(grading: GradingContext) -> None:
+    label = LABELS["l2_norm_dispatch--lose-value"]
+    options = grading.options.model_copy(update={"task": label.task})
+    sample = Sample(id="lost", origin="lost", format="python", text=label.code)
+    made = review(dataclasses.replace(grading, options=options), sample)
+    error = next(one for one in made.findings if one.severity == "error")
+    assert (error.rule, error.place and error.place.line) == ("DEP002", min(label.lines))
 
 
 @pytest.mark.slow

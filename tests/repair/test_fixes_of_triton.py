@@ -14,7 +14,7 @@ SEEDED = {one.name: one for one in corpus.mutants("triton")}
 MAKERS = {
     "MEM011": masks.FIX,
     "SYN006": stores.FIX,
-    "IDX013": grids.FIX,
+    "DEP001": grids.FIX,
     "MEM008": launches.FIX,
     "MEM010": own_tensors.FIX,
     "BLD021": shapes.FIX,
@@ -28,8 +28,8 @@ MAKERS = {
         ("matrix_scalar_2d--half-mask", "MEM011", "(rows[:, None] < M) & (cols[None, :] < N)"),
         ("matmul_block_pointers--no-boundary-check", "MEM011", "boundary_check=(0, 1))"),
         ("matmul_grouped--half-mask", "MEM011", "(offs_cm[:, None] < M)"),
-        ("matrix_scalar_2d--one-axis-grid", "IDX013", "M, BLOCK_M), triton.cdiv(N, BLOCK_N))"),
-        ("matmul_batched_3d_grid--one-axis-grid", "IDX013", "triton.cdiv(N, 32), batch)"),
+        ("matrix_scalar_2d--one-axis-grid", "DEP001", "M, BLOCK_M), triton.cdiv(N, BLOCK_N))"),
+        ("matmul_batched_3d_grid--one-axis-grid", "DEP001", "triton.cdiv(N, 32), batch)"),
         ("relu_flat--drop-launch", "MEM008", "activation_kernel[grid](x, out, n_elements, "),
         (
             "batch_norm_two_kernels--drop-launch",
@@ -76,3 +76,28 @@ def test_the_mask_of_a_product_s_other_operand_is_turned_to_fit() -> None:
     finding = Finding(rule="MEM011", name="x", severity="error", confidence="proven", message="m", place=source.line_place(line))  # fmt: skip
     first = next(iter(masks.FIX.propose(finding, source, Context())))
     assert mask in apply(source.code, first.edits)
+
+
+def test_a_length_that_several_accesses_leave_out_is_added_to_all_of_their_masks() -> None:
+    code = """
+import triton
+import triton.language as tl
+
+@triton.jit
+def k(a_ptr, b_ptr, c_ptr, M, K, BLOCK: tl.constexpr):
+    m = tl.arange(0, BLOCK)
+    for start in range(0, K, BLOCK):
+        ks = start + tl.arange(0, BLOCK)
+        a = tl.load(a_ptr + m[:, None] * K + ks[None, :], mask=m[:, None] < M)
+        b = tl.load(b_ptr + ks)
+        tl.store(c_ptr + m, tl.sum(a * b[None, :], axis=1), mask=m < M)
+"""
+    source = parse(code)
+    place = source.line_place(10)
+    found = Finding(
+        rule="MEM011", name="x", severity="error", confidence="proven", message="m", place=place
+    )
+    first = next(iter(masks.FIX.propose(found, source, Context())))
+    fixed = apply(code, first.edits)
+    assert "mask=(m[:, None] < M) & (ks[None, :] < K))" in fixed
+    assert "tl.load(b_ptr + ks, mask=(ks < K), other=0.0)" in fixed

@@ -18,6 +18,7 @@ from grader.sandbox import strongest
 from grader.store import Store
 from grader.tasks import builtin_tasks
 from tests.examiners import Scripted
+from tests.whole import ENOUGH_FOR_RUNS
 
 SOFTMAX = builtin_tasks()["softmax"]
 
@@ -78,7 +79,7 @@ ONE_EACH = {t.family: name for name, t in sorted(builtin_tasks().items(), revers
 @pytest.fixture(scope="module")
 def grading(tmp_path_factory: pytest.TempPathFactory) -> GradingContext:
     cache = tmp_path_factory.mktemp("forms")
-    options = Options(device="sim", repair=False, cache=cache)
+    options = Options(device="sim", repair=False, cache=cache, sample_seconds=ENOUGH_FOR_RUNS)
     return pipeline.open_context(options, Store(cache), 7)
 
 

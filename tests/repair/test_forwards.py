@@ -42,29 +42,6 @@ class ModelNew(nn.Module):
     def forward(self, x):
         BODY
 '''
-REFERENCE = """
-import torch
-import torch.nn as nn
-
-
-class Model(nn.Module):
-    def __init__(self, scale, shift):
-        super().__init__()
-        self.scale = scale
-        self.shift = shift
-        self.norm = nn.LayerNorm(4)
-
-    def forward(self, x):
-        y = x * self.scale + self.shift
-        y = torch.relu(self.norm(y))
-        return torch.tanh(y) - x.mean()
-"""
-
-
-FINISHED = """\
-result = ops.scaled(x, self.scale, self.shift)
-        y = torch.relu(self.norm(result))
-        return torch.tanh(y) - x.mean()"""
 
 
 def answer(body: str) -> str:
@@ -73,7 +50,7 @@ def answer(body: str) -> str:
 
 def proposed(body: str) -> list[str]:
     code = answer(body)
-    made = (one.fix() for one in forwards(parse(code), REFERENCE))
+    made = (one.fix() for one in forwards(parse(code)))
     return [edits.apply(code, fix.edits) for fix in made if fix is not None]
 
 
@@ -89,10 +66,6 @@ def proposed(body: str) -> list[str]:
         ("return ops.rows(x)", "return (ops.rows(x)) / x.size(0)"),
         ("return ops.rows(x if self.scale else x.t())", "return ops.rows((x.t()))"),
         ("return ops.rows(x).sum(0)", "return ops.rows(x).sum(1)"),
-        (
-            "return ops.scaled(x, self.scale, self.shift)",
-            FINISHED,
-        ),
     ],
 )  # fmt: skip
 def test_what_an_author_may_have_meant_is_among_the_changes(body: str, line: str) -> None:
@@ -105,14 +78,9 @@ def test_a_kernels_call_is_never_left_out() -> None:
     assert set(calls) == {1}
 
 
-def test_what_the_answer_lacks_is_not_used() -> None:
-    bare = [text for text in proposed("x = x + 1\nreturn ops.rows(x)") if "result" in text]
-    assert not any("x.mean()" in text for text in bare)
-
-
 def test_each_change_runs_under_its_number() -> None:
     code = answer("return ops.scaled(x, self.scale, self.shift)")
-    every = list(forwards(parse(code), REFERENCE))
+    every = list(forwards(parse(code)))
     submission = Submission(sample="s", code=code, line_map=(), how="")
     woven: dict[str, Any] = {}
     exec(weave(submission, dict(enumerate(every, 1))).code, woven)

@@ -11,7 +11,10 @@ import pytest
 
 from grader import pipeline
 from grader.config import Options
-from grader.pipeline.review import review
+from grader.pipeline.clock import Clock
+from grader.pipeline.examiner import examiner_of
+from grader.pipeline.prepare import prepare
+from grader.pipeline.repairs import repair_program
 from grader.records import Sample
 from grader.repair.candidates.order import candidates
 from grader.repair.candidates.triton import MOST
@@ -50,6 +53,22 @@ def test_a_change_is_python_and_changes_something() -> None:
         assert same not in set(changed(program["right"]))
 
 
+def test_a_reduction_along_the_other_axis_is_laid_out_the_other_way() -> None:
+    right = """
+import triton
+import triton.language as tl
+
+@triton.jit
+def k(x_ptr, y_ptr, n, ROWS: tl.constexpr, COLS: tl.constexpr):
+    at = tl.arange(0, ROWS)[:, None] * n + tl.arange(0, COLS)[None, :]
+    x = tl.load(x_ptr + at)
+    total = tl.sum(tl.exp(x), axis=1)
+    tl.store(y_ptr + at, x - tl.log(total)[:, None])
+"""
+    wrong = right.replace("axis=1", "axis=0").replace("(total)[:, None]", "(total)[None, :]")
+    assert ast.unparse(ast.parse(right)) in changed(wrong)
+
+
 def test_a_woven_program_is_python_that_holds_every_change() -> None:
     right = TABLE["rows"]["right"]
     program = incorrect(right)
@@ -65,7 +84,10 @@ def test_a_woven_program_is_python_that_holds_every_change() -> None:
 def test_a_slip_is_repaired_and_the_repair_is_right(tmp_path: Path) -> None:
     wrong = next(one for one in corpus.mutants("triton") if one.name == "l2_norm_rows--missing-root")  # fmt: skip
     grading = pipeline.open_context(Options(device="sim", cache=tmp_path, task=wrong.task), Store(tmp_path), 7)  # fmt: skip
-    found = review(grading, Sample(id="s", origin="s", format="python", text=wrong.code))
-    fixed = next(one for one in found.repairs if one.kind == "fix")
+    prepared = prepare(grading, Sample(id="s", origin="s", format="python", text=wrong.code))
+    assert prepared.submission is not None
+    examiner = examiner_of(grading, prepared)
+    fixed = repair_program(examiner, (examiner.examine(prepared.submission),), Clock()).repair
+    assert fixed is not None
     assert fixed.evaluation.verdict.status == "correct"
     assert "tl.sqrt(tl.sum(acc, axis=0))" in fixed.code

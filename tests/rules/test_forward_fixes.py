@@ -12,7 +12,6 @@ from grader.rules import all_rules
 from grader.rules.rule import Example
 from grader.source import parse
 from grader.source.edits import apply
-from grader.source.python_code import python_code
 from tests.rules.reviews import detected_with_fixes
 
 MODEL = """
@@ -26,7 +25,7 @@ class ModelNew(nn.Module):
 
 def returned(result: str, seen: FormMismatch) -> list[str]:
     source = parse(MODEL.replace("RESULT", result))
-    code = python_code(source)
+    code = source.module
     assert code is not None
     fixes = result_in_form(source, code, [seen])
     return [apply(source.code, one.edits).rsplit("return ", 1)[1].strip() for one in fixes]
@@ -35,7 +34,7 @@ def returned(result: str, seen: FormMismatch) -> list[str]:
 def test_what_is_made_last_is_returned_where_nothing_is() -> None:
     code = MODEL.replace("        return RESULT\n", "        z = y + 1\n")
     source = parse(code)
-    python = python_code(source)
+    python = source.module
     assert python is not None
     (made,) = result_in_form(source, python, [CountMismatch(got=0, want=1)])
     assert apply(code, made.edits) == f"{code.rstrip()}\n        return z\n"

@@ -11,8 +11,8 @@ def proven_by_a_run(severity: Severity, confidence: Confidence = "proven") -> Fi
         kind="simulator", code="unwritten-output", text="never written", workload="1x31"
     )
     return Finding(
-        rule="IDX008",
-        name="remainder-left-out",
+        rule="IDX006",
+        name="launch-fails",
         severity=severity,
         confidence=confidence,
         message="the last three elements are never written",
@@ -38,19 +38,19 @@ def rules(*findings: Finding) -> list[str]:
 
 
 def test_an_error_explains_a_wrong_result() -> None:
-    assert rules(proven_by_a_run("error"), last_resort("error")) == ["IDX008"]
-    assert rules(proven_by_a_run("error"), last_resort("warning")) == ["IDX008"]
+    assert rules(proven_by_a_run("error"), last_resort("error")) == ["IDX006"]
+    assert rules(proven_by_a_run("error"), last_resort("warning")) == ["IDX006"]
 
 
 def test_a_remark_explains_what_is_wrong_at_other_sizes_only() -> None:
-    assert rules(proven_by_a_run("warning"), last_resort("warning")) == ["IDX008"]
-    assert rules(proven_by_a_run("warning"), last_resort("error")) == ["NUM001", "IDX008"]
+    assert rules(proven_by_a_run("warning"), last_resort("warning")) == ["IDX006"]
+    assert rules(proven_by_a_run("warning"), last_resort("error")) == ["NUM001", "IDX006"]
     assert rules(proven_by_a_run("warning", "likely"), last_resort("warning")) == [
         "NUM001",
-        "IDX008",
+        "IDX006",
     ]
 
 
 def test_nothing_explains_what_went_wrong_elsewhere() -> None:
     elsewhere = last_resort("error", workload="2x33")
-    assert rules(proven_by_a_run("error"), elsewhere) == ["NUM001", "IDX008"]
+    assert rules(proven_by_a_run("error"), elsewhere) == ["NUM001", "IDX006"]

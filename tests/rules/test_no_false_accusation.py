@@ -521,35 +521,6 @@ def test_no_number_is_said_of_sizes_that_are_guessed() -> None:
     assert "32 32-byte sectors where 4 would do" in known.message
 
 
-TAIL = """
-__global__ void sums(const float* x, float* y) {
-    float v = x[blockIdx.x * blockDim.x + threadIdx.x];
-    for (int o = 16; o > 0; o >>= 1) v += __shfl_down_sync(0xffffffff, v, o);
-    if (threadIdx.x == 0) y[blockIdx.x] = v;
-}
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty({x.size(4)}, x.options());
-    sums<<<x.size(4), x.size(1)>>>(x.data_ptr<float>(), y.data_ptr<float>());
-    return y;
-}
-"""
-
-
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ("x", "blocks have 24 threads"),
-        ("self.conv(x)", "nothing makes the number of threads in a block a multiple of 32"),
-    ],
-)
-def test_a_block_has_a_number_of_threads_where_the_task_tells_it(given: str, said: str) -> None:
-    code = as_submission(TAIL).replace("return extension.run(x)", f"return extension.run({given})")
-    work = Workload(name="w", role="nominal", inputs=(TensorSpec(shape=(2, 24, 8, 8, 8)),))
-    task = Task(name="t", title="t", source="file", reference="", workloads=(work,))
-    found = review_with_fixes(parse(code), Context(task=task), select=("SYN004",))
-    assert {finding.message.startswith(said) for finding in found} == {True}
-
-
 @pytest.mark.parametrize(
     ("body", "told"), [("extension.run(b, b)", True), ("extension.run(a, b)", False)]
 )

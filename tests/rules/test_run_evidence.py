@@ -157,33 +157,6 @@ def test_a_pattern_at_another_size_does_not_explain_what_is_wrong_at_the_task_s_
     assert patterns(other, zeros["general"]) == [("scattered", "error")]
 
 
-def _unwritten(text: str, *more: Evidence) -> list[tuple[str, str, tuple[str, ...]]]:
-    item = _evidence("unwritten-output", 0, "").model_copy(update={"place": None})
-    context = Context(evidence=(item, *more), device="sim")
-    found = review_with_fixes(parse(as_submission(text)), context, select=FAMILIES)
-    return [(f.rule, f.confidence, f.also) for f in found if f.severity == "error"]
-
-
-QUARTERS = """
-__global__ void twice(const float4* x, float4* y, int n4) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n4) { float4 v = x[i]; v.x *= 2; v.y *= 2; v.z *= 2; v.w *= 2; y[i] = v; }
-}
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty_like(x);
-    const int n4 = x.numel() / 4;
-    twice<<<(n4 + 255) / 256, 256>>>((const float4*)x.data_ptr<float>(), (float4*)y.data_ptr<float>(), n4);
-    return y;
-}
-"""
-
-
-def test_what_was_never_written_is_the_remainder_of_the_quotient() -> None:
-    assert _unwritten(QUARTERS) == [("IDX008", "proven", ("MEM008",))]
-    checked = QUARTERS.replace("    auto y", "    TORCH_CHECK(x.numel() % 4 == 0);\n    auto y")
-    assert _unwritten(checked) == [("MEM008", "proven", ())]
-
-
 def test_the_bits_of_shared_memory_are_no_unwritten_output() -> None:
     code = as_submission((KERNELS / "tree_sum.cu").read_text())
     for bits, rules in (("0xffffffff", []), ("0x7ffd7ffd", ["MEM008"])):

@@ -60,7 +60,7 @@ PATIENT = {
     "RAY_worker_niceness": "0",
 }
 """On a machine that others use as well Ray's processes are slow to start."""
-COUNT = 16
+COUNT = 12
 MARK = f"KG_TEST={os.getpid()}"
 
 
@@ -77,7 +77,7 @@ def test_a_killed_workers_samples_are_graded_once(tmp_path: Path) -> None:
     assert alone.returncode == 0, alone.stderr
     name, _, number = MARK.partition("=")
     process = subprocess.Popen(
-        command(samples, *TEXT_ONLY, "--out", tmp_path / "run", "--ray", "local", "--jobs", "4"),
+        command(samples, *TEXT_ONLY, "--out", tmp_path / "run", "--ray", "local", "--jobs", "2"),
         env=environment(tmp_path / "cache_2", **PATIENT, **{name: number}),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -86,8 +86,7 @@ def test_a_killed_workers_samples_are_graded_once(tmp_path: Path) -> None:
     killed = 0
     rows = tmp_path / "run" / "results.jsonl"
     while process.poll() is None:
-        begun = rows.is_file() and rows.read_bytes().count(b"\n") >= 2 * killed + 1
-        if begun and killed < 2:
+        if not killed and rows.is_file() and rows.read_bytes().count(b"\n"):
             for worker in _workers()[:1]:
                 os.kill(worker, signal.SIGKILL)
                 killed += 1

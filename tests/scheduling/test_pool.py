@@ -7,11 +7,14 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from grader.config import Options
 from grader.records import Sample
+from grader.scheduling import pool
 from grader.scheduling.messages import Request, Settings
 from grader.scheduling.worker import LostError, WorkerProcess
 from grader.tasks import builtin_tasks
@@ -56,8 +59,19 @@ def test_a_task_travels_whole() -> None:
         assert Request.of(order.line()) == order
 
 
+@pytest.mark.parametrize(
+    ("present", "device", "jobs"), [(2, "sim", 3), (4, "sim", 4), (2, "cuda", 2)]
+)
+def test_few_cores_that_simulate_grade_one_sample_more(
+    present: int, device: str, jobs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pool, "cores", lambda: present)
+    grading: Any = SimpleNamespace(options=Options(), device=SimpleNamespace(name=device))
+    assert pool.open_local(grading).jobs == jobs
+
+
 def test_three_processes_say_what_one_says(tmp_path: Path) -> None:
-    samples = write_samples(tmp_path / "samples", 24)
+    samples = write_samples(tmp_path / "samples", 12)
     one = grade(samples, *TEXT_ONLY, "--jobs", "1", "--out", tmp_path / "one", cache=tmp_path / "a")
     three = grade(
         samples, *TEXT_ONLY, "--jobs", "3", "--out", tmp_path / "three", cache=tmp_path / "b"
@@ -68,12 +82,12 @@ def test_three_processes_say_what_one_says(tmp_path: Path) -> None:
 
 
 def test_killed_processes_lose_no_sample(tmp_path: Path) -> None:
-    samples = write_samples(tmp_path / "samples", 80)
+    samples = write_samples(tmp_path / "samples", 48)
     cache = tmp_path / "cache"
     run = [*command(samples, *TEXT_ONLY, "--jobs", "3", "--out", tmp_path / "run")]
     process = subprocess.Popen(run, env=environment(cache), stdout=subprocess.DEVNULL)
     killed = 0
-    while process.poll() is None and killed < 4:
+    while process.poll() is None and killed < 3:
         for pid in _members(cache)[:1]:
             time.sleep(0.5)
             subprocess.run(["kill", "-9", str(pid)], check=False)

@@ -6,7 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.simulator.changes import Request, changes_of
+from grader.records import JsonValue
+from grader.simulator.changes import Request, argument_changes, changes_of
+from grader.simulator.changes.arguments import BLOCKS, OWN
+from grader.simulator.changes.change import Given
+from grader.simulator.changes.forms import float_bits
 from grader.simulator.ptx import decode, encode
 from grader.simulator.ptx.code import Pool, read_code
 
@@ -72,7 +76,7 @@ def test_bytes_that_are_no_program_are_refused(at: int, byte: int) -> None:
         (3, "operand", "argument 1", "argument 2"),
         (5, "constant", "2", "0.5"),
         (5, "operator", "add.f32", "sub.f32"),
-        (5, "around", "line 5", "sqrt.rn.f32"),
+        (5, "around", "part of line 5", "sqrt.rn.f32"),
     ],
 )
 def test_each_thing_of_a_line_has_others_in_its_place(
@@ -85,6 +89,70 @@ def test_a_change_is_told_as_words_in_the_place_of_others() -> None:
     change = next(one for one in CHANGES if one.after == "setp.gt.s32")
     told = Request((CODE,), (change,)).told([None], 1.0)
     assert isinstance(told, dict)
-    (((program, function, edits),), tables) = told["changes"], told["tables"]  # type: ignore[misc]
-    assert (program, function, len(edits)) == (0, 0, 1)  # type: ignore[arg-type]
+    ((changed,), tables) = told["changes"], told["tables"]
+    assert (changed["code"], len(changed["edits"])) == ("0.0", 1)
     assert tables == [[["setp.gt.s32"], []]]
+
+
+LAUNCH = {
+    "kernel": "rows",
+    "sizes": [8, 8, 4, 4],
+    "values": [1 << 40, 1 << 41, 6, float_bits(0.25)],
+    "memory": [0, -1, -2, -2],
+    "blocks": [4, 1, 1],
+}
+TOLD: JsonValue = {"tensors": [{"name": "input 1", "shape": [4, 6]}], "launches": [LAUNCH]}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ("argument 0 and argument 1", "argument 1 and argument 0", ((0, 0, 0, 1, 0), (0, 1, 0, 0, 0))),
+        ("argument 1", "input 1 with dims 0 and 1 exchanged", ((0, 1, OWN, 0, (0, 1, 0)),)),
+        ("argument 2", "input 1: size(0)", ((0, 2, OWN, 0, 4),)),
+        ("argument 2", "input 1: size(0) * size(1)", ((0, 2, OWN, 0, 24), (0, BLOCKS, OWN, 0, 1))),
+        ("argument 3", "sqrt(x)", ((0, 3, OWN, 0, float_bits(0.5)),)),
+    ],
+)  # fmt: skip
+def test_a_launch_could_be_given_what_there_is_and_what_follows_from_it(
+    before: str, after: str, expected: tuple[Given, ...]
+) -> None:
+    found = argument_changes(TOLD, frozenset({("rows", 3)}), {})
+    assert expected in [c.given for c in found if (c.before, c.after) == (before, after)]
+
+
+LOOP = """
+.version 8.0
+.target sm_90
+.address_size 64
+.file 1 "cuda.cu"
+.visible .entry last(.param .u64 last_param_0)
+{
+    .reg .pred %p<2>;
+    .reg .f32 %f<4>;
+    .reg .b64 %rd<2>;
+    .loc 1 2 0
+    ld.param.u64 %rd1, [last_param_0];
+    .loc 1 3 0
+    mov.f32 %f1, 0f00000000;
+$again:
+    .loc 1 5 0
+    ld.f32 %f2, [%rd1];
+    .loc 1 4 0
+    mov.f32 %f1, %f2;
+    setp.lt.f32 %p1, %f1, 0f00000000;
+    @%p1 bra $again;
+    .loc 1 6 0
+    st.f32 [%rd1], %f1;
+    ret;
+}
+"""
+
+
+def test_what_a_loop_sets_anew_could_be_added_to_what_it_was() -> None:
+    code = read_code(encode(decode(LOOP, "cuda.cu")))
+    found = {change.after: change for change in changes_of(0, code, code.functions[0])}
+    change = found["added up: add.f32"]
+    ((_, (instruction,)),) = change.edits
+    assert (change.before, instruction.opcode) == ("line 3 and line 5", "add.f32")
+    assert instruction.operands[0] == instruction.operands[1]

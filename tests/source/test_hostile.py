@@ -61,9 +61,9 @@ DEEP = {
 def read_everything(source: Source) -> None:
     for unit in source.units:
         _ = (unit.functions, unit.declarations, unit.launches, unit.shared, unit.bindings)
-        _ = (unit.includes, unit.macros, unit.constants)
+        _ = (unit.includes, unit.macros, unit.constants, [one.code for one in unit.functions])
         unit.place(unit.tree)
-    _ = (source.classes, source.functions)
+    _ = (source.classes, source.module and source.module.functions)
     source.compiled_place("cuda.cu", 4)
 
 

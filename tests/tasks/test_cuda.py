@@ -1,6 +1,6 @@
 """CUDA programs for tasks of today, as models write them: right ones, and the same with one mistake, on the simulator.
 
-`cuda/NAME.py` is right, and its first line says the task. All are examined by `python -m tests.tasks.test_cuda`; a few in each run
+`cuda/NAME.py` is right, and its first line says the task. All are examined by `python -m tests.tasks.test_cuda`; one in each run
 of the tests.
 """
 
@@ -14,8 +14,8 @@ import pytest
 
 from grader import pipeline
 from grader.config import Options
-from grader.pipeline.review import review
-from grader.records import Review, Sample
+from grader.pipeline.review import assess, review
+from grader.records import Sample, Verdict
 from grader.store import Store
 
 FOLDER = Path(__file__).parent / "cuda"
@@ -65,11 +65,11 @@ MISTAKES: dict[str, dict[str, tuple[str, str]]] = {
         "the upper half first": (">> (8 * j)) & 0xF;", ">> (8 * j + 4)) & 0xF;"),
     },
 }  # fmt: skip
-QUICK = {"quantise_int8": "cut off", "swiglu_half": "1% too large"}
+QUICK = {"quantise_int8": "cut off"}
 
 
-def graded(name: str, mistake: str | None, cache: Path | None) -> Review:
-    """Return the review of a program, right or with one mistake, whose task the grader finds by itself."""
+def judged(name: str, mistake: str | None, cache: Path | None) -> Verdict:
+    """Return the verdict on a program, right or with one mistake, whose task the grader finds by itself."""
     first, _, code = (FOLDER / f"{name}.py").read_text("utf-8").partition("\n")
     if mistake is not None:
         old, new = MISTAKES[name][mistake]
@@ -79,17 +79,19 @@ def graded(name: str, mistake: str | None, cache: Path | None) -> Review:
     options = Options(device="sim", repair=False, dtype=asked, cache=cache)
     shop = pipeline.open_context(options, Store(cache), 20261127)
     text = f"Here is the kernel.\n\n```python\n{code}```\n"
-    found = review(shop, Sample(id=name, origin=name, format="transcript", text=text))
+    sample = Sample(id=name, origin=name, format="transcript", text=text)
+    if mistake is not None:
+        return assess(shop, sample).evaluation.verdict
+    found = review(shop, sample)
     assert found.task.name == first.removeprefix("# task: ").strip()
-    return found
+    return found.verdict
 
 
 @pytest.mark.parametrize("name", QUICK)
 def test_right_and_wrong_are_told(name: str, tmp_path: Path) -> None:
-    right, wrong = graded(name, None, tmp_path), graded(name, QUICK[name], tmp_path)
-    assert right.verdict.status == "correct", right.verdict.sentence
-    assert right.verdict.general
-    assert wrong.verdict.status == "incorrect"
+    right, wrong = judged(name, None, tmp_path), judged(name, QUICK[name], tmp_path)
+    assert (right.status, right.general) == ("correct", True), right.sentence
+    assert wrong.status == "incorrect"
 
 
 def test_each_program_has_two_mistakes() -> None:
@@ -100,6 +102,6 @@ def test_each_program_has_two_mistakes() -> None:
 if __name__ == "__main__":
     for name in sys.argv[1:] or MISTAKES:
         for mistake in (None, *MISTAKES[name]):
-            verdict = graded(name, mistake, None).verdict
+            verdict = judged(name, mistake, None)
             right = (verdict.status == "correct") == (mistake is None)
             print("" if right else "DIFFERS", name, mistake or "right", verdict.status, verdict.sentence[:200], flush=True)  # fmt: skip

@@ -93,7 +93,10 @@ def _link(config: Config, command: Command, arguments: list[str], folder: Path) 
     if outcome.ok:
         return outcome
     trace(f"lld: {outcome.text[:1000]}")
-    return run([config.gxx, *arguments, *halves.linked(config, *more)])
+    # Only the archives ask for some libraries, and they come last: where g++ leaves out libraries that nothing before
+    # them has asked for, the extension would lack symbols of torch when it is loaded.
+    whole = ["-Wl,--no-as-needed", *arguments, *halves.linked(config, *more)]
+    return run([config.gxx, *whole])
 
 
 def _missed_inputs(config: Config, command: Command) -> list[bytes]:

@@ -14,6 +14,10 @@ from grader.build.driver.tools import Outcome, run
 _PREFIX = re.compile(
     r"\s*#include <torch/types\.h>\n#include <cuda\.h>\n#include <cuda_runtime\.h>\n"
 )
+_OWN_FILE = re.compile(
+    r"(?:\s|//[^\n]*\n|/\*.*?\*/|#pragma once)*#include <torch/extension\.h>", re.DOTALL
+)
+"""How a file for torch's `load` begins, which brings the same headers."""
 _EXTENSION = re.compile(
     r'#\s*include\s*[<"](?:torch/(?:extension|all|torch|python)\.h|pybind11/.*)[>"]'
 )
@@ -81,9 +85,9 @@ def host_flags(command: Command) -> list[tuple[str, str | None]]:
 
 
 def precompiled_for(text: str) -> str | None:
-    """Return which precompiled header is exactly what starts this CUDA file, if one is."""
+    """Return which precompiled header is what starts this CUDA file, if one is."""
     if not _PREFIX.match(text):
-        return None
+        return "extension" if _OWN_FILE.match(text) else None
     includes = "\n".join(t for kind, t, _, _ in tokens(text) if kind == "directive")
     return "extension" if _EXTENSION.search(includes) else "types"
 

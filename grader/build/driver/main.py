@@ -27,7 +27,7 @@ def main(arguments: list[str]) -> int:
         tool = config.nvcc if role == "nvcc" else config.gxx
         os.execv(tool, [tool, *call])  # noqa: S606 - a question such as --version is the real one's
     try:
-        refuse(command, [*config.allowed, str(Path.cwd())])
+        refuse(command, [*config.allowed, *_own_folders()])
     except RefusedError as error:
         sys.stderr.write(f"kernel-grader: error: {error}\n")
         return 1
@@ -36,6 +36,12 @@ def main(arguments: list[str]) -> int:
 
         return cxx.link(config, command)
     return _compile(config, command, role)
+
+
+def _own_folders() -> list[str]:
+    """Return what a submission may have written its sources into: where it builds, and beside its own file."""
+    scratch = os.environ.get(refusals.VARIABLE, "")
+    return [str(Path.cwd()), *([str(Path(scratch).resolve())] if scratch else [])]
 
 
 def _compile(config: Config, command: Command, role: str) -> int:

@@ -244,6 +244,6 @@ def open_simulator(
     model = gpu(options.gpu)
     toolchain = building.discover()
     prepared = prepare(toolchain, preparing)
-    if prepared.library is None or prepared.torch_library is None:
+    if prepared.library is None or prepared.torch_place is None:
         raise GraderError("the simulator's libraries could not be built")
     return Simulator(options, form, store, prepared, model)

@@ -22,7 +22,7 @@ from grader.judge import Group, clean, compare
 from grader.judge.honesty import TO_THE_HOST, computing_operators, in_forward, names_of
 from grader.judge.side_effects import COMPARED, probe
 from grader.records import Build, Evidence, Mismatch, Run, Submission, Task
-from grader.sandbox import GuestJob, GuestResult, Limits, Part
+from grader.sandbox import GuestJob, GuestResult, Part
 from grader.simulator.report import api_calls
 from grader.source import parse
 
@@ -49,10 +49,11 @@ def full_size(
     A guest that can't be started or has no time shows nothing either.
     """
     sampling = replace(device, blocks=BLOCKS)
+    limits = replace(device.limits(SECONDS), memory=MEMORY, claimed=CLAIMED)
     job = _job(sampling, submission, build, part)
 
     def look(job: GuestJob) -> tuple[Run, GuestResult] | None:
-        reply = sampling.converse(job, Limits(wall=SECONDS, memory=MEMORY, claimed=CLAIMED))
+        reply = sampling.converse(job, limits)
         if reply.status == "grader_error" or not reply.results:
             return None
         run = sampling.record(part.full, reply.results[0], reply, parse(submission.code))

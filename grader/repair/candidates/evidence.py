@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from grader.diagnose import Program
-from grader.records import Evidence, Mismatch, Slice
+from grader.records import Counterfactual, Evidence, Mismatch, Slice
 from grader.repair.candidates.candidate import Touches
 from grader.source import Function, Source, Unit
 from grader.source.cuda_code import descendants, text
@@ -18,6 +18,8 @@ SUSPECT = 0.5
 """What the cost of a change is multiplied with on a line that evidence or a finding names, and where evidence makes it likelier."""
 TRACED = 0.3
 """The same on the line to which a run followed the wrong elements' values."""
+PROVEN = 0.12
+"""The same on the line where a run that was changed in one small thing came out right."""
 ORIGIN = 0.65
 """The same on a line that declares what such a line uses."""
 CONSEQUENCE = 0.75
@@ -61,6 +63,7 @@ POINTS_AT: Mapping[str, tuple[Touches, ...]] = {
     "counterfactual-constant": ("literal", "bound", "factor"),
     "counterfactual-operator": ("value", "degree", "factor", "shift", "index"),
     "counterfactual-operand": ("index", "value", "bound"),
+    "counterfactual-argument": ("index", "value", "factor", "bound"),
     "counterfactual-around": ("factor", "shift", "degree", "value", "index"),
 }  # fmt: skip
 """What each kind of observation makes likelier to be wrong."""
@@ -119,6 +122,14 @@ class Clues:
         return tuple(details for details in probes if isinstance(details, Slice))
 
     @cached_property
+    def proven(self) -> frozenset[int]:
+        """Lines where a small change made a run right."""
+        changed = (
+            i for i in self.program.evaluation.probes if isinstance(i.details, Counterfactual)
+        )
+        return frozenset(item.place.line for item in changed if item.place is not None)
+
+    @cached_property
     def on_the_way(self) -> frozenset[int]:
         """Lines that compute a wrong element, and give no value that the reference comes by."""
         lines = ((one, line) for one in self._slices for line in one.computed)
@@ -156,6 +167,8 @@ class Clues:
             factor = SUSPECT if touches in self._pointed_at else RARE
         if self._would_show(touches):
             factor *= RARE * RARE
+        if line in self.proven:
+            return factor * PROVEN
         if line in self.lines:
             return factor * (TRACED if line in self.traced else SUSPECT)
         if line in origins or line in self.on_the_way:

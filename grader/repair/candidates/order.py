@@ -38,7 +38,7 @@ def candidates(
     before = origins(source, clues.lines)
     cuda = (_weigh(*one, clues, before) for one in cuda_changes(source, clues, reference))
     triton = (_weigh(*one, clues, before) for one in triton_changes(source, clues, reference))
-    python = chain(_spread(triton), forwards(source, reference))
+    python = chain(_spread(triton), forwards(source))
     own = (one for one in python if _is_authors(program, one.line))
     ordered = sorted((*cuda, *own), key=lambda one: one.cost)
     return list(islice((one for one in ordered if one.fix() is not None), most))

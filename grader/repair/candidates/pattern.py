@@ -119,8 +119,8 @@ class Rewrite:
     together: bool = False
     """Whether it goes together with itself elsewhere in a statement, whatever it changes there."""
 
-    def options(self, scope: Changeable, node: Any, fill: Fill) -> Iterator[tuple[str, float]]:
-        """Yield what a node may become by it, each with its cost."""
+    def options(self, scope: Changeable, node: Any, fill: Fill) -> Iterator[tuple[str, float, str]]:
+        """Yield what a node may become by it, each with its cost and what was done, whatever the node is."""
         bound = match(scope.tree, _pattern_tree(scope.tree, self.pattern), node, {})
         site = Site(scope, node, bound or {})
         if bound is None or not all(holds(site) for holds in self.where):
@@ -131,7 +131,8 @@ class Rewrite:
             for filled in product(*(fill(site, name) for name in asked)):
                 names = [name for name, _ in filled]
                 words = template.format(**letters, **dict(zip(asked, names, strict=True)))
-                yield scope.in_place(node, words), self._cost(site, names) * math.prod(f for _, f in filled)  # fmt: skip
+                cost = self._cost(site, names) * math.prod(factor for _, factor in filled)
+                yield scope.in_place(node, words), cost, " ".join((self.pattern, template, *names))
 
     def _cost(self, site: Site[Any], names: Sequence[str]) -> float:
         return self.cost if isinstance(self.cost, float) else self.cost(site, *names[:1] or ("",))
@@ -164,8 +165,8 @@ def rewrite_expressions(
     rewrites = _by_form(scope.tree, table)
     for node in nodes:
         for rewrite in (one for form in _forms(scope.tree, node) for one in rewrites.get(form, ())):
-            for words, cost in rewrite.options(scope, node, fill):
-                way = rewrite.pattern if rewrite.together else f"{scope.tree.words(node)} {words}"
+            for words, cost, done in rewrite.options(scope, node, fill):
+                way = done if rewrite.together else f"{scope.tree.words(node)} {words}"
                 yield scope.change(node, words, cost, rewrite.touches, way=way)
 
 

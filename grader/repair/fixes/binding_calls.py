@@ -13,7 +13,6 @@ from grader.source import Parameter, Source, dotted_name
 from grader.source.analysis.binding_calls import WrongCall, wrong_calls
 from grader.source.code_edits import fix, replace_node
 from grader.source.cuda_code import one_line, units
-from grader.source.python_code import python_code
 
 LITERAL = re.compile(r"=\s*(-?[\d.]+(?:[eE][-+]?\d+)?)[fFlLuU]*\s*$|=\s*(true|false)\s*$")
 
@@ -70,7 +69,7 @@ def _with_defaults(source: Source, one: WrongCall) -> tuple[Fix, ...]:
 
 
 def _with_what_is_known(source: Source, one: WrongCall) -> tuple[Fix, ...]:
-    code = python_code(source)
+    code = source.module
     return pass_the_rest(source, code, one.call, one.parameters) if code is not None else ()
 
 

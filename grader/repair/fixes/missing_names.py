@@ -11,7 +11,7 @@ from grader.repair.fixes.maker import FixMaker
 from grader.source import Source, nodes_under
 from grader.source.analysis.reference_text import reference_parameters
 from grader.source.code_edits import fix, insert_line_before, replace
-from grader.source.python_code import Function, PythonCode, python_code
+from grader.source.python_code import Function, PythonCode
 
 INPUT_FUNCTIONS = {"get_inputs", "get_init_inputs", "get_test_inputs"}
 ALIKE = 0.75
@@ -128,7 +128,7 @@ def _is_of_self(node: ast.Attribute) -> bool:
 
 def propose(finding: Finding, source: Source, context: Context) -> Iterator[Fix]:
     """Yield what may be meant by names that nothing defines, or by an attribute that nothing sets."""
-    code = python_code(source)
+    code = source.module
     if code is None or finding.fixes:
         return
     read = (one for one in code.of(ast.Attribute) if one.attr in finding.names)

@@ -22,8 +22,9 @@ from grader.records import (  # fmt: skip
 )
 from grader.repair.fixes.maker import FixMaker
 from grader.source import Source
-from grader.source.code_edits import fix
-from grader.source.python_code import PythonCode, python_code
+from grader.source.analysis.returned_tensor import allocation_of_result, length_written
+from grader.source.code_edits import add_argument, fix, replace
+from grader.source.python_code import PythonCode
 from grader.source.rewriting.forward import after_results, at_the_start
 
 Shape = tuple[int, ...]
@@ -34,7 +35,7 @@ DTYPES = re.compile(r"b?float(?:16|32|64)|u?int(?:8|16|32|64)|bool")
 
 def propose(finding: Finding, source: Source, _context: Context) -> Iterator[Fix]:
     """Yield the changes of the result that what runs saw asks for."""
-    code = python_code(source)
+    code = source.module
     if code is not None and finding.cause == "form":
         yield from result_in_form(source, code, [item.details for item in finding.evidence])
 
@@ -49,6 +50,7 @@ def result_in_form(
     pairs = [(one.got, one.want) for one in seen if isinstance(one, ShapeMismatch)]
     dtypes = {one.want for one in seen if isinstance(one, DtypeMismatch)}
     if pairs and len(pairs) == len(seen):
+        yield from _with_length(source, code, pairs)
         for suffix in (*_by_settings(code, pairs), *(suffixes(pairs) or suffixes(pairs[:1]))):
             yield from _with_suffix(source, code, suffix)
         if {len(shape) for pair in pairs for shape in pair} == {2}:
@@ -56,7 +58,62 @@ def result_in_form(
     elif seen and all(isinstance(one, CountMismatch) and not one.got for one in seen):
         yield from _last_returned(source, code)
     elif len(dtypes) == 1 and DTYPES.fullmatch(min(dtypes)):
+        yield from _made_with(source, code, f"torch.{min(dtypes)}")
         yield from _with_suffix(source, code, f".to(torch.{min(dtypes)})")
+
+
+def _made_with(source: Source, code: PythonCode, dtype: str) -> tuple[Fix, ...]:
+    """Make the result with another dtype where it is allocated."""
+    made = allocation_of_result(code)
+    if made is None:
+        return ()
+    given = next((word.value for word in made.keywords if word.arg == "dtype"), None)
+    edit = replace(source, given, dtype) if given is not None else add_argument(source, made, f"dtype={dtype}")  # fmt: skip
+    return fix(f"make the result with dtype={dtype}", [edit])
+
+
+def _with_length(
+    source: Source, code: PythonCode, pairs: Sequence[tuple[Shape, Shape]]
+) -> Iterator[Fix]:
+    """Yield what the only wrong length may have been meant to be: one more or less, or that of windows with gaps."""
+    made = allocation_of_result(code)
+    off = {axis: {w - g for g, w in zip(*column, strict=True)} for axis, column in _columns(pairs)}
+    apart = [axis for axis, by in off.items() if by != {0}]
+    length = length_written(code, made, apart[0], len(off)) if made and len(apart) == 1 else None
+    if length is not None:
+        for words in (*_one_off(source, length, off[apart[0]]), *_with_gaps(source, code, length)):
+            edits = [replace(source, length, words)]
+            yield from fix(f"make dim {apart[0]} of the result `{words}` long", edits)
+
+
+def _one_off(source: Source, length: ast.expr, off: set[int]) -> Iterator[str]:
+    if off in ({1}, {-1}):
+        yield f"{source.text(length)} {'+' if off == {1} else '-'} 1"
+
+
+def _with_gaps(source: Source, code: PythonCode, length: ast.expr) -> Iterator[str]:
+    """Yield a length from which the reach of a window with gaps is taken, in the place of the window's size."""
+    words, start = source.text(length), source.span(length)[0]
+    for part in ast.walk(length):
+        size = part.right if isinstance(part, ast.BinOp) and isinstance(part.op, ast.Sub) else None
+        for name in _idle_numbers(code, length) if isinstance(size, ast.Name) else ():
+            a, b = (at - start for at in source.span(size or part))
+            yield f"{words[:a]}({name} * ({words[a:b]} - 1) + 1){words[b:]}"
+
+
+def _idle_numbers(code: PythonCode, length: ast.expr) -> list[str]:
+    """Return the parameters of the function around a length that it leaves out; no tensors."""
+    function = code.function_of(length)
+    owned = (one.value for one in ast.walk(function or length) if isinstance(one, ast.Attribute))
+    used = {one.id for one in (*owned, *ast.walk(length)) if isinstance(one, ast.Name)}
+    return [one.arg for one in function.args.args if one.arg not in used] if function else []
+
+
+def _columns(pairs: Sequence[tuple[Shape, Shape]]) -> Iterator[tuple[int, tuple[Shape, Shape]]]:
+    """Yield each axis with what its length is in all workloads, and what it has to be."""
+    if len({len(shape) for pair in pairs for shape in pair}) == 1:
+        for axis in range(len(pairs[0][0])):
+            yield axis, (tuple(g[axis] for g, _ in pairs), tuple(w[axis] for _, w in pairs))
 
 
 def _last_returned(source: Source, code: PythonCode) -> Iterator[Fix]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from grader.records import Context, Evidence, Finding, Fix
+from grader.records import Context, Evidence, Finding, Fix, UnwrittenRead
 from grader.repair.fixes.maker import FixMaker, of_proofs
 from grader.source import SharedArray, Source, Unit
 from grader.source.analysis.races import of_one_warp, shared_use
@@ -26,6 +27,9 @@ from grader.source.statements import (
     statement,
 )
 
+_LEAVES_SOME = re.compile(r"\b__pipeline_wait_prior\s*\(\s*([^()]*[^()\s0][^()]*)\)")
+_LEAVES_SOME_ASM = re.compile(r"cp\.async\.wait_group\s+(?!0\b)[^;\"\\]+")
+"""Waits that leave some copies under way."""
 ONE = "threadIdx.x == 0 && threadIdx.y == 0 && threadIdx.z == 0"
 
 
@@ -47,7 +51,8 @@ def larger(finding: Finding, source: Source, _context: Context) -> Iterator[Fix]
 
 
 def filled(source: Source, item: Evidence) -> Iterator[Fix]:
-    """Yield the fixes that store zero in the arrays of which a run saw unwritten cells read."""
+    """Yield the fixes that store zero in the arrays of which a run saw unwritten cells read, or wait for what fills them."""
+    yield from _waited_for(source, item)
     for unit, array in _used_at(source, item):
         first = "".join("[0]" for _ in array.dims)
         declared = f"(int)(sizeof({array.name}) / sizeof({array.name}{first}))"
@@ -154,6 +159,36 @@ def _by_atomics(unit: Unit, node: Node) -> Iterator[Fix]:
         )
 
 
+def added_by_blocks(source: Source, item: Evidence) -> Iterator[Fix]:
+    """Yield additions by atomics where blocks add to one cell of a tensor on the same line: `nodes[target] += message`."""
+    lines = {place.line for place in (item.place, *item.related) if place is not None}
+    for unit in source.cuda if len(lines) == 1 else ():
+        for node in cuda_code(unit).of("assignment_expression"):
+            if unit.place(node).line in lines:
+                yield from _by_atomics(unit, node)
+
+
 LARGER = FixMaker(codes=("MEM011",), propose=larger)
+
+
+def _waited_for(source: Source, item: Evidence) -> Iterator[Fix]:
+    """Yield that every copy into shared memory is waited for, where one was still under way when its cell was read."""
+    if not isinstance(item.details, UnwrittenRead) or not item.details.copied:
+        return
+    for unit in source.cuda:
+        text_of = unit.data.decode("utf-8", "replace")
+        found = [(m.start(1), m.end(1)) for m in _LEAVES_SOME.finditer(text_of)]
+        asm = [(m.start(), m.end()) for m in _LEAVES_SOME_ASM.finditer(text_of)]
+        edits = [unit.edit(*_bytes(text_of, span), "0") for span in found]
+        edits += [unit.edit(*_bytes(text_of, span), "cp.async.wait_all") for span in asm]
+        yield from fix("wait for all copies before what they bring is read", edits)
+
+
+def _bytes(text_of: str, span: tuple[int, int]) -> tuple[int, int]:
+    start, end = (len(text_of[:place].encode()) for place in span)
+    return start, end
+
+
 FILLED = FixMaker(codes=("SYN001",), propose=of_proofs(filled))
+ADDED = FixMaker(codes=("SYN006",), propose=of_proofs(added_by_blocks))
 APART = FixMaker(codes=("SYN002",), propose=of_proofs(of_the_race))

@@ -17,7 +17,8 @@ from grader.source.analysis.overruns import overruns
 from grader.source.analysis.walks import cases
 from grader.source.code_edits import fix
 from grader.source.cuda_code import around, descendants, read_call, text
-from grader.source.indices import Coordinate, Reader, bare, comparisons, declared_name
+from grader.source.definitions import definitions
+from grader.source.indices import Coordinate, Reader, bare, comparisons
 from grader.source.rewriting.launch_arguments import element_type
 from grader.source.statements import simple_statement
 
@@ -165,8 +166,8 @@ def _of_others(one: Access, found: Sequence[Access]) -> tuple[str, ...]:
     if one.reads or any(coordinate.size for coordinate in one.coordinates):
         return ()
     here = {outer.id for outer in around(one.node)}
-    made = descendants(one.kernel.node, "init_declarator")
-    hidden = {declared_name(node) for node in made if next(_blocks(node)).id not in here}
+    made = [each for each in definitions(one.kernel.node) if each.declares]
+    hidden = {each.name for each in made if next(_blocks(each.node)).id not in here}
     asked = [words for other in found if other.kernel is one.kernel for words in other.conditions]
     free = (words for words in dict.fromkeys(asked) if not hidden & set(_NAME.findall(words)))
     known = _held_comparisons(one.node)

@@ -50,7 +50,7 @@ def _strip(stray: _Stray) -> Iterator[Markup]:
     yield svg.text(end, 13, f"{stray.size} bytes", "", "end")
     at = _position(stray)
     yield svg.rect(at, 15, 6, 32, "fail", title=f"{stray.width} bytes at {stray.offset}")
-    yield svg.text(min(max(at, 76.0), 372.0), 64, _distance(stray), "badtext", "middle")
+    yield svg.text(min(max(at, 120.0), 345.0), 64, _distance(stray), "badtext", "middle")
 
 
 def _position(stray: _Stray) -> float:

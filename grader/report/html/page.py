@@ -80,6 +80,7 @@ def render(review: Review, *, alone: bool = False) -> str:
         environment()
         .get_template("page.html.jinja")
         .render(
+            rules={finding.rule for finding in review.findings},
             review=review,
             alone=alone,
             verdict=review.verdict,

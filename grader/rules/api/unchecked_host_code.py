@@ -8,7 +8,6 @@ from grader.rules.page_file import read_page
 from grader.rules.rule import Rule
 from grader.source import Function, Launch, Source, Unit
 from grader.source.cuda_code import cuda_code, text
-from grader.source.python_code import python_code
 
 DEVICE = {"is_cuda", "device", "get_device", "is_privateuseone", "device_type"}
 LAYOUT = {"is_contiguous", "contiguous", "stride", "strides", "is_non_overlapping_and_dense"}
@@ -21,7 +20,7 @@ CHECKS = {"cudaGetLastError", "cudaPeekAtLastError", "C10_CUDA_KERNEL_LAUNCH_CHE
 def check(source: Source, _context: Context) -> Iterator[Finding]:
     """Say once what the launches of a submission leave out, and what each host function does not check."""
     yield from _launches([(unit, launch) for unit in source.cuda for launch in unit.launches])
-    code = python_code(source)
+    code = source.module
     calls = [name for name, one in code.calls if code.runs_in_forward(one)] if code else []
     ordered = any(name.endswith(".contiguous") for name in calls)
     for unit in source.cuda:

@@ -11,7 +11,6 @@ from grader.source.clocks import measures_time
 from grader.source.code_edits import delete_lines_of, delete_statement, fix, replace_node
 from grader.source.cpp_types import type_of
 from grader.source.cuda_code import Call, cuda_code, units
-from grader.source.python_code import python_code
 
 WAITS = {"cudaDeviceSynchronize", "cudaThreadSynchronize", "cudaStreamSynchronize", "cudaEventSynchronize"}  # fmt: skip
 OWN_STREAMS = {"cudaStreamCreate", "cudaStreamCreateWithFlags", "cudaStreamCreateWithPriority"}
@@ -60,7 +59,7 @@ def _without(unit: Unit, call: Call) -> tuple[Fix, ...]:
 
 
 def _python(source: Source) -> Iterator[Finding]:
-    code = python_code(source)
+    code = source.module
     for name, call in code.calls if code is not None else ():
         if code is None or not code.runs_in_forward(call):
             continue
@@ -79,7 +78,7 @@ def _python(source: Source) -> Iterator[Finding]:
 
 
 def _copies(source: Source) -> Iterator[Finding]:
-    code = python_code(source)
+    code = source.module
     for function in code.reached if code is not None else ():
         for node in nodes_under(function):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):

@@ -7,10 +7,11 @@ from tree_sitter import Node
 from grader.records import Context, Finding, Fix
 from grader.rules.page_file import read_page
 from grader.rules.rule import Rule
-from grader.source import Function, Source, Unit
+from grader.source import Function, Parameter, Source, Unit
 from grader.source.analysis.diagnostics import confirming_errors
 from grader.source.code_edits import fix, replace_node
 from grader.source.constants import fold
+from grader.source.cpp import Declare
 from grader.source.cpp_types import declaration_of
 from grader.source.cuda_code import around, cuda_code, descendants, text
 
@@ -53,19 +54,13 @@ def _variable(unit: Unit, extent: Node, known: frozenset[str] = frozenset()) -> 
     return ""
 
 
-def _is_variable(unit: Unit, declared: Node, known: frozenset[str]) -> bool:
+def _is_variable(unit: Unit, declared: Declare | Parameter, known: frozenset[str]) -> bool:
     """Whether a name is a function's parameter, or a local that no constant initialises."""
-    for outer in (declared, *around(declared)):
-        if outer.type in PARAMETER:
-            return outer.parent is not None and outer.parent.type == "parameter_list"
-        if outer.type == "declaration":
-            words = {text(child) for child in outer.children if child.type == "type_qualifier"}
-            made = outer.child_by_field_name("declarator")
-            value = made.child_by_field_name("value") if made is not None else None
-            inside = any(one.type == "function_definition" for one in around(outer))
-            changes = not words or (value is not None and bool(_variable(unit, value, known)))
-            return inside and "constexpr" not in words and changes
-    return False
+    if isinstance(declared, Parameter):
+        return declared.node.parent is not None and declared.node.parent.type == "parameter_list"
+    value = declared.init.node if declared.init is not None else None
+    changes = not declared.const or (value is not None and bool(_variable(unit, value, known)))
+    return changes and declared is not unit.constants.get(declared.name)
 
 
 def _dynamic(unit: Unit, function: Function, node: Node, extent: Node) -> Iterator[Fix]:

@@ -11,7 +11,7 @@ from grader.source.analysis.diagnostics import confirming_errors
 from grader.source.analysis.exports import to_export
 from grader.source.code_edits import add_declarations, fix, prototype, replace
 from grader.source.cuda_code import cuda_code
-from grader.source.python_code import PythonCode, python_code
+from grader.source.python_code import PythonCode
 from grader.source.scopes import dotted_name
 
 BINDERS = {"PYBIND11_MODULE", "TORCH_LIBRARY", "TORCH_LIBRARY_FRAGMENT", "PyInit"}
@@ -19,7 +19,7 @@ BINDERS = {"PYBIND11_MODULE", "TORCH_LIBRARY", "TORCH_LIBRARY_FRAGMENT", "PyInit
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Compare what Python takes from an extension with what the extension exports."""
-    code = python_code(source)
+    code = source.module
     if code is None:
         return
     by_variable: dict[str, list[Extension]] = {}

@@ -10,7 +10,7 @@ from grader.rules.rule import Rule
 from grader.source import Extension, Source
 from grader.source.analysis.diagnostics import confirming_errors
 from grader.source.code_edits import delete_statement, drop_flags, fix
-from grader.source.python_code import constant_text, python_code
+from grader.source.python_code import constant_text
 
 MARKS = ("-arch", "--gpu-architecture", "-gencode", "--generate-code", "arch=compute_", "compute_", "sm_")  # fmt: skip
 LAYOUT = "_GLIBCXX_USE_CXX11_ABI="
@@ -87,7 +87,7 @@ def _relocatable(source: Source) -> Iterator[Fixed]:
 
 
 def _variables(source: Source) -> Iterator[Fixed]:
-    code = python_code(source)
+    code = source.module
     for node in code.of(ast.Assign) if code is not None else ():
         target = node.targets[0]
         if isinstance(target, ast.Subscript) and constant_text(target.slice) == VARIABLE:

@@ -9,7 +9,7 @@ from grader.records import Context, Finding
 from grader.rules.page_file import read_page
 from grader.rules.rule import Rule
 from grader.source import Source
-from grader.source.python_code import PythonCode, python_code
+from grader.source.python_code import PythonCode
 
 OTHER_BACKENDS = ("triton", "cutlass", "tilelang", "cupy", "numba", "pycuda", "cuda.core", "taichi",
                   "thunderkittens", "helion", "warp")  # fmt: skip
@@ -19,7 +19,7 @@ BUILDERS = ("CUDAExtension", "load", "load_inline", "compile_ptx", "RawKernel", 
 
 def check(source: Source, _context: Context) -> Iterator[Finding]:
     """Look for ModelNew, for a call that builds an extension, and for a kernel in it."""
-    code = python_code(source)
+    code = source.module
     if code is None:
         return
     if code.model is None:

@@ -5,14 +5,25 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from grader.records import Context, Edit, Finding, Fix, MissingGradient, Place
+from grader.records import (  # fmt: skip
+    Context,
+    Details,
+    Edit,
+    Evidence,
+    Finding,
+    Fix,
+    MissingGradient,
+    Place,
+    ShapeMismatch,
+)
 from grader.rules.page_file import read_page
 from grader.rules.rule import Rule
 from grader.source import Source, nodes_under
+from grader.source.analysis.returned_tensor import allocation_of_result, length_written
 from grader.source.code_edits import fix
 from grader.source.cpp_types import type_of
 from grader.source.cuda_code import cuda_code, read_call, text, units
-from grader.source.python_code import Function, PythonCode, python_code
+from grader.source.python_code import Function, PythonCode
 
 FORMS = ("shape", "dtype", "device", "count", "type")
 OFF_THE_GPU = {"cpu", "numpy", "tolist"}
@@ -20,7 +31,7 @@ OFF_THE_GPU = {"cpu", "numpy", "tolist"}
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for results that are moved off the GPU, and for mismatches of form that runs showed."""
-    code = python_code(source)
+    code = source.module
     forms = (item for item in context.seen("mismatch", "probe") if item.code in FORMS)
     seen = [item for item in forms if not isinstance(item.details, MissingGradient)]
     moved = [*_moved_off_gpu(source, code), *_moved_in_cpp(source)]
@@ -35,7 +46,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         )
     if seen and not moved:
         yield RULE.finding(
-            _where_returned(source, code, seen[0].code),
+            _where_returned(source, code, seen[0]),
             seen[0].text,
             evidence=seen,
             other_form=True,
@@ -110,23 +121,34 @@ def _moved_in_cpp(source: Source) -> Iterator[Moved]:
                     )
 
 
-def _where_returned(source: Source, code: PythonCode | None, form: str) -> Place | None:
+def _where_returned(source: Source, code: PythonCode | None, seen: Evidence) -> Place | None:
     """Return where the result is made: the host function's allocation, else forward's return.
 
     How many results there are is up to forward.
     """
-    for unit in source.cuda if form != "count" else ():
-        made = [call.node for call in cuda_code(unit).calls if _allocates(call.name)]
+    for unit in source.cuda if seen.code != "count" else ():
+        allocated = [call.node for call in cuda_code(unit).calls if _allocates(call.name)]
         given = (node.named_children for node in cuda_code(unit).of("return_statement"))
         returned = {text(inner[0]) for inner in given if inner}
-        kept = [node for node in made if _variable(node) in returned]
-        if made:
-            return unit.place((kept or made)[-1])
+        kept = [node for node in allocated if _variable(node) in returned]
+        if allocated:
+            return unit.place((kept or allocated)[-1])
     forward = code.method("forward") if code is not None else None
-    if forward is None:
+    if code is None or forward is None:
         return None
+    made = allocation_of_result(code) if seen.code in {"shape", "dtype"} else None
+    if made is not None:
+        return source.place(_wrong_length(code, made, seen.details) or made)
     ends = [node for node in nodes_under(forward) if isinstance(node, ast.Return)]
     return source.place(ends[-1] if ends else forward)
+
+
+def _wrong_length(code: PythonCode, made: ast.Call, form: Details | None) -> ast.expr | None:
+    """Return what the only length that differs is written as."""
+    if not isinstance(form, ShapeMismatch) or len(form.got) != len(form.want):
+        return None
+    apart = [axis for axis, (got, want) in enumerate(zip(form.got, form.want, strict=True)) if got != want]  # fmt: skip
+    return length_written(code, made, apart[0], len(form.want)) if len(apart) == 1 else None
 
 
 def _variable(made: Node) -> str:

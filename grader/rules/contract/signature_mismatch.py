@@ -10,7 +10,7 @@ from grader.source import Source, nodes_under
 from grader.source.analysis.diagnostics import confirming_errors
 from grader.source.analysis.reference_text import reference_parameters
 from grader.source.code_edits import fix
-from grader.source.python_code import Function, PythonCode, python_code
+from grader.source.python_code import Function, PythonCode
 
 Counts = tuple[tuple[str, int | None], ...]
 """How many arguments the constructor and forward will get; None where unknown."""
@@ -18,7 +18,7 @@ Counts = tuple[tuple[str, int | None], ...]
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Compare the constructor and forward with what the task or the file itself will pass."""
-    code = python_code(source)
+    code = source.module
     model = code.model if code is not None else None
     if code is None or model is None:
         return

@@ -18,7 +18,7 @@ from grader.source.analysis.unbound_names import (
     unbound,
 )
 from grader.source.code_edits import fix, insert_line_before
-from grader.source.python_code import Function, PythonCode, python_code
+from grader.source.python_code import Function, PythonCode
 
 INPUT_FUNCTIONS = {"get_inputs", "get_init_inputs", "get_test_inputs"}
 MODULE = {
@@ -38,7 +38,7 @@ UNSEEN = {"setattr", "vars", "exec", "__getattr__", "__getattribute__", "__dict_
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look up every global name that the program reads among those that it binds, and ModelNew's attributes."""
-    code = python_code(source)
+    code = source.module
     if code is not None and code.model is not None and not code.model.decorator_list:
         yield from _never_set(source, code, code.model, context)
     if code is not None and not binds_unseen(code):
@@ -77,7 +77,7 @@ def _taken_from_problem(source: Source, code: PythonCode, context: Context) -> I
 
 def undefined_where_it_counts(source: Source, context: Context) -> tuple[str, ...]:
     """Return the names without which the class can't be used, each once, in the order of their use."""
-    code = python_code(source)
+    code = source.module
     found = _undefined(source, code, context) if code is not None and not binds_unseen(code) else ()
     findings = [one for one in found if one.severity == "error"]
     return tuple(dict.fromkeys(name for one in findings for name in one.names))

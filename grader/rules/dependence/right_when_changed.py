@@ -16,9 +16,10 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         if isinstance(item.details, Counterfactual) and item.place is not None:
             yield RULE.finding(
                 item.place,
-                f"{say_change(source, item.place, item.details)}; with that, all results that were looked at are right",
+                say_change(source, item.place, item.details),
                 confidence="proven",
-                evidence=[item, *wrong_results(context)[:1]],
+                root_cause=True,
+                evidence=[item, *wrong_results(context)[:4]],
             )
 
 

@@ -4,30 +4,19 @@ import ast
 from collections.abc import Iterator, Mapping
 
 from grader.records import Context, Finding
+from grader.rules.name_tables import read_names
 from grader.rules.page_file import read_page
 from grader.rules.rule import Rule
-from grader.source import Source, nodes_under
-from grader.source.analysis.decisions import decides_the_result, gives_nothing, spell_name
-from grader.source.python_code import PythonCode, python_code
+from grader.source import Source, dotted_name, nodes_under
+from grader.source.analysis.decisions import decides_the_result, gives_nothing
+from grader.source.python_code import PythonCode
 
-CALLER = {"sys.argv", "os.environ", "sys.modules", "os.getenv", "os.environ.get", "psutil.Process"}
-AROUND = ("inspect.stack", "inspect.currentframe", "sys._getframe", "traceback.extract_stack",
-          "traceback.walk_stack")  # fmt: skip
-"""What names the functions that called this one."""
-GPU_FILES = ("/dev/nvidia", "/proc/driver/nvidia")
-"""What tells a machine with a GPU from one without."""
-CHANCE = ("time.", "datetime.", "random.", "numpy.random.", "secrets.", "uuid.", "os.getpid", "os.getppid",
-          "os.urandom", "os.times", "threading.get_ident", "threading.get_native_id")  # fmt: skip
-"""What is another at each call or in each process: no result may hang on it."""
-PICKS = {"min", "max", "sorted"}
-OF_A_BUILD = {"PYTORCH_NVCC", "TORCH_NO_COMPILER_WRAPPER", "TORCH_EXTENSIONS_DIR", "TORCH_CUDA_ARCH_LIST",
-              "TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR", "MAX_JOBS", "CXX", "PYTHONHASHSEED"}  # fmt: skip
-"""Variables that builds and graders set: no result may hang on them."""
+NAMES = read_names(__file__)
 
 
 def check(source: Source, _context: Context) -> Iterator[Finding]:
     """Look at the conditions of forward: do they ask for a count or for the caller."""
-    code = python_code(source)
+    code = source.module
     if code is None:
         return
     counters = _counters(code)
@@ -56,7 +45,7 @@ def _asked_by_condition(
 ) -> Iterator[tuple[str, bool | None]]:
     """Yield what a condition asks for, and whether the result hangs on it; None where a run tells that."""
     parts = [one for one in nodes_under(node.test) if isinstance(one, ast.Attribute | ast.Name)]
-    for name in [spell_name(one) for one in parts if spell_name(one) in counters][:1]:
+    for name in [dotted_name(one) for one in parts if dotted_name(one) in counters][:1]:
         yield (
             f"{name} counts the calls of forward, and this condition makes later calls do something else than the first ones",
             None,
@@ -69,15 +58,18 @@ def _asked_by_condition(
             decides,
         )
     texts = [str(n.value) for n in nodes_under(node.test) if isinstance(n, ast.Constant)]
-    files = [one for one in texts if one.startswith(GPU_FILES)]
-    asked = [*(code.canonical(one) for one in parts if code.canonical(one) in CALLER), *files]
+    files = [one for one in texts if one.startswith(NAMES["gpu_files"])]
+    asked = [
+        *(code.canonical(one) for one in parts if code.canonical(one) in NAMES["caller"]),
+        *files,
+    ]
     if isinstance(node, ast.If) and gives_nothing(code, function, node):
         yield (
             "this condition asks for the machine, and what is returned then does not depend on the input",
             True,
         )
     elif asked:
-        machine = bool(files) or not OF_A_BUILD.isdisjoint(texts)
+        machine = bool(files) or not {*NAMES["of_a_build"]}.isdisjoint(texts)
         tells = machine and decides_the_result(code, function, node)
         yield f"this condition asks {asked[0]}: what forward does depends on who calls it", tells
 
@@ -88,7 +80,7 @@ def _picks(
     """Report the choice of the quickest of several ways, by their times."""
     times = {**chances, **_lists(code, function, chances)}
     for node in nodes_under(function):
-        if isinstance(node, ast.Call) and code.canonical(node.func) in PICKS and node.args:
+        if isinstance(node, ast.Call) and code.canonical(node.func) in NAMES["picks"] and node.args:
             drawn = _chance_drawn(code, node.args[0], times)
             if drawn:
                 yield RULE.finding(
@@ -111,7 +103,7 @@ def _lists(code: PythonCode, function: ast.AST, chances: Mapping[str, str]) -> d
             case _:
                 continue
         if drawn := _chance_drawn(code, value, chances):
-            found[spell_name(held)] = drawn
+            found[dotted_name(held)] = drawn
     return found
 
 
@@ -124,7 +116,7 @@ def _counters(code: PythonCode) -> set[str]:
         for node in nodes:
             match node:
                 case ast.AugAssign(op=ast.Add(), value=ast.Constant(), target=target):
-                    name = spell_name(target)
+                    name = dotted_name(target)
                     lasts = name.startswith(("self.", "ModelNew.")) or name in lasting
                     found |= {name} if lasts else set()
     return found
@@ -138,7 +130,7 @@ def _chances(code: PythonCode, function: ast.AST) -> dict[str, str]:
             drawn := _chance_drawn(code, node.value, found)
         ):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            found.update((spell_name(target), drawn) for target in targets if spell_name(target))
+            found.update((dotted_name(target), drawn) for target in targets if dotted_name(target))
     return found
 
 
@@ -149,9 +141,9 @@ def _chance_drawn(code: PythonCode, test: ast.AST, chances: Mapping[str, str]) -
         return ""  # layers that training leaves out by chance
     for node in nodes:
         name = code.canonical(node)
-        if spell_name(node) in chances:
-            return chances[spell_name(node)]
-        if name.startswith((*CHANCE, *AROUND)) or name.endswith(".elapsed_time"):
+        if dotted_name(node) in chances:
+            return chances[dotted_name(node)]
+        if name.startswith((*NAMES["chance"], *NAMES["around"])) or name.endswith(".elapsed_time"):
             return name
     return ""
 

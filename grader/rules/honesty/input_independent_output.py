@@ -9,7 +9,7 @@ from grader.rules.page_file import read_page
 from grader.rules.rule import Rule
 from grader.source import Source, nodes_under
 from grader.source.analysis.data_flow import depends, methods, parameters, returns, tainted_names
-from grader.source.python_code import Function, PythonCode, python_code
+from grader.source.python_code import Function, PythonCode
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
@@ -20,7 +20,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     seen = context.seen("probe", "mismatch")
     evidence = tuple(item for item in seen if "input-independent" in item.code)
     severity: Severity = "error" if seen_wrong(context) else "warning"
-    code = python_code(source)
+    code = source.module
     forward = code.method("forward") if code is not None else None
     constant = _constant_result(code, forward) if code is not None and forward is not None else None
     if constant is not None:

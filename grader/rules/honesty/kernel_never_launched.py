@@ -30,7 +30,7 @@ from grader.source.analysis.triton import launches as triton_launches
 from grader.source.code_edits import delete_lines_of, fix
 from grader.source.cuda_code import units
 from grader.source.library_calls import library_calls
-from grader.source.python_code import Function, PythonCode, python_code
+from grader.source.python_code import Function, PythonCode
 
 REFERENCE = {"Model", "RefModel", "ReferenceModel", "OriginalModel"}
 
@@ -38,7 +38,7 @@ REFERENCE = {"Model", "RefModel", "ReferenceModel", "OriginalModel"}
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Follow the way from forward to the launch of each kernel, and back to what is returned."""
     yield from _kernels(source)
-    code = python_code(source)
+    code = source.module
     if code is not None and code.model is not None:
         yield from _by_the_reference(source, code, code.model)
     forward = code.method("forward") if code is not None else None

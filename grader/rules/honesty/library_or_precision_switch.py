@@ -5,26 +5,17 @@ import re
 from collections.abc import Iterator
 
 from grader.records import Context, Finding
+from grader.rules.name_tables import read_names
 from grader.rules.page_file import read_page
 from grader.rules.rule import Rule
 from grader.source import Source, nodes_under
 from grader.source.code_edits import delete_statement, fix
 from grader.source.cuda_code import text, units
 from grader.source.library_calls import library_calls
-from grader.source.python_code import PythonCode, python_code
+from grader.source.python_code import PythonCode
 
-SWITCHES = (
-    "torch.backends.cuda.matmul.", "torch.backends.cudnn.", "torch.backends.cuda.enable_",
-    "torch.backends.opt_einsum",
-)  # fmt: skip
-SWITCH_CALLS = {
-    "torch.set_float32_matmul_precision", "torch.use_deterministic_algorithms",
-    "torch.set_default_dtype", "torch.set_num_threads", "torch.set_default_device",
-    "torch.set_default_tensor_type", "torch.set_flush_denormal",
-    "torch.backends.cuda.enable_flash_sdp", "torch.backends.cuda.enable_math_sdp",
-}  # fmt: skip
-NARROW = {"half", "bfloat16"}
-NARROW_TYPES = {"torch.float16", "torch.half", "torch.bfloat16", "torch.float8_e4m3fn"}
+NAMES = read_names(__file__)
+
 FORBIDS = re.compile(
     r"(?:do not|don't|must not|without|no) (?:\w+ ){0,3}(?:cuda )?librar(?:y|ies)|no cublas",
     re.IGNORECASE,
@@ -34,7 +25,7 @@ FORBIDS = re.compile(
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for library calls in the CUDA text, and for switches and narrow types in Python."""
     yield from _libraries(source, forbidden=_are_libraries_forbidden(context))
-    code = python_code(source)
+    code = source.module
     if code is not None:
         yield from _switches(source, code)
         yield from _narrow(source, code)
@@ -85,9 +76,9 @@ def _switches_set(code: PythonCode) -> Iterator[tuple[ast.AST, str]]:
     """Yield what sets a switch of the whole process, with the switch's name."""
     for node in code.of(ast.Assign):
         names = (code.canonical(target) for target in node.targets)
-        yield from ((node, name) for name in names if name.startswith(SWITCHES))
+        yield from ((node, name) for name in names if name.startswith(NAMES["switches"]))
     for name, call in code.calls:
-        if name in SWITCH_CALLS:
+        if name in NAMES["switch_calls"]:
             parent = code.parents.get(call)
             yield (parent if isinstance(parent, ast.Expr) else call), name
 
@@ -98,9 +89,9 @@ def _narrow(source: Source, code: PythonCode) -> Iterator[Finding]:
             called = node.func if isinstance(node, ast.Call) else None
             if isinstance(node, ast.Call) and isinstance(called, ast.Attribute):
                 given = [*node.args, *(word.value for word in node.keywords)]
-                types = {code.canonical(one) for one in given} & NARROW_TYPES
+                types = {code.canonical(one) for one in given} & {*NAMES["narrow_types"]}
                 by_type = called.attr in {"to", "type"} and types
-                if by_type or (called.attr in NARROW and not node.args):
+                if by_type or (called.attr in NAMES["narrow"] and not node.args):
                     yield RULE.finding(
                         source.place(node),
                         f"{code.text(node)} computes in half precision what the reference computes in the input's own",

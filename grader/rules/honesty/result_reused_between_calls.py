@@ -23,7 +23,7 @@ from grader.source.analysis.lasting_places import (
     surely_before,
 )
 from grader.source.cuda_code import cuda_code, descendants, text
-from grader.source.python_code import Function, PythonCode, python_code
+from grader.source.python_code import Function, PythonCode
 
 MEMOISERS = {"functools.lru_cache", "functools.cache", "lru_cache", "cachetools.cached"}
 
@@ -39,7 +39,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 
 
 def _in_the_text(source: Source) -> Iterator[Finding]:
-    code = python_code(source)
+    code = source.module
     if code is not None and code.model is not None:
         names = holders(source, code)
         for function in code.reached:

@@ -6,52 +6,28 @@ import sys
 from collections.abc import Iterator
 
 from grader.records import Context, Finding
+from grader.rules.name_tables import read_names
 from grader.rules.page_file import read_page
 from grader.rules.rule import Rule
 from grader.source import Source
 from grader.source.analysis.measuring import role
 from grader.source.code_edits import delete_statement, fix
 from grader.source.cuda_code import cuda_code, text, units
-from grader.source.python_code import PythonCode, constant_text, python_code
+from grader.source.python_code import PythonCode, constant_text
 
-SETTINGS = ("torch.backends.", "torch._inductor.config", "torch._dynamo.config", "torch.set_")
-"""Assignments that are switches of PyTorch, not patches of it: CHT006 speaks of them."""
+NAMES = read_names(__file__)
+
 LIBRARIES = {"torch", "numpy", "triton", "builtins", *sys.stdlib_module_names}
-OUTPUT = {"sys.stdout", "sys.stderr"}
-"""Silencing a build's chatter is common; no result of this grader's is read there."""
-WATCHES = {
-    "sys._getframe", "inspect.stack", "inspect.currentframe", "inspect.getouterframes",
-    "inspect.trace", "inspect.getinnerframes", "sys._current_frames", "gc.get_objects",
-    "gc.get_referrers", "gc.get_referents", "sys.settrace", "sys.setprofile",
-    "threading.settrace", "threading.setprofile", "sys.addaudithook", "gc.unfreeze",
-    "traceback.walk_stack", "traceback.walk_tb", "sys.monitoring.register_callback",
-}  # fmt: skip
-"""Whoever looks at what is around may do so for a line of a log: nothing is taken from it yet."""
-CLIMBS = {"sys._getframe", "inspect.stack", "inspect.getouterframes", "inspect.trace", "sys._current_frames",
-          "traceback.walk_stack", "f_back", "tb_frame"}  # fmt: skip
-"""Ways to a frame that is not the function's own."""
-VARIABLES = {"f_globals", "f_locals", "f_builtins"}
-OF_A_FUNCTION = {"__closure__", "cell_contents", "__globals__"}
-"""Variables of a function: another's are not the file's."""
-OWN_PACKAGES = ("grader", "kernel_grader")
-IMPORTS = {"__import__", "importlib.import_module"}
-OWN_NAMES = ("kgsim", "kgtorch", "grader.guest", "KGF1", "KERNEL_GRADER")
-"""What the parts of this grader that share a process with a submission are called."""
-LEAVING = {"atexit.register", "signal.signal", "signal.alarm", "os._exit", "sys.exit", "exit", "quit",
-           "os.abort", "os.kill"}  # fmt: skip
-"""A program may clean up behind itself: how a process ends is seen by the host, whatever runs then."""
-PRINTS = {"print", "sys.stdout.write", "os.write"}
 RESULT_LINE = re.compile(
     r"^\s*[\[{(]?[\"']?(?:correct(?:ness)?|passed|all tests passed|result|verdict|score|speed-?up|"
     r"runtime|mean time|compiled)[\"']?\s*[:=]",
     re.IGNORECASE,
 )
-TIMERS = ("cudaEventElapsedTime", "cudaEventRecord", "cudaDeviceSynchronize", "clock_gettime")
 
 
 def check(source: Source, _context: Context) -> Iterator[Finding]:
     """Look for patched library functions, for reading of frames, and for forged output."""
-    code = python_code(source)
+    code = source.module
     if code is not None:
         for node, name in _patches(code):
             yield _patch(source, node, name)
@@ -72,7 +48,7 @@ def _patches(code: PythonCode) -> Iterator[tuple[ast.AST, str]]:
     for called, call in code.calls:
         if called in {"setattr", "delattr"} and len(call.args) >= 2:
             owner = code.canonical(call.args[0])
-            if _is_library(code, owner) and not owner.startswith(SETTINGS):
+            if _is_library(code, owner) and not owner.startswith(NAMES["settings"]):
                 yield call, f"{owner}.{constant_text(call.args[1]) or '...'}"
         elif called.endswith(("mock.patch", "mock.patch.object", "monkeypatch.setattr")):
             yield call, (constant_text(call.args[0]) if call.args else "") or "..."
@@ -103,7 +79,7 @@ def _patched_name(code: PythonCode, target: ast.AST) -> str:
         own = owner in {"builtins.__dict__", "__builtins__"}
         return f"{owner}[...]" if dictionary or own else ""
     name = code.canonical(target) if isinstance(target, ast.Attribute) else ""
-    free = name.startswith(SETTINGS) or ".config." in name or name in OUTPUT
+    free = name.startswith(NAMES["settings"]) or ".config." in name or name in NAMES["output"]
     return "" if free or not _is_library(code, name) else name
 
 
@@ -118,12 +94,12 @@ def _calls(source: Source, code: PythonCode) -> Iterator[Finding]:
     """Report calls that watch the process, end it, shift a timer, or print a grader's words."""
     printed = False
     for name, call in code.calls:
-        said = _forged_line(call) if name in PRINTS and not printed else ""
+        said = _forged_line(call) if name in NAMES["prints"] and not printed else ""
         in_model = code.class_of(call) is not None or code.function_of(call) is None
         message, weight = "", "note"
-        if name in WATCHES:
+        if name in NAMES["watches"]:
             message = f"{name} looks at frames, objects or calls of the whole process"
-        elif name in LEAVING and in_model:
+        elif name in NAMES["leaving"] and in_model:
             message = f"{name} changes how the process ends"
         elif name == "time.sleep" and code.runs_in_forward(call):
             message, weight = f"{name} in forward shifts what a timer measures", "warning"
@@ -159,8 +135,8 @@ def _frames(source: Source, code: PythonCode) -> Iterator[Finding]:
     ]
     climbs = {name for name, _ in code.calls} | {attribute for _, attribute, _ in named}
     for node, attribute, owner in named:
-        callers = attribute in VARIABLES and not climbs.isdisjoint(CLIMBS)
-        if callers or (attribute in OF_A_FUNCTION and not _is_of_the_file(code, owner)):
+        callers = attribute in NAMES["variables"] and not climbs.isdisjoint(NAMES["climbs"])
+        if callers or (attribute in NAMES["of_a_function"] and not _is_of_the_file(code, owner)):
             whose = "whoever calls this file" if callers else "a function that is not of this file"
             said = f".{attribute} reads the variables of {whose}"
             yield RULE.finding(source.place(node), said, rejects=True)
@@ -180,12 +156,14 @@ def _of_the_grader(source: Source, code: PythonCode) -> Iterator[Finding]:
         (node, item.name) for node in code.of(ast.Import) for item in node.names
     ]
     found += [(node, node.module or "") for node in code.of(ast.ImportFrom) if not node.level]
-    found += [(call, code.canonical(call)) for made, call in code.calls if made in IMPORTS]
-    found = [(node, name) for node, name in found if name.partition(".")[0] in OWN_PACKAGES]
-    found += [(n, n.attr) for n in code.of(ast.Attribute) if n.attr.startswith(OWN_NAMES)]
+    found += [(call, code.canonical(call)) for made, call in code.calls if made in NAMES["imports"]]
+    found = [
+        (node, name) for node, name in found if name.partition(".")[0] in NAMES["own_packages"]
+    ]
+    found += [(n, n.attr) for n in code.of(ast.Attribute) if n.attr.startswith(NAMES["own_names"])]
     for literal in code.of(ast.Constant):
         if isinstance(literal.value, str) and "\n" not in literal.value:
-            found += [(literal, name) for name in OWN_NAMES if name in literal.value]
+            found += [(literal, name) for name in NAMES["own_names"] if name in literal.value]
     for node, name in found[:1]:
         said = f"{name} is a part of the grader, whose reports on this program would be its own"
         yield RULE.finding(source.place(node), said, rejects=True)
@@ -196,16 +174,16 @@ def _report_interposed(source: Source) -> Iterator[Finding]:
     for unit in units(source):
         code = cuda_code(unit)
         named = code.of("identifier", "namespace_identifier")
-        for node in [one for one in named if text(one).startswith(OWN_NAMES)][:1]:
+        for node in [one for one in named if text(one).startswith(NAMES["own_names"])][:1]:
             said = f"{text(node)} is a function of the grader's simulator"
             yield RULE.finding(unit.place(node), said, rejects=True)
         for function in unit.functions:
-            if function.name in TIMERS:
+            if function.name in NAMES["timers"]:
                 said = f"the extension defines {function.name}, in the place of CUDA's own"
                 yield RULE.finding(unit.place(function.node), said, rejects=True)
         for node in code.of("preproc_def", "preproc_function_def"):
             name = text(node.child_by_field_name("name"))
-            if name in TIMERS:
+            if name in NAMES["timers"]:
                 said = f"{name} is redefined by a macro"
                 yield RULE.finding(unit.place(node), said, severity="warning")
 

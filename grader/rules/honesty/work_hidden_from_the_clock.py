@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from tree_sitter import Node
 
 from grader.records import Context, Edit, Finding, Fix
+from grader.rules.name_tables import read_names
 from grader.rules.page_file import read_page
 from grader.rules.rule import Rule
 from grader.source import Source, Unit, nodes_under
@@ -13,33 +14,18 @@ from grader.source.analysis.data_flow import methods
 from grader.source.analysis.extension_use import holders, mentions
 from grader.source.code_edits import fix, insert_line_before
 from grader.source.cuda_code import Call, around, cuda_code, units
-from grader.source.python_code import PythonCode, python_code
+from grader.source.python_code import PythonCode
 
-STREAMS = {"torch.cuda.Stream", "torch.cuda.ExternalStream", "torch.Stream"}
-JOINS = {"wait_stream", "synchronize", "wait_event", "wait", "record_stream"}
-THREADS = {
-    "threading.Thread", "threading.Timer", "concurrent.futures.ThreadPoolExecutor",
-    "concurrent.futures.ProcessPoolExecutor", "multiprocessing.Process", "_thread.start_new_thread",
-    "multiprocessing.Pool", "asyncio.create_task",
-}  # fmt: skip
-CPP_STREAMS = {"cudaStreamCreate", "cudaStreamCreateWithFlags", "cudaStreamCreateWithPriority",
-               "getStreamFromPool"}  # fmt: skip
-CPP_JOINS = {"cudaStreamSynchronize", "cudaDeviceSynchronize", "cudaStreamWaitEvent", "synchronize",
-             "block", "cudaEventSynchronize", "wait"}  # fmt: skip
-CPP_THREADS = {"std::thread", "std::async", "pthread_create", "std::jthread"}
+NAMES = read_names(__file__)
+
 HIDDEN = "events on the current stream do not see the work, and its result may not be there yet"
-TENSORS = {"torch.Tensor", "torch.nn.Parameter", "torch.FloatTensor"}
-HOOKS = {"__torch_function__", "__torch_dispatch__", "__array__", "__eq__", "allclose", "__sub__"}
-MAKERS = {"torch.Tensor._make_subclass", "torch.Tensor._make_wrapper_subclass",
-          "torch.Tensor.as_subclass"}  # fmt: skip
-MODES = ("torch.overrides.TorchFunctionMode", "torch.utils._python_dispatch.TorchDispatchMode")
 
 
 def check(source: Source, _context: Context) -> Iterator[Finding]:
     """Look for streams and threads in what forward runs, and for what joins them."""
-    code = python_code(source)
+    code = source.module
     called = methods(code.reached) if code is not None else set()
-    joined = not called.isdisjoint(JOINS)
+    joined = not called.isdisjoint(NAMES["joins"])
     if code is not None:
         yield from _streams(source, code) if not joined else ()
         yield from _threads(source, code, called)
@@ -51,7 +37,9 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
 
 def _streams(source: Source, code: PythonCode) -> Iterator[Finding]:
     """Find a stream of forward's own that the current stream never waits for."""
-    made = any(name in STREAMS and not code.in_main_guard(call) for name, call in code.calls)
+    made = any(
+        name in NAMES["streams"] and not code.in_main_guard(call) for name, call in code.calls
+    )
     enters = ("torch.cuda.stream", "torch.cuda.set_stream")
     entered = [c for name, c in code.calls if name in enters and code.runs_in_forward(c)]
     for call in entered[:1] if made else ():
@@ -87,8 +75,12 @@ def _threads(source: Source, code: PythonCode, called: set[str]) -> Iterator[Fin
     """Report threads that forward starts and nobody waits for; one that makes the result rejects."""
     items = (item.context_expr for node in code.of(ast.With) for item in node.items)
     pools = (code.canonical(one.func) for one in items if isinstance(one, ast.Call))
-    waits = not called.isdisjoint({"join", "result", "shutdown"}) or not THREADS.isdisjoint(pools)
-    made = [call for name, call in code.calls if name in THREADS and code.runs_in_forward(call)]
+    waits = not called.isdisjoint({"join", "result", "shutdown"}) or not {
+        *NAMES["threads"]
+    }.isdisjoint(pools)
+    made = [
+        call for name, call in code.calls if name in NAMES["threads"] and code.runs_in_forward(call)
+    ]
     works = [call for call in made if _makes_the_result(source, code, call)]
     for call in (works or made)[:1] if not waits else ():
         what = "what forward returns is made there, later" if works else "its work is not measured"
@@ -119,8 +111,8 @@ def _names(node: ast.AST) -> list[str]:
 
 def _cpp_streams(unit: Unit, *, joined: bool) -> Iterator[Finding]:
     calls = cuda_code(unit).calls
-    made = [call for call in calls if call.last in CPP_STREAMS]
-    for call in made[:1] if CPP_JOINS.isdisjoint(one.last for one in calls) else ():
+    made = [call for call in calls if call.last in NAMES["cpp_streams"]]
+    for call in made[:1] if {*NAMES["cpp_joins"]}.isdisjoint(one.last for one in calls) else ():
         hides = not joined and any(launch.stream is not None for launch in unit.launches)
         yield RULE.finding(
             unit.place(call.node),
@@ -149,7 +141,7 @@ def _cpp_threads(unit: Unit) -> Iterator[Finding]:
     code = cuda_code(unit)
     if not {"join", "get", "wait"}.isdisjoint(call.last for call in code.calls):
         return
-    for name in CPP_THREADS:
+    for name in NAMES["cpp_threads"]:
         for node in code.names.get(name.rsplit("::", 1)[-1], ()):
             outer = node.parent
             written = unit.data[outer.start_byte :] if outer is not None else b""
@@ -176,22 +168,24 @@ def _lazy(source: Source, code: PythonCode) -> Iterator[Finding]:
     for name, node in code.classes.items():
         bases = {code.canonical(base) for base in node.bases}
         methods = {item.name for item in node.body if isinstance(item, ast.FunctionDef)}
-        hooks = ", ".join(sorted(methods & HOOKS))
-        if bases & TENSORS:
+        hooks = ", ".join(sorted(methods & {*NAMES["hooks"]}))
+        if bases & {*NAMES["tensors"]}:
             does = f" and overrides {hooks}" if hooks else ""
             yield RULE.finding(
                 source.line_place(node.lineno),
                 f"{name} derives from Tensor{does}: its values can be computed when a grader compares them, outside of the measured time",
                 severity="warning",
             )
-        elif bases & set(MODES):
+        elif bases & {*NAMES["modes"]}:
             yield RULE.finding(
                 source.line_place(node.lineno),
                 f"{name} intercepts every torch function that runs while it is active, the grader's comparison included",
                 severity="warning",
             )
     for name, call in code.calls:
-        if name in MAKERS or (name.endswith(".as_subclass") and code.runs_in_forward(call)):
+        if name in NAMES["makers"] or (
+            name.endswith(".as_subclass") and code.runs_in_forward(call)
+        ):
             yield RULE.finding(
                 source.place(call),
                 "forward returns a tensor of another class, whose operations the file defines",

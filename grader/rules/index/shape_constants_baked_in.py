@@ -10,11 +10,10 @@ from grader.rules.proofs import once
 from grader.rules.rule import Rule
 from grader.source import Source
 from grader.source.analysis.host_code import body_start, refuses, resolve
-from grader.source.analysis.walks import Case, cases, full_size_of, task_inputs
+from grader.source.analysis.walks import Case, cases, task_inputs
 from grader.source.code_edits import fix
-from grader.source.cpp import Binary, Call, Items, Name, Number, walk
+from grader.source.cpp import Binary, Call, Name, Number, walk
 from grader.source.cuda_code import text
-from grader.source.flow import Access, Walk
 from grader.source.forward_arguments import bindings
 from grader.source.statements import insert_before
 
@@ -31,86 +30,35 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 
 
 def _short_grids(source: Source, context: Context) -> Iterator[Finding]:
-    for name in ("main", "full", "odd"):
-        for case in cases(source, context, name):
-            if not refuses(source, case, remainder=True) and (rest := _rest(case)):
-                yield _report_truncated(case, *rest, workload=full_size_of(context, name))
-
-
-def _rest(case: Case) -> tuple[Access, int, int] | None:
-    """Return the last store to a result, and where it ends, when that is before the result does."""
-    if (case.sizes.real and not case.sizes.complete) or case.launch.grid[1:] != (1, 1):
-        return None
-    block = case.walk
-    stores = [a for a in block.accesses if a.kind != "load" and not block.stopped]
-    if any(a.loops or a.kind == "atomic" for a in stores):
-        return None
-    for access, top in _tops(case, block).values() if stores else ():
-        tensor = access.region.tensor
-        regions = ((w, r) for w in case.flow.walks(case.sizes) for r in w.regions)
-        mine = [(w, r) for w, r in regions if r.tensor is tensor]
-        writers = sum(1 for w, r in mine if r.stores or r.escaped or w.stopped)
-        numel = tensor.numel if tensor is not None else None
-        fresh = tensor is not None and tensor.origin == "empty" and not tensor.touched
-        if numel is not None and 0 <= top < numel - 1 and writers == 1 and fresh:
-            return access, top + 1, numel
-    return None
-
-
-def _tops(case: Case, block: Walk) -> dict[int, tuple[Access, int]]:
-    """Return each result's last store and the element it ends at; nothing where one is not plain."""
-    returned = {id(tensor) for run in case.flow.host(case.sizes) for tensor in run.returned}
-    tops: dict[int, tuple[Access, int]] = {}
-    for access in case.thread(-1, case.last_block).accesses:
-        tensor, offset = access.region.tensor, access.offset
-        if access.kind == "load" or tensor is None or id(tensor) not in returned:
+    """Look for numbers of blocks that are rounded down, for kernels in which no loop takes up the rest."""
+    for case in cases(source, context):
+        count = _quotient(case)
+        stores = [one for one in case.walk.accesses if one.kind != "load"]
+        if count is None or not stores or any(one.loops for one in stores):
             continue
-        plain = access.kind == "store" and access.sure and not access.loops
-        first = case.thread(0, case.last_block).twin(access)
-        if offset is None or not plain or first is None or first.offset is None:
-            return {}
-        if offset - first.offset != (block.threads - 1) * access.scale:
-            return {}
-        top = offset + access.scale - 1
-        known = tops.get(id(tensor))
-        tops[id(tensor)] = (access, top) if known is None or top > known[1] else known
-    return tops
+        if not refuses(source, case, remainder=True):
+            left, by = text(count.left.node), text(count.right.node)
+            rounded = f"(({left}) + ({by}) - 1) / ({by})"
+            edit = case.unit.edit(count.node.start_byte, count.node.end_byte, rounded)
+            yield RULE.finding(
+                case.place(count.node),
+                f"`{left} / {by}` blocks are rounded down: what is left over of a size that doesn't divide has no thread",
+                severity="warning",
+                predicts="unwritten-read",
+                fixes=fix("round the number of blocks up", [edit]),
+                kernels=(case.kernel,),
+            )
 
 
-def _report_truncated(
-    case: Case, access: Access, covered: int, numel: int, *, workload: str
-) -> Finding:
-    config, blocks = case.launch.call.config, case.launch.grid[0] or 0
-    expr = resolve(case.launch.host, config[0])
-    short = blocks * case.walk.threads * access.scale <= covered and not access.loops
-    where = expr.node if not isinstance(expr, Items) else config[0].node
-    why = (
-        f"the grid ends early ({blocks} blocks of {case.walk.threads} threads)"
-        if short
-        else "what is left over of the last vector, tile or turn is not handled"
-    )
-    return RULE.finding(
-        case.place(where if short else access.node),
-        f"{why}: of {numel} elements of `{access.region.name}` the last {numel - covered} are never written",
-        severity="error" if case.sizes.real else "warning",
-        predicts="unwritten-read",
-        workload=workload,
-        fixes=_round_up(case) if short else (),
-        kernels=(case.kernel,),
-    )
-
-
-def _round_up(case: Case) -> tuple[Fix, ...]:
+def _quotient(case: Case) -> Binary | None:
+    """Return the quotient that a launch has as many blocks as, where nothing is added to round it up."""
     expr = resolve(case.launch.host, case.launch.call.config[0])
-    if isinstance(expr, Call) and expr.name == "dim3" and expr.args:
-        expr = expr.args[0]
-    elif isinstance(expr, Items) and expr.items:
-        expr = resolve(case.launch.host, expr.items[0])
-    if not isinstance(expr, Binary) or expr.op != "/":
-        return ()
-    count, by, node = text(expr.left.node), text(expr.right.node), expr.node
-    edit = case.unit.edit(node.start_byte, node.end_byte, f"(({count}) + ({by}) - 1) / ({by})")
-    return fix("round the number of blocks up", [edit])
+    first = (
+        expr.args if isinstance(expr, Call) and expr.name == "dim3" else getattr(expr, "items", ())
+    )
+    expr = resolve(case.launch.host, first[0]) if first else expr
+    rounds = isinstance(expr, Binary) and expr.op == "/" and "+" not in text(expr.left.node)
+    return expr if rounds and isinstance(expr, Binary) else None
 
 
 def _constants(source: Source, context: Context) -> Iterator[Finding]:

@@ -158,5 +158,9 @@ def _unwritten_comparisons(context: Context) -> tuple[Evidence, ...]:
 
 
 RULE = Rule(
-    **read_page(__file__), detects=("text", "evidence"), check=check, predicts="unwritten-read"
+    **read_page(__file__),
+    formerly=("IDX012", "IDX013"),
+    detects=("text", "evidence"),
+    check=check,
+    predicts="unwritten-read",
 )

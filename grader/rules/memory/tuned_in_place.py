@@ -8,31 +8,31 @@ from grader.rules.page_file import read_page
 from grader.rules.rule import Rule
 from grader.source import Source
 from grader.source.analysis.triton import Kernel, Launch, kernels, launches
-from grader.source.code_edits import fix, replace
+from grader.source.code_edits import add_argument, fix
 
 PUTS_BACK = frozenset({"restore_value", "reset_to_zero", "pre_hook", "post_hook"})
 
 
-def check(source: Source, _context: Context) -> Iterator[Finding]:
-    """Look for tuned kernels with a buffer that is both read and written."""
+def check(source: Source, context: Context) -> Iterator[Finding]:
+    """Look for tuned kernels with buffers that are both read and written."""
+    unsteady = [item for item in context.seen("probe") if item.code == "probe-unsteady"]
     for kernel in kernels(source):
         tuned = kernel.tuned
         if tuned is None or _several(tuned) is False:
             continue
         if any(word.arg in PUTS_BACK for word in tuned.keywords):
             continue
-        changed = _parameter_changed(
-            kernel, [one for one in launches(source) if one.kernel is kernel]
-        )
+        changed = _changed(kernel, [one for one in launches(source) if one.kernel is kernel])
         if changed:
-            text = source.text(tuned)[:-1].rstrip().rstrip(",")
+            names = ", ".join(f'"{name}"' for name in changed)
             yield RULE.finding(
                 source.place(tuned),
                 f"autotuning runs `{kernel.name}` many times before the launch that counts, and each run changes "
-                f"`{changed}`, which the next one reads",
+                f"`{changed[0]}`, which the next one reads",
+                evidence=unsteady,
                 fixes=fix(
-                    "put the buffer back after each trial",
-                    [replace(source, tuned, f'{text}, restore_value=["{changed}"])')],
+                    "put what is changed back after each trial",
+                    [add_argument(source, tuned, f"restore_value=[{names}]")],
                 ),
                 kernels=(kernel.name,),
             )
@@ -45,21 +45,24 @@ def _several(tuned: ast.Call) -> bool | None:
     return len(configs.elts) > 1 if isinstance(configs, ast.List) else None
 
 
-def _parameter_changed(kernel: Kernel, started: list[Launch]) -> str:
-    """Return the parameter through which a kernel changes what it reads; empty for none."""
-    written = [kernel.parameter_of(one) for one in kernel.accesses if one.kind != "load"]
+def _changed(kernel: Kernel, started: list[Launch]) -> list[str]:
+    """Return the parameters through which a kernel changes what it reads."""
+    written = (kernel.parameter_of(one) for one in kernel.accesses if one.kind != "load")
     read = {kernel.parameter_of(one) for one in kernel.accesses if one.kind != "store"}
-    for name in filter(None, written):
-        if name in read:
-            return name
-        for launch in started:
-            same = launch.arguments.get(name)
-            others = (launch.arguments.get(other) for other in read)
-            if isinstance(same, ast.Name) and any(
-                isinstance(one, ast.Name) and one.id == same.id for one in others
-            ):
-                return name
-    return ""
+    names = filter(None, dict.fromkeys(written))
+    return [name for name in names if name in read or _read_as_another(started, name, read)]
+
+
+def _read_as_another(started: list[Launch], name: str, read: set[str]) -> bool:
+    """Whether a launch gives the tensor of one parameter to another one that is read."""
+    for launch in started:
+        mine = launch.arguments.get(name)
+        others = (launch.arguments.get(other) for other in read)
+        if isinstance(mine, ast.Name) and any(
+            isinstance(one, ast.Name) and one.id == mine.id for one in others
+        ):
+            return True
+    return False
 
 
 RULE = Rule(**read_page(__file__), check=check, predicts="wrong-values", languages=("triton",))

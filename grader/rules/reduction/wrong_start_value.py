@@ -57,7 +57,11 @@ def _accumulator(
     if start.init is None:
         yield from _unset(unit, function, start)
         return
-    for fold, operand in found.get(start.name, ()) if not start.reference else ():
+    every = () if start.reference else found.get(start.name, ())
+    signs = {fold for fold, operand in every if _never_negative(_declared_as(function, operand))}
+    for fold, operand in every:
+        if fold in signs:  # what is folded in besides merges the parts of the same values
+            continue
         wrong = _wrong(fold, _plain(start.init), _declared_as(function, operand))
         if wrong:
             kind, good, effect = NEUTRAL[fold]
@@ -107,12 +111,17 @@ def _wrong(fold: str, value: cpp.Expr, operand: cpp.Expr) -> str:
 
 def _known_sign(operand: cpp.Expr) -> bool:
     """Whether a value that is folded in can't be negative, or is made of no variable."""
+    names = any(isinstance(part, cpp.Name) for part in cpp.walk(operand))
+    return not names or _never_negative(operand)
+
+
+def _never_negative(operand: cpp.Expr) -> bool:
     parts = list(cpp.walk(operand))
     positive = any(isinstance(p, cpp.Call) and p.name.startswith(NOT_NEGATIVE) for p in parts)
     square = any(
         isinstance(p, cpp.Binary) and p.op == "*" and same_text(p.left, p.right) for p in parts
     )
-    return positive or square or not any(isinstance(p, cpp.Name) for p in parts)
+    return positive or square
 
 
 def _unset(unit: Unit, function: Function, start: cpp.Declare) -> Iterator[Finding]:

@@ -7,32 +7,26 @@ from collections import Counter
 from collections.abc import Iterator
 
 from grader.records import Context, Finding
+from grader.rules.name_tables import read_names
 from grader.rules.page_file import read_page
 from grader.rules.rule import Rule
 from grader.source import Source
-from grader.source.python_code import PythonCode, python_code
+from grader.source.python_code import PythonCode
 
-DECODERS = {
-    "base64.b64decode", "base64.b85decode", "base64.b32decode", "base64.a85decode",
-    "zlib.decompress",
-    "gzip.decompress", "lzma.decompress", "bz2.decompress", "binascii.unhexlify", "bytes.fromhex",
-    "codecs.decode", "marshal.loads",
-}  # fmt: skip
+NAMES = read_names(__file__)
+
 ENCODED = re.compile(r"^[A-Za-z0-9+/=_\-\s]{200,}$")
 LEAST_ENTROPY = 4.5
 """Bits a character: source code has about 4, base64 of compressed data about 6."""
-RUNNERS = {"exec", "eval", "compile", "builtins.exec", "builtins.eval", "load_inline", "marshal.loads",
-           "pickle.loads", "dill.loads", "cloudpickle.loads"}  # fmt: skip
-"""What makes code of what it is given; `json.loads` makes data."""
 INVISIBLE = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 
 
 def check(source: Source, _context: Context) -> Iterator[Finding]:
     """Look for decoding, for long literals without words, and for invisible characters."""
-    code = python_code(source)
+    code = source.module
     if code is not None:
         for name, call in code.calls:
-            if name in DECODERS and not code.in_main_guard(call):
+            if name in NAMES["decoders"] and not code.in_main_guard(call):
                 yield RULE.finding(
                     source.place(call),
                     f"{name} unpacks something at run time that this file does not show",
@@ -74,7 +68,7 @@ def _feeds_code(code: PythonCode, call: ast.Call) -> bool:
     return any(
         isinstance(around, ast.Call)
         and (
-            code.canonical(around.func) in RUNNERS
+            code.canonical(around.func) in NAMES["runners"]
             or code.canonical(around.func).endswith(".load_inline")
         )
         for around in code.ancestors(call)

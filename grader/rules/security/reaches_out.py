@@ -5,67 +5,27 @@ import re
 from collections.abc import Iterator
 
 from grader.records import Context, Finding, LinkedName, Place, Severity
+from grader.rules.name_tables import read_names
 from grader.rules.page_file import read_page
 from grader.rules.rule import Rule
 from grader.source import Source, Unit
 from grader.source.analysis.foreign_memory import MEMORY_FILE, of_native, of_python
 from grader.source.analysis.reaching import IN_EXTENSION
 from grader.source.cuda_code import cuda_code, text, units
-from grader.source.python_code import PythonCode, constant_text, python_code
+from grader.source.python_code import PythonCode, constant_text
 
-BY_PREFIX = (
-    (("subprocess.", "os.system", "os.popen", "os.exec", "os.spawn", "os.posix_spawn", "pty.", "commands."),
-     "runs another program"),
-    (("socket.", "urllib.", "requests.", "http.", "ftplib.", "httpx.", "aiohttp.", "paramiko.", "smtplib.",
-      "huggingface_hub.", "wget."), "reaches the network"),
-)  # fmt: skip
-BY_NAME = (
-    ({"os.remove", "os.unlink", "os.rmdir", "os.removedirs", "os.rename", "os.replace", "os.chmod", "os.chown",
-      "os.symlink", "os.link", "os.truncate", "shutil.rmtree", "shutil.move", "shutil.copyfile", "shutil.copy",
-      "os.mkfifo"}, "changes files"),
-    ({"pickle.load", "pickle.loads", "dill.loads", "cloudpickle.loads", "marshal.loads"},
-     "runs whatever the pickled data says"),
-    ({"os.fork", "os.kill", "os.killpg", "os.setuid", "resource.setrlimit", "os.nice"}, "acts on processes"),
-    ({"exec", "eval", "builtins.exec", "builtins.eval", "runpy.run_path"},
-     "runs text as code, which a review of this file can't see"),
-)  # fmt: skip
+NAMES = read_names(__file__)
+BEGINS, CALLS = read_names(__file__, "begins"), read_names(__file__, "calls")
 """What calls do, by how their full names begin, or by these."""
-OPENS = {"open", "builtins.open", "io.open", "os.open"}
-HARMLESS_VARIABLES = (
-    "TORCH_", "MAX_JOBS", "CUDA_", "CC", "CXX", "NVCC", "PYTORCH_", "OMP_", "TRITON_", "MKL_",
-    "PATH",
-    "LD_LIBRARY_PATH",
-)  # fmt: skip
-CPP = {
-    "system": "runs a program", "popen": "runs a program", "execl": "runs a program",
-    "execv": "runs a program", "execve": "runs a program", "execvp": "runs a program",
-    "fork": "starts a process", "vfork": "starts a process", "posix_spawn": "runs a program",
-    "socket": "opens a network connection", "connect": "opens a network connection",
-    "fopen": "opens a file", "unlink": "deletes a file", "dlopen": "loads a library",
-    "getenv": "reads the environment", "setenv": "changes the environment",
-    "kill": "ends processes",
-}  # fmt: skip
-MILD = {"getenv", "fopen"}
-MEMORY = ("ctypes.", "mmap.", "_ctypes.", "cffi.")
-PATHS = (
-    "/proc/",
-    "/dev/mem",
-    "/dev/shm",  # noqa: S108 - looked for, not used
-    "/run/secret",
-    "/etc/passwd",
-    "/dev/nvidia",
-)
+NATIVE = {name: does for does, names in read_names(__file__, "native").items() for name in names}
+
 ASSEMBLY = re.compile(r"\b(?:syscall|sysenter)\b|\bint\s+\$?0x80|\.(?:byte|long|quad|incbin)\b")
 """In assembly: a system call that no import shows, bytes that say nothing, a file of the machine's."""
-CONSTRUCTOR = ("constructor", "destructor", "ifunc")
-DESCRIPTORS = {"os.dup2", "os.dup", "os.fdopen", "os.write", "os.pipe"}
-ASKS = {"ctypes.sizeof", "ctypes.alignment", "ctypes.util.find_library", "ctypes.get_errno"}
-"""What touches no memory, like the types `ctypes.c_int` and their kind."""
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for calls that reach out of the process, for raw memory, and for code that runs at load time."""
-    code = python_code(source)
+    code = source.module
     if code is not None:
         yield from _effects(source, code)
         yield from _environment(source, code)
@@ -90,11 +50,11 @@ def _effects(source: Source, code: PythonCode) -> Iterator[Finding]:
 
 def _what(code: PythonCode, name: str, call: ast.Call) -> tuple[Severity, str] | None:
     """Return how grave a call is and what it does; None for a harmless one."""
-    found = [what for prefixes, what in BY_PREFIX if name.startswith(prefixes)]
-    found += [what for names, what in BY_NAME if name in names]
+    found = [what for what, prefixes in BEGINS.items() if name.startswith(prefixes)]
+    found += [what for what, names in CALLS.items() if name in names]
     if found:
         return "error", found[0]
-    return _opening(code, call) if name in OPENS else None
+    return _opening(code, call) if name in NAMES["opens"] else None
 
 
 def _opening(code: PythonCode, call: ast.Call) -> tuple[Severity, str] | None:
@@ -115,7 +75,7 @@ def _environment(source: Source, code: PythonCode) -> Iterator[Finding]:
         for target in node.targets:
             if isinstance(target, ast.Subscript) and code.canonical(target.value) == "os.environ":
                 name = constant_text(target.slice) or "a variable"
-                mild = name.startswith(HARMLESS_VARIABLES)
+                mild = name.startswith(NAMES["harmless_variables"])
                 yield RULE.finding(
                     source.place(node),
                     f"{name} is set in the environment of the whole process",
@@ -128,11 +88,11 @@ def _native_effects(unit: Unit) -> Iterator[Finding]:
     own = {function.name for function in unit.functions}
     for call in cuda_code(unit).calls:
         name = call.name.removeprefix("::").removeprefix("std::")
-        if name in CPP and call.object is None and call.name not in own:
+        if name in NATIVE and call.object is None and call.name not in own:
             yield RULE.finding(
                 unit.place(call.node),
-                f"{text(call.node.child_by_field_name('function'))}(...) {CPP[name]}",
-                severity="note" if name in MILD else "error",
+                f"{text(call.node.child_by_field_name('function'))}(...) {NATIVE[name]}",
+                severity="note" if name in NAMES["mild"] else "error",
             )
 
 
@@ -164,8 +124,8 @@ def _memory(source: Source, code: PythonCode) -> Iterator[Finding]:
     """Report raw memory and descriptors; what is done with them decides whether it rejects."""
     for name, call in code.calls:
         reaches = of_python(code, name, call)
-        looks = name.startswith(MEMORY) or name in DESCRIPTORS
-        plain = name in ASKS or name.startswith("ctypes.c_")
+        looks = name.startswith(NAMES["memory"]) or name in NAMES["descriptors"]
+        plain = name in NAMES["asks"] or name.startswith("ctypes.c_")
         if reaches or (looks and not plain):
             yield RULE.finding(
                 source.place(call),
@@ -191,7 +151,7 @@ def _written(node: ast.expr) -> str:
 
 
 def _way_around(place: Place, written: str) -> Iterator[Finding]:
-    path = next((one for one in PATHS if one in written), None)
+    path = next((one for one in NAMES["paths"] if one in written), None)
     memory = MEMORY_FILE.search(written)
     if memory or path:
         yield RULE.finding(
@@ -225,7 +185,7 @@ def _native_memory(unit: Unit) -> Iterator[Finding]:
                 rejects=True,
             )
     for node in code.of("attribute_specifier", "attribute_declaration"):
-        if any(word in text(node) for word in CONSTRUCTOR):
+        if any(word in text(node) for word in NAMES["constructor"]):
             yield RULE.finding(
                 unit.place(node),
                 f"{text(node)[:60]} makes code run when the library is loaded, as the constructor of a static object would",

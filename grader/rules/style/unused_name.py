@@ -12,7 +12,7 @@ from grader.source import Function, Source, Unit
 from grader.source.code_edits import delete_line, delete_lines_of, fix
 from grader.source.cpp_types import canonical
 from grader.source.cuda_code import around, cuda_code, descendants, text, units
-from grader.source.python_code import PythonCode, python_code
+from grader.source.python_code import PythonCode
 
 PLAIN = {"int", "unsigned", "long", "ulong", "ll", "ull", "float", "double", "bool", "char", "short", "half", "dim3"}  # fmt: skip
 
@@ -24,7 +24,7 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
             if function.body is not None and not function.body.has_error:
                 yield from _locals(unit, function, function.body)
                 yield from _parameters(unit, function)
-    code = python_code(source)
+    code = source.module
     if code is not None:
         yield from _imports(source, code)
 

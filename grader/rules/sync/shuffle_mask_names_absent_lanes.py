@@ -18,7 +18,6 @@ from grader.source.rewriting.all_lanes import Partial, all_lanes, branch_of
 
 OLD = ("__shfl", "__shfl_down", "__shfl_up", "__shfl_xor", "__ballot", "__any", "__all")
 FUNCTIONS = {"function_definition", "lambda_expression"}
-FULL = 0xFFFFFFFF
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
@@ -30,10 +29,6 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         for one in absent_lanes(case):
             where = _where(one)
             found.setdefault((case.kernel, case.line(where)), _of_the_mask(case, one, where))
-        for meeting in case.thread(-1).exchanges if case.walk.threads % 32 else ():
-            if meeting.mask == FULL:
-                made = _of_the_tail(case, meeting.node)
-                found.setdefault((case.kernel, case.line(meeting.node)), made)
     groups = ("shuffle", "divergence") if found and not apart else ("shuffle",)
     for finding in settle(RULE, found.values(), observed_evidence(context, *groups), source):
         yield of_the_leavers(finding, "sync-exited-lanes", source)
@@ -76,21 +71,6 @@ def _where(one: Parted) -> Node:
 
 def _function(node: Node) -> Node | None:
     return next((outer for outer in around(node) if outer.type in FUNCTIONS), None)
-
-
-def _of_the_tail(case: Case, where: Node) -> Finding:
-    """Say that the last warp is not full; the numbers where the task's sizes tell them."""
-    names = f"that the mask of line {case.line(where)} names don't exist"
-    open_size = case.sizes.real and not case.sizes.complete
-    return RULE.finding(
-        case.place(where),
-        f"nothing makes the number of threads in a block a multiple of 32: in the last warp lanes {names} where it is none"
-        if open_size
-        else f"blocks have {case.walk.threads} threads, no multiple of 32: in the last warp {32 - case.walk.threads % 32} lanes {names}",
-        severity="warning",
-        confidence="possible",
-        kernels=(case.kernel,),
-    )
 
 
 def _of_the_mask(case: Case, one: Parted, where: Node) -> Finding:

@@ -11,8 +11,11 @@ from grader.simulator.ptx.code import Code, Function, Instruction, Operand, Pool
 
 SPARE = bytes((32, 32, 64, 64))
 """Registers that changed code may use beside a function's own."""
-Kind = Literal["comparison", "constant", "operator", "operand", "guard", "around"]
-"""What is changed; `around`: a value, by one more operator."""
+Kind = Literal["comparison", "constant", "operator", "operand", "guard", "around", "argument"]
+"""What is changed; `around`: a value, by one more operator; `argument`: what a launch is given."""
+Given = tuple[int, int, int, int, int | tuple[int, ...]]
+"""Of a launch a parameter, the launch and the parameter whose value it gets, or the value itself: a number, or a known
+tensor with the order of its dims."""
 Edits = tuple[tuple[int, tuple[Instruction, ...]], ...]
 """Positions of instructions, in order, and what stands there instead."""
 
@@ -30,7 +33,11 @@ class Change:
     function: int
     edits: Edits
     prior: int = 0
-    """How seldom such a thing is the cause: 0, 1 or 2."""
+    """How seldom such a thing is the cause: from 0 to 3."""
+    given: tuple[Given, ...] = ()
+    """Of an argument: what launches get; `file` and `line` are then the kernel and the number of its launch."""
+    parameters: tuple[int, ...] = ()
+    """Which they are."""
 
     @property
     def key(self) -> tuple[int, str, str, str]:
@@ -42,8 +49,14 @@ class Change:
 class Request:
     """Changes of launched programs, and what a guest needs to put them in."""
 
-    codes: tuple[Code | None, ...]
-    changes: tuple[Change, ...]
+    codes: tuple[Code | None, ...] = ()
+    changes: tuple[Change, ...] = ()
+    probes: tuple[tuple[str, int], ...] = ()
+    """Settings of the simulator under each of which the unchanged program runs, before the changes."""
+    blocks: int = 0
+    """How many blocks of each launch run: the first, and the last; 0: all."""
+    clean: bool = False
+    """Whether results count as none where a run shows anything else that is wrong, as an access out of bounds."""
 
     def told(self, sample: Sequence[Sequence[int] | None], seconds: float) -> JsonValue:
         """Return it for `grader.guest.changes`; `sample` says which elements of each output count."""
@@ -51,15 +64,23 @@ class Request:
         functions = {
             (one.program, function.number): function
             for one in self.changes
-            if (code := self.codes[one.program])
+            if not one.given and (code := self.codes[one.program])
             for function in (code.functions[one.function],)
         }
         words = {
             at: [_known(pools[at[0]]).words(i) for i in function.instructions]
             for at, function in functions.items()
         }
+        probes: list[JsonValue] = [
+            {"settings": [[name, str(value)]]} for name, value in self.probes
+        ]
         changes: list[JsonValue] = [
-            [one.program, one.function, _spliced(one, _known(pools[one.program]), words)]
+            {"given": _told(one.given)}
+            if one.given
+            else {
+                "code": f"{one.program}.{one.function}",
+                "edits": _spliced(one, _known(pools[one.program]), words),
+            }
             for one in self.changes
         ]
         return {
@@ -71,10 +92,16 @@ class Request:
                 for (program, number), function in functions.items()
             },
             "tables": [[list(p.strings), list(p.constants)] if p else [[], []] for p in pools],
-            "changes": changes,
+            "changes": [*probes, *changes],
+            "blocks": self.blocks,
+            "clean": self.clean,
             "sample": [None if one is None else list(one) for one in sample],
             "seconds": seconds,
         }
+
+
+def _told(given: tuple[Given, ...]) -> list[JsonValue]:
+    return [[list(part) if isinstance(part, tuple) else part for part in one] for one in given]
 
 
 def _known(pool: Pool | None) -> Pool:

@@ -27,7 +27,7 @@ _COMPARED = {
 _COMPARED |= {f"{a}u": tuple(f"{b}u" for b in others) for a, others in _COMPARED.items()}
 FLOAT_OPERATORS = ("add.f32", "sub.f32", "mul.f32", "div.rn.f32", "max.f32", "min.f32")
 INT_OPERATORS = ("mul.lo.s32", "add.s32", "div.s32", "rem.s32", "sub.s32", "min.s32", "max.s32")
-SELDOM = ("div.s32", "rem.s32")
+SELDOM = ("div.s32", "rem.s32", "sub.s32")
 _FUNCTIONS = ("sqrt.rn.f32", "rsqrt.approx.f32", "rcp.rn.f32", "abs.f32", "neg.f32", "mov.f32")
 _POWERS = ("ex2.approx.f32", "lg2.approx.f32")
 _LOG2_E, _LN_2 = 1.4426950408889634, 0.6931471805599453
@@ -44,6 +44,12 @@ def float_bits(value: float) -> int:
     return bits
 
 
+def float_of(bits: int) -> float:
+    """Return the number that a float's bits are."""
+    (value,) = struct.unpack("<f", struct.pack("<I", bits & 0xFFFFFFFF))
+    return float(value)
+
+
 HALVES = (float_bits(0.5), float_bits(2.0))
 PLAIN = frozenset(map(float_bits, (0.0, 1.0, 2.0, 0.5, float("inf"))))
 
@@ -51,8 +57,7 @@ PLAIN = frozenset(map(float_bits, (0.0, 1.0, 2.0, 0.5, float("inf"))))
 def shown(operand: Operand) -> str:
     """Return a constant as a person writes it."""
     if operand.kind == "f32":
-        (value,) = struct.unpack("<f", struct.pack("<I", operand.value & 0xFFFFFFFF))
-        return f"{value:.7g}"
+        return f"{float_of(operand.value):.7g}"
     value = operand.value & 0xFFFFFFFFFFFFFFFF
     return str(value - (1 << 64) * (value >> 63))
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 
+from grader.simulator.changes.carried import carried_changes
 from grader.simulator.changes.change import Change, Edits, Kind, spare
 from grader.simulator.changes.forms import (
     FLOAT_OPERATORS,
@@ -41,9 +42,11 @@ def changes_of(
     program: int, code: Code, function: Function, numbers: Sequence[float] = ()
 ) -> Iterator[Change]:
     """Yield the changes of a function; `numbers` are those that its task knows beside the usual ones."""
-    maker = _Maker(program, Values(code, function), code.places, (*NUMBERS, *numbers))
+    values = Values(code, function)
+    maker = _Maker(program, values, code.places, (*NUMBERS, *numbers))
+    carried = carried_changes(program, values, code.places)
     known: set[Edits] = set()
-    for change in chain(maker.instructions(), maker.operands(), maker.around()):
+    for change in chain(carried, maker.instructions(), maker.operands(), maker.around()):
         if change.edits not in known:
             known.add(change.edits)
             yield change
@@ -103,12 +106,14 @@ class _Maker:
             for bits in self._other_constants(first, operand):
                 new = replace(operand, value=bits)
                 edits = tuple((at, (_with(self._code[at], (n,), new),)) for at in places)
-                prior = int(
-                    operand.kind == "f32"
-                    and bits not in self._own
-                    and bits & 0x7FFFFFFF not in PLAIN
-                )
+                prior = self._prior_of(operand, bits)
                 yield self._change(places[0], "constant", shown(operand), shown(new), edits, prior)
+
+    def _prior_of(self, operand: Operand, bits: int) -> int:
+        """Return how seldom a number should be another: those of a compiler of blocks are mostly its own."""
+        if operand.kind != "f32":
+            return 2 if self._values.of_blocks else 0
+        return int(bits not in self._own and bits & 0x7FFFFFFF not in PLAIN)
 
     def _other_constants(self, instruction: Instruction, operand: Operand) -> Iterator[int]:
         if operand.kind == "f32":
@@ -143,7 +148,7 @@ class _Maker:
         for at, read in enumerate(self._values.read):
             for path, leaf in read:
                 value = self._values.of.get(leaf.value) if leaf.kind == "reg" else None
-                if value and self._values.is_of_source(at) and value.kind != "truth":
+                if value and self._is_of_source(at, value) and value.kind != "truth":
                     lines[self._values.lines[at], value.key].append((at, path))
                     sites[self._values.site(at), path, value.key].append((at, path))
         known = set()
@@ -153,13 +158,21 @@ class _Maker:
                 at, path = places[0]
                 yield self._values.of[_leaf(self._code[at], path).value], places
 
+    def _is_of_source(self, at: int, value: Value) -> bool:
+        """Whether the source could say what is read; what spreads a block over threads reads no arguments."""
+        argument = value.argument is not None and bool(self._values.lines[at])
+        return argument or self._values.is_of_source(at)
+
     def operands(self) -> Iterator[Change]:
         """Yield changes of a value for another of its kind."""
         for value, places in self._uses():
             for n, other in enumerate(self._siblings(value, places)[:MOST_SIBLINGS]):
                 edits = self._exchanged(value, other, places)
-                prior = 0 if n < LIKELY else 1 if n < 2 * LIKELY else 2
-                yield self._change(places[0][0], "operand", value.name, other.name, edits, prior)
+                copied = base(self._code[places[0][0]]) == "mov"  # no expression of the source
+                seldom = n // LIKELY if not self._values.of_blocks else int(n >= LIKELY)
+                prior = 2 if copied else min(seldom, 2)
+                names = self._values.title(value), self._values.title(other)
+                yield self._change(places[0][0], "operand", *names, edits, prior)
 
     def _siblings(self, value: Value, places: list[Site]) -> list[Value]:
         """Return values that could stand in the place of one, the likeliest first."""
@@ -168,7 +181,16 @@ class _Maker:
         found = [
             v for v in found if v.first < last and (v.line == line or v.key in self._values.named)
         ]
-        return sorted(found, key=lambda v: (self._distance(v, line), not v.simple, -v.first))
+        found += [v for v in self._values.unread if v.kind == value.kind]
+        return sorted(found, key=lambda v: (*self._unlike(value, v, line), -v.first))
+
+    def _unlike(self, value: Value, other: Value, line: int) -> tuple[bool, int, bool]:
+        """Return how seldom one stands for the other: arguments that follow each other are exchanged most often."""
+        if other.unread:
+            return False, 0, False
+        beside = None not in (value.argument, other.argument)
+        follows = beside and abs((value.argument or 0) - (other.argument or 0)) == 1
+        return not follows, self._distance(other, line), not other.simple
 
     def _distance(self, value: Value, line: int) -> int:
         """Return how far from a line the nearest one stands that reads a value or sets it."""
@@ -185,7 +207,13 @@ class _Maker:
             leaf = _leaf(old, path)
             nth = value.registers.index(leaf.value) * len(other.registers) // len(value.registers)
             edits[at] = _with(old, path, replace(leaf, value=other.registers[nth]))
-        return tuple((at, (edits[at],)) for at in sorted(edits))
+        changed: dict[int, tuple[Instruction, ...]] = {at: (new,) for at, new in edits.items()}
+        if other.unread:
+            changed[other.first] = (
+                *other.unread,
+                *changed.get(other.first, (self._code[other.first],)),
+            )
+        return tuple((at, changed[at]) for at in sorted(changed))
 
     # What could be missing around a value.
 
@@ -214,10 +242,12 @@ class _Maker:
 
     def _around_with_others(self, value: Value, places: list[Site]) -> Iterator[Change]:
         f32 = spare(self._values.function, 32)
-        for other in self._siblings(value, places)[:MOST_FACTORS]:
+        others = [one for one in self._siblings(value, places) if not one.unread]
+        for other in others[:MOST_FACTORS]:
             for opcode in FLOAT_OPERATORS[:4]:
                 steps = ((opcode, (f32, SUBJECT, other)),)
-                yield self._wrapped(value, places, f"{opcode} {other.name}", steps)
+                title = self._values.title(other)
+                yield self._wrapped(value, places, f"{opcode} {title}", steps)
 
     def _scaled(self, value: Value, places: list[Site], other: Value) -> Iterator[Change]:
         f32, temporary = (spare(self._values.function, 32, n) for n in (0, 1))
@@ -266,7 +296,9 @@ class _Maker:
             edits[at] = (*(before or made), _with(old, path, made[-1].operands[0]))
         changed = tuple((at, edits[at]) for at in sorted(edits))
         prior = 1 + (" line" in name or name.startswith(SELDOM))
-        return self._change(places[0][0], "around", value.name, name, changed, prior)
+        prior += self._values.of_blocks and value.kind == "int"
+        title = self._values.title(value)
+        return self._change(places[0][0], "around", title, name, changed, prior)
 
     def _step(self, value: Value, register: int, like: Instruction, step: Step) -> Instruction:
         opcode, given = step

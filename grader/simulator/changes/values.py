@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from grader.simulator.changes.change import spare
 from grader.simulator.ptx.code import Code, Function, Instruction, Operand
 
 Path = tuple[int, ...]
@@ -70,11 +71,19 @@ class Value:
     line: int
     name: str
     """`threadIdx.x`, `argument 2`, `line 7`."""
+    unread: tuple[Instruction, ...] = ()
+    """How an argument that the code never reads is read into a spare register."""
 
     @property
     def simple(self) -> bool:
         """Whether it is an argument or an index of the launch."""
         return not self.name.startswith("line")
+
+    @property
+    def argument(self) -> int | None:
+        """Return which of the kernel's arguments it is."""
+        number = self.name.partition("argument ")[2].partition("#")[0]
+        return int(number) if number.isdigit() else None
 
 
 def base(instruction: Instruction) -> str:
@@ -102,13 +111,20 @@ def leaves(operand: Operand, path: Path) -> Iterator[tuple[Path, Operand]]:
             yield from leaves(item, (*path, n))
 
 
+def _variable(load: Instruction) -> int:
+    """Return the number of the variable that an instruction loads; -1 where it is none by itself."""
+    source = load.operands[-1]
+    base_of = source.items[0] if source.items else source
+    return base_of.items[0].value if base_of.kind == "var" else -1
+
+
 class Values:
     """The values of one function."""
 
     def __init__(self, code: Code, function: Function) -> None:
         self.function = function
         self._variables = code.variables
-        self._of_blocks = code.of_blocks
+        self.of_blocks = code.of_blocks
         self.lines = [code.places[i.location][1] if i.opcode else 0 for i in function.instructions]
         self._set: dict[int, list[tuple[int, Path]]] = defaultdict(list)
         self.read: list[list[tuple[Path, Operand]]] = []
@@ -190,21 +206,21 @@ class Values:
     @property
     def _depth(self) -> int:
         """How far back values are told apart: elements of a block come by addresses of many forms."""
-        return 1 if self._of_blocks else 2
+        return 1 if self.of_blocks else 2
 
     def key(self, register: int, depth: int) -> Key:
         """Return what is alike for all registers that hold one value of the source."""
         places = self._set.get(register, [])
         if len(places) == 1:
             return self._made(*places[0], depth)
-        if not self._of_blocks or depth < 1 or not places:
-            return ("several", 0 if self._of_blocks else register)
+        if not self.of_blocks or depth < 1 or not places:
+            return ("several", 0 if self.of_blocks else register)
         return ("several", frozenset(self._made(at, path, depth - 1) for at, path in places))
 
     def _made(self, at: int, path: Path, depth: int) -> Key:
         """Return how a register is set; elements of a block that one thread has are alike."""
         instruction = self.function.instructions[at]
-        which = path[:1] if self._of_blocks else path
+        which = path[:1] if self.of_blocks else path
         return (self.lines[at], instruction.opcode, which, *self._operands(instruction, depth - 1))
 
     def _operands(self, instruction: Instruction, depth: int) -> Iterator[object]:
@@ -227,6 +243,14 @@ class Values:
         uses = (n for n in self._read_at.get(register, ()) if n > at and self.lines[n])
         return next(uses, at)
 
+    def line_made(self, at: int, depth: int = 4) -> int:
+        """Return the line in which what an instruction copies was made."""
+        source = self.function.instructions[at].operands[-1]
+        places = self._set.get(source.value, []) if source.kind == "reg" else []
+        if base(self.function.instructions[at]) != "mov" or not places or not depth:
+            return self.lines[self.place_of(at) if self.of_blocks else at]
+        return self.line_made(places[-1][0], depth - 1)
+
     @cached_property
     def _read_at(self) -> dict[int, list[int]]:
         found: dict[int, list[int]] = defaultdict(list)
@@ -241,15 +265,19 @@ class Values:
         if not instruction.opcode or not self.lines[at]:
             return False
         return (
-            not self._of_blocks
-            or not is_layout(instruction)
-            or instruction.opcode.endswith(".pred")
+            not self.of_blocks or not is_layout(instruction) or instruction.opcode.endswith(".pred")
         )
 
     def site(self, at: int) -> Key:
         """Return what is alike for all instructions that one place of the source became."""
         instruction = self.function.instructions[at]
         return (self.lines[at], instruction.opcode, *self._operands(instruction, self._depth - 1))
+
+    @property
+    def float_arguments(self) -> frozenset[int]:
+        """Return the numbers of the kernel's parameters that are read as floats of 32 bits."""
+        found = (v.argument for v in self.all if v.kind == "float")
+        return frozenset(n for n in found if n is not None)
 
     @cached_property
     def all(self) -> tuple[Value, ...]:
@@ -266,6 +294,31 @@ class Values:
             nth = counts[value.name]
             found.append(replace(value, name=f"{value.name}#{nth}") if nth > 1 else value)
         return tuple(found)
+
+    @cached_property
+    def unread(self) -> tuple[Value, ...]:
+        """Return the kernel's arguments that its code never reads."""
+        loads = [
+            n for n, i in enumerate(self.function.instructions) if i.opcode.startswith("ld.param")
+        ]
+        read = {_variable(self.function.instructions[n]) for n in loads}
+        mine = f"{self.function.name}_param_"
+        named = [(n, name) for n, name in enumerate(self._variables) if name.startswith(mine)]
+        of = ((n, int(name.removeprefix(mine))) for n, name in named if n not in read)
+        values = (self._unread(*one, loads[0], kind) for one in of for kind in ("int", "address"))
+        return tuple(values) if self.function.entry and loads else ()
+
+    def _unread(self, variable: int, number: int, first: int, kind: str) -> Value:
+        width, opcode = (32, "ld.param.u32") if kind == "int" else (64, "ld.param.u64")
+        register = spare(self.function, width, 1)
+        from_where = Operand(
+            "mem", 0, items=(Operand("var", 0, items=(Operand("number", variable),)),)
+        )
+        load = Instruction(
+            opcode, (register, from_where), 0, self.function.instructions[first].location
+        )
+        key = ("unread", variable, kind)
+        return Value(key, kind, (register.value,), first, 0, f"argument {number}", (load,))
 
     @cached_property
     def read_in(self) -> dict[Key, set[int]]:
@@ -286,6 +339,11 @@ class Values:
             for v in self.all
             if v.simple or v.key[0] == "several" or len(lines[v.key] - {v.line}) > 0
         )
+
+    def title(self, value: Value) -> str:
+        """Return a value's name; of one that the source has no name for, that it is a part of its line."""
+        named = value.simple or (value.key in self.named and value.key[0] != "several")
+        return value.name if named else f"part of {value.name}"
 
     @cached_property
     def of(self) -> dict[int, Value]:

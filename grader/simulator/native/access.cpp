@@ -83,11 +83,17 @@ void poison_destinations(Ctx& c, const Insn& i, u32 bad, u32 from) {
     for (u32 k = 0; k < i.vec; ++k) c.set_poison(list[k], bad, from);
 }
 
-// A read of bytes that hold an unwritten value keeps the first load's name, where there is one.
+// A read of bytes that hold an unwritten value keeps the first load's name, where there is one. Of bytes that a copy
+// is still to bring, it is noted which.
 u32 shared_origin(const Ctx& c, const Insn& i, const Addresses& a, u32 bad) {
     const auto& origins = c.block->shared_origin;
     for (u32 l = 0; l < warp_lanes; ++l)
-        if (bad >> l & 1 && a.at[l] / 4 < origins.size() && origins[a.at[l] / 4]) return origins[a.at[l] / 4];
+        if (bad >> l & 1 && a.at[l] / 4 < origins.size() && origins[a.at[l] / 4]) {
+            const u32 known = origins[a.at[l] / 4];
+            if (Poison(known >> 24) != Poison::copy) return known;
+            c.worker->findings.pending[i.id] = known & 0xffffff;
+            break;
+        }
     return origin(Poison::shared, i.id);
 }
 

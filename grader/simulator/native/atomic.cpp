@@ -202,7 +202,7 @@ void run_copy(Ctx& c, const Insn& i) {
         // Until it is waited for, what is there belongs to nobody.
         if (c.uninit) {
             std::memset(c.block->shared_init.data() + to.at[l], 0, i.width);
-            for (u32 k = 0; k < i.width; k += 4) c.block->shared_origin[(to.at[l] + k) / 4] = 0;
+            for (u32 k = 0; k < i.width; k += 4) c.block->shared_origin[(to.at[l] + k) / 4] = origin(Poison::copy, i.id);
         }
     }
     c.set_mask(all);
@@ -238,6 +238,7 @@ void run_copy_wait(Ctx& c, const Insn& i) {
             }
             ++c.block->changes;
             if (c.uninit) std::memset(c.block->shared_init.data() + x.to, written, x.size);
+            if (c.uninit && !written) for (u32 k = 0; k < x.size; k += 4) c.block->shared_origin[(x.to + k) / 4] = 0;
             return true;
         });
     }

@@ -1,7 +1,9 @@
-// Programs that were launched, as they were loaded, and other code in the place of a function's:
-// how a changed program is tried without a compiler (grader/guest/changes.py).
+// Programs that were launched, as they were loaded, and other code in the place of a function's, or another
+// argument in the place of a launch's: how a changed program is tried without a compiler (grader/guest/changes.py).
+#include <algorithm>
 #include <cstring>
 
+#include "cudart_module.hpp"
 #include "program.hpp"
 #include "runtime.hpp"
 
@@ -18,7 +20,67 @@ Blob* blob_of(size_t number) {
     return number < launched().size() ? launched()[number]->blob.get() : nullptr;
 }
 
+// The arguments of one launch, as the program gives them.
+struct Passed {
+    std::string kernel;
+    std::vector<uint32_t> sizes;
+    std::vector<uint64_t> values;  // 0 for those of more than 8 bytes
+    uint32_t blocks[3];
+};
+
+// What a parameter of a launch, or from `kBlocks` on its grid, gets instead: a value, or what a launch was given.
+struct Replaced {
+    uint64_t launch, parameter, of_launch, of_parameter, value;
+};
+
+constexpr uint64_t kBlocks = 1 << 20;
+
+struct Calls {
+    bool kept = false;
+    uint64_t steps = 0;  // of the longest launch
+    std::vector<Passed> passed;
+    std::vector<Replaced> replaced;
+};
+
+Calls& calls() {
+    static auto* all = new Calls;
+    return *all;
+}
+
+uint64_t value_of(const Replaced& one) {
+    const auto& all = calls().passed;
+    if (one.of_launch >= all.size()) return one.value;
+    const auto& from = all[one.of_launch];
+    if (one.of_parameter >= kBlocks) return from.blocks[(one.of_parameter - kBlocks) % 3];
+    return one.of_parameter < from.values.size() ? from.values[one.of_parameter] : one.value;
+}
+
 }  // namespace
+
+std::vector<uint64_t> kgsim::pass(const HostKernel& kernel, Dim3& grid, std::vector<void*>& arguments) {
+    auto& all = calls();
+    if (!all.kept) return {};
+    Passed passed{kernel.name, {}, {}, {grid.x, grid.y, grid.z}};
+    for (size_t k = 0; k < arguments.size(); ++k) {
+        passed.sizes.push_back(kernel.info.params[k].size);
+        passed.values.push_back(0);
+        if (passed.sizes[k] <= 8) std::memcpy(&passed.values[k], arguments[k], passed.sizes[k]);
+    }
+    const size_t number = all.passed.size();
+    all.passed.push_back(passed);
+    auto values = passed.values;
+    uint32_t* const blocks[] = {&grid.x, &grid.y, &grid.z};
+    for (const auto& one : all.replaced) {
+        if (one.launch != number) continue;
+        if (one.parameter >= kBlocks) *blocks[(one.parameter - kBlocks) % 3] = static_cast<uint32_t>(value_of(one));
+        if (one.parameter >= values.size() || passed.sizes[one.parameter] > 8) continue;
+        values[one.parameter] = value_of(one);
+        arguments[one.parameter] = &values[one.parameter];
+    }
+    return values;
+}
+
+void kgsim::note_steps(uint64_t steps) { calls().steps = std::max(calls().steps, steps); }
 
 void kgsim::note_launched(const ProgramRef& program) {
     for (const auto& known : launched())
@@ -52,6 +114,32 @@ KG_API int kgsim_set_code(size_t number, uint32_t function, const uint32_t* word
     blob->functions[function].registers.assign(registers, widths);
     blob->linked.clear();
     return 0;
+}
+
+// Begins a call of forward, whose launches are kept, each with its own arguments in the places of these.
+KG_API void kgsim_begin_call(const uint64_t* replaced, size_t count) {
+    auto& all = calls();
+    all.kept = true;
+    all.steps = 0;
+    all.passed.clear();
+    all.replaced.clear();
+    for (size_t k = 0; k < 5 * count; k += 5)
+        all.replaced.push_back({replaced[k], replaced[k + 1], replaced[k + 2], replaced[k + 3], replaced[k + 4]});
+}
+
+// The instructions times lanes of the longest launch of that call.
+KG_API uint64_t kgsim_call_steps() { return calls().steps; }
+
+// A launch of that call: its kernel's name, and of each argument the size and the first 8 bytes; null after the last.
+KG_API const char* kgsim_passed(size_t number, const uint32_t** sizes, const uint64_t** values, size_t* count,
+                                const uint32_t** blocks) {
+    const auto& all = calls().passed;
+    if (number >= all.size()) return nullptr;
+    *sizes = all[number].sizes.data();
+    *values = all[number].values.data();
+    *count = all[number].values.size();
+    *blocks = all[number].blocks;
+    return all[number].kernel.c_str();
 }
 
 // A context that a changed program lost is sound again for the next.

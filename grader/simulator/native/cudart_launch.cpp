@@ -153,7 +153,10 @@ cudaError_t run(const HostKernel& kernel, const dim3& grid, const dim3& block, v
     const DeviceMemoryOpen open;
     Dim3 blocks{grid.x, grid.y, grid.z}, threads{block.x, block.y, block.z};
     enlarge(kernel, blocks, threads);
-    const auto result = launch(kernel.program, kernel.name, blocks, threads, shared, args, options);
+    std::vector<void*> given(args, args + kernel.info.params.size());
+    const auto values = pass(kernel, blocks, given);
+    const auto result = launch(kernel.program, kernel.name, blocks, threads, shared, given.data(), options);
+    note_steps(result.lane_steps);
     state.device_seconds += result.seconds;
     // Events need a clock that goes forward: one made-up nanosecond for each 1000 lane steps.
     state.device_time += 2e-6 + 1e-12 * static_cast<double>(result.lane_steps);

@@ -36,4 +36,9 @@ std::optional<HostVariable> variable_of(const void* symbol);
 // namespaces and drops the mark of internal linkage.
 std::string canonical(const std::string& mangled);
 
+// Keeps what a launch is given, and puts other arguments and another grid in where some are asked for
+// (cudart_changes.cpp); returns the values that `arguments` then point to.
+std::vector<uint64_t> pass(const HostKernel& kernel, Dim3& grid, std::vector<void*>& arguments);
+void note_steps(uint64_t steps);
+
 }  // namespace kgsim

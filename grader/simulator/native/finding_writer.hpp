@@ -87,6 +87,11 @@ private:
         const std::string verb = use(e);
         return verb == "decides a branch" ? verb : "is " + verb;
     }
+    std::string unfilled(const Event& e) const {
+        if (e.copy == none) return "that no thread has written";
+        const u32 line = place(e.copy).line;
+        return "before the asynchronous copy" + (line ? " of line " + number(u64(line)) : std::string()) + " that fills it has been waited for";
+    }
     static std::string at_line(const Place& p) { return p.line ? " at line " + number(u64(p.line)) : ""; }
 
     std::string region_name(const Event& e) const {
@@ -134,7 +139,7 @@ private:
             case Found::use_after_free: return actor + " " + verb + " " + region_name(e) + " after it was freed";
             case Found::misaligned: return actor + " accesses " + bytes + "at an address that is not a multiple of " + number(u64(e.width));
             case Found::local_oob: return actor + " accesses local memory outside of its own stack (" + outside(e.address, e.extent, e.width) + ")";
-            case Found::uninit_shared: return actor + " reads shared memory that no thread has written; the value " + becomes(e) + at_line(there);
+            case Found::uninit_shared: return actor + " reads shared memory " + unfilled(e) + "; the value " + becomes(e) + at_line(there);
             case Found::uninit_global: return actor + " reads global memory that nobody has written; the value " + becomes(e) + at_line(there);
             case Found::uninit_local: return actor + " reads a local variable before it is set; the value " + becomes(e) + at_line(there);
             case Found::shuffle_absent: return actor + " shuffles from a lane that does not take part; the value " + becomes(e) + at_line(there);
@@ -185,7 +190,10 @@ private:
                 if (code_.of_blocks && !e.extent) put("within_program", "true");
                 break;
             }
-            case Found::uninit_shared: case Found::uninit_global: case Found::uninit_local: case Found::shuffle_absent: put("use", quoted(use(e))); break;
+            case Found::uninit_shared: case Found::uninit_global: case Found::uninit_local: case Found::shuffle_absent: 
+                put("use", quoted(use(e)));
+                if (e.copy != none) put("copy", number(u64(place(e.copy).line)));
+                break;
             case Found::barrier_exited: put("exited", number(u64(e.detail))); put("threads", number(u64(e.extent))); break;
             case Found::sync_exited: case Found::sync_not_in_mask: put("mask", number(u64(e.detail))); break;
             case Found::grid_deadlock: put("threads", number(u64(e.extent))); put("blocks", number(u64(e.width))); break;

@@ -52,6 +52,7 @@ void Ctx::accuse(u32 op, u32 bad_lanes, const Insn& use, Use how) {
     }
     e.insn = from & 0xffffff;
     e.other = use.id;
+    if (const auto copy = worker->findings.pending.find(e.insn); copy != worker->findings.pending.end()) e.copy = copy->second;
     e.detail = u32(how);
     for (u32 l = 0; l < warp_lanes; ++l) if (bad_lanes >> l & 1) report(e, l);
     // Accused once is enough: what follows from this value is the same defect.

@@ -84,7 +84,8 @@ Footprint footprint_of(const Ctx& c, const Addresses& a, u32 bytes) {
         for (u32 l = 0; l < warp_lanes; ++l) differ |= a.at[l] ^ (zeroth + u64(l) * bytes);
     else
         for (u32 l = 0; l < warp_lanes; ++l) differ |= (a.at[l] ^ (zeroth + u64(l) * bytes)) & u64(i64(i32(c.m[l])));
-    if (!differ) return {a.at[first], a.at[first] + u64(lanes - 1) * bytes, a.at[first], first, lanes};  // one misaligned, all misaligned
+    const u64 last = a.at[first] + u64(lanes - 1) * bytes;
+    if (!differ && last >= a.at[first]) return {a.at[first], last, a.at[first], first, lanes};  // one misaligned, all misaligned
     Footprint f{~u64(0), 0, 0, first, 0};
     u64 far = 0;
     for (u32 l = 0; l < warp_lanes; ++l) far |= a.at[l] - a.at[0] + (u64(1) << 31);
@@ -97,7 +98,8 @@ Footprint footprint_of(const Ctx& c, const Addresses& a, u32 bytes) {
             high = from > high ? from : high;
             bits |= u32(a.at[l]);
         }
-        return {a.at[0] + u64(i64(low)), a.at[0] + u64(i64(high)), bits, first, 0};
+        const u64 begin = a.at[0] + u64(i64(low)), end = a.at[0] + u64(i64(high));
+        if (begin <= end) return {begin, end, bits, first, 0};  // else some lie before 0
     }
     for (u32 l = 0; l < warp_lanes; ++l) {  // others have the first one's address
         f.low = a.at[l] < f.low ? a.at[l] : f.low;

@@ -58,8 +58,9 @@ std::string place_json(const Provenance::Instruction& i) {
 }
 
 std::string precise(float value) {
+    if (!std::isfinite(value)) return "null";
     char text[40];
-    std::snprintf(text, sizeof text, "%.9g", std::isfinite(value) ? double(value) : 0.0);
+    std::snprintf(text, sizeof text, "%.9g", double(value));
     return text;
 }
 

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 
 from grader.source import Source, nodes_under
-from grader.source.python_code import Function, python_code
+from grader.source.python_code import Function
 
 
 def backwards(source: Source) -> Iterator[Function]:
@@ -29,6 +29,6 @@ def returned_at(function: Function) -> ast.AST:
 def where_gradients_are_made(source: Source) -> ast.AST | None:
     """Return the first backward's return, else what the model's forward returns."""
     function = next(backwards(source), None)
-    code = python_code(source)
+    code = source.module
     function = function or (code.method("forward") if code else None)
     return returned_at(function) if function else None

@@ -9,7 +9,7 @@ from typing import Literal
 from grader.records import Context, Evidence
 from grader.source import Extension, Function, Parameter, Source, dotted_name
 from grader.source.analysis.layer_attributes import absent, keeps_tuples
-from grader.source.python_code import PythonCode, python_code
+from grader.source.python_code import PythonCode
 
 Wrong = Literal["used result", "keywords", "count", "raw pointers", "argument"]
 Taken = Literal["integer", "number", "tensor", "optional tensor", ""]
@@ -65,7 +65,7 @@ class WrongCall:
 
 def wrong_calls(source: Source, context: Context) -> Iterator[WrongCall]:
     """Yield the calls of exported functions that don't fit their prototypes."""
-    code = python_code(source)
+    code = source.module
     functions = _prototypes(source)
     owners = {one.variable for one in source.extensions if one.variable}
     for call in code.of(ast.Call) if code is not None else ():

@@ -87,28 +87,26 @@ def _form_only(node: ast.AST) -> bool:
             return False
 
 
-def _made_by(node: ast.AST, names: set[str], starts: Starts) -> Iterator[str]:  # noqa: C901, PLR0912
+def _made_by(node: ast.AST, names: set[str], starts: Starts) -> Iterator[str]:
     match node:
         case ast.Assign(targets=targets, value=value):
-            if depends(value, names, starts):
-                for target in targets:
-                    yield from _stored_names(target)
-        case ast.AugAssign(target=target, value=value) | ast.NamedExpr(target=target, value=value):
-            if depends(value, names, starts):
-                yield from _stored_names(target)
-        case ast.AnnAssign(target=target, value=value):
-            if depends(value, names, starts):
-                yield from _stored_names(target)
-        case ast.For(target=target, iter=value) | ast.comprehension(target=target, iter=value):
-            if depends(value, names, starts):
-                yield from _stored_names(target)
-        case ast.withitem(optional_vars=ast.AST() as target, context_expr=value):
-            if depends(value, names, starts):
-                yield from _stored_names(target)
+            pass
+        case (
+            ast.AugAssign(target=target, value=value)
+            | ast.NamedExpr(target=target, value=value)
+            | ast.AnnAssign(target=target, value=value)
+            | ast.For(target=target, iter=value)
+            | ast.comprehension(target=target, iter=value)
+            | ast.withitem(optional_vars=ast.AST() as target, context_expr=value)
+        ):
+            targets = [target]
         case ast.Call():
             yield from _written_by_call(node, names, starts)
+            return
         case _:
             return
+    for one in targets if depends(value, names, starts) else ():
+        yield from _stored_names(one)
 
 
 def _written_by_call(call: ast.Call, names: set[str], starts: Starts) -> Iterator[str]:

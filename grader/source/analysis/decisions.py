@@ -2,7 +2,7 @@
 
 import ast
 
-from grader.source import nodes_under
+from grader.source import dotted_name, nodes_under
 from grader.source.analysis.data_flow import depends, parameters, tainted_names
 from grader.source.python_code import Function, PythonCode
 
@@ -40,12 +40,12 @@ def _is_returned(code: PythonCode, node: ast.IfExp, returns: list[ast.Return]) -
     if any(one in around for one in returns):
         return True
     bound = {
-        spell_name(target)
+        dotted_name(target)
         for one in around
         if isinstance(one, ast.Assign)
         for target in one.targets
     }
-    read = {spell_name(one) for back in returns for one in nodes_under(back)}
+    read = {dotted_name(one) for back in returns for one in nodes_under(back)}
     return not bound.isdisjoint(read - {""})
 
 
@@ -68,14 +68,3 @@ def gives_nothing(code: PythonCode, function: ast.AST, node: ast.If) -> bool:
         if isinstance(one, ast.Return) and isinstance(one.value, ast.Call)
     ]
     return any(not depends(value, known, lambda _: False) for value in values)
-
-
-def spell_name(node: ast.AST) -> str:
-    """Return a name or an attribute of a name as it is written; "" for anything else."""
-    match node:
-        case ast.Name(id=name):
-            return name
-        case ast.Attribute(value=ast.Name(id=owner), attr=name):
-            return f"{owner}.{name}"
-        case _:
-            return ""

@@ -1,9 +1,9 @@
 """Where a submission's Python touches what it built: the variables that hold an extension."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
-from grader.source import Source, nodes_under
+from grader.source import Source, dotted_name, nodes_under
 from grader.source.analysis.data_flow import FILLING
 from grader.source.analysis.triton import kernels as triton_kernels
 from grader.source.python_code import MODEL, PythonCode
@@ -29,42 +29,32 @@ def holders(source: Source, code: PythonCode) -> set[str]:
     Follows assignments, what lists of modules are filled with, functions and methods that return an extension or a
     module made with one, and functions that launch a Triton kernel.
     """
-    launching = triton_kernels(source)
-    names = {one.name for one in launching}
-    names |= {one.variable for one in source.extensions if one.variable}
+    kernels = {one.name for one in triton_kernels(source)}
     builders = {one.in_function for one in source.extensions if one.in_function}
+    names = kernels | {one.variable for one in source.extensions if one.variable}
     names |= {name for name in builders if name in code.functions}
     names |= {f"self.{name}" for name in builders}
-    functions = [(_call_name(code, one), one) for one in code.of(ast.FunctionDef)]
-    functions = [(name, one) for name, one in functions if one.name not in CALLED_BY_TORCH]
-    changed = True
-    while changed:
-        before = len(names)
-        for node in code.of(ast.Assign):
-            if mentions(node.value, names) or calls_builder(code, node.value):
-                names.update(filter(None, (_spell_node(target) for target in node.targets)))
-        for call in code.of(ast.Call):
-            if (
-                isinstance(call.func, ast.Attribute)
-                and call.func.attr in FILLING
-                and any(mentions(argument, names) for argument in call.args)
-            ):
-                names.add(_spell_node(call.func.value))
-        names |= {
-            name
-            for name, function in functions
-            if name not in names
-            and (_returns_one(function, names) or (launching and _calls_one(function, names)))
-        }
-        for name, owner in code.classes.items():
-            if (
-                name != MODEL
-                and name not in names
-                and any(mentions(node, names) for node in owner.body)
-            ):
-                names |= {name, *(f"{around}.{name}" for around in OWNERS)}
-        changed = len(names) > before
-    return {name for name in names if name}
+    while more := {*_made_with(code, names, launching=bool(kernels))} - names - {""}:
+        names |= more
+    return names
+
+
+def _made_with(code: PythonCode, names: set[str], *, launching: bool) -> Iterator[str]:
+    """Yield what is assigned, filled, returned or made with one of some names."""
+    for node in code.of(ast.Assign):
+        if mentions(node.value, names) or calls_builder(code, node.value):
+            yield from map(dotted_name, node.targets)
+    for call in code.of(ast.Call):
+        filled = isinstance(call.func, ast.Attribute) and call.func.attr in FILLING
+        if filled and any(mentions(argument, names) for argument in call.args):
+            yield dotted_name(call.func.value)  # type: ignore[attr-defined]
+    for function in code.of(ast.FunctionDef):
+        handed = _returns_one(function, names) or (launching and _calls_one(function, names))
+        if handed and function.name not in CALLED_BY_TORCH:
+            yield _call_name(code, function)
+    for name, owner in code.classes.items():
+        if name != MODEL and any(mentions(node, names) for node in owner.body):
+            yield from (name, *(f"{around}.{name}" for around in OWNERS))
 
 
 def _call_name(code: PythonCode, function: ast.FunctionDef) -> str:
@@ -92,7 +82,7 @@ def mentions(node: ast.AST, names: set[str]) -> bool:
 
 def refers(node: ast.AST, names: set[str]) -> bool:
     """Whether a node itself is one of the names."""
-    return isinstance(node, ast.Name | ast.Attribute) and _spell_node(node) in names
+    return dotted_name(node) in names
 
 
 def uses_operators(code: PythonCode) -> bool:
@@ -112,21 +102,12 @@ def computes_with_torch(code: PythonCode, node: ast.AST) -> Iterator[ast.AST]:
             yield inner
 
 
-def calls_builder(code: PythonCode, value: ast.AST) -> bool:
-    """Whether an extension is built under a node."""
+def calls_builder(code: PythonCode, value: ast.AST, builders: Collection[str] = ()) -> bool:
+    """Whether an extension is built under a node, by torch or by one of the file's own builders."""
+    calls = (node for node in nodes_under(value) if isinstance(node, ast.Call))
+    names = (code.canonical(call.func) for call in calls)
     return any(
-        isinstance(node, ast.Call)
-        and (name := code.canonical(node.func)).rsplit(".", 1)[-1] in {"load_inline", "load"}
+        name.rsplit(".", 1)[-1] in {"load_inline", "load", *builders}
         and not name.startswith("triton.")
-        for node in nodes_under(value)
+        for name in names
     )
-
-
-def _spell_node(node: ast.AST) -> str:
-    match node:
-        case ast.Name(id=name):
-            return name
-        case ast.Attribute(value=ast.Name(id=owner), attr=name) if owner in OWNERS:
-            return f"{owner}.{name}"
-        case _:
-            return ""

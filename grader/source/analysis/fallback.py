@@ -1,12 +1,19 @@
 """Ways in which a failure of the custom code ends in a result that PyTorch computed."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from grader.source import Source, dotted_name, nodes_under
-from grader.source.analysis.extension_use import computes_with_torch, holders, mentions
-from grader.source.python_code import PythonCode, python_code
+from grader.source.analysis.extension_use import (
+    calls_builder,
+    computes_with_torch,
+    holders,
+    mentions,
+)
+from grader.source.python_code import PythonCode
+
+LEAVING = {"sys.exit", "exit", "quit", "os._exit"}
 
 
 @dataclass(frozen=True)
@@ -21,7 +28,7 @@ class Fallback:
 
 def fallbacks(source: Source) -> tuple[Fallback, ...]:
     """Return the fallbacks of a submission; empty where it doesn't parse."""
-    code = python_code(source)
+    code = source.module
     if code is None or code.model is None:
         return ()
     names = holders(source, code)
@@ -32,154 +39,103 @@ def fallbacks(source: Source) -> tuple[Fallback, ...]:
 def _around_calls(code: PythonCode, names: set[str]) -> Iterator[Fallback]:
     """Find `try: return ext.f(x)` with a handler, or a sequel, that computes with PyTorch."""
     for node in code.of(ast.Try):
-        if not code.runs_in_forward(node) or not any(mentions(one, names) for one in node.body):
-            continue
-        if any(_builds(code, statement) for statement in node.body):
-            continue
-        for handler in node.handlers:
-            if _raises(handler):
-                continue
-            instead = _torch_result(code, handler.body) or _sequel(code, node, names)
-            if instead is not None:
-                yield Fallback(handler, instead, building=False)
+        called = any(mentions(one, names) for one in node.body)
+        if called and code.runs_in_forward(node) and not _builds(code, node):
+            for handler in node.handlers:
+                instead = _torch_result(code, handler.body) or _sequel(code, node, names)
+                if instead is not None and not _raises(handler):
+                    yield Fallback(handler, instead, building=False)
 
 
 def _around_builds(source: Source, code: PythonCode, names: set[str]) -> Iterator[Fallback]:
     """Find a build in `try` whose handler goes on, with a branch of forward that does without."""
+    builders = {one.in_function for one in source.extensions if one.in_function}
     for node in code.of(ast.Try):
-        if not any(_builds(code, one) or _calls_builder(source, one) for one in node.body):
-            continue
-        bound = names | {
-            inner.id for one in (*node.body, *node.handlers) for inner in nodes_under(one)
-            if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store)
-        } | {
-            f"self.{inner.attr}" for one in (*node.body, *node.handlers)
-            for inner in nodes_under(one)
-            if isinstance(inner, ast.Attribute) and isinstance(inner.ctx, ast.Store)
-        }  # fmt: skip
-        for handler in node.handlers:
-            if _raises(handler):
-                continue
-            instead = _other_branch(code, bound, names)
+        handler = next((one for one in node.handlers if not _raises(one)), None)
+        if handler is not None and _builds(code, node, builders):
+            instead = _other_branch(code, names | _bound_in(node), names)
             if instead is not None:
                 yield Fallback(handler, instead, building=True)
-                break
 
 
-def _builds(code: PythonCode, statement: ast.stmt) -> bool:
-    return any(
-        isinstance(node, ast.Call)
-        and code.canonical(node.func).rsplit(".", 1)[-1] in {"load_inline", "load"}
-        for node in nodes_under(statement)
-    )
+def _bound_in(node: ast.Try) -> set[str]:
+    """Return the names and attributes that a `try` binds, in its body or where that fails."""
+    parts = (inner for one in (*node.body, *node.handlers) for inner in nodes_under(one))
+    targets = (one for one in parts if isinstance(one, ast.Name | ast.Attribute))
+    return {dotted_name(one) for one in targets if isinstance(one.ctx, ast.Store)}
 
 
-def _calls_builder(source: Source, statement: ast.stmt) -> bool:
-    """Whether a statement calls a function of the file that builds the extension."""
-    builders = {one.in_function for one in source.extensions if one.in_function}
-    return any(
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Name | ast.Attribute)
-        and (node.func.id if isinstance(node.func, ast.Name) else node.func.attr) in builders
-        for node in nodes_under(statement)
-    )
+def _builds(code: PythonCode, node: ast.Try, builders: Collection[str] = ()) -> bool:
+    """Whether an extension is built in the body of a `try`."""
+    return any(calls_builder(code, one, builders) for one in node.body)
 
 
 def _raises(handler: ast.ExceptHandler) -> bool:
     """Whether a handler always ends in an exception or in leaving the program."""
     last = handler.body[-1]
-    if isinstance(last, ast.Raise):
-        return True
-    return (
-        isinstance(last, ast.Expr)
-        and isinstance(last.value, ast.Call)
-        and dotted_name(last.value.func) in {"sys.exit", "exit", "quit", "os._exit"}
-    )
+    call = last.value if isinstance(last, ast.Expr) else None
+    leaves = isinstance(call, ast.Call) and dotted_name(call.func) in LEAVING
+    return isinstance(last, ast.Raise) or leaves
 
 
-def _torch_result(code: PythonCode, body: list[ast.stmt]) -> ast.expr | ast.stmt | None:
+def _torch_result(code: PythonCode, body: Sequence[ast.stmt]) -> ast.stmt | None:
     """Return where a block returns or assigns something that PyTorch computed."""
-    for statement in body:
-        for node in nodes_under(statement):
-            if isinstance(node, ast.Return | ast.Assign) and node.value is not None:
-                if next(computes_with_torch(code, node.value), None) is not None:
-                    return node
-                if _reference_call(code, node.value):
-                    return node
-            if isinstance(node, ast.Return) and node.value is not None and _operates(node.value):
+    for node in (inner for one in body for inner in nodes_under(one)):
+        if isinstance(node, ast.Return | ast.Assign) and node.value is not None:
+            computed = any(computes_with_torch(code, node.value))
+            operated = isinstance(node, ast.Return) and _operates(node.value)
+            if computed or _reference_call(code, node.value) or operated:
                 return node
     return None
 
 
 def _operates(value: ast.AST) -> bool:
     """Whether an expression computes by Python's own operators, as tensors do: `a * s`."""
-    return any(
-        isinstance(node, ast.BinOp) and any(isinstance(one, ast.Name) for one in nodes_under(node))
-        for node in nodes_under(value)
-    )
+    operations = (node for node in nodes_under(value) if isinstance(node, ast.BinOp))
+    return any(isinstance(one, ast.Name) for node in operations for one in nodes_under(node))
 
 
 def _reference_call(code: PythonCode, value: ast.AST) -> bool:
     """Whether a fallback method of the model is called: `self._torch_forward(x)`."""
-    return any(
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and isinstance(node.func.value, ast.Name)
-        and node.func.value.id == "self"
-        and (method := code.method(node.func.attr)) is not None
-        and next(computes_with_torch(code, method), None) is not None
-        for node in nodes_under(value)
-    )
+    calls = (node for node in nodes_under(value) if isinstance(node, ast.Call))
+    owners = (dotted_name(call.func).partition(".") for call in calls)
+    methods = (code.method(name) for owner, _, name in owners if owner == "self")
+    return any(one is not None and any(computes_with_torch(code, one)) for one in methods)
 
 
-def _sequel(code: PythonCode, node: ast.Try, names: set[str]) -> ast.expr | ast.stmt | None:
+def _sequel(code: PythonCode, node: ast.Try, names: set[str]) -> ast.stmt | None:
     """Return a PyTorch result in the statements that follow a `try` which returned on success."""
     if not any(isinstance(inner, ast.Return) for one in node.body for inner in nodes_under(one)):
         return None
-    parent = code.parents.get(node)
-    for field in ("body", "orelse", "finalbody"):
-        block = getattr(parent, field, None)
-        if isinstance(block, list) and node in block:
-            rest = [one for one in block[block.index(node) + 1 :] if not mentions(one, names)]
-            return _torch_result(code, rest)
-    return None
+    rest = [one for one in _statements_after(code, node) if not mentions(one, names)]
+    return _torch_result(code, rest)
 
 
 def _other_branch(code: PythonCode, bound: set[str], names: set[str]) -> ast.expr | ast.stmt | None:
     """Return where forward computes with PyTorch when the test for the extension fails."""
-    for function in code.reached:
-        for node in nodes_under(function):
-            if isinstance(node, ast.If) and mentions(node.test, bound | _flags(code, bound)):
-                branches = [node.body, node.orelse or _after(code, node)]
-                for branch in branches:
-                    if not any(mentions(one, names) for one in branch):
-                        found = _torch_result(code, branch)
-                        if found is not None:
-                            return found
-            elif isinstance(node, ast.IfExp) and mentions(node.test, bound):
-                for value in (node.body, node.orelse):
-                    if not mentions(value, names) and next(computes_with_torch(code, value), None):
-                        return value
+    flags = {
+        dotted_name(target)
+        for node in code.of(ast.Assign)
+        for target in node.targets
+        if mentions(node.value, bound)
+    }
+    for node in (inner for function in code.reached for inner in nodes_under(function)):
+        if isinstance(node, ast.If) and mentions(node.test, bound | flags - {""}):
+            for branch in (node.body, node.orelse or _statements_after(code, node)):
+                found = _torch_result(code, branch)
+                if found is not None and not any(mentions(one, names) for one in branch):
+                    return found
+        elif isinstance(node, ast.IfExp) and mentions(node.test, bound):
+            for value in (node.body, node.orelse):
+                if not mentions(value, names) and any(computes_with_torch(code, value)):
+                    return value
     return None
 
 
-def _flags(code: PythonCode, bound: set[str]) -> set[str]:
-    """Return what is computed from the bound names: `use_cuda = ext is not None`."""
-    found: set[str] = set()
-    for node in code.of(ast.Assign):
-        if mentions(node.value, bound):
-            for target in node.targets:
-                if isinstance(target, ast.Name):
-                    found.add(target.id)
-                elif isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name):
-                    found.add(f"{target.value.id}.{target.attr}")
-    return found
-
-
-def _after(code: PythonCode, node: ast.stmt) -> list[ast.stmt]:
-    parent = code.parents.get(node)
+def _statements_after(code: PythonCode, node: ast.stmt) -> Sequence[ast.stmt]:
+    """Return what follows a statement in its block."""
     for field in ("body", "orelse", "finalbody"):
-        block = getattr(parent, field, None)
+        block = getattr(code.parents.get(node), field, None)
         if isinstance(block, list) and node in block:
-            return list(block[block.index(node) + 1 :])
-    return []
+            return block[block.index(node) + 1 :]
+    return ()

@@ -9,6 +9,7 @@ from tree_sitter import Node
 from grader.source import nodes_under
 from grader.source.analysis.reaching import OTHER_PROCESSES, PROTECTION, SYSTEM_CALLS
 from grader.source.cuda_code import Call, CudaCode, text
+from grader.source.definitions import INDEX, definitions
 from grader.source.python_code import PythonCode
 
 MEMORY_FILE = re.compile(r"/proc/(?:self|thread-self|\d+|[^/]*[*%{\]][^/]*)/(?:task/[^/]*/)?mem\b")
@@ -113,11 +114,11 @@ def _own_pages(code: CudaCode, address: Node) -> bool:
 
 def _values(code: CudaCode, name: str) -> Iterator[Node]:
     """Yield what a variable is given, where it is declared and later."""
-    for node in code.of("init_declarator", "assignment_expression"):
-        left = node.child_by_field_name("declarator") or node.child_by_field_name("left")
-        value = node.child_by_field_name("value") or node.child_by_field_name("right")
-        if value is not None and text(left).lstrip("*& ") == name:
-            yield value
+    return (
+        one.value
+        for one in definitions(code.unit.tree)
+        if one.name == name and one.target.type != INDEX
+    )
 
 
 def _names_it(code: CudaCode, call: Call) -> bool:

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from grader.source import Source, nodes_under
-from grader.source.python_code import python_code
 
 SIZES = frozenset({"size", "shape", "numel", "nelement", "data_ptr"})
 
@@ -16,7 +15,7 @@ def is_guarded(source: Source, *, remainder: bool = False) -> bool:
 
     With `remainder` only tests of divisibility count, as `n % 4` or `n & 3`.
     """
-    code = python_code(source)
+    code = source.module
     return code is not None and any(
         _limits(part, names, remainder)
         for function in code.reached

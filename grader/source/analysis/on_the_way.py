@@ -56,6 +56,8 @@ def on_the_way(source: Source, context: Context, first: Evidence) -> Made | None
             words += f": up to there they are right (line {_list_lines(before)})"
         elif slice_.whole:
             words += ", though it is given all the right elements"
+        else:
+            words = f"nothing that is computed from line {line} on is a value of the reference's"
         return Made(item.place, words, certain=bool(slice_.right) or slice_.whole)
     return None
 

@@ -10,9 +10,9 @@ from grader.source import Source
 from grader.source.analysis.steering import LOOPS, around
 from grader.source.analysis.triton import kernels
 from grader.source.cuda_code import around as enclosing
-from grader.source.cuda_code import descendants, text
+from grader.source.cuda_code import descendants, function_around, names_in, text
+from grader.source.definitions import INDEX, Definition, definitions
 
-INDEX = "subscript_expression"
 EXCHANGE = "__shfl"
 """How the names of functions begin that hand a value to another lane."""
 
@@ -22,7 +22,7 @@ def overwritten(source: Source, places: Iterable[Place | None]) -> Place | None:
     for place in places:
         for one in around(source, place) if place is not None else ():
             if one.is_loop and (found := _forgets(one.node)) is not None:
-                return one.unit.place(found)
+                return one.unit.place(found.node)
         if place is not None and (made := _of_triton(source, place)) is not None:
             return made
     return None
@@ -33,27 +33,23 @@ def overwritten_before(source: Source, place: Place) -> Place | None:
     for unit in source.cuda:
         for loop in (one for kind in LOOPS for one in unit.nodes(kind)):
             found = _forgets(loop) if unit.place(loop).end_line < place.line else None
-            inside = unit.place(_function(loop) or loop).end_line >= place.line
+            inside = unit.place(function_around(loop) or loop).end_line >= place.line
             used = (one for one in unit.nodes("identifier") if unit.place(one).line == place.line)
-            if found is not None and inside and _target(found) in map(text, used):
-                return unit.place(found)
+            if found is not None and inside and found.name in map(text, used):
+                return unit.place(found.node)
     return None
 
 
-def _forgets(loop: Node) -> Node | None:
+def _forgets(loop: Node) -> Definition | None:
     """Return the assignment in a loop that forgets what its target had before, and what is read after it."""
-    function, body = _function(loop), loop.child_by_field_name("body")
-    if function is None or body is None:
+    function = function_around(loop)
+    if function is None:
         return None
     begun = _begun_before(function, loop)
-    for node in descendants(body, "assignment_expression"):
-        target, value = node.child_by_field_name("left"), node.child_by_field_name("right")
-        if text(node.child_by_field_name("operator")) != "=" or target is None or value is None:
-            continue
-        name = _target(node)
-        if name in begun and _is_read_after(function, loop, name) and not _chosen(node, loop):
-            if _is_replaced(target, value, loop):
-                return node
+    for one in definitions(loop.child_by_field_name("body")):
+        lost = one.replaces and one.name in begun and _is_read_after(function, loop, one.name)
+        if lost and not _chosen(one.node, loop) and _is_replaced(one, loop):
+            return one
     return None
 
 
@@ -66,7 +62,7 @@ def _begun_before(function: Node, loop: Node) -> set[str]:
         "assignment_expression",
     )
     made = (one for one in descendants(function, *kinds) if one.end_byte <= loop.start_byte)
-    return {name for one in made for name in _names(one.child_by_field_name("declarator") or one)}
+    return {name for one in made for name in names_in(one.child_by_field_name("declarator") or one)}
 
 
 def _is_read_after(function: Node, loop: Node, name: str) -> bool:
@@ -75,63 +71,40 @@ def _is_read_after(function: Node, loop: Node, name: str) -> bool:
     first = next((one for one in uses if one.start_byte >= loop.end_byte), None)
     outer = first.parent if first is not None else None
     sets = outer is not None and outer.child_by_field_name("left") == first
-    anew = sets and outer is not None and name not in _names(outer.child_by_field_name("right"))
+    anew = sets and outer is not None and name not in names_in(outer.child_by_field_name("right"))
     return first is not None and not (anew and text(outer).startswith(f"{name} ="))
 
 
-def _is_replaced(target: Node, value: Node, loop: Node) -> bool:
+def _is_replaced(one: Definition, loop: Node) -> bool:
     """Whether nothing of a target's value goes into the new one: what an exchange gives is another lane's."""
-    if target.type == INDEX:
-        return value.type == INDEX and _array(value) == _array(target)
-    called = text(value.child_by_field_name("function"))
-    return called.startswith(EXCHANGE) or text(target) not in _made_of(value, loop)
+    if one.target.type == INDEX:
+        other = text(one.value.child_by_field_name("argument"))
+        return one.value.type == INDEX and other == one.name
+    called = text(one.value.child_by_field_name("function"))
+    return called.startswith(EXCHANGE) or text(one.target) not in _made_of(one.value, loop)
 
 
 def _made_of(value: Node, loop: Node) -> set[str]:
     """Return the names that a value is computed from, in one turn of a loop."""
-    names, before = _names(value), set[str]()
+    names, before = names_in(value), set[str]()
     while names != before:
         before = set(names)
-        for one in descendants(loop, "init_declarator"):
-            names |= _names(one.child_by_field_name("value")) if _target(one) in names else set()
+        for one in definitions(loop):
+            names |= one.used if one.declares and one.name in names else set()
     return names
 
 
 def _chosen(node: Node, loop: Node) -> bool:
     """Whether a step stands under a comparison of data, as one that takes the larger of two."""
-    made = descendants(loop, "init_declarator", "assignment_expression")
-    loaded = {_target(one) for one in made if any(descendants(_value(one), INDEX))}
+    loaded = {one.name for one in definitions(loop) if any(descendants(one.value, INDEX))}
     for outer in enclosing(node):
         if outer == loop:
             return False
         test = outer.child_by_field_name("condition")
         if outer.type == "if_statement" and test is not None:
-            if any(descendants(test, INDEX)) or _names(test) & loaded:
+            if any(descendants(test, INDEX)) or names_in(test) & loaded:
                 return True
     return False
-
-
-def _target(node: Node) -> str:
-    """Return what a definition or an assignment sets: a variable, or an array."""
-    target = node.child_by_field_name("left") or node.child_by_field_name("declarator")
-    return _array(target) if target is not None and target.type == INDEX else text(target)
-
-
-def _value(node: Node) -> Node:
-    """Return what a definition or an assignment gives."""
-    return node.child_by_field_name("right") or node.child_by_field_name("value") or node
-
-
-def _array(node: Node) -> str:
-    return text(node.child_by_field_name("argument"))
-
-
-def _names(node: Node | None) -> set[str]:
-    return {text(one) for one in descendants(node, "identifier")} if node is not None else set()
-
-
-def _function(node: Node) -> Node | None:
-    return next((one for one in enclosing(node) if one.type == "function_definition"), None)
 
 
 def _of_triton(source: Source, place: Place) -> Place | None:

@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeGuard
@@ -12,7 +12,8 @@ from tree_sitter import Node
 from grader.records import Place, Walk
 from grader.source import Source, Unit
 from grader.source.cuda_code import around as enclosing
-from grader.source.cuda_code import descendants, text
+from grader.source.cuda_code import descendants, function_around, names_in, text
+from grader.source.definitions import INDEX, Definition, definitions
 
 INDEXES = ("subscript_expression", "pointer_expression")
 LOOPS = ("for_statement", "while_statement", "do_statement")
@@ -51,7 +52,13 @@ class Steering:
     @property
     def counters(self) -> set[str]:
         """What a loop moves in each turn."""
-        return set(_identifiers(self.node.child_by_field_name("update")))
+        return names_in(self.node.child_by_field_name("update"))
+
+    @property
+    def own_names(self) -> set[str]:
+        """What a loop moves, or what a condition asks for."""
+        heads = ("initializer", "update", "condition") if self.is_loop else ("condition",)
+        return set[str]().union(*(names_in(self.node.child_by_field_name(one)) for one in heads))
 
     @property
     def over_the_grid(self) -> bool:
@@ -70,43 +77,69 @@ class Steering:
         return None
 
 
+@dataclass(frozen=True, eq=False)
+class Spot:
+    """A statement of device code, and the function that it stands in."""
+
+    unit: Unit
+    node: Node
+    function: Node
+
+    @cached_property
+    def definitions(self) -> list[Definition]:
+        """What gives values to the function's variables."""
+        return [one for one in definitions(self.function) if one.is_variable]
+
+    @cached_property
+    def names(self) -> set[str]:
+        """The names in the indices of the statement, and those that these were computed from."""
+        indices = list(descendants(self.node, *INDEXES))
+        names, before = set[str]().union(*map(names_in, indices or [self.node])), set[str]()
+        while names != before:
+            before = set(names)
+            names.update(*(one.used for one in self.definitions if one.name in before))
+        return names
+
+    @cached_property
+    def stores(self) -> list[Node]:
+        """The indices at which the function stores to global memory."""
+        own = set[str]().union(*map(names_in, descendants(self.function, "array_declarator")))
+        every = (one for one in definitions(self.function) if one.replaces)
+        kept = (one.target for one in every if one.target.type == INDEX and one.name not in own)
+        return [node for one in kept if (node := one.child_by_field_name("indices")) is not None]
+
+    def place(self, found: Sequence[Definition]) -> Place | None:
+        """Return the place of the last of some definitions."""
+        return self.unit.place(found[-1].node) if found else None
+
+
+def spot_at(source: Source, place: Place) -> Spot | None:
+    """Return the statement on a place's line, one that indexes memory before any other."""
+    for unit in source.cuda:
+        every = (*unit.nodes("declaration"), *unit.nodes("expression_statement"))
+        spans = ((node, unit.place(node)) for node in every)
+        found = [node for node, at in spans if at.line <= place.line <= at.end_line]
+        indexing = [node for node in found if any(True for _ in descendants(node, *INDEXES))]
+        node = next(reversed(indexing or found), None)
+        function = function_around(node) if node is not None else None
+        if node is not None and function is not None:
+            return Spot(unit, node, function)
+    return None
+
+
 def around(source: Source, place: Place) -> tuple[Steering, ...]:
     """Return the loops and `if`s around a place's line, the innermost first."""
-    for unit in source.cuda:
-        spot = _at(unit, place)
-        if spot is None:
-            continue
-        found = []
-        here: Node | None = spot
-        while here is not None and here.type not in {"function_definition", "translation_unit"}:
-            if here.type in (*LOOPS, "if_statement"):
-                found.append(Steering(unit, here))
-            here = here.parent
-        return tuple(found)
-    return ()
-
-
-def _at(unit: Unit, place: Place) -> Node | None:
-    """Return the statement on a place's line, one that indexes memory before any other."""
-    found = [
-        node
-        for node in unit.nodes("declaration") + unit.nodes("expression_statement")
-        if unit.place(node).line <= place.line <= unit.place(node).end_line
-    ]
-    indexing = [node for node in found if next(iter(descendants(node, *INDEXES)), None) is not None]
-    return next(reversed(indexing or found), None)
+    spot = spot_at(source, place)
+    outer = (spot.node, *enclosing(spot.node)) if spot is not None else ()
+    kinds = (*LOOPS, "if_statement")
+    return tuple(Steering(spot.unit, one) for one in outer if spot and one.type in kinds)
 
 
 def steering_of(source: Source, place: Place) -> tuple[Steering, ...]:
     """Return those whose own variables decide which element the line touches, the innermost first."""
-    for unit in source.cuda:
-        spot = _at(unit, place)
-        if spot is None:
-            continue
-        function = next(_functions(spot), None)
-        names = _names_behind(spot, function) if function is not None else set()
-        return tuple(one for one in around(source, place) if _own_names(one) & names)
-    return ()
+    spot = spot_at(source, place)
+    names = spot.names if spot is not None else set()
+    return tuple(one for one in around(source, place) if one.own_names & names)
 
 
 def python_index_made(source: Source, place: Place, walk: Walk) -> Place | None:
@@ -164,34 +197,25 @@ def bound_made(one: Steering) -> Place | None:
     if condition is None or any(descendants(condition, "call_expression")):
         return None
     compared = {text(n) for n in descendants(condition, "binary_expression")}
-    names = set(_identifiers(condition)) - one.counters if len(compared) == 1 else set()
+    names = names_in(condition) - one.counters if len(compared) == 1 else set()
     before = [
-        node
-        for function in _functions(one.node)
-        for name, node in _definitions(function)
-        if name in names
-        and _computes(node)
-        and not _OWN.search(text(node))
-        and node.end_byte <= one.node.start_byte
+        made
+        for made in definitions(function_around(one.node))
+        if made.is_variable and made.name in names and made.node.end_byte <= one.node.start_byte
+        if _computes(made) and not _OWN.search(text(made.node))
     ]
-    return _last(one.unit, before)
+    return one.unit.place(before[-1].node) if before else None
 
 
 def carried_over(source: Source, place: Place) -> Place | None:
     """Return where the innermost loop around a line assigns, for its next turn, what the line uses."""
+    spot = spot_at(source, place)
     loop = next((one for one in around(source, place) if one.is_loop), None)
-    spot = _at(loop.unit, place) if loop is not None else None
     if loop is None or spot is None:
         return None
-    used = set(_identifiers(spot)) - loop.counters
-    found = [
-        node
-        for node in descendants(loop.node, "assignment_expression")
-        if text(node.child_by_field_name("operator")) == "="
-        and text(node.child_by_field_name("left")) in used
-        and not (spot.start_byte <= node.start_byte < spot.end_byte)
-    ]
-    return _last(loop.unit, found)
+    used, own = names_in(spot.node) - loop.counters, range(spot.node.start_byte, spot.node.end_byte)
+    found = [one for one in definitions(loop.node) if one.replaces and text(one.target) in used]
+    return spot.place([one for one in found if one.node.start_byte not in own])
 
 
 def index_made(source: Source, place: Place, walk: Walk) -> Place | None:
@@ -201,29 +225,23 @@ def index_made(source: Source, place: Place, walk: Walk) -> Place | None:
     it stays in one place, one that has nothing to do with the loops around it. What says where the result is
     stored as well is right: were it another number, the same result would stand elsewhere.
     """
-    for unit in source.cuda:
-        spot = _at(unit, place)
-        function = next(_functions(spot), None) if spot is not None else None
-        if spot is None or function is None or not walk:
-            continue
-        names = _names_behind(spot, function) - _names_of_stores(function)
-        loops = [one for one in around(source, place) if one.is_loop and not one.over_the_grid]
-        moved = {name for one in loops for name in one.counters}
-        found = [
-            (name, node)
-            for name, node in _definitions(function)
-            if name in names - moved and node.start_byte < spot.start_byte
-        ]
-        if walk in {"fixed", "stored", "exchanged"}:
-            kept = [(n, node) for n, node in found if not moved & set(_identifiers(_value(node)))]
-            arrays = {
-                text(one.child_by_field_name("argument")) for one in descendants(spot, *INDEXES)
-            }
-            pointers = [node for name, node in kept if _is_pointer(node) and name in arrays]
-            others = [node for _, node in kept if _computes(node)] if walk != "stored" else []
-            return _last(unit, pointers or others)
-        return _last(unit, [node for _, node in found if _computes(node)])
-    return None
+    spot = spot_at(source, place) if walk else None
+    if spot is None:
+        return None
+    names = spot.names - set[str]().union(*map(names_in, spot.stores))
+    loops = [one for one in around(source, place) if one.is_loop and not one.over_the_grid]
+    moved = {name for one in loops for name in one.counters}
+    before = [one for one in spot.definitions if one.node.start_byte < spot.node.start_byte]
+    found = [one for one in before if one.name in names - moved]
+    computed = [one for one in found if _computes(one)]
+    if walk not in {"fixed", "stored", "exchanged"}:
+        return spot.place(computed)
+    indexed = descendants(spot.node, *INDEXES)
+    arrays = {text(one.child_by_field_name("argument")) for one in indexed}
+    kept = [one for one in found if not moved & one.used]
+    pointers = [one for one in kept if one.is_pointer and one.name in arrays]
+    others = [one for one in kept if one in computed] if walk != "stored" else []
+    return spot.place(pointers or others)
 
 
 def element_chosen(source: Source, place: Place, *, several: bool) -> Place | None:
@@ -232,111 +250,18 @@ def element_chosen(source: Source, place: Place, *, several: bool) -> Place | No
     Where it is stored at the thread's own number, the first definition that takes that number apart. Where the
     place is put together and `several` tensors are read alike for another one, the store.
     """
-    for unit in source.cuda:
-        spot = _at(unit, place)
-        function = next(_functions(spot), None) if spot is not None else None
-        if spot is None or function is None:
-            continue
-        names, stores = _names_behind(spot, function), _stores(function)
-        whole = {text(index).strip("[]()") for index in stores}
-        apart = [
-            node
-            for name, node in _definitions(function)
-            if name in names
-            and whole & set(_identifiers(_value(node)))
-            and _operators(node) & {"/", "%"}
-        ]
-        if len(whole) == 1 and apart:
-            return unit.place(apart[0])
-        together = [node for node in stores if len(set(_identifiers(node))) > 1]
-        return unit.place(together[-1]) if together and several else None
-    return None
+    spot = spot_at(source, place)
+    if spot is None:
+        return None
+    whole = {text(index).strip("[]()") for index in spot.stores}
+    made = [one for one in spot.definitions if one.name in spot.names and whole & one.used]
+    apart = [one for one in made if one.operators & {"/", "%"}]
+    if len(whole) == 1 and apart:
+        return spot.unit.place(apart[0].node)
+    together = [node for node in spot.stores if len(names_in(node)) > 1]
+    return spot.unit.place(together[-1]) if together and several else None
 
 
-def _stores(function: Node) -> list[Node]:
-    """Return the indices at which a function stores to global memory."""
-    arrays = {
-        name for one in descendants(function, "array_declarator") for name in _identifiers(one)
-    }
-    targets = (
-        node.child_by_field_name("left")
-        for node in descendants(function, "assignment_expression")
-        if text(node.child_by_field_name("operator")) == "="
-    )
-    stored = (one for one in targets if one is not None and one.type == "subscript_expression")
-    indices = (
-        one.child_by_field_name("indices")
-        for one in stored
-        if text(one.child_by_field_name("argument")) not in arrays
-    )
-    return [one for one in indices if one is not None]
-
-
-def _names_of_stores(function: Node) -> set[str]:
-    """Return the names in the indices at which a function stores to global memory."""
-    return {name for one in _stores(function) for name in _identifiers(one)}
-
-
-def _last(unit: Unit, nodes: Sequence[Node]) -> Place | None:
-    return unit.place(nodes[-1]) if nodes else None
-
-
-def _functions(spot: Node) -> Iterator[Node]:
-    yield from (one for one in enclosing(spot) if one.type == "function_definition")
-
-
-def _definitions(function: Node) -> Iterator[tuple[str, Node]]:
-    """Yield the names that a function gives values to, with where."""
-    for node in descendants(function, "init_declarator", "assignment_expression"):
-        target = node.child_by_field_name("declarator") or node.child_by_field_name("left")
-        if target is not None and target.type in {"identifier", "pointer_declarator"}:
-            yield next(_identifiers(target), ""), node
-
-
-def _value(node: Node) -> Node | None:
-    return node.child_by_field_name("value") or node.child_by_field_name("right")
-
-
-def _is_pointer(node: Node) -> bool:
-    target = node.child_by_field_name("declarator")
-    return target is not None and target.type == "pointer_declarator"
-
-
-def _computes(node: Node) -> bool:
+def _computes(one: Definition) -> bool:
     """Whether a definition does more than add names."""
-    return _is_pointer(node) or bool(_operators(node) - {"+", "<", ">"})
-
-
-def _operators(node: Node) -> set[str]:
-    value = _value(node)
-    parts = descendants(value, "binary_expression") if value is not None else ()
-    return {text(one.child_by_field_name("operator")) for one in parts}
-
-
-def _own_names(one: Steering) -> set[str]:
-    """Return what a loop moves, or what a condition asks for."""
-    if not one.is_loop:
-        return set(_identifiers(one.condition))
-    moved = [one.node.child_by_field_name(name) for name in ("initializer", "update", "condition")]
-    return {name for node in moved for name in _identifiers(node)}
-
-
-def _identifiers(node: Node | None) -> Iterator[str]:
-    if node is not None:
-        yield from (text(one) for one in descendants(node, "identifier"))
-
-
-def _names_behind(spot: Node, function: Node) -> set[str]:
-    """Return the names in the indices of a statement, and those that these were computed from."""
-    indices = list(descendants(spot, *INDEXES))
-    names = {name for node in indices or [spot] for name in _identifiers(node)}
-    sources: dict[str, set[str]] = {}
-    for name, node in _definitions(function):
-        sources.setdefault(name, set()).update(_identifiers(_value(node)))
-    waiting = list(names)
-    while waiting:
-        for name in sources.get(waiting.pop(), ()):
-            if name not in names:
-                names.add(name)
-                waiting.append(name)
-    return names
+    return one.is_pointer or bool(one.operators - {"+", "<", ">"})

@@ -4,12 +4,11 @@ from grader.records import Evidence
 from grader.records.observed import probed_input
 from grader.source import Source, nodes_under
 from grader.source.analysis.own_draws import Cause
-from grader.source.python_code import python_code
 
 
 def unused_input(source: Source, seen: Evidence) -> Cause | None:
     """Return the input that a probe saw to have no influence, where `forward` does not read it at all."""
-    code = python_code(source)
+    code = source.module
     forward = code.method("forward") if code is not None else None
     number = probed_input(seen)
     if seen.code != "probe-ignored" or forward is None or number is None:

@@ -1,5 +1,6 @@
 """The walks through a submission's kernels, for the task's sizes and for others."""
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
@@ -134,31 +135,28 @@ def sizes_for(source: Source, function: Function, task: Task | None, name: str) 
     """Return the sizes of a host function's arguments."""
     base = BASES[name]
     inputs = task_inputs(task, {"main": "nominal", "full": "full"}.get(name, ""))
+    given = {k: item.shape for k, item in enumerate(inputs) if isinstance(item, TensorSpec)}
     bound = bindings(source, function, attributes(source, task))
-    tensors: list[tuple[int, ...] | None] = []
-    numbers: dict[str, int] = {}
-    shapes = {k: item.shape for k, item in enumerate(inputs) if isinstance(item, TensorSpec)}
-    ranks = _ranks(bound)
-    for parameter in function.parameters:
-        binding = bound.get(parameter.name)
-        if parameter.kind.split("<")[-1].rstrip("> ").endswith("Tensor"):
-            tensors.append(_shape(binding, shapes, ranks, base))
-        elif binding is not None:
-            number = _number(binding, shapes, ranks, base)
-            if number is not None:
-                numbers[parameter.name] = number
+    shapes = {**_usual_shapes(bound, base), **given}
+    of_tensors = [
+        p for p in function.parameters if p.kind.split("<")[-1].rstrip("> ").endswith("Tensor")
+    ]
+    tensors = tuple(_shape(bound.get(one.name), shapes) for one in of_tensors)
+    plain = (one for one in function.parameters if one not in of_tensors and one.name in bound)
+    known = {one.name: _number(bound[one.name], shapes, base) for one in plain}
+    numbers = {name: number for name, number in known.items() if number is not None}
     integers = [p for p in function.parameters if type_letter(p.kind) in "iul" and not p.is_pointer]
-    known = None not in tensors and all(p.name in numbers for p in integers)
-    label = f"{base.name} {function.name}" + (f" {sorted(shapes.items())}" if shapes else "")
+    complete = None not in tensors and all(p.name in numbers for p in integers)
+    label = f"{base.name} {function.name}" + (f" {sorted(given.items())}" if given else "")
     return Sizes(
         label,
-        tuple(tensors),
+        tensors,
         numbers,
         base.by_rank,
         base.number,
-        bool(shapes),
-        function.name,
-        bool(shapes) and known,
+        real=bool(given),
+        function=function.name,
+        complete=bool(given) and complete,
     )
 
 
@@ -176,45 +174,28 @@ def full_size_of(context: Context, name: str) -> str:
     return next((workload.name for workload in workloads if workload.role == "full"), "")
 
 
-def _ranks(bound: Mapping[str, Binding]) -> Mapping[int, int]:
-    """Return the dimensions that each input has at least, from the sizes that are passed."""
+def _usual_shapes(bound: Mapping[str, Binding], base: Sizes) -> dict[int, tuple[int, ...]]:
+    """Return usual shapes of the inputs whose sizes are passed, which tell how many dimensions they have."""
     ranks: dict[int, int] = {}
     for binding in bound.values():
         if binding.kind == "size":
             top = binding.dim + 1 if binding.dim >= 0 else 2
             ranks[binding.index] = max(ranks.get(binding.index, 0), top)
-    return ranks
+    return {index: base.by_rank[rank] for index, rank in ranks.items() if rank in base.by_rank}
 
 
 def _shape(
-    binding: Binding | None,
-    shapes: Mapping[int, tuple[int, ...]],
-    ranks: Mapping[int, int],
-    base: Sizes,
+    binding: Binding | None, shapes: Mapping[int, tuple[int, ...]]
 ) -> tuple[int, ...] | None:
-    if binding is None or binding.kind != "tensor":
-        return None
-    if binding.index in shapes:
-        return shapes[binding.index]
-    return base.by_rank.get(ranks[binding.index]) if binding.index in ranks else None
+    return shapes.get(binding.index) if binding is not None and binding.kind == "tensor" else None
 
 
-def _number(
-    binding: Binding,
-    shapes: Mapping[int, tuple[int, ...]],
-    ranks: Mapping[int, int],
-    base: Sizes,
-) -> int | None:
+def _number(binding: Binding, shapes: Mapping[int, tuple[int, ...]], base: Sizes) -> int | None:
+    shape = shapes.get(binding.index, base.by_rank[1])
     if binding.kind == "number":
         return binding.number
-    shape = _shape(Binding("tensor", binding.index), shapes, {binding.index: 1, **ranks}, base)
-    if shape is None:
-        return None
     if binding.kind == "numel":
-        out = 1
-        for size in shape:
-            out *= size
-        return out
+        return math.prod(shape)
     inside = binding.kind == "size" and -len(shape) <= binding.dim < len(shape)
     return shape[binding.dim] if inside else None
 

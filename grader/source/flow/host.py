@@ -134,41 +134,37 @@ def _is_extent(name: str) -> bool:
 @lru_cache(maxsize=256)
 def _rank(function: Function, name: str) -> int:
     """Return a tensor's number of dimensions, from the sizes that the function asks for."""
-    top = 0
     names = _aliases(function, name)
-    for part in cpp.walk(function.code):
-        if isinstance(part, cpp.Binary) and part.op == "==" and isinstance(part.left, cpp.Call):
-            inner = part.left
-            if inner.name == "dim" and isinstance(inner.base, cpp.Name) and inner.base.id in names:
-                if isinstance(part.right, cpp.Number):
-                    top = max(top, int(part.right.value))
-        if isinstance(part, cpp.Call) and part.name == "size" and isinstance(part.base, cpp.Name):
-            if part.base.id in names and part.args:
-                index = _literal(part.args[0])
-                top = max(top, 2 if index is None or index < 0 else index + 1)
-        elif (
-            (
-                isinstance(part, cpp.Subscript)
-                and isinstance(part.base, cpp.Call)
-                and part.base.name == "sizes"
-            )
-            and isinstance(part.base.base, cpp.Name)
-            and part.base.base.id in names
-        ):
-            index = _literal(part.index)
-            top = max(top, 2 if index is None else index + 1)
-    return top or 1
+    return max((_rank_asked(part, names) for part in cpp.walk(function.code)), default=0) or 1
+
+
+def _rank_asked(part: cpp.Part, names: set[str]) -> int:
+    """Return how many dimensions a tensor of one of these names has, as far as one expression tells."""
+    match part:
+        case cpp.Binary(
+            op="==",
+            left=cpp.Call(name="dim", base=cpp.Name(id=one)),
+            right=cpp.Number(value=int(rank)),
+        ) if one in names:
+            return rank
+        case (
+            cpp.Call(name="size", base=cpp.Name(id=one), args=(at, *_))
+            | cpp.Subscript(base=cpp.Call(name="sizes", base=cpp.Name(id=one)), index=at)
+        ) if one in names:
+            index = _literal(at)
+            return 2 if index is None or index < 0 else index + 1
+    return 0
 
 
 def _aliases(function: Function, name: str) -> set[str]:
     """Return the variables that hold a tensor parameter or a copy of it."""
     names = {name}
     for part in cpp.walk(function.code):
-        if isinstance(part, cpp.Declare) and isinstance(part.init, cpp.Name | cpp.Call):
-            base = part.init if isinstance(part.init, cpp.Name) else part.init.base
-            keeps = isinstance(part.init, cpp.Name) or part.init.name in KEEP_SIZES
-            if isinstance(base, cpp.Name) and base.id in names and keeps:
-                names.add(part.name)
+        match part:
+            case cpp.Declare(name=made, init=cpp.Name(id=one)) if one in names:
+                names.add(made)
+            case cpp.Declare(name=made, init=cpp.Call(name=kept, base=cpp.Name(id=one))):
+                names |= {made} if kept in KEEP_SIZES and one in names else set()
     return names
 
 

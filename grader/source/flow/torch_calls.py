@@ -6,7 +6,7 @@ from grader.source import cpp
 from grader.source.flow.memory import Tensor
 from grader.source.flow.sizes import Sizes
 from grader.source.flow.tensors import FRESH, SizeList, Tensors
-from grader.source.flow.trace import Launch, Walk
+from grader.source.flow.trace import Launch, Walk, never_launched
 from grader.source.flow.values import Value, truth, unknown_value
 from grader.source.functions import Function
 from grader.source.units import Unit
@@ -26,18 +26,7 @@ class TorchCalls(Tensors):
     """One thread that runs host code; what it doesn't know of torch is an unknown value."""
 
     def __init__(self, unit: Unit, function: Function, sizes: Sizes) -> None:
-        nothing = Launch(
-            cpp.LaunchCall(function.node, "", (), (), ()),
-            function,
-            "",
-            (1, 1, 1),
-            (1, 1, 1),
-            0,
-            (),
-            (),
-            True,
-        )
-        super().__init__(unit, Walk(function, nothing))
+        super().__init__(unit, Walk(function, never_launched(function, function.node)))
         self.function, self.sizes = function, sizes
         self.launches: list[Launch] = []
         self.returned: list[Tensor] = []

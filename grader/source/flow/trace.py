@@ -97,6 +97,12 @@ class Launch:
         return None if x is None or y is None or z is None else x * y * z
 
 
+def never_launched(function: Function, node: Node) -> Launch:
+    """Return the launch of a thread that nothing launched: of host code, or of the compiler."""
+    call, one = LaunchCall(node, "", (), (), ()), (1, 1, 1)
+    return Launch(call, function, "", one, one, 0, (), (), sure=True)
+
+
 @dataclass(slots=True)
 class Walk:
     """One thread of one launch, followed."""

@@ -10,7 +10,7 @@ from tree_sitter import Node
 from grader.records import Edit, Fix
 from grader.source import Kernel, Launch, SharedArray, Unit
 from grader.source.code_edits import delete_lines_of, fix, replace_node
-from grader.source.cuda_code import around, cuda_code, descendants, text
+from grader.source.cuda_code import around, cuda_code, descendants, names_in, text
 from grader.source.statements import LOOPS, enclosing_loops, insert_before
 from grader.source.variables import variables
 
@@ -108,7 +108,7 @@ def _with(node: Node, texts: dict[int, str]) -> str:
 
 def _is_lasting(right: Node, index: str, store: Node, kernel: Kernel) -> bool:
     """Whether an expression gives the same value at the end of the kernel as where it stands."""
-    names = {text(n) for n in descendants(right, "identifier")} - {index}
+    names = names_in(right) - {index}
     loops = list(enclosing_loops(store))
     if kernel.body is None or not loops:
         return False

@@ -11,9 +11,9 @@ from grader.records import Fix
 from grader.source import Kernel, Launch, SharedArray, Unit
 from grader.source.code_edits import fix, replace_node
 from grader.source.constants import fold
-from grader.source.cuda_code import cuda_code, text
+from grader.source.cuda_code import text
+from grader.source.definitions import definitions
 from grader.source.rewriting.shared_arrays import index_of, subscript_of, uses
-from grader.source.variables import variables
 
 LESS = re.compile(r"(.+?)\s*(?:/|-)\s*\d+", re.DOTALL)
 COUNTS = (32, 256, 1024)
@@ -53,14 +53,14 @@ def _below(unit: Unit, index: Node, kernel: Kernel, size: int) -> bool:
     value = fold(unit, index)
     if value is not None:
         return value < size
-    return index.type == "identifier" and text(index) in thread_ids(unit, kernel)
+    return index.type == "identifier" and text(index) in thread_ids(kernel)
 
 
-def thread_ids(unit: Unit, kernel: Kernel) -> set[str]:
+def thread_ids(kernel: Kernel) -> set[str]:
     """Return the names that are initialised with `threadIdx.x` and never assigned again."""
-    made = {one.name for one in variables(kernel.node) if text(one.value) == "threadIdx.x"}
-    assigned = cuda_code(unit).under(kernel.node, "assignment_expression")
-    return made - {text(node.child_by_field_name("left")) for node in assigned}
+    every = list(definitions(kernel.node))
+    made = {one.name for one in every if one.declares and text(one.value) == "threadIdx.x"}
+    return made - {one.name for one in every if not one.declares}
 
 
 def enlarged(unit: Unit, array: SharedArray, threads: int = 0) -> Iterator[Fix]:

@@ -12,15 +12,16 @@ from grader.config import Options
 from grader.pipeline.review import review
 from grader.records import Review, Sample
 from grader.store import Store
+from tests.whole import ENOUGH_FOR_RUNS
 
 Graded = Callable[..., Review]
 
 
 @pytest.fixture(scope="session")
 def graded(tmp_path_factory: pytest.TempPathFactory) -> Graded:
-    """Return a function that grades a program on the simulator, without repair."""
+    """Return a function that grades a program on the simulator by its runs, without other looks and repair."""
     folder: Path = tmp_path_factory.mktemp("triton")
-    options = Options(device="sim", cache=folder, repair=False)
+    options = Options(device="sim", cache=folder, repair=False, sample_seconds=ENOUGH_FOR_RUNS)
     grading = pipeline.open_context(options, Store(folder), 7)
 
     def grade(code: str, task: str = "relu") -> Review:

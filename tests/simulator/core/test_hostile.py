@@ -198,3 +198,28 @@ def test_half_a_matrix_shape_is_none(shape: str, simulator: Simulator) -> None:
     )
     outcome = simulator.load_ptx(text).launch("k", 1, 32, np.zeros(512, np.uint32))
     assert outcome.status == "unsupported", outcome.reason
+
+
+@pytest.mark.parametrize("access", ["ld.shared.f32 %f1, [%rd2];", "st.shared.f32 [%rd2], %f1;"])
+@pytest.mark.parametrize("step", [4, 8])
+def test_addresses_that_begin_before_0_are_outside(
+    access: str, step: int, simulator: Simulator
+) -> None:
+    kernel = f"""
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry below()
+{{
+    .reg .f32 %f<2>; .reg .b32 %r<2>; .reg .b64 %rd<3>;
+    .shared .align 4 .b8 s[256];
+    mov.f32 %f1, 0f3f800000;
+    mov.u32 %r1, %tid.x;
+    mul.wide.s32 %rd1, %r1, {step};
+    add.s64 %rd2, %rd1, -64;
+    {access}
+    ret;
+}}
+"""
+    result = simulator.load_ptx(kernel).launch("below", (1, 1, 1), (32, 1, 1))
+    assert {kind for kind, _ in result.kinds()} == {"shared-out-of-bounds"}

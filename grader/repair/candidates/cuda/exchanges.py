@@ -1,9 +1,9 @@
-"""Two expressions the other way round: arguments, elements of one array, axes of a grid, parts of an index, factors of cuBLAS."""
+"""Two expressions the other way round: arguments, elements of one array, axes of a grid, parts of an index."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import combinations, pairwise
 
 from tree_sitter import Node
@@ -12,11 +12,6 @@ from grader.repair.candidates.candidate import Candidate
 from grader.repair.candidates.cuda.scope import Scope, is_target, parts
 from grader.source.cuda_code import descendants, read_call, text
 
-_GEMM = (
-    (r"cublas[SDHC]gemm(?:_v2)?", 14, (8, 10, 13), (7, 9)),
-    (r"cublas[SDHC]gemmStridedBatched", 18, (8, 11, 15), (7, 10)),
-)
-"""Names, with how many arguments they take, and the places of the leading dimensions and of the factors."""
 FEW = 6
 """At how many places an array may be read of which two are exchanged."""
 
@@ -26,10 +21,8 @@ def exchanges(scope: Scope) -> Iterator[Candidate]:
     yield from _arguments(scope)
     yield from _parts_of_an_index(scope)
     yield from _elements(scope)
-    yield from _read_before(scope)
     if scope.on_host:
         yield from _sizes_of_launches(scope)
-        yield from _row_major(scope)
 
 
 def _arguments(scope: Scope) -> Iterator[Candidate]:
@@ -61,21 +54,6 @@ def _elements(scope: Scope) -> Iterator[Candidate]:
             for first, second in combinations(places.values(), 2):
                 pairs = (first, text(second)), (second, text(first))
                 yield scope.changes(2.5, "index", *pairs)
-
-
-def _read_before(scope: Scope) -> Iterator[Candidate]:
-    """Exchange what two neighbouring variables of one type are read from: the halves of a packed row."""
-    for first, second in pairwise(descendants(scope.body, "declaration")):
-        kinds = {text(one.child_by_field_name("type")) for one in (first, second)}
-        values = [_value(one) for one in (first, second)]
-        reads = [
-            v
-            for v in values
-            if v is not None and v.type in {"pointer_expression", "call_expression"}
-        ]
-        if len(kinds) == 1 and len(reads) == 2 and first.next_named_sibling == second:
-            pairs = (reads[0], text(reads[1])), (reads[1], text(reads[0]))
-            yield scope.changes(2.5, "index", *pairs)
 
 
 def _sizes_of_launches(scope: Scope) -> Iterator[Candidate]:
@@ -140,39 +118,3 @@ def _put_words(words: str, new: dict[str, str]) -> str:
     """Return a text with other words for some of its words."""
     pattern = "|".join(rf"(?<!\w){re.escape(word)}(?!\w)" for word in new)
     return re.sub(pattern, lambda match: new[match.group()], words)
-
-
-# ---------------------------------------------------------------- products by cuBLAS
-
-
-def _row_major(scope: Scope) -> Iterator[Candidate]:
-    """Yield a product of row-major matrices as cuBLAS takes it, which reads each as its transpose: C' = B' A'."""
-    for node in descendants(scope.body, "call_expression"):
-        call = read_call(node)
-        for form, count, widths, factors in _GEMM:
-            if re.fullmatch(form, call.last) and len(call.arguments) == count:
-                yield from _exchange_factors(scope, call.arguments, widths, factors)
-
-
-def _exchange_factors(
-    scope: Scope, given: Sequence[Node], widths: tuple[int, ...], factors: tuple[int, int]
-) -> Iterator[Candidate]:
-    """Yield the exchange of the factors, and the leading dimensions alone; `given` are cuBLAS's arguments.
-
-    `widths` are the places of lda, ldb and ldc, `factors` those of the matrices; in a batch the step to the next
-    matrix stands two behind each.
-    """
-    words = [text(one) for one in given]
-    exchanged = list(words)
-    steps = [tuple(place + 2 for place in factors)] if len(given) == 18 else []
-    for a, b in ((1, 2), (3, 4), factors, *steps):
-        exchanged[a], exchanged[b] = words[b], words[a]
-    for new, cost in ((exchanged, 1.2), (list(words), 1.5)):
-        rows, columns, inner = new[3:6]
-        wide = rows if new[1].endswith("_N") else inner
-        high = inner if new[2].endswith("_N") else columns
-        for at, width in zip(widths, (wide, high, rows), strict=True):
-            new[at] = width
-        changed = [(n, one) for n, one in zip(given, new, strict=True) if one != text(n)]
-        if changed:
-            yield scope.changes(cost, "host", *changed)

@@ -100,13 +100,6 @@ def missing_bounds(site: Site) -> list[str]:
     return [*above, *(f"{v} >= 0" for v in sorted(high - low))]
 
 
-def loop_limits(site: Site) -> list[str]:
-    """Return what the counter `k` of a loop around stays below."""
-    heads = (one.child_by_field_name("condition") for one in around(site.node))
-    found = (re.fullmatch(rf"{site.text('k')}\s*<\s*(\w+)", text(head)) for head in heads)
-    return [limit[1] for limit in found if limit]
-
-
 def rename_sizes(site: Site) -> list[str]:
     """Return `plane * H * W` for `plane * OH * OW`: sizes of the input for those of the output, all of them."""
     made = []
@@ -214,7 +207,6 @@ HOLES["REAL"] = reals
 HOLES["TWIN"] = twin_names
 HOLES["POINTER"] = other_pointers
 HOLES["MISSING"] = missing_bounds
-HOLES["LIMIT"] = loop_limits
 HOLES["RENAMED"] = rename_sizes
 HOLES["OTHERAXIS"] = by_another_axis
 HOLES["SHAPE"] = shapes

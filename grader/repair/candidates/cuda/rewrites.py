@@ -166,6 +166,7 @@ FORMULAS = (
     *_rows("shift", *(("a * b", f"{{a}} * {{b}} {sign} 0.5f", 2.3) for sign in "-+"), where=(is_value,)),
     *_rows("factor", *(("v", f"({{v:f}} {sign} {{REAL}})", 3.0) for sign in "/*"), ("v", "({v:f} / {SIZE})", 2.5), where=(is_value,)),
     *_rows("degree", ("v", "{v} * {v}", 2.5), where=(is_added_up, device)),
+    *_rows("degree", ("f(a)", "{a} * {f}({a})", 3.0), where=(real, device, is_a("a", NAME))),
     *_rows("degree", ("a / b", "{a} / sqrt({b})", 2.5), where=(real, device, kind("b", "real"))),
     *_rows("degree", ("a / b", "{a} / sqrt((float)({b}))", 2.5), where=(real, device, not_(kind("b", "real")))),
     *_rows("shift", *((f"a {sign} b", f"{{a}} {sign} 0.5f * {{b:f}}", 3.0) for sign in "-+"), where=(real, device)),
@@ -235,11 +236,7 @@ INDICES = (
       for row in _rows("index", (f"{one}.{x}", f"{one}.{y}", 4.0), where=(partial(_second_axis, axis=y),))),
     *_rows("index", ("a", "{a} * {SIZE}", 2.5), where=(is_addend,)),
     *_rows("index", ("a % b", "({a} / {SIZE}) % {b}", 2.2), where=(device,)),
-    *_rows(
-        "index",
-        *((sum_, "({o:f} / {s}) * {LIMIT} * {s} + {o:f} % {s} + {k} * {s}", 1.8) for sum_ in ("o + k * s", "k * s + o")),
-        where=(is_index, is_a("s", SIZE_NAME)),
-    ),
+    *_rows("index", ("a % b", "({a} % {b} + {b}) % {b}", 1.5), where=(integer, is_a("a", r".*-.*"))),
     *_rows("index", ("a", "{NEAR}", 3.5), where=(is_index,)),
     *_rows(
         "index",
@@ -273,7 +270,6 @@ INDICES = (
 
 MOVED = frozenset({"permute", "transpose", "t", "movedim", "swapaxes", "expand", "expand_as", "select", "slice", "narrow"})  # fmt: skip
 """Methods after which the elements no longer lie in memory in their order."""
-FLAGS = (("OP_N", "OP_T"), ("SIDE_LEFT", "SIDE_RIGHT"), ("FILL_MODE_UPPER", "FILL_MODE_LOWER"), ("DIAG_UNIT", "DIAG_NON_UNIT"))  # fmt: skip
 
 
 def _not_a_method_of_more(site: Site) -> bool:
@@ -313,7 +309,6 @@ HOST = (
         ("t.defined()", "{t}.defined() && {t}.numel() > 0", 1.2),
         ("t.has_value()", "{t}.has_value() && {t}.value().numel() > 0", 1.2),
         *((f"{space}::{one}(a{more})", f"{space}::{other}({{a}}{more and ', {b}'})", 1.5) for space in ("torch", "at") for one, other in (("empty", "zeros"), ("empty_like", "zeros_like")) for more in ("", ", b")),
-        *((f"CUBLAS_{one}", f"CUBLAS_{other}", 1.5) for a, b in FLAGS for one, other in ((a, b), (b, a))),
         where=(host,),
     ),
     *_rows("host", ("v", "{v:f} * {INTEGER}", 3.0), ("v", "{v} + 1", 3.0), ("v", "{v} - 1", 3.5), where=(is_made, host)),

@@ -9,10 +9,9 @@ from dataclasses import dataclass, field
 
 from grader.repair.candidates.candidate import Candidate
 from grader.repair.candidates.forward.methods import forward_of
-from grader.repair.candidates.forward.reference_steps import finish_forward
 from grader.repair.candidates.forward.slips import rewrite_forward
 from grader.source import Source, edits, nodes_under
-from grader.source.python_code import Function, python_code
+from grader.source.python_code import Function
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,16 +28,13 @@ class Forward(Candidate):
         return ast.unparse(named)
 
 
-def forwards(source: Source, reference: str) -> Iterator[Forward]:
-    """Yield the changes of a submission's `forward`; `reference` is the task's text, or empty."""
-    code = python_code(source)
+def forwards(source: Source) -> Iterator[Forward]:
+    """Yield the changes of a submission's `forward`."""
+    code = source.module
     forward = code.method("forward") if code is not None else None
     if code is None or not isinstance(forward, ast.FunctionDef) or _says_super(forward):
         return
-    for one in (
-        *finish_forward(source, code, forward, reference),
-        *rewrite_forward(source, code, forward),
-    ):
+    for one in rewrite_forward(source, code, forward):
         fix = one.fix()
         made = forward_of(edits.apply(source.code, fix.edits), "ModelNew") if fix else None
         if made is not None and ast.dump(made) != ast.dump(forward):

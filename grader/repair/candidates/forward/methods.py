@@ -46,13 +46,3 @@ def _is_tensor(owner: ast.expr, tensors: Collection[str]) -> bool:
     if isinstance(owner, ast.Name):
         return owner.id in tensors
     return not dotted_name(owner)
-
-
-def chain(value: ast.expr, tensors: Collection[str]) -> list[ast.expr]:
-    """Return the operands of an expression from the outside in."""
-    found: list[ast.expr] = []
-    here = applied_to(value, tensors)
-    while here is not None:
-        found.append(here)
-        here = applied_to(here, tensors)
-    return found

@@ -19,6 +19,7 @@ from grader.repair.candidates.triton.lacking import brings_in, lacking
 from grader.repair.candidates.triton.meaning import meaning
 from grader.repair.candidates.triton.rewrites import REWRITES
 from grader.repair.candidates.triton.scope import Scope, scopes
+from grader.repair.candidates.triton.turned import turned
 from grader.repair.candidates.triton.twins import twins, unflattened
 from grader.source import Source
 from grader.source.analysis.triton import launches
@@ -59,7 +60,7 @@ def _changes(scope: Scope) -> Iterator[Candidate]:
     )
     single = cheapest(every, partial(_says, scope))
     several = together(single, lambda one: [scope.statement_of(one.pieces[0].node)])
-    yield from (*single, *several, *unflattened(scope))
+    yield from (*single, *several, *unflattened(scope), *turned(scope))
 
 
 def _says(scope: Scope, one: Candidate) -> Hashable:

@@ -24,14 +24,16 @@ def _row(
 
     `kind` is what it has to be: a name of a kind, `number`s that are computed with and are no places, an `index` that
     isn't, what a kernel assigns to a `real` number, a `whole` number or a `float`, part of the `host` or of a `kernel`;
-    empty for anything. Where an operation is left out, it is left out all over a statement.
+    empty for anything. Where an operation is left out, or a power is another one, it is so all over a statement.
     """
 
     def fits(site: Site) -> bool:
         plays = not role or role in site.scope.roles.get(site.node, ())
         return plays and site.scope.is_of(kind, site.node)
 
-    return Rewrite(pattern, become, cost, touches, (fits,), together=become == ("{a}",))
+    return Rewrite(
+        pattern, become, cost, touches, (fits,), together=become == ("{a}",) or touches == "degree"
+    )
 
 
 REWRITES = (
@@ -48,9 +50,12 @@ REWRITES = (
     _row("tl.sqrt(a) + e", ("tl.sqrt({a} + {e})",), 1.2, "degree"),
     _row("tl.rsqrt(a)", ("tl.sqrt({a})", "1.0 / {a}"), 1.6, "degree"),
     _row("a", ("tl.sqrt({a})",), 1.6, "degree", "assigned", "real"),
+    _row("a", ("{a} * {a}",), 1.6, "degree", "assigned", "real"),
     _row("1.0 / a", ("1.0 / tl.sqrt({a})",), 1.2, "degree", "", "kernel"),
-    _row("tl.sum(a, i)", ("tl.sum({a}, {i}) / {SIZE}", "tl.sqrt(tl.sum({a}, {i}))"), 1.4, "factor"),
-    _row("tl.sum(a, axis=i)", ("tl.sum({a}, axis={i}) / {SIZE}", "tl.sqrt(tl.sum({a}, axis={i}))"), 1.4, "factor"),
+    _row("tl.sum(a, i)", ("tl.sum({a}, {i}) / {SIZE}",), 1.4, "factor"),
+    _row("tl.sum(a, i)", ("tl.sqrt(tl.sum({a}, {i}))",), 1.4, "degree"),
+    _row("tl.sum(a, axis=i)", ("tl.sum({a}, axis={i}) / {SIZE}",), 1.4, "factor"),
+    _row("tl.sum(a, axis=i)", ("tl.sqrt(tl.sum({a}, axis={i}))",), 1.4, "degree"),
     _row("a", ("{a} / {REAL}", "{a} / {REAL}[:, None]"), 1.7, "factor", "assigned", "real"),
     _row("a", ("{a} / {REAL}", "{a} / {SIZE}", "tl.sqrt({a})", "{a} * {REAL}"), 1.8, "factor", "stored"),
     _row("a", ("{a} * {REAL}",), 1.9, "factor", "term", "number"),
@@ -132,6 +137,8 @@ REWRITES = (
     _row("c", ("0", "1"), 1.8, "literal", "", "whole"),
     _row("c", ("{NEAR}",), 2.0, "literal", "", "float"),
     _row("c", ("{SELF}",), 1.0, "literal", "", "host"),
+    _row("c", ("{SIZE} ** -0.5",), 1.4, "factor", "argument"),
+    _row("a", ("{SIZE}",), 1.0, "host", "allocated"),
     # loops
     _row("range(a, b)", ("range({b})",), 1.0, "bound"),
     _row("range(a)", ("range({SIZE})",), 1.4, "bound"),

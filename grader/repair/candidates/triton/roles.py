@@ -10,10 +10,10 @@ from grader.repair.candidates.triton.function import Function, called_name, name
 from grader.source.analysis.triton import Kernel, launches
 
 Role = Literal[
-    "pointer", "stored", "mask", "other", "assigned", "start", "grid", "argument", "term", "operand", "block", "step", "whole", "returned", ""
+    "pointer", "stored", "mask", "other", "assigned", "start", "grid", "argument", "term", "operand", "block", "step", "whole", "returned", "allocated", ""
 ]  # fmt: skip
 """`term`: of a sum of real numbers, or all of a value; `operand`: of `tl.dot`; `block`: the size of a block, on the host;
-`step`: of one that a loop goes on by, `whole`: of another."""
+`step`: of one that a loop goes on by, `whole`: of another; `allocated`: the size of a new tensor."""
 
 
 def roles_in(function: Function) -> Mapping[ast.expr, frozenset[str]]:
@@ -36,15 +36,23 @@ def _roles(function: Function) -> Iterator[tuple[object, Role]]:
     for node in function.expressions:
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
             yield from ((part, "term") for part in (node.left, node.right))
-        if isinstance(node, ast.Call) and called_name(node) in {"zeros", "full"}:
-            yield (node.args[1], "start") if len(node.args) > 1 else (node, "start")
-        if isinstance(node, ast.Call) and called_name(node) == "dot":
-            yield from ((part, "operand") for part in node.args[:2])
+        if isinstance(node, ast.Call):
+            yield from _roles_of_arguments(node)
     for access in function.kernel.accesses if function.kernel else ():
         for name, role in (("pointer", "pointer"), ("value", "stored"), ("mask", "mask"), ("other", "other")):  # fmt: skip
             if name in access.arguments:
                 yield access.arguments[name], role  # type: ignore[misc]
     yield from _roles_of_launches(function)
+
+
+def _roles_of_arguments(call: ast.Call) -> Iterator[tuple[object, Role]]:
+    name = called_name(call)
+    if name in {"zeros", "full"}:
+        yield (call.args[1], "start") if len(call.args) > 1 else (call, "start")
+    if name in {"empty", "zeros"} and call.args:
+        yield call.args[0], "allocated"
+    if name == "dot":
+        yield from ((part, "operand") for part in call.args[:2])
 
 
 def _roles_of_launches(function: Function) -> Iterator[tuple[object, Role]]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from grader.records import Context, Edit, Finding, Fix
 from grader.repair.fixes.maker import FixMaker
 from grader.source import Source
 from grader.source.analysis.triton import Access, Kernel, accesses_at, kernels
 from grader.source.analysis.triton_axes import cuts
-from grader.source.code_edits import fix, replace
+from grader.source.code_edits import add_argument, fix, replace
 
 _BROADCAST = re.compile(r"\w+\[(?::, None|None, :)\]")
 MOST = 6
@@ -25,6 +26,7 @@ def propose(finding: Finding, source: Source, context: Context) -> Iterator[Fix]
     lines = sorted({place.line for place in places if place is not None})
     found = {id(one): one for line in lines for one in accesses_at(source, line)}
     for kernel in kernels(source):
+        yield from _everywhere(source, kernel, lines)
         for access in kernel.accesses:
             if id(access) in found:
                 yield from _bound_access(source, kernel, access)
@@ -34,9 +36,8 @@ def _bound_access(source: Source, kernel: Kernel, access: Access) -> Iterator[Fi
     if _is_block(kernel, access):
         yield from _check_access(source, access)
         return
-    masks = list(
-        dict.fromkeys((*_neighbours(source, kernel, access), *_lengths(source, kernel, access)))
-    )
+    kinds = _neighbours(source, kernel, access), _lengths(source, kernel, access)
+    masks = list(dict.fromkeys(chain(*kinds[:: 1 if access.mask is None else -1])))
     for mask in masks[:MOST]:
         yield from fix(
             f"give the access the mask `{mask}`", [_with_mask(source, kernel, access, mask)]
@@ -57,7 +58,7 @@ def _check_access(source: Source, access: Access) -> Iterator[Fix]:
             edit = replace(source, given, axes)
         else:
             padding = ', padding_option="zero"' if access.kind == "load" else ""
-            edit = _append_argument(source, access.call, f"boundary_check={axes}{padding}")
+            edit = add_argument(source, access.call, f"boundary_check={axes}{padding}")
         yield from fix("check the block's bounds", [edit])
 
 
@@ -94,28 +95,103 @@ def _indices(kernel: Kernel, access: Access) -> set[str]:
 def _lengths(source: Source, kernel: Kernel, access: Access) -> Iterator[str]:
     """Yield the mask with one more comparison: an index that it leaves out, with the length that this one runs along."""
     masked = source.text(access.mask) if access.mask is not None else ""
-    behind = " ".join((masked, *(source.text(v) for v in _values(kernel, access.mask))))
     old = f"({masked}) & " if masked else ""
-    written = " ".join(source.text(one) for one in (access.pointer, *_values(kernel, access.pointer)))  # fmt: skip
-    known = {cut.index: cut.lengths for cut in cuts(kernel)}
-    names = sorted(_indices(kernel, access), key=lambda name: (bool(re.search(rf"\b{name}\b", behind)), name))  # fmt: skip
-    for shape, name in _shaped(names, written):
-        yield from (f"{old}({shape} < {length})" for length in known.get(name, ())[:2])
+    said = " ".join((masked, *(source.text(value) for value in _values(kernel, access.mask))))
+    conditions = dict.fromkeys(_conditions(source, kernel, access))
+    yield from (f"{old}({one})" for one in conditions if one not in said and (old or ">=" not in one))  # fmt: skip
+
+
+def _conditions(source: Source, kernel: Kernel, access: Access) -> Iterator[str]:
+    """Yield what the indices of an access may have been meant to be held to, the likeliest first."""
+    terms = list(_left_out(source, kernel, access))
     numbers = [p for p in kernel.parameters if p not in kernel.pointers | kernel.constants and "stride" not in p]  # fmt: skip
-    for shape, _ in _shaped(names, written):
-        yield from (f"{old}({shape} < {number})" for number in numbers)
-        yield from (f"{old}({shape} >= 0)",) if old else ()
+    used = {one.id for one in ast.walk(kernel.node) if isinstance(one, ast.Name)}
+    forgotten = [name for name in numbers if name not in used]
+    for shape, lengths in terms:
+        yield from (f"{shape} < {length}" for length in lengths[:2])
+    for name in _single_indices(kernel, access):
+        yield from (f"{name} < {number}" for number in forgotten)
+    for shape, _ in terms:
+        yield from (f"{shape} < {number}" for number in numbers)
+        yield f"{shape} >= 0"
+
+
+def _left_out(
+    source: Source, kernel: Kernel, access: Access
+) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield each index of a pointer as it stands there, bare or as a column or a row, with the lengths that it may run along.
+
+    Those that the mask leaves out come first.
+    """
+    pointer = _written_out(kernel, (access.pointer, *_values(kernel, access.pointer)))
+    written = " ".join(source.text(one) for one in pointer)
+    mask = access.mask
+    behind = kernel.names_behind(mask) if mask is not None else frozenset[str]()
+    known = {cut.index: cut.lengths for cut in cuts(kernel)}
+    for name in sorted(_indices_in(kernel, pointer), key=lambda name: (name in behind, name)):
+        made = kernel.names_behind(ast.Name(name, ast.Load()))
+        lengths = tuple(dict.fromkeys(n for one in sorted(made) for n in known.get(one, ())))
+        for shape in [s for s in (f"{name}[:, None]", f"{name}[None, :]") if s in written] or [name]:  # fmt: skip
+            yield shape, lengths
+
+
+def _written_out(kernel: Kernel, pointer: Sequence[ast.expr]) -> tuple[ast.expr, ...]:
+    """Return a pointer with what its offsets of several axes are made of."""
+    offsets = (kernel.assigned.get(name, ()) for name in sorted(_indices_in(kernel, pointer)))
+    several = [one for values in offsets for one in values if len(_indices_in(kernel, [one])) > 1]
+    return tuple(several) or tuple(pointer)
+
+
+def _indices_in(kernel: Kernel, pointer: Sequence[ast.expr]) -> set[str]:
+    """Return the blocks of indices that are named in a pointer: what is made of a range, and is no pointer."""
+    names = {n.id for one in pointer for n in ast.walk(one) if isinstance(n, ast.Name)}
+    return {
+        name
+        for name in names - {*kernel.parameters}
+        if not kernel.names_behind(value := ast.Name(name, ast.Load())) & kernel.pointers
+        and any(kernel.language_name(part) == "arange" for part in kernel.made_of(value))
+    }
+
+
+def _everywhere(source: Source, kernel: Kernel, lines: Sequence[int]) -> Iterator[Fix]:
+    """Yield a length that several accesses leave out, one at these lines among them, added to all of their masks."""
+    lacking: dict[str, list[tuple[Access, str]]] = {}
+    for access in kernel.accesses:
+        behind = kernel.names_behind(access.mask) if access.mask is not None else frozenset[str]()
+        for shape, lengths in _left_out(source, kernel, access):
+            if lengths and lengths[0] not in behind:
+                lacking.setdefault(lengths[0], []).append((access, shape))
+    for length, places in lacking.items():
+        if len(places) > 1 and any(one.call.lineno <= line <= (one.call.end_lineno or 0) for one, _ in places for line in lines):  # fmt: skip
+            edits = [_below(source, kernel, access, f"({shape} < {length})") for access, shape in places]  # fmt: skip
+            yield from fix(f"hold the index of every access below `{length}`", dict.fromkeys(edits))
+
+
+def _below(source: Source, kernel: Kernel, access: Access, condition: str) -> Edit:
+    old = f"({source.text(access.mask)}) & " if access.mask is not None else ""
+    return _with_mask(source, kernel, access, f"{old}{condition}")
+
+
+def _single_indices(kernel: Kernel, access: Access) -> list[str]:
+    """Return the names in a pointer that hold one number, made of a program's or of a loop's."""
+    names = [one.id for one in ast.walk(access.pointer) if isinstance(one, ast.Name)]
+    blocks = _indices_in(kernel, [access.pointer])
+    made = [one for one in dict.fromkeys(names) if one in kernel.assigned and one not in blocks]
+    return [one for one in made if not kernel.names_behind(ast.Name(one, ast.Load())) & kernel.pointers]  # fmt: skip
+
+
+def _neutral(source: Source, kernel: Kernel, access: Access) -> str:
+    """Return what changes nothing of a kernel's result where it stands for an element past the mask."""
+    named = [n for n, values in kernel.assigned.items() if any(v is access.call for v in values)]
+    words = source.text(kernel.node)
+    for function, value in (("max", '-float("inf")'), ("min", 'float("inf")')):
+        if any(re.search(rf"\btl\.{function}\(\s*{name}\b", words) for name in named):
+            return value
+    return "0.0"
 
 
 def _values(kernel: Kernel, name: ast.expr | None) -> tuple[ast.expr, ...]:
     return kernel.assigned.get(name.id, ()) if isinstance(name, ast.Name) else ()
-
-
-def _shaped(names: Sequence[str], written: str) -> Iterator[tuple[str, str]]:
-    """Yield each index as it stands in a pointer: bare, or as a column or a row."""
-    for name in names:
-        shapes = [s for s in (f"{name}[:, None]", f"{name}[None, :]") if s in written] or [name]
-        yield from ((shape, name) for shape in shapes)
 
 
 def _with_mask(source: Source, kernel: Kernel, access: Access, mask: str) -> Edit:
@@ -127,12 +203,9 @@ def _with_mask(source: Source, kernel: Kernel, access: Access, mask: str) -> Edi
         return replace(source, made[0], f"({source.text(made[0])}) & {more}")
     if old is not None:
         return replace(source, old, mask)
-    other = ", other=0.0" if access.kind == "load" and "other" not in access.arguments else ""
-    return _append_argument(source, access.call, f"mask={mask}{other}")
-
-
-def _append_argument(source: Source, call: ast.Call, more: str) -> Edit:
-    return replace(source, call, f"{source.text(call)[:-1].rstrip().rstrip(',')}, {more})")
+    bare = access.kind == "load" and "other" not in access.arguments
+    other = f", other={_neutral(source, kernel, access)}" if bare else ""
+    return add_argument(source, access.call, f"mask={mask}{other}")
 
 
 FIX = FixMaker(("MEM011",), propose)

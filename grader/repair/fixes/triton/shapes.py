@@ -83,8 +83,15 @@ def _usual(source: Source, kernel: Kernel) -> dict[str, tuple[str, ...]]:
 
 
 def _turned(source: Source, node: ast.stmt) -> Iterator[Fix]:
-    """Yield a statement with one of its axes added on the other side."""
+    """Yield a statement with one of its axes added on the other side, or taken the other way."""
     for one in ast.walk(node):
+        if (
+            isinstance(one, ast.keyword)
+            and one.arg == "axis"
+            and isinstance(one.value, ast.Constant)
+        ):
+            edit = replace(source, one.value, "0" if one.value.value else "1")
+            yield from fix(f"take the other axis: `axis={edit.text}`", [edit])
         if isinstance(one, ast.Subscript):
             words = source.text(one)
             for old, new in ((COLUMN, ROW), (ROW, COLUMN)):

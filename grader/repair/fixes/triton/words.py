@@ -16,6 +16,41 @@ KEYWORDS = {"dim": "axis", "dims": "axis", "keepdim": "keep_dims", "keepdims": "
 """torch's and numpy's names of parameters, and Triton's."""
 FOREIGN = frozenset({"torch", "np", "numpy", "math"})
 LIBDEVICE = "tl.extra.cuda.libdevice"
+IN_LIBDEVICE = frozenset(
+    [
+        "acos",
+        "acosh",
+        "asin",
+        "asinh",
+        "atan",
+        "atan2",
+        "atanh",
+        "cbrt",
+        "copysign",
+        "cosh",
+        "erfc",
+        "erfinv",
+        "exp10",
+        "expm1",
+        "fmod",
+        "hypot",
+        "isinf",
+        "isnan",
+        "lgamma",
+        "log10",
+        "log1p",
+        "nearbyint",
+        "pow",
+        "rint",
+        "round",
+        "sinh",
+        "tan",
+        "tanh",
+        "tgamma",
+        "trunc",
+    ]
+)
+"""What NVIDIA's library has and `tl` lacks, of what formulas use."""
 _KEYWORD = re.compile(r"unexpected keyword argument '(?P<name>\w+)'")
 _GLOBAL = re.compile(r"global variable (?P<name>\w+)")
 
@@ -51,7 +86,8 @@ def _in_triton(source: Source, kernel: Kernel, item: Evidence) -> Iterator[Fix]:
             root = root.value
         whole = id(node) not in inner and source.text(node) in refused
         if whole and isinstance(root, ast.Name):
-            for home in (("tl",) if root.id in FOREIGN else ()) + (LIBDEVICE,):
+            homes = (("tl", root.id in FOREIGN), (LIBDEVICE, node.attr in IN_LIBDEVICE))
+            for home in (home for home, has_it in homes if has_it):
                 edit = replace(source, node, f"{home}.{node.attr}")
                 yield from fix(f"take `{edit.text}`", [edit])
 

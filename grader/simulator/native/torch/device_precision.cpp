@@ -2,7 +2,7 @@
 
 #include "device_precision.hpp"
 
-#include <ATen/ATen.h>
+#include <ATen/core/Tensor.h>
 #include <ATen/Context.h>
 
 #include <string>

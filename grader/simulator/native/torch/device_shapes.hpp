@@ -1,6 +1,8 @@
 // Operators without values.
 #pragma once
 
+#include <ATen/ops/empty_strided.h>
+
 #include <algorithm>
 
 #include "device_call.hpp"

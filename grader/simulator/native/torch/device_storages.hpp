@@ -1,7 +1,7 @@
 // The device's memory in the hands of torch's CPU kernels: tensors and storages over the same bytes.
 #pragma once
 
-#include <ATen/ATen.h>
+#include <ATen/core/Tensor.h>
 
 #include <utility>
 #include <vector>

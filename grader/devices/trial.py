@@ -1,0 +1,144 @@
+"""A program on one workload, run under changes, and which elements of its results are right then."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from grader.devices.base import Changed
+from grader.devices.capabilities import Changer
+from grader.judge import References
+from grader.judge.elements import out_of_tolerance
+from grader.judge.inputs import Array
+from grader.judge.tolerance import tolerance
+from grader.records import Build, Submission, Task, Workload
+from grader.simulator.changes import Change, Request, argument_changes, changes_of, float_arguments
+from grader.simulator.changes.arguments import read_launches
+from grader.simulator.ptx.code import Code, read_code
+
+SAMPLE = 2048
+"""Elements of each output that are looked at for each change."""
+PROBES = (("skip_kernels", 1), ("max_blocks", 1), ("max_blocks", 2))
+"""How a program runs before changes: without kernels, with the first block, with the first and the last."""
+
+
+@dataclass(frozen=True)
+class Few:
+    """Blocks of each launch that run, and which of the sampled elements they make."""
+
+    blocks: int
+    elements: tuple[Array, ...]
+
+
+ALL = Few(0, ())
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A program on one workload, to be tried under changes."""
+
+    device: Changer
+    submission: Submission
+    build: Build
+    task: Task
+    references: References
+    workload: Workload
+
+    def run(self, asked: Request, seconds: float) -> Changed:
+        """Run it under these changes."""
+        told = asked.told(self.sample, seconds)
+        return self.device.run_changed(
+            self.submission, self.build, self.task, self.references, self.workload, told
+        )
+
+    @cached_property
+    def numbers(self) -> dict[str, float]:
+        """Return the numbers that the task gives, by what they are."""
+        given = {f"argument {n + 1} of ModelNew": one for n, one in enumerate(self.workload.init)}
+        given |= {f"input {n + 1}": one for n, one in enumerate(self.workload.inputs)}
+        return {name: float(n) for name, n in given.items() if isinstance(n, int | float)}
+
+    @cached_property
+    def sample(self) -> list[list[int]]:
+        """Return which elements of each output are looked at: evenly spread."""
+        sizes = [array.size for array in self.references.expected[self.workload.name].exact]
+        return [
+            sorted(set(np.linspace(0, size - 1, min(size, SAMPLE)).astype(int).tolist()))
+            for size in sizes
+        ]
+
+    def right(self, outputs: Sequence[Array], elements: Sequence[Array] = ()) -> list[float]:
+        """Return which share of the sampled elements, or of these among them, is right under each change."""
+        wrong = self._wrong(outputs)
+        counted = elements or [np.ones(len(sample), bool) for sample in self.sample]
+        shares = [
+            1.0 - mask[:, of].mean(axis=1)
+            for mask, of in zip(wrong, counted, strict=True)
+            if of.any()
+        ]
+        return [float(np.mean(row)) for row in zip(*shares, strict=True)] if wrong else []
+
+    def _wrong(self, outputs: Sequence[Array]) -> list[Array]:
+        """Return of each output, for each change, which sampled elements are wrong; nothing where there are others."""
+        expected = self.references.expected[self.workload.name]
+        if len(outputs) != len(expected.exact):
+            return []
+        known = zip(expected.exact, expected.native, self.sample, outputs, strict=True)
+        return [self._mask(e.ravel()[at], n.ravel()[at], rows) for e, n, at, rows in known]
+
+    def _mask(self, exact: Array, native: Array, rows: Array) -> Array:
+        bound = tolerance(self.task, self.workload, str(native.dtype))
+        if rows.shape[1:] != exact.shape:
+            return np.ones((len(rows), *exact.shape), bool)
+        with np.errstate(all="ignore"):
+            return np.stack([out_of_tolerance(row, exact, native, bound) for row in rows])
+
+    def few_blocks(self, outputs: Sequence[Array]) -> Few | None:
+        """Return how few blocks make wrong elements as all of them do, where so few do: then they tell most changes.
+
+        `outputs` are those of all blocks, and under each of `PROBES`.
+        """
+        for row, (_, blocks) in enumerate(PROBES[1:], 2):
+            made = [
+                _alike(one[0], one[row]) & ~_alike(one[0], one[1]) if len(one) > row else one[:0]
+                for one in outputs
+            ]
+            wrong = self._wrong([one[:1] for one in outputs])
+            if any(
+                of.shape == mask[0].shape and (of & mask[0]).any()
+                for of, mask in zip(made, wrong, strict=False)
+            ):
+                whole = all(of.all() for of in made)
+                return None if whole else Few(blocks, tuple(made))
+        return None
+
+
+def _alike(first: Array, second: Array) -> Array:
+    same: Array = (first == second) | (np.isnan(first) & np.isnan(second))
+    return same
+
+
+def launched_codes(seen: Changed) -> tuple[Code | None, ...]:
+    """Return the programs that can be read."""
+    return tuple(map(_read, seen.programs))
+
+
+def _read(blob: bytes) -> Code | None:
+    try:
+        return read_code(blob)
+    except ValueError:
+        return None
+
+
+def all_changes(seen: Changed, numbers: Mapping[str, float]) -> Iterator[Change]:
+    """Yield the changes of the functions that ran, and of what launches were given."""
+    codes = launched_codes(seen)
+    kernels = {one.kernel for one in read_launches(seen.passed)}
+    yield from argument_changes(seen.passed, float_arguments(codes), numbers)
+    for number, code in enumerate(codes):
+        for function in code.functions if code is not None else ():
+            if code and function.instructions and (not function.entry or function.name in kernels):
+                yield from changes_of(number, code, function)

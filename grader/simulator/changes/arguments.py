@@ -1,0 +1,300 @@
+"""What a launch could be given instead: another of its arguments, a tensor, a size, a number that follows from one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations, permutations
+
+from grader.records import JsonValue
+from grader.simulator import fields
+from grader.simulator.changes.change import Change, Given
+from grader.simulator.changes.forms import float_bits, float_of
+from grader.simulator.changes.values import Values
+from grader.simulator.ptx.code import Code
+
+BLOCKS = 1 << 20
+"""Where the axes of the grid stand among a launch's parameters."""
+OWN = (1 << 64) - 1
+"""For the launch that a value is taken from: it is the value itself."""
+MOST_LAUNCHES = 8
+MOST_BLOCKS = 1 << 12
+MOST_DIMS = 4
+_ADDRESS = 8
+LOG2_E = 1.4426950408889634
+Functions = Mapping[str, Callable[[float], float]]
+OF_FLOAT: Functions = {
+    "1 / x": lambda x: 1 / x,
+    "sqrt(x)": math.sqrt,
+    "1 / sqrt(x)": lambda x: 1 / math.sqrt(x),
+    "x * x": lambda x: x * x,
+    "1 - x": lambda x: 1 - x,
+    "-x": lambda x: -x,
+    "x * log2(e)": lambda x: x * LOG2_E,
+    "x * ln(2)": lambda x: x / LOG2_E,
+    "2 * x": lambda x: 2 * x,
+    "x / 2": lambda x: x / 2,
+}
+"""What a number that is passed could have to be."""
+OF_NUMBER: Functions = {
+    "x": lambda x: x,
+    "1 / x": lambda x: 1 / x,
+    "sqrt(x)": math.sqrt,
+    "1 / sqrt(x)": lambda x: 1 / math.sqrt(x),
+    "log2(e) / sqrt(x)": lambda x: LOG2_E / math.sqrt(x),
+    "1 - x": lambda x: 1 - x,
+    "1 / (1 - x)": lambda x: 1 / (1 - x),
+}
+"""What follows from a number of the task, or from a size."""
+
+
+@dataclass(frozen=True)
+class Launched:
+    """One launch of a call of forward."""
+
+    kernel: str
+    sizes: tuple[int, ...]
+    values: tuple[int, ...]
+    memory: tuple[int, ...]
+    """Of each argument -2 where it is no memory of the GPU, else the known tensor that begins there; -1: another."""
+    blocks: tuple[int, int, int]
+
+    @property
+    def pointers(self) -> list[int]:
+        """Return which arguments are memory."""
+        return [n for n, size in enumerate(self.sizes) if size == _ADDRESS and self.memory[n] > -2]
+
+
+@dataclass(frozen=True)
+class Known:
+    """An input or weight."""
+
+    name: str
+    shape: tuple[int, ...]
+
+
+def read_launches(told: JsonValue) -> tuple[Launched, ...]:
+    """Return the launches that a guest tells."""
+    found = fields.entries(fields.as_mapping(told).get("launches"), MOST_LAUNCHES)
+    return tuple(map(_launched, found))
+
+
+def _launched(one: dict[str, JsonValue]) -> Launched:
+    sizes, values = (tuple(map(fields.whole, _list(one[name]))) for name in ("sizes", "values"))
+    memory = tuple(int(n) if isinstance(n, int) else -2 for n in _list(one.get("memory")))
+    short = min(len(sizes), len(values), len(memory))
+    name = fields.text(one.get("kernel"), 4000)
+    return Launched(
+        name, sizes[:short], values[:short], memory[:short], fields.triple(one.get("blocks"))
+    )
+
+
+def _list(value: JsonValue) -> list[JsonValue]:
+    return value[:200] if isinstance(value, list) else []
+
+
+def read_tensors(told: JsonValue) -> tuple[Known, ...]:
+    """Return the inputs and weights that a guest tells, in its order."""
+    found = fields.entries(fields.as_mapping(told).get("tensors"), 64)
+    return tuple(
+        Known(
+            fields.text(one.get("name"), 200), tuple(map(fields.whole, _list(one.get("shape"))))[:8]
+        )
+        for one in found
+    )
+
+
+def argument_changes(
+    told: JsonValue, floats: frozenset[tuple[str, int]], numbers: Mapping[str, float]
+) -> Iterator[Change]:
+    """Yield what the launches of a call could be given instead.
+
+    `floats` are the kernels' arguments that are such, `numbers` what the task gives.
+    """
+    launches, tensors = read_launches(told), read_tensors(told)
+    sizes = sizes_of(tensors)
+    for number, launch in enumerate(launches):
+        yield from _Exchange(number, launches, tensors).changes()
+        for n, size in enumerate(launch.sizes):
+            if n in launch.pointers:
+                continue
+            if size == 4 and (launch.kernel, n) in floats:
+                yield from _floats(number, launch, n, numbers, sizes)
+            elif size in (4, 8):
+                yield from _ints(number, launch, n, sizes)
+        yield from _grids(number, launch, sizes)
+
+
+def float_arguments(codes: Sequence[Code | None]) -> frozenset[tuple[str, int]]:
+    """Return the arguments that kernels take as floats of 32 bits."""
+    found = set()
+    for code in codes:
+        for function in code.functions if code else ():
+            if code and function.entry:
+                values = Values(code, function)
+                found |= {(function.name, n) for n in values.float_arguments}
+    return frozenset(found)
+
+
+def sizes_of(tensors: Sequence[Known]) -> dict[str, int]:
+    """Return the sizes of tensors, and the products of sizes of dims that follow each other."""
+    found: dict[str, int] = {}
+    for tensor in tensors:
+        dims = range(len(tensor.shape))
+        for i, j in ((i, j) for i in dims for j in dims if i <= j):
+            name = " * ".join(f"size({n})" for n in range(i, j + 1))
+            found[f"{tensor.name}: {name}"] = math.prod(tensor.shape[i : j + 1])
+    return found
+
+
+def _change(
+    number: int,
+    launch: Launched,
+    what: Sequence[int],
+    after: str,
+    given: Sequence[Given],
+    prior: int,
+) -> Change:
+    before = " and ".join(f"argument {n}" for n in what)
+    passed = tuple(given)
+    return Change(
+        launch.kernel, number, "argument", before, after, 0, 0, (), prior, passed, tuple(what)
+    )
+
+
+def _value(number: int, n: int, value: int) -> Given:
+    return (number, n, OWN, 0, value)
+
+
+@dataclass(frozen=True)
+class _Exchange:
+    """A launch whose arguments are exchanged: by others of it, of earlier launches, or by known tensors."""
+
+    number: int
+    launches: Sequence[Launched]
+    tensors: Sequence[Known]
+
+    def changes(self) -> Iterator[Change]:
+        launch = self.launches[self.number]
+        pointers = launch.pointers
+        others = [n for n, size in enumerate(launch.sizes) if n not in pointers and size in (4, 8)]
+        for alike in (pointers, others):
+            for a, b in combinations(alike, 2):
+                if launch.values[a] != launch.values[b] and launch.sizes[a] == launch.sizes[b]:
+                    both = (self._from(a, self.number, b), self._from(b, self.number, a))
+                    yield self._changed((a, b), f"argument {b} and argument {a}", both, 0)
+            for a, b in permutations(alike, 2):
+                if launch.values[a] != launch.values[b] and launch.sizes[a] == launch.sizes[b]:
+                    taken = (self._from(a, self.number, b),)
+                    prior = 0 if alike is pointers else 1
+                    yield self._changed((a,), f"argument {b}", taken, prior)
+        for n in pointers:
+            yield from self._of_other_launches(launch, n)
+            yield from self._known(launch, n)
+
+    def _changed(
+        self, what: Sequence[int], after: str, given: Sequence[Given], prior: int
+    ) -> Change:
+        return _change(self.number, self.launches[self.number], what, after, given, prior)
+
+    def _from(self, n: int, launch: int, other: int) -> Given:
+        return (self.number, n, launch, other, 0)
+
+    def _of_other_launches(self, launch: Launched, n: int) -> Iterator[Change]:
+        for earlier in range(self.number):
+            other = self.launches[earlier]
+            for m in other.pointers:
+                if other.memory[m] == -1 and other.values[m] not in launch.values:
+                    name = f"argument {m} of launch {earlier}"
+                    yield self._changed((n,), name, (self._from(n, earlier, m),), 0)
+
+    def _known(self, launch: Launched, n: int) -> Iterator[Change]:
+        own = launch.memory[n]
+        for at, tensor in enumerate(self.tensors):
+            dims = tuple(range(len(tensor.shape)))
+            if at != own:
+                yield self._changed((n,), tensor.name, (self._laid_out(n, at, dims),), 0)
+            if own not in (-1, at) or len(dims) > MOST_DIMS:
+                continue
+            for a, b in combinations(dims, 2):
+                order = tuple({a: b, b: a}.get(dim, dim) for dim in dims)
+                name = f"{tensor.name} with dims {a} and {b} exchanged"
+                prior = 0 if own == -1 else 1
+                yield self._changed((n,), name, (self._laid_out(n, at, order),), prior)
+
+    def _laid_out(self, n: int, tensor: int, order: tuple[int, ...]) -> Given:
+        return (self.number, n, OWN, 0, (tensor, *order))
+
+
+def _ints(number: int, launch: Launched, n: int, sizes: Mapping[str, int]) -> Iterator[Change]:
+    own = launch.values[n]
+    for name, value in sizes.items():
+        if value != own:
+            given = (_value(number, n, value),)
+            yield _change(number, launch, (n,), name, given, 1)
+            yield from _with_fewer_blocks(number, launch, n, name, value)
+    others = {"x + 1": own + 1, "x - 1": own - 1, "2 * x": 2 * own, "x // 2": own // 2}
+    for name, value in others.items():
+        yield _change(number, launch, (n,), name, (_value(number, n, value),), 3)
+
+
+def _with_fewer_blocks(
+    number: int, launch: Launched, n: int, name: str, value: int
+) -> Iterator[Change]:
+    """Yield a larger size with as many blocks fewer: host code divides by what it passes."""
+    own = launch.values[n]
+    for axis, blocks in enumerate(launch.blocks):
+        if 0 < own < value and blocks > 1 and blocks * own % value == 0:
+            given = (
+                _value(number, n, value),
+                _value(number, BLOCKS + axis, blocks * own // value),
+            )
+            yield _change(number, launch, (n,), name, given, 1)
+
+
+def _floats(
+    number: int,
+    launch: Launched,
+    n: int,
+    numbers: Mapping[str, float],
+    sizes: Mapping[str, int],
+) -> Iterator[Change]:
+    own = float_of(launch.values[n])
+    for given, functions, prior in (
+        ({"x": own}, OF_FLOAT, 0),
+        (numbers, OF_NUMBER, 0),
+        (sizes, OF_NUMBER, 2),
+    ):
+        for name, number_given in given.items():
+            for form, function in functions.items():
+                value = _applied(function, number_given)
+                if value is not None and value != own:
+                    bits = (_value(number, n, float_bits(value)),)
+                    yield _change(number, launch, (n,), _put(form, name), bits, prior)
+
+
+def _put(form: str, name: str) -> str:
+    return form if name == "x" else form.replace("x", f"({name})")
+
+
+def _applied(function: Callable[[float], float], x: float) -> float | None:
+    try:
+        value = function(x)
+    except (ValueError, ArithmeticError):
+        return None
+    return value if abs(value) < 3e38 else None
+
+
+def _grids(number: int, launch: Launched, sizes: Mapping[str, int]) -> Iterator[Change]:
+    for a, b in combinations(range(3), 2):
+        if launch.blocks[a] != launch.blocks[b]:
+            both = [(number, BLOCKS + p, number, BLOCKS + q, 0) for p, q in ((a, b), (b, a))]
+            names = [f"argument {BLOCKS + axis}" for axis in (b, a)]
+            yield _change(number, launch, (BLOCKS + a, BLOCKS + b), " and ".join(names), both, 0)
+    for axis, own in enumerate(launch.blocks):
+        others = max(math.prod(launch.blocks) // max(own, 1), 1)
+        for name, value in {"2 * x": 2 * own, **sizes}.items():
+            if own < value <= MOST_BLOCKS // others:
+                given = (_value(number, BLOCKS + axis, value),)
+                yield _change(number, launch, (BLOCKS + axis,), name, given, 2)

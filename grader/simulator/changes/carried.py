@@ -1,0 +1,55 @@
+"""What a loop carries from turn to turn and sets anew, where it could be meant to be added to."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from grader.simulator.changes.change import Change, Edits
+from grader.simulator.changes.values import Values, base
+from grader.simulator.ptx.code import Instruction, Operand
+
+ADDED_UP = "added up"
+"""What such a change is called: `before` says in which lines a value is begun and made."""
+_OPERATORS = ("add.f32", "max.f32", "min.f32", "mul.f32")
+
+
+def carried_changes(
+    program: int, values: Values, places: tuple[tuple[str, int], ...]
+) -> Iterator[Change]:
+    """Yield changes of what is copied into a loop's value at the end of a turn: added to what it was, and so on."""
+    for (begun, made), copies in _copies(values).items():
+        where = places[values.function.instructions[copies[0]].location][0] or _file(values, places)
+        for opcode in _OPERATORS:
+            edits: Edits = tuple((at, (_kept(values, at, opcode),)) for at in copies)
+            before, after = f"line {begun} and line {made}", f"{ADDED_UP}: {opcode}"
+            number = values.function.number
+            yield Change(where, made, "operator", before, after, program, number, edits)
+
+
+def _file(values: Values, places: tuple[tuple[str, int], ...]) -> str:
+    named = (places[i.location][0] for i in values.function.instructions if i.opcode)
+    return next((file for file in named if file), "")
+
+
+def _copies(values: Values) -> dict[tuple[int, int], list[int]]:
+    """Return the copies into values that were begun before, by the lines where these are begun and what is copied is made."""
+    into: dict[int, list[int]] = defaultdict(list)
+    for at, instruction in enumerate(values.function.instructions):
+        if base(instruction) == "mov" and len(instruction.operands) == 2:
+            into[instruction.operands[0].value].append(at)
+    found: dict[tuple[int, int], list[int]] = defaultdict(list)
+    for register, (first, *later) in into.items():
+        for at in later if values.kind(register) == "float" else ():
+            source = values.function.instructions[at].operands[1]
+            if source.kind == "reg" and source.value != register:
+                lines = values.line_made(first), values.line_made(at)
+                if all(lines):
+                    found[lines].append(at)
+    return found
+
+
+def _kept(values: Values, at: int, opcode: str) -> Instruction:
+    copy = values.function.instructions[at]
+    own, new = copy.operands
+    return Instruction(opcode, (own, Operand("reg", own.value), new), copy.guard, copy.location)

@@ -1,0 +1,88 @@
+"""Where in Python a returned tensor is made: the allocation behind `forward`'s result, and what each of its lengths is."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from grader.source.python_code import Function, PythonCode
+from grader.source.scopes import nodes_under
+
+FUNCTIONS = frozenset({"empty", "zeros", "ones", "full", "empty_like", "zeros_like", "ones_like", "full_like", "empty_strided"})  # fmt: skip
+METHODS = frozenset({"new_empty", "new_zeros", "new_ones", "new_full"})
+KEEPS_FORM = frozenset({"contiguous", "clone", "detach", "requires_grad_"})
+DEPTH = 6
+"""Calls that are followed from `forward` to what makes its result."""
+
+
+def allocation_of_result(code: PythonCode) -> ast.Call | None:
+    """Return the call that makes the only tensor which `forward` returns; None where torch computes it, or it isn't plain."""
+    forward = code.method("forward")
+    return _made_by(code, forward, DEPTH) if forward is not None else None
+
+
+def length_written(code: PythonCode, made: ast.Call, axis: int, rank: int) -> ast.expr | None:
+    """Return what the length of an axis is written as: in the allocation, or where its name gets its only value."""
+    lengths = _lengths(made)
+    if len(lengths) != rank or any(isinstance(one, ast.Starred) for one in lengths):
+        return None
+    length, function = lengths[axis], code.function_of(made)
+    if not isinstance(length, ast.Name) or function is None:
+        return length
+    stored = [one for one in nodes_under(function) if isinstance(one, ast.Name) and one.id == length.id]  # fmt: skip
+    values = _values(function, length.id)
+    once = sum(isinstance(one.ctx, ast.Store) for one in stored) == 1
+    return values[0] if once and values else length
+
+
+def _made_by(code: PythonCode, function: Function, depth: int) -> ast.Call | None:
+    """Return what makes the tensor that a function returns, where all of its returns agree."""
+    returns = [one for one in nodes_under(function) if isinstance(one, ast.Return) and one.value]
+    mine = [one.value for one in returns if code.function_of(one) is function]
+    found = {id(made): made for value in mine if (made := _maker(code, function, value, depth))}
+    return next(iter(found.values())) if len(found) == 1 else None
+
+
+def _maker(
+    code: PythonCode, function: Function, value: ast.expr | None, depth: int
+) -> ast.Call | None:
+    if isinstance(value, ast.Name):
+        values = _values(function, value.id)
+        return _maker(code, function, values[-1], depth - 1) if values and depth else None
+    if not isinstance(value, ast.Call) or not depth:
+        return None
+    name = value.func.attr if isinstance(value.func, ast.Attribute) else ""
+    if name in METHODS or code.canonical(value.func).removeprefix("torch.") in FUNCTIONS:
+        return value
+    if name in KEEPS_FORM and isinstance(value.func, ast.Attribute):
+        return _maker(code, function, value.func.value, depth - 1)
+    called = list(_functions_called(code, value))
+    return _made_by(code, called[0], depth - 1) if len(called) == 1 else None
+
+
+def _functions_called(code: PythonCode, call: ast.Call) -> Iterator[Function]:
+    """Yield the functions and methods of the module that a call may mean, by their name; `apply` of a class is its `forward`."""
+    match call.func:
+        case ast.Name(id=name) if name in code.functions:
+            yield code.functions[name]
+        case ast.Attribute(value=ast.Name(id=owner), attr=name):
+            whole = code.classes.get(owner)
+            within = nodes_under(whole if whole is not None else code.tree)
+            methods = [f for f in within if isinstance(f, Function) and code.class_of(f)]
+            named = [f for f in methods if f.name == name]
+            own = [f for f in methods if f.name == "forward"] if whole is not None else []
+            yield from named or (own if name == "apply" else [])
+
+
+def _values(function: Function, name: str) -> list[ast.expr]:
+    """Return what is assigned to a name alone, in the order of the text."""
+    made = [one for one in nodes_under(function) if isinstance(one, ast.Assign)]
+    mine = [one for one in made if any(isinstance(t, ast.Name) and t.id == name for t in one.targets)]  # fmt: skip
+    return [one.value for one in sorted(mine, key=lambda one: one.lineno)]
+
+
+def _lengths(made: ast.Call) -> list[ast.expr]:
+    given = made.args
+    if len(given) == 1 or (given and isinstance(given[0], ast.Tuple | ast.List)):
+        return list(given[0].elts) if isinstance(given[0], ast.Tuple | ast.List) else [given[0]]
+    return list(given)
