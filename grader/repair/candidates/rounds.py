@@ -13,7 +13,7 @@ from grader.repair.candidates import triton
 from grader.repair.candidates.candidate import Candidate
 from grader.repair.candidates.order import candidates
 from grader.repair.candidates.screen import Allowance, Outcome, Screen
-from grader.repair.candidates.weave import candidates_touching, weave
+from grader.repair.candidates.weave import BREAK, candidates_named, candidates_touching, weave
 from grader.sandbox.limits import crowding
 from grader.source import edits, parse
 
@@ -99,7 +99,7 @@ def _in_one_build(
 def _build_woven(
     submission: Submission, numbered: dict[int, Candidate], screen: Screen
 ) -> tuple[Submission | None, Build | None, dict[int, Candidate]]:
-    for _ in range(BUILDS):
+    for attempt in range(BUILDS):
         try:
             woven = weave(submission, numbered)
         except ValueError:
@@ -107,21 +107,50 @@ def _build_woven(
         build = screen.build(woven)
         if build.status == "built":
             return woven, build, numbered
-        lines = _error_lines(submission, woven, build)
-        bad = candidates_touching(numbered, lines) or candidates_touching(
-            numbered, _whole_statements(submission, lines)
-        )
+        bad = _refused(submission, woven, build, numbered, by_number=attempt == 0)
         numbered = {n: candidate for n, candidate in numbered.items() if n not in bad}
         if not bad or not numbered:
             break
     return None, None, numbered
 
 
-def _error_lines(submission: Submission, woven: Submission, build: Build) -> set[int]:
-    """Return the submission's lines that the woven program's errors are about."""
-    back = edits.old_lines(submission.code, woven.code)
-    lines = {item.place.line for item in build.errors if item.place is not None}
-    return {back[line - 1] for line in lines if 1 <= line <= len(back)}
+def _refused(
+    submission: Submission,
+    woven: Submission,
+    build: Build,
+    numbered: dict[int, Candidate],
+    *,
+    by_number: bool,
+) -> set[int]:
+    """Return the candidates that errors are about: by their numbers, else all on the lines, else on those of whole statements.
+
+    Of several that don't fit where one expression stands, a compiler names the first: the second time all of these go.
+    """
+    there = {item.place.line for item in build.errors if item.place is not None}
+    if named := candidates_named(numbered, woven.code, there):
+        return named if by_number else named | _beside(numbered, named)
+    lines = _lines_before(submission, woven, there)
+    whole = _whole_statements(submission, lines)
+    return candidates_touching(numbered, lines) or candidates_touching(numbered, whole)
+
+
+def _beside(numbered: Mapping[int, Candidate], named: set[int]) -> set[int]:
+    """Return the candidates that change what one of these changes."""
+    changed = {(p.lines, p.span) for number in named for p in numbered[number].pieces}
+    return {
+        n for n, one in numbered.items() if any((p.lines, p.span) in changed for p in one.pieces)
+    }
+
+
+def _lines_before(submission: Submission, woven: Submission, lines: set[int]) -> set[int]:
+    """Return the submission's lines that lines of the woven program were made of."""
+    joined, texts = woven.code.replace(BREAK, ""), woven.code.split("\n")
+    back = edits.old_lines(submission.code, joined)
+    added = [0]
+    for text in texts:
+        added.append(added[-1] + text.startswith(BREAK[1:]))
+    at = (line - added[line] for line in lines if 1 <= line <= len(texts))
+    return {back[line - 1] for line in at if 1 <= line <= len(back)}
 
 
 def _whole_statements(submission: Submission, lines: set[int]) -> set[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -34,6 +35,8 @@ static inline int {CHOICE}turn() {{
 }}
 #endif
 """
+BREAK = "\n/*@*/"
+"""Begins a line of its own for each alternative of an expression: by it a compiler's message tells which one it is about."""
 TURN = f"const int {CHOICE}now = {CHOICE}turn(); (void){CHOICE}now; "
 EPILOGUE = f'''
 
@@ -127,8 +130,8 @@ def _weave_pieces(unit: Unit, pieces: list[tuple[int, Piece]]) -> list[Edit]:
     for (start, end), alternatives in sorted(
         sites.items(), key=lambda item: (item[0][0], -item[0][1])
     ):
-        asked = "".join(f"{CHOICE} == {n} ? ({piece.code}) : " for n, piece in alternatives)
-        put.opening[start].append(f"({asked}(")
+        asked = "".join(f"{BREAK}{CHOICE} == {n} ? ({piece.code}) : " for n, piece in alternatives)
+        put.opening[start].append(f"({asked}{BREAK}(")
         put.closing[end].insert(0, "))")
     for function in unit.host_functions:
         body = function.body
@@ -136,6 +139,13 @@ def _weave_pieces(unit: Unit, pieces: list[tuple[int, Piece]]) -> list[Edit]:
             put.between[body.start_byte + 1].append(f" {TURN}")
     put.between[0].insert(0, PRELUDE)
     return put.edits(unit)
+
+
+def candidates_named(numbered: Mapping[int, Candidate], woven: str, lines: set[int]) -> set[int]:
+    """Return the candidates whose numbers stand on these lines of a woven program."""
+    texts = woven.split("\n")
+    words = "\n".join(texts[line - 1] for line in lines if line <= len(texts))
+    return numbered.keys() & {int(n) for n in re.findall(rf"{CHOICE} [!=]= (\d+)", words)}
 
 
 def candidates_touching(numbered: Mapping[int, Candidate], lines: set[int]) -> set[int]:

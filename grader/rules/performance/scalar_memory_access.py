@@ -15,7 +15,8 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for streaming loops over neighbouring floats."""
     seen: set[str] = set()
     for case in cases(source, context):
-        if case.kernel in seen or case.walk.vectors or (case.launch.block[0] or 1) < 32:
+        wide = any(access.scale > 1 for access in case.walk.accesses)
+        if case.kernel in seen or wide or (case.launch.block[0] or 1) < 32:
             continue
         for reach in reaches(case):
             size = SIZES.get(reach.access.region.type, 4)

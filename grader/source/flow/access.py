@@ -6,7 +6,7 @@ from grader.source.cpp import Expr, Lambda, Member, Name, Node, Subscript
 from grader.source.flow.loops import Loops
 from grader.source.flow.memory import Region
 from grader.source.flow.values import Pointer, Value, binary, unknown_value
-from grader.source.scalar_types import SIZES, VECTORS, type_letter
+from grader.source.scalar_types import SIZES, type_letter
 
 
 class Accesses(Loops):
@@ -86,8 +86,8 @@ class Accesses(Loops):
         else:
             region.values[pointer.offset] = value
 
-    def cast_pointer(self, value: Value, kind: str, node: Node) -> Value:
-        """Return a pointer as one to another type; vectors are noted, for their alignment."""
+    def cast_pointer(self, value: Value, kind: str) -> Value:
+        """Return a pointer as one to another type."""
         pointer = value.pointer
         if pointer is None:
             return value
@@ -96,8 +96,6 @@ class Accesses(Loops):
             pointer = _retyped(pointer, kind, now)
         was = SIZES.get(pointer.type, 4)
         wide = max(now // was, 1) if now and now % was == 0 else 1
-        if kind in VECTORS and wide > 1 and region.space == "global":
-            self.walk.vectors.append((node, pointer, wide))
         depth = max(pointer.depth, len(region.dims))  # a cast gives a pointer to elements
         same = kind if now else pointer.type
         return Value(pointer=Pointer(region, pointer.offset, wide * pointer.scale, depth, same))

@@ -149,7 +149,7 @@ class Machine(Variables):
     def _eval_cast(self, expr: cpp.Cast) -> Value:
         value, kind = self.eval(expr.operand), self.type_name(expr.type)
         if expr.pointer:
-            return self.cast_pointer(value, kind, expr.node)
+            return self.cast_pointer(value, kind)
         letter, number = type_letter(kind), value.number
         if letter in "iul" and isinstance(number, float):
             number = int(number)

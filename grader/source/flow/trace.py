@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from grader.source.cpp import LaunchCall, Node
 from grader.source.flow.memory import Region
-from grader.source.flow.values import Pointer, Value
+from grader.source.flow.values import Value
 from grader.source.functions import Function
 
 
@@ -117,8 +117,6 @@ class Walk:
     regions: list[Region] = field(default_factory=list)
     barriers: list[Meeting] = field(default_factory=list)
     exchanges: list[Meeting] = field(default_factory=list)
-    vectors: list[tuple[Node, Pointer, int]] = field(default_factory=list)
-    """Casts to vector types: place, pointer, and elements of the pointer's type in one vector."""
     left: Node = None
     """The `return` under a condition that ended it."""
     stopped: str = ""

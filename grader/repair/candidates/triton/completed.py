@@ -1,4 +1,4 @@
-"""What a call of the host lacks: an argument of a launch, the inputs' device of a tensor that is made."""
+"""What a call lacks: an argument of a launch, the inputs' device of a tensor that is made, the mask of an access."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ MADE = frozenset(f"torch.{name}" for name in ("empty", "zeros", "ones", "full", 
 
 
 def complete_calls(scope: Scope) -> Iterator[Candidate]:
-    """Yield the calls of a function of the host with what they lack."""
+    """Yield the calls of a function with what they lack."""
+    yield from _with_masks(scope)
     for launch in (one for one in launches(scope.source) if one.host is scope.node):
         for name in _lacking_parameters(launch):
             yield from _with_argument(scope, launch, name)
@@ -25,6 +26,16 @@ def complete_calls(scope: Scope) -> Iterator[Candidate]:
             if "device" not in {word.arg for word in node.keywords}:
                 words = f"{scope.source.text(node)[:-1]}, device={tensors[0]}.device)"
                 yield scope.change(node, words, LACKING, "launch")
+
+
+def _with_masks(scope: Scope) -> Iterator[Candidate]:
+    """Yield the accesses of a kernel that have no mask, with a mask by the name that another one has."""
+    accesses = scope.kernel.accesses if scope.kernel is not None else ()
+    names = dict.fromkeys(one.mask.id for one in accesses if isinstance(one.mask, ast.Name))
+    for access in (one for one in accesses if one.mask is None):
+        for name in names:
+            words = f"{scope.source.text(access.call)[:-1]}, mask={name})"
+            yield scope.change(access.call, words, LACKING, "guard")
 
 
 def _lacking_parameters(launch: Launch) -> Iterator[str]:

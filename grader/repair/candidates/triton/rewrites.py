@@ -67,6 +67,7 @@ REWRITES = (
     _row("tl.dot(a, b)", ("tl.dot({a}, {b}, {TARGET})",), 0.7, "store"),
     _row("a + b", ("{a} - {b}",), 1.8, "shift", "", "number"),
     _row("a - b", ("{a} + {b}",), 1.6, "shift", "", "number"),
+    _row("a - b", ("{a} - {b} * {b}",), 1.5, "degree", "", "number"),
     _row("a - c", ("{a}",), 0.9, ""),
     _row("a + c", ("{a}",), 1.2, ""),
     _row("a + b", ("{a}", "{b}"), 2.4, "shift", "", "number"),
