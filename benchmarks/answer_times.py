@@ -32,7 +32,7 @@ from pathlib import Path
 from statistics import median, quantiles
 from typing import Any
 
-from charged_failures import found
+from charged_failures import Answer, found
 from run_folder import ROOT
 
 SETTLED = 2.0
@@ -58,7 +58,7 @@ def main() -> int:
         return ask(options.one, json.loads(options.options))
     trees = {"now": ROOT, **({"before": options.against.resolve()} if options.against else {})}
     with _room(options.room) as room:
-        _prepare(trees, room, options.jobs)
+        _prepare(trees, room, options)
         answers = room / "answers.jsonl"
         rows = _labelled(options.labelled) if options.labelled else _public(options)
         answers.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
@@ -111,32 +111,48 @@ def _labelled(count: int) -> Iterator[Mapping[str, str]]:
 
 def _public(options: argparse.Namespace) -> Iterator[Mapping[str, str]]:
     for answer in found(options.answers, options.problems, options.only):
-        text, problem = (path.read_text("utf-8") for path in (answer.path, answer.problem))
-        name = f"{answer.path.parent.name}/{answer.level}/{answer.number}"
-        yield {"id": name, "text": text, "task": problem}
+        yield as_row(answer)
 
 
-def _prepare(trees: Mapping[str, Path], room: Path, jobs: int) -> None:
+def as_row(answer: Answer) -> Mapping[str, str]:
+    """Return what is asked of an answer."""
+    text, problem = (path.read_text("utf-8") for path in (answer.path, answer.problem))
+    name = f"{answer.path.parent.name}/{answer.level}/{answer.number}"
+    return {"id": name, "text": text, "task": problem}
+
+
+def _prepare(trees: Mapping[str, Path], room: Path, options: argparse.Namespace) -> None:
     """Grade one sample in each cache, all at once, which prepares headers and simulator."""
     began = time.monotonic()
+    sample = room / "first.jsonl"
+    text = (ROOT / "samples" / "gelu_vectorized.txt").read_text("utf-8")
+    sample.write_text(json.dumps({"id": "first", "text": text}) + "\n", "utf-8")
     started = [
-        _start(
-            tree,
-            ["grade.py", str(tree / "samples" / "gelu_vectorized.txt"), "--no-repair"],
-            ["--device", "sim", "--cache", str(room / f"cache-{name}"), "--jobs", str(jobs)],
-            ["--out", str(room / f"out-{name}"), "-q"],
-        )
+        _begin(tree, room / f"cache-{name}", sample, room / f"first-{name}.jsonl", options, {})
         for name, tree in trees.items()
     ]
     ended = [process.wait() for process in started]
     print(f"prepared in {time.monotonic() - began:.0f} s, {ended}", flush=True)
 
 
-def _start(tree: Path, *words: Sequence[str]) -> subprocess.Popen[bytes]:
-    """Start a version's program; what it prints goes to standard error."""
+def _begin(
+    tree: Path,
+    cache: Path,
+    answers: Path,
+    out: Path,
+    options: argparse.Namespace,
+    more: Mapping[str, Any],
+) -> subprocess.Popen[bytes]:
+    """Have a version's own files judge all answers into a file."""
+    given = {"device": "sim", "cache": str(cache), "jobs": options.jobs, **more}
+    said = {"options": given, "out": str(out), "most_seconds": options.most_seconds}
+    return _start(tree, [__file__, "--one", str(answers), "--options", json.dumps(said)])
+
+
+def _start(tree: Path, words: Sequence[str]) -> subprocess.Popen[bytes]:
+    """Start a program with a version's files; what it prints goes to standard error."""
     own = {**os.environ, "PYTHONPATH": str(tree)}
-    call = [sys.executable, *(word for some in words for word in some)]
-    return subprocess.Popen(call, cwd=tree, env=own, stdout=sys.stderr)
+    return subprocess.Popen([sys.executable, *words], cwd=tree, env=own, stdout=sys.stderr)
 
 
 def asked(
@@ -146,15 +162,15 @@ def asked(
     answers: Path,
     options: argparse.Namespace,
     more: Mapping[str, Any],
+    *,
+    forget: Sequence[str] = ("builds", "*-by-content"),
 ) -> Run:
     """Have a version's own files judge all answers, with nothing known of them."""
-    for kept in (cache / "builds", *cache.glob("*-by-content")):
+    for kept in [path for pattern in forget for path in cache.glob(pattern)]:
         shutil.rmtree(kept, ignore_errors=True)
     out = answers.with_name(f"rows-{name}.jsonl")
-    given = {"device": "sim", "cache": str(cache), "jobs": options.jobs, **more}
-    told_once = {"options": given, "out": str(out), "most_seconds": options.most_seconds}
-    call = [__file__, "--one", str(answers), "--options", json.dumps(told_once)]
-    with _start(tree, call) as process:
+    out.unlink(missing_ok=True)
+    with _begin(tree, cache, answers, out, options, more) as process:
         process.wait()
     rows = [json.loads(line) for line in out.read_text("utf-8").splitlines()]
     wall = max((row["at"] for row in rows), default=options.most_seconds)

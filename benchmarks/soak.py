@@ -1,6 +1,6 @@
 """A long run's memory, descriptors, processes and files: what one grading of many answers leaves behind.
 
-    python benchmarks/soak.py [--rounds 3] [--each 40] [--jobs 2] [--seconds N] [--tasks FOLDER] [--no-repair] [PATH ...]
+    python benchmarks/soak.py [--rounds 3] [--each 40] [--jobs 2] [--seconds N] [--tasks FOLDER] [--no-repair | --reward] [PATH ...]
     python benchmarks/soak.py --rounds 3 --each 700 --jobs 16 --tasks KernelBench ANSWERS    # 2,100 gradings
 
 One `grade.py` grades `--each` answers a round, in an empty cache: the labelled kernels and seeded defects of
@@ -121,12 +121,14 @@ class Peak:
             return
 
 
-def answers(paths: Sequence[Path]) -> Iterator[dict[str, str]]:
+def answers(paths: Sequence[Path]) -> Iterator[dict[str, object]]:
     """Yield rows of JSONL without their ids."""
     if paths:
         for sample in read_samples(list(paths)):
             known = sample.kernelbench
-            task = {"level": known.level, "problem_id": known.problem} if known else {}
+            task: dict[str, object] = (
+                {"level": known.level, "problem_id": known.problem} if known else {}
+            )
             yield {
                 "text": sample.text,
                 **({"task": sample.task_hint} if sample.task_hint else task),
@@ -171,9 +173,11 @@ def soak(options: argparse.Namespace, room: Path) -> list[Peak]:
         *(["--no-repair"] if options.no_repair else []),
     ]
     call += ["--tasks", str(options.tasks)] if options.tasks else []
-    env = {**os.environ, MARK: token, "TMPDIR": str(room / "tmp")}
+    if options.reward:
+        call = _as_rewards(room, options)
+    env = {**os.environ, MARK: token, "TMPDIR": str(room / "tmp"), "PYTHONPATH": str(ROOT)}
     with (room / "log").open("wb") as log:
-        run = subprocess.Popen(call, env=env, stdout=log, stderr=log)
+        run = subprocess.Popen(call, env=env, cwd=ROOT, stdout=log, stderr=log)
         peaks = _watched(
             run, room / "out" / "results.jsonl", total, options.rounds, options.seconds
         )
@@ -184,12 +188,23 @@ def soak(options: argparse.Namespace, room: Path) -> list[Peak]:
     graded = (
         _lines(room / "out" / "results.jsonl") if (room / "out" / "results.jsonl").exists() else 0
     )
-    cut = run.returncode == INTERRUPTED
+    cut = run.returncode == INTERRUPTED or (graded < total and run.returncode == 0)
     print(f"{graded} of {total} graded{', cut' if cut else ''}")
     if (graded != total and not cut) or left:
         print((room / "log").read_text("utf-8", "replace")[-2000:])
         peaks.append(Peak(leader=float("inf")))
     return peaks
+
+
+def _as_rewards(room: Path, options: argparse.Namespace) -> list[str]:
+    """Return the call of a process that grades them as a training loop does."""
+    (room / "out").mkdir()
+    given = {"device": "sim", "cache": str(room / "cache"), "jobs": options.jobs}
+    out, most = str(room / "out" / "results.jsonl"), min(options.seconds, 1e6)
+    asked = {"options": given, "out": out, "most_seconds": most}
+    driver = str(ROOT / "benchmarks" / "answer_times.py")
+    answers = str(room / "answers.jsonl")
+    return [sys.executable, driver, "--one", answers, "--options", json.dumps(asked)]
 
 
 def _watched(
@@ -235,6 +250,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=float("inf"), help="interrupt it then")
     parser.add_argument("--tasks", type=Path)
     parser.add_argument("--no-repair", action="store_true")
+    parser.add_argument("--reward", action="store_true", help="through grader.reward")
     options = parser.parse_args()
     shared = entries("/dev/shm")
     with tempfile.TemporaryDirectory(prefix="soak-") as room:

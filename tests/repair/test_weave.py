@@ -14,7 +14,7 @@ from grader.diagnose import Program
 from grader.records import Run, Workload
 from grader.repair.candidates.order import candidates
 from grader.repair.candidates.screen import allowed_seconds
-from grader.repair.candidates.weave import CHOICE, weave
+from grader.repair.candidates.weave import CHOICE, candidates_named, weave
 from grader.source import parse
 
 from .mean import MEAN, changed
@@ -26,6 +26,19 @@ def test_nothing_is_changed_that_the_compiler_must_know(program: Program) -> Non
 
 def test_no_variable_is_proposed_where_it_is_not_known(program: Program) -> None:
     assert not any("] = part[s]" in line or "y[i]" in line for line in changed(program))
+
+
+def test_a_compiler_names_an_alternative_by_the_line_that_it_stands_on(program: Program) -> None:
+    """Of several that stand for one expression, and for others on its line, one that is refused goes alone."""
+    numbered = dict(enumerate(candidates(parse(MEAN), program)[:60], 1))
+    woven = weave(program.submission, numbered).code
+    replaced = [n for n, one in numbered.items() if all(p.kind == "replace" for p in one.pieces)]
+    own = [n for n in replaced if f"/*@*/{CHOICE} == {n} ?" in woven]
+    assert len(own) > 20
+    for number in own:
+        words = f"/*@*/{CHOICE} == {number} ?"
+        there = {n for n, line in enumerate(woven.split("\n"), 1) if line.startswith(words)}
+        assert candidates_named(numbered, woven, there) == {number}
 
 
 @settings(deadline=None, max_examples=15)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from grader.records import Confidence, Evidence, Finding, Severity
-from grader.rules.merge import merge
+from grader.records import Confidence, Counterfactual, Evidence, Finding, Severity
+from grader.rules.merge import is_caused, is_explained, merge
 
 
 def proven_by_a_run(severity: Severity, confidence: Confidence = "proven") -> Finding:
@@ -54,3 +54,16 @@ def test_a_remark_explains_what_is_wrong_at_other_sizes_only() -> None:
 def test_nothing_explains_what_went_wrong_elsewhere() -> None:
     elsewhere = last_resort("error", workload="2x33")
     assert rules(proven_by_a_run("error"), elsewhere) == ["NUM001", "IDX006"]
+
+
+def test_a_change_that_makes_all_right_takes_in_the_access_out_of_bounds_that_it_ends() -> None:
+    outside = proven_by_a_run("error").model_copy(update={"rule": "MEM011"})
+    change = Counterfactual(change="operand", before="a", after="b", right_before=0.0)
+    seen = Evidence(kind="provenance", code="counterfactual-operand", text="right", details=change)
+    right = outside.model_copy(update={"rule": "DEP006", "evidence": (seen,), "root_cause": True})
+    assert is_explained([outside])
+    assert not is_caused([outside])
+    assert is_caused([outside, right])
+    (found,) = merge([outside, right])
+    assert found.rule == "DEP006"
+    assert len(found.evidence) == 2

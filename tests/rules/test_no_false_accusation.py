@@ -168,9 +168,10 @@ __global__ void used(const float* x, float* y, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) y[i] = x[i];
 }
-__global__ void softplus(const float* x, float* y, int n) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) y[i] = logf(1.0f + expf(x[i]));
+__global__ void sums(const float* x, float* y, int n) {
+    float s = 0.0f;
+    for (int k = 0; k < n; ++k) s += expf(x[k]);
+    y[blockIdx.x] = s;
 }
 torch::Tensor run(torch::Tensor x) {
     x = x.contiguous();
@@ -182,7 +183,7 @@ torch::Tensor run(torch::Tensor x) {
 """
 
 
-@pytest.mark.parametrize(("kernel", "said"), [("used", False), ("softplus", True)])
+@pytest.mark.parametrize(("kernel", "said"), [("used", False), ("sums", True)])
 def test_a_kernel_that_nothing_launches_is_not_blamed_for_its_numbers(
     kernel: str, said: bool
 ) -> None:

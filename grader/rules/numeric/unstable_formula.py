@@ -3,7 +3,6 @@
 import ast
 import re
 from collections.abc import Iterator
-from math import log
 
 from grader.records import Context, Evidence, Finding, Fix
 from grader.records.observed import values_of, wrong_results
@@ -14,16 +13,12 @@ from grader.source.analysis import triton
 from grader.source.analysis.reference_text import Reference, reference_of
 from grader.source.code_edits import fix, replace
 from grader.source.cuda_code import one_line
-from grader.source.functions import Function
 
 EXP = frozenset({"exp", "expf", "__expf"})
-LOG = frozenset({"log", "logf", "__logf"})
 MAX = frozenset({"max", "fmax", "fmaxf"})
-TANH = frozenset({"tanh", "tanhf", "__tanhf"})
 BOUNDED = frozenset({"max", "maximum", "min", "minimum", "abs"})
 """What Triton's exponents may come from: a value without an upper end is none of these."""
 OVERFLOWS = "from an input of 89 on it is infinity, and the result NaN; subtract the row's maximum first"  # fmt: skip
-MOST_EPSILON = 1e-4
 OWN_TANH = re.compile(r"approximate\s*=\s*.tanh|0\.044715")
 """A reference that takes GELU's tanh form itself."""
 CUBIC = 0.044715
@@ -35,18 +30,13 @@ Parts = list[cpp.Part]
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
-    """Look for sums of exponentials without a maximum, log(1 + exp(x)), and logarithms that are cut off."""
+    """Look for sums of exponentials without a maximum, GELU in its tanh form, and fast mathematics."""
     reference = reference_of(source, context)
     for unit in source.cuda:
         for function in unit.functions:
             if function.runs != "host":
                 parts = list(cpp.walk(function.code))
-                claims = (
-                    *_exponentials(parts),
-                    *_softplus(function, parts),
-                    *_logarithm(reference, parts),
-                )
-                for part, said in claims:
+                for part, said in _exponentials(parts):
                     words = one_line(part.node, 50)
                     yield RULE.finding(unit.place(part.node), f"`{words}` {said}")
                 yield from _gelu(unit, parts, reference, context)
@@ -134,51 +124,6 @@ def _is_raw(parts: Parts, value: cpp.Expr) -> bool:
         )
         return isinstance(next(made, None), cpp.Subscript)
     return isinstance(value, cpp.Subscript)
-
-
-def _softplus(function: Function, parts: Parts) -> Iterator[Claim]:
-    """Yield log(1 + exp(x)) of an x that may be large, where nothing is compared and not only tanh sees it."""
-    tested = any(isinstance(p, cpp.Select) for p in parts) or b">" in (function.node.text or b"")
-    for call in _calls(parts, LOG) if not tested else ():
-        inner = call.args[0] if len(call.args) == 1 else None
-        sides = (
-            (inner.left, inner.right) if isinstance(inner, cpp.Binary) and inner.op == "+" else ()
-        )
-        one = any(isinstance(side, cpp.Number) and side.value == 1 for side in sides)
-        grows = [side for side in sides if isinstance(side, cpp.Call) and side.name in EXP]
-        calm = any(isinstance(a, cpp.Unary | cpp.Binary) for side in grows for a in side.args)
-        if one and grows and not calm and not _is_under_tanh(parts, call):
-            yield (
-                call,
-                "overflows from an input of 89 on; softplus is x there, and log1p is exact for small ones",
-            )
-
-
-def _is_under_tanh(parts: Parts, softplus: cpp.Call) -> bool:
-    """Whether only tanh sees the value, as in Mish: it makes 1 of infinity, and 0 of what is lost."""
-    inside = {id(p) for call in _calls(parts, TANH) for a in call.args for p in cpp.walk(a)}
-    names = [p.name for p in parts if isinstance(p, cpp.Declare) and p.init is softplus]
-    uses = [p for p in parts if isinstance(p, cpp.Name) and p.id in names]
-    return id(softplus) in inside or (bool(uses) and all(id(use) in inside for use in uses))
-
-
-def _logarithm(reference: Reference | None, parts: Parts) -> Iterator[Claim]:
-    """Yield log(p + epsilon) of a probability that the same function makes of exponentials."""
-    names = ("cross_entropy", "CrossEntropy", "log_softmax", "LogSoftmax")
-    if reference is None or not reference.has(*names) or not _calls(parts, EXP):
-        return
-    for call in _calls(parts, LOG):
-        inner = call.args[0] if len(call.args) == 1 else None
-        sides = (
-            (inner.left, inner.right) if isinstance(inner, cpp.Binary) and inner.op == "+" else ()
-        )
-        least = next((float(side.value) for side in sides if isinstance(side, cpp.Number)), 0.0)
-        if 0 < least <= MOST_EPSILON:
-            yield (
-                call,
-                f"never goes below {log(least):.1f}: a rarer class than that comes out wrong; x - max - log(sum) is exact everywhere",
-            )
-            return
 
 
 def _gelu(

@@ -38,7 +38,7 @@ def _of_programs(source: Source, context: Context) -> Iterator[Finding]:
         here = [node for node in source.walk(ast.stmt) if at and node.lineno == at.line]
         yield RULE.finding(
             at,
-            f"{cause_of(first)}: `tl.debug_barrier()` is missing",
+            f"{cause_of(first)}: {_lacking(first)}",
             evidence=(first, *others),
             fixes=fix(
                 "let the program's warps meet",
@@ -48,6 +48,14 @@ def _of_programs(source: Source, context: Context) -> Iterator[Finding]:
                 ],
             ),
         )
+
+
+def _lacking(race: Evidence) -> str:
+    """Return what would order the accesses of a race within a program; no barrier orders those of one store."""
+    once = isinstance(race.details, Race) and race.details.conflict == "write-write"
+    if once and race.place and all(one.line == race.place.line for one in race.related):
+        return "the elements that this line stores to overlap"
+    return "`tl.debug_barrier()` is missing"
 
 
 def _raced_for(source: Source, item: Evidence) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 
 from grader.repair.candidates.cuda.holes import CONSTANTS
-from grader.repair.candidates.letters import of_one_axis
+from grader.repair.candidates.letters import axes, of_one_axis, twin_of
 from grader.repair.candidates.triton.function import names_in, target_of
 from grader.repair.candidates.triton.scope import Site
 
@@ -25,11 +25,21 @@ def fill(site: Site, hole: str) -> Iterator[tuple[str, float]]:
 
 
 def _of_kind(site: Site, kind: str) -> list[str]:
-    """Return the names of a kind, those along the statement's own axis first; no real number that is in it already."""
+    """Return the names of a kind, those along the statement's own axis first, and those of the other axes that go with its own.
+
+    No real number that is in it already.
+    """
     known = site.scope.known.get(kind, ())
     inside = names_in(site.node) if kind == "REAL" else set()
     along = of_one_axis(site.scope.names, target_of(site.scope.statement_of(site.node)))
+    along |= _twins(site) if kind == "SIZE" else set()
     return sorted((name for name in known if name not in inside), key=lambda name: name not in along)  # fmt: skip
+
+
+def _twins(site: Site) -> set[str]:
+    """Return the names that differ from those of an expression by the letter of an axis: `KH` for `KW`."""
+    own, known = names_in(site.node), site.scope.names
+    return {twin_of(known, name, pair) for name in own for pair in axes(known)} - own
 
 
 def _inside(site: Site) -> list[str]:
