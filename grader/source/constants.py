@@ -60,9 +60,16 @@ class _OneThread(Machine):
         self.frames.append(Frame(function, {}, dict(types)))
         for declared in walk(function.code) if function is not None else ():
             if isinstance(declared, Declare) and _is_before(declared, node):
-                self.define(declared.name, self.eval(declared.init))  # type: ignore[arg-type]
+                self.define(declared.name, self._constant(declared))
         for name, value in known.items():
             self.frames[-1].names[name] = Box(Value(value, "i"))
+
+    def _constant(self, declared: Declare) -> Value:
+        """Return the value of a constant before the expression; nothing is known of one that can't be computed."""
+        try:
+            return self.eval(declared.init)  # type: ignore[arg-type]
+        except StopWalkError:
+            return Value()
 
     def builtin(self, _base: str, _axis: str) -> Value:
         """Return a coordinate, which no compiler knows."""

@@ -261,7 +261,7 @@ def test_formulas_read_and_write_half_precision_themselves() -> None:
         node("a", "call_function", "silu", ref("x")),
         node("b", "call_method", "t", ref("a"), shape=(8, 4)),
     )
-    assert "const Pack<at::BFloat16, kCount>*" in code
+    assert "load<at::BFloat16, kCount>" in code
     assert "using Out0 = at::BFloat16;" in code
     assert "constexpr int kPack = 8;" in code
     assert ".float()" not in code
@@ -272,6 +272,33 @@ def test_reductions_of_rows_read_and_write_half_precision_themselves() -> None:
     code = in_bfloat16(node("a", "call_function", "softmax", ref("x"), kwargs={"dim": -1}))
     assert "at::BFloat16* __restrict__ y0" in code
     assert ".float()" not in code
+
+
+def test_a_sum_over_another_dim_reads_half_precision_itself() -> None:
+    code = in_bfloat16(node("a", "call_function", "sum", ref("x"), 0, shape=(8,)))
+    assert "column_kernel" in code
+    assert "x.data_ptr<at::BFloat16>()" in code
+    assert ".float()" not in code
+
+
+def test_a_norm_of_a_whole_tensor_begins_with_its_rows_and_divides_once() -> None:
+    wide = node("w", "call_method", "reshape", ref("x"), [1, -1], shape=(1, 32))
+    length = node("n", "call_function", "norm", ref("w"), shape=())
+    code = in_bfloat16(wide, length, node("a", "call_function", "truediv", ref("w"), ref("n"), shape=(1, 32)))  # fmt: skip
+    assert "fused_mul_sum_forward(w)" in code
+    assert "fused_sqrt_reciprocal_forward(" in code
+    assert ".float()" not in code
+
+
+def test_group_norm_of_half_precision_is_statistics_of_rows_and_a_formula() -> None:
+    layer = {"num_groups": 2, "eps": 1e-5}
+    code = in_bfloat16(
+        node("w", "call_method", "reshape", ref("x"), [4, 8, 64], shape=(4, 8, 64)),
+        node("a", "call_module", "gn", ref("w"), module="GroupNorm", attributes=layer, shape=(4, 8, 64)),
+    )  # fmt: skip
+    assert "reshape([w.size(0), 2, 4, -1])" in code
+    assert "fused_sub_mul_mul_add_forward(w, " in code
+    assert "w.float()" not in code
 
 
 def test_what_another_kernel_reads_is_widened_before_and_narrowed_after_it() -> None:
@@ -285,7 +312,7 @@ def test_long_chains_of_what_only_moves_are_followed() -> None:
     for k in range(1, 1500):
         chain.append(node(f"m{k}", "call_method", "t", ref(f"m{k - 1}")))
     code = in_bfloat16(*chain, node("a", "call_function", "silu", ref("m1499")))
-    assert "const Pack<at::BFloat16, kCount>*" in code
+    assert "load<at::BFloat16, kCount>" in code
 
 
 def test_what_several_ways_through_a_row_take_is_computed_once() -> None:

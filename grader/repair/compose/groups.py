@@ -15,6 +15,8 @@ Shape = tuple[int, ...]
 STAGED = {"sum", "mean", "amax", "amin"}
 REDUCED = STAGED | {"sum_exp"}
 """Reductions that a row's kernel knows; the former have kernels of their own as well."""
+CHEAP = {"add", "sub", "rsub", "mul", "neg"}
+"""Formulas that cost next to nothing for each element."""
 
 
 def is_row_reduction(node: Node) -> bool:
@@ -142,7 +144,7 @@ class Grouping:
         self.of |= {node.name: into for node in other.nodes}
 
     def _absorb(self, node: Node) -> None:
-        """Let a formula of fewer elements, a weight's say, be computed where alone it is used."""
+        """Let a formula of fewer elements, a weight's say, be computed where alone it is used, if that is cheap or once a row."""
         own = self.of[node.name]
         users = {self.of[user.name] for user in self.graph.users(node.name)}
         if (
@@ -153,5 +155,5 @@ class Grouping:
         ):
             return
         target = users.pop()
-        if isinstance(target, Group) and target is not own:
+        if isinstance(target, Group) and target is not own and (target.reduces or node.op in CHEAP):
             self._merge(target, own)

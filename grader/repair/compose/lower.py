@@ -11,13 +11,14 @@ from grader.repair.compose.norms import NORMS
 from grader.repair.compose.online import sum_exponentials_online
 from grader.repair.compose.pointwise import COMPARED
 from grader.repair.compose.products import PRODUCTS
+from grader.repair.compose.reciprocals import multiply_by_reciprocals
 from grader.repair.compose.rows_first import reduce_rows_first
 
 IDENTITY = {"identity", "contiguous", "clone", "detach"}
 
 
 def lower(graph: Graph) -> Graph:
-    """Return the graph with those operations written out."""
+    """Return the graph with those operations written out, in the forms that fuse best."""
     to = Lowered(graph)
     for node in graph.nodes:
         rule = RULES.get(node.op)
@@ -25,8 +26,10 @@ def lower(graph: Graph) -> Graph:
             to.close(node)
         else:
             to.nodes.append(node)
-    graph = reduce_rows_first(_without_unused(to.nodes), to.numbers)
-    return _without_unused(sum_exponentials_online(graph).nodes)
+    made = _without_unused(to.nodes)
+    for rewrite in (multiply_by_reciprocals, reduce_rows_first):
+        made = rewrite(made, Lowered(made, numbers=to.numbers))
+    return _without_unused(sum_exponentials_online(made).nodes)
 
 
 def _without_unused(nodes: Sequence[Node]) -> Graph:

@@ -9,6 +9,7 @@ from typing import Any
 from grader.repair.compose.graph import Node, Ref, UncoveredError
 from grader.repair.compose.recurrent import recurrent
 from grader.repair.compose.stage import Call, Stage, Writer
+from grader.repair.compose.storage import C_TYPES
 from grader.repair.families.family import Operation
 from grader.repair.families.normalisations import MOMENTS
 from grader.repair.families.reductions import LOG_SOFTMAX, ONLINE_SUM, REDUCTIONS, SOFTMAX
@@ -155,7 +156,8 @@ ALONG: dict[str, Operation] = {**REDUCTIONS, "logsumexp": LOG_SUM_EXP}
 def reduction(node: Node, to: Writer) -> Call:
     """Reductions along some dims, or all of them; several dims go one after the other."""
     operation = ALONG[NAMED.get(node.op, node.op)]
-    stage = Stage("reduction", "reduce.cu.jinja", (("op", operation),))
+    narrow = C_TYPES.get(to.node(_x(node)).half, "")
+    stage = Stage("reduction", "reduce.cu.jinja", (("op", operation), ("narrow", narrow)))
     x, dim = to.value(_x(node)), node.argument(1, "dim", node.kwargs.get("axis"))
     keep = bool(node.argument(2, "keepdim", False))
     if dim is None:

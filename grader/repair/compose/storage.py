@@ -21,6 +21,8 @@ KINDS = {
 BYTES = {"float": 4, "at::Half": 2, "at::BFloat16": 2, "bool": 1, "uint8_t": 1, "int8_t": 1, "int": 4, "int64_t": 8}  # fmt: skip
 WIDEST = 16
 """Bytes that a thread moves at once at most."""
+READ_HALF = {"sum", "mean", "prod", "max", "min", "argmax", "argmin", "amax", "amin", "logsumexp"}
+"""Reductions whose own kernel reads half precision as it is."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,7 @@ class Storage:
         return found
 
     def _is_kept_half(self, node: Node, before: Mapping[str, str]) -> bool:
-        """Whether a value stays in half precision: an input for formulas, a formula's result that is returned."""
+        """Whether a value stays in half precision: an input for formulas and reductions, a formula's result that is returned."""
         if node.op == "placeholder":
             return self._is_only_used(node, by_formulas=True)
         if node.op in MOVES:
@@ -66,7 +68,7 @@ class Storage:
                     reached.add(user.name)
                     waiting.append(user.name)
                 elif user.op not in MOVES | {"output", "size"} and not (
-                    by_formulas and self._is_fused(user)
+                    by_formulas and (self._is_fused(user) or user.op in READ_HALF)
                 ):
                     return False
         return True
