@@ -269,7 +269,7 @@ class Conversation:
         """Leave a workload out that would not end in time, by what others took."""
         if not workload.spare:
             return None
-        needs = _foreseen(workload, self._job.workloads, self._results)
+        needs = foreseen(workload, self._job.workloads, self._results)
         if time.monotonic() + needs <= self._end:
             return None
         reason = f"left out: it would take about {needs:.0f} s, and there is less"
@@ -340,7 +340,7 @@ def _json(body: bytes | bytearray | memoryview) -> Any:
         raise ProtocolError(f"a report that is no JSON: {str(error)[:200]}") from None
 
 
-def _foreseen(
+def foreseen(
     workload: GuestWorkload, asked: Sequence[GuestWorkload], results: Sequence[GuestResult]
 ) -> float:
     """Return the seconds that a workload takes as one of its size, or as the largest one for each element."""

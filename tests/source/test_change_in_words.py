@@ -32,6 +32,7 @@ def rows(x_ptr, y_ptr, n, m, BLOCK: tl.constexpr):
         (9, "around", "line 8", "mul.f32 argument 2", "line 9 takes `x`: with `x * n` every"),
         (9, "around", "line 8", "sqrt.rn.f32", "line 9 takes `x`: with `sqrt` of it every"),
         (9, "argument", "1.0 / D", "sqrt(x)", "line 9 gives `scale` as `1.0 / D`: with `sqrt(x)`, where"),
+        (9, "argument", "x.stride(0)", "`x.stride(1)` and `x.stride(0)`", "line 9 gives `scale` as `x.stride(0)`: with that and `x.stride(1)` exchanged"),
     ],
 )  # fmt: skip
 def test_what_a_line_has_and_what_it_needs(

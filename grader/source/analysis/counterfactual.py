@@ -53,15 +53,18 @@ def say_change(source: Source, place: Place, change: Counterfactual) -> str:
         case "argument":
             has = f"gives `{change.parameter}` as `{change.before}`"
             other = f"with {_formula(change)}"
+            if exchanged := re.fullmatch(r"(`[^`]*`) and `[^`]*`", change.after):
+                other = f"with that and {exchanged[1]} exchanged"
     count = change.workloads
     of = f"{_COUNTS[count] if count < len(_COUNTS) else count} workload{'s' * (count != 1)}"
     return f"line {place.line} {has}: {other} every element is right on {of}"
 
 
 def set_again(source: Source, begun: Place) -> Place | None:
-    """Return the next line that sets the name which a line begins, and not by what it was."""
+    """Return the next line that sets anew the name which a line begins, or one beside it: compilers move constants."""
     lines = source.code.splitlines()
-    names = set(_SETS.findall(_outside_of_calls(lines[begun.line - 1])))
+    beside = lines[max(begun.line - 2, 0) : begun.line + 1]
+    names = {name for line in beside for name in _SETS.findall(_outside_of_calls(line))}
     for number, line in enumerate(lines[begun.line :], begun.line + 1):
         found = re.match(r"\s*(\w+)\s*=(?!=)", line)
         if found and found[1] in names:
