@@ -41,7 +41,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from reference_sizes import with_more_sizes
 
 from grader.build import discover, environment
-from grader.build.prepare import prepare
+from grader.build.prepare import make_headers, prepare
 from grader.records import Task, TensorSpec, Workload
 from grader.repair.compose import UncoveredError
 from grader.repair.reference import compose_for_task, reference_code
@@ -131,6 +131,7 @@ def build_environment(mode: str) -> dict[str, str]:
         return {}
     major, minor = torch.cuda.get_device_capability()
     prepared = prepare(discover())
+    make_headers(prepared)
     return environment(prepared, "cuda", "fast", f"{major}.{minor}").variables
 
 

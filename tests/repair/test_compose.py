@@ -281,6 +281,12 @@ def test_a_sum_over_another_dim_reads_half_precision_itself() -> None:
     assert ".float()" not in code
 
 
+def test_the_values_of_a_maximum_of_half_precision_are_narrowed() -> None:
+    pair = node("m", "call_function", "max", ref("x"), 1, shape=None)
+    code = in_bfloat16(pair, node("a", "call_function", "getitem", ref("m"), 0, shape=(4,)))
+    assert "return a.to(torch.bfloat16)" in code
+
+
 def test_a_norm_of_a_whole_tensor_begins_with_its_rows_and_divides_once() -> None:
     wide = node("w", "call_method", "reshape", ref("x"), [1, -1], shape=(1, 32))
     length = node("n", "call_function", "norm", ref("w"), shape=())

@@ -51,8 +51,13 @@ class Storage:
             return self._is_only_used(node, by_formulas=True)
         if node.op in MOVES:
             sources = [self.graph.node(name) for name in node.inputs]
-            return all(before[one.name] == node.half for one in sources if one.shape is not None)
+            return all(self._moves_half(one, node.half, before) for one in sources)
         return self._is_fused(node) and self._is_only_used(node, by_formulas=False)
+
+    @staticmethod
+    def _moves_half(source: Node, half: str, before: Mapping[str, str]) -> bool:
+        """Whether what a move takes lies in half precision, or is itself several tensors that were only moved."""
+        return source.op in MOVES if source.shape is None else before[source.name] == half
 
     def _is_fused(self, node: Node) -> bool:
         return isinstance(self.grouping.of[node.name], Group)
