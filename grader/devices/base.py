@@ -42,6 +42,8 @@ class Traced:
     outputs: tuple[Array, ...] = ()
     report: JsonValue = None
     """What it says of them; see `grader.simulator.provenance`."""
+    kinds: frozenset[str] = frozenset()
+    """Kinds of what it found on the way (`grader.simulator.wording.KINDS`)."""
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,8 @@ Masks = Sequence[tuple[int, Array]]
 BLOCKS = (LargerLaunch("x"), LargerLaunch("y"), LargerLaunch("z"))
 THREADS = (LargerLaunch("x", "block"), LargerLaunch("y", "block"))
 """What is tried of CUDA kernels alone: a compiler of blocks knows how many threads it compiles for."""
+WRITTEN_FOR_FEWER = frozenset({"shared-out-of-bounds"})
+"""What shows that a kernel is written for as many threads as it is launched with: its own memory is too small for more."""
 MOST_KERNELS = 3
 """Of those that a program launches the last ones, whose launches are enlarged."""
 
@@ -56,9 +58,11 @@ def enlarge_launches(
         return ()
 
     def wrong(larger: LargerLaunch | None = None) -> Masks:
-        outputs = device.trace(submission, build, task, references, workload, larger=larger).outputs
-        return wrong_masks(task, workload, references, outputs) if outputs else ()
+        traced = device.trace(submission, build, task, references, workload, larger=larger)
+        known = traced.outputs and not (larger and WRITTEN_FOR_FEWER & traced.kinds)
+        return wrong_masks(task, workload, references, traced.outputs) if known else before
 
+    before: Masks = ()
     source = parse(submission.code)
     # Where the task's own sizes are right, a block has the threads that it needs.
     sizes = (*BLOCKS, *(THREADS if source.cuda and workload.role in DECIDING else ()))

@@ -53,3 +53,11 @@ def test_names_the_launch_that_lacks_threads(device: Device) -> None:
 
 def test_a_loop_that_ends_early_is_no_matter_of_the_launch(device: Device) -> None:
     assert enlarged(device, CODE) == ()
+
+
+def test_a_block_whose_own_memory_is_too_small_for_more_threads_is_none_that_lacks_them(
+    device: Device,
+) -> None:
+    """With twice the threads `s` is written outside of its bounds, and nothing comes back that could be right."""
+    code = WHOLE.replace("row_sums<<<x.size(0), 128>>>", "row_sums<<<x.size(0), 64>>>")
+    assert all(one.details.of == "grid" for one in enlarged(device, code))  # type: ignore[union-attr]

@@ -10,6 +10,7 @@ from grader.devices.base import LargerLaunch, Traced
 from grader.judge import References, groups
 from grader.records import Build, JsonValue, Submission, Task, Workload
 from grader.simulator import fields
+from grader.simulator.reader import MOST_FINDINGS
 
 if TYPE_CHECKING:
     from grader.devices.sim.device import Simulator
@@ -57,4 +58,9 @@ def trace(
         return Traced()
     result = reply.results[0]
     simulator = fields.as_mapping(fields.as_mapping(result.report).get("simulator"))
-    return Traced(tuple(output.array for output in result.outputs), simulator.get("provenance"))
+    core = fields.as_mapping(simulator.get("core"))
+    kinds = frozenset(
+        str(one.get("kind")) for one in fields.entries(core.get("findings"), MOST_FINDINGS)
+    )
+    outputs = tuple(output.array for output in result.outputs)
+    return Traced(outputs, simulator.get("provenance"), kinds)
