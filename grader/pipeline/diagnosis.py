@@ -39,6 +39,8 @@ Follower = tuple[Device, Submission, Build, Task, References, Sequence[Compariso
 """A device that can follow a program's values, and what it has to know of the program."""
 
 CAUSE = "the runs that tell why the results are wrong"
+FIXABLE = 0.25
+"""Share of the time for changed runs where a finding brings a fix already: they only ask whether the cause lies elsewhere."""
 """What is left out where there is no time for it, in words."""
 
 
@@ -132,7 +134,8 @@ def _with_changes(grading: GradingContext, task: Task | None, program: Program) 
     """Return a program's evaluation with the change under which its results are right, if one was found."""
     errors = (one.place for one in program.findings if one.severity == "error" and one.place)
     follower, lines = _follower(grading, task, program), frozenset(one.line for one in errors)
-    seconds = grading.options.explain_seconds
+    fixable = any(one.fixes and one.severity == "error" for one in program.findings)
+    seconds = grading.options.explain_seconds * (FIXABLE if fixable else 1.0)
     changed = change_wrong(*follower, lines, seconds) if follower and seconds else ()
     return _with_seen(program.evaluation, *changed)
 

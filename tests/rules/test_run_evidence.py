@@ -255,3 +255,30 @@ def test_checks_for_one_layout_are_fixed_together() -> None:
         "w = w.contiguous();",
         "x = x.contiguous();",
     }
+
+
+def _unwritten(text: str, *more: Evidence) -> list[tuple[str, str, tuple[str, ...]]]:
+    item = _evidence("unwritten-output", 0, "").model_copy(update={"place": None})
+    context = Context(evidence=(item, *more), device="sim")
+    found = review_with_fixes(parse(as_submission(text)), context, select=FAMILIES)
+    return [(f.rule, f.confidence, f.also) for f in found if f.severity == "error"]
+
+
+QUARTERS = """
+__global__ void twice(const float4* x, float4* y, int n4) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n4) { float4 v = x[i]; v.x *= 2; v.y *= 2; v.z *= 2; v.w *= 2; y[i] = v; }
+}
+torch::Tensor run(torch::Tensor x) {
+    auto y = torch::empty_like(x);
+    const int n4 = x.numel() / 4;
+    twice<<<(n4 + 255) / 256, 256>>>((const float4*)x.data_ptr<float>(), (float4*)y.data_ptr<float>(), n4);
+    return y;
+}
+"""
+
+
+def test_what_was_never_written_is_the_remainder_of_the_quotient() -> None:
+    assert _unwritten(QUARTERS) == [("IDX008", "proven", ("MEM008",))]
+    checked = QUARTERS.replace("    auto y", "    TORCH_CHECK(x.numel() % 4 == 0);\n    auto y")
+    assert _unwritten(checked) == [("MEM008", "proven", ())]

@@ -125,4 +125,4 @@ def _every_thread(context: Context, line: int) -> bool:
     )
 
 
-RULE = Rule(**read_page(__file__), formerly=("IDX008",), detects=("evidence",), check=check)
+RULE = Rule(**read_page(__file__), detects=("evidence",), check=check)
