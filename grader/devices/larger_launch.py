@@ -57,19 +57,19 @@ def enlarge_launches(
     if workload is None or not isinstance(device, Tracer):
         return ()
 
-    def wrong(larger: LargerLaunch | None = None) -> Masks:
+    def wrong(larger: LargerLaunch | None = None) -> Masks | None:
+        """Return which elements are wrong; None where the run ended early, or shows that it is no fair one."""
         traced = device.trace(submission, build, task, references, workload, larger=larger)
         known = traced.outputs and not (larger and WRITTEN_FOR_FEWER & traced.kinds)
-        return wrong_masks(task, workload, references, traced.outputs) if known else before
+        return wrong_masks(task, workload, references, traced.outputs) if known else None
 
-    before: Masks = ()
     source = parse(submission.code)
     # Where the task's own sizes are right, a block has the threads that it needs.
     sizes = (*BLOCKS, *(THREADS if source.cuda and workload.role in DECIDING else ()))
     kernels = _launched(runs, workload)[-MOST_KERNELS:]
     tried = [replace(one, kernel=kernel) for one in sizes for kernel in reversed(kernels)]
     try:
-        before = wrong()
+        before = wrong() or ()
         for one in tried if before else ():
             left = _left(before, wrong(one))
             if left is not None:
@@ -90,11 +90,13 @@ def _count(masks: Masks) -> int:
     return sum(int(mask.sum()) for _, mask in masks)
 
 
-def _left(before: Masks, after: Masks) -> int | None:
+def _left(before: Masks, after: Masks | None) -> int | None:
     """Return how many elements stay wrong, where some come right and no right one goes wrong.
 
     None otherwise; a result that is right as a whole has no mask.
     """
+    if after is None:
+        return None
     known = dict(after)
     pairs = [(mask, known.get(number, np.zeros_like(mask))) for number, mask in before]
     worse = len(known) > len(before) or any(np.any(now & ~mask) for mask, now in pairs)
