@@ -203,7 +203,8 @@ class Session:
             given = [(i, arg) for i, arg in enumerate(args) if isinstance(plain[i], torch.Tensor)]
             watched = [] if self._plain else given
             before = [
-                (tensors.state(arg), tensors.raw_bytes(plain[position])) for position, arg in watched
+                (tensors.state(arg), tensors.raw_bytes(plain[position]))
+                for position, arg in watched
             ]
             name = frame.header["name"]
             rows, at = frame.header["rows"], frame.header["at"]

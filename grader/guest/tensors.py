@@ -39,7 +39,11 @@ _data_of = _Base.data.__get__
 _is_conj, _is_neg = _Base.is_conj, _Base.is_neg
 _numpy = _Base.numpy
 _requires_grad = _Base.requires_grad.__get__
-_storage_of, _offset_of, _item_size = _Base.untyped_storage, _Base.storage_offset, _Base.element_size
+_storage_of, _offset_of, _item_size = (
+    _Base.untyped_storage,
+    _Base.storage_offset,
+    _Base.element_size,
+)
 _storage_bytes, _storage_data = torch._C.StorageBase.nbytes, torch._C.StorageBase.data_ptr
 _resolve_conj, _resolve_neg = _Base.resolve_conj, _Base.resolve_neg
 _dump = torch._C._dispatch_dump
