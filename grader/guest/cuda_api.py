@@ -217,7 +217,7 @@ def empty_strided(size: Any, stride: Any, dtype: torch.dtype) -> torch.Tensor:
     return torch.empty_strided(size, stride, dtype=dtype, device="cuda")
 
 
-def storage_resizer(resize: Callable[[Any, int], Any]) -> Callable[[Any, int], Any]:
+def storage_resizer(resize: Callable[..., Any]) -> Callable[[Any, int], Any]:
     """Return `UntypedStorage.resize_`, which for memory of the GPU would look for CUDA's library."""
     on_cpu = torch.UntypedStorage.resize_
 

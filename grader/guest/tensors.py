@@ -154,7 +154,7 @@ def _overlaps(tensor: torch.Tensor, other: torch.Tensor) -> bool:
 def _lies_outside(tensor: torch.Tensor) -> bool:
     """Whether a tensor has elements that its storage has no more."""
     try:
-        return _bytes_between(tensor)[1] > _storage_bytes(_storage_of(tensor))
+        return _bytes_between(tensor)[1] > int(_storage_bytes(_storage_of(tensor)))
     except (RuntimeError, NotImplementedError):  # a class that has none of its own
         return False
 
