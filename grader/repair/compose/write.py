@@ -247,7 +247,9 @@ class _Body:
         whole = (ref for ref, row in zip(kernel.operands, per_row, strict=True) if not row)
         shapes = {self.to.node(ref).shape for ref in whole}
         shape = shapes.pop() if len(shapes) == 1 else None
-        return bool(shape) and shape[-1] >= LONG_ROW and shape[-1] % width > 0
+        if not shape:
+            return False
+        return shape[-1] >= LONG_ROW and shape[-1] % width > 0
 
     def _type(self, ref: Ref) -> str:
         """Return what a formula's kernel reads an operand as; a type that it doesn't know is converted before."""
