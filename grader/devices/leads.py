@@ -54,7 +54,7 @@ class Concerns:
         self._functions: dict[tuple[int, int], int] = {}
 
     def of(self, change: Change) -> bool:
-        """Whether a change could mend what is known to be wrong."""
+        """Whether a change bears on what is known to be wrong."""
         if change.given or not (self._known.values or self._known.tensors):
             return True
         function = self._function(change)
