@@ -10,9 +10,9 @@ from grader.records import Counterfactual, Place
 from grader.source import Source
 from grader.source.analysis import triton
 
-_SIGNS: Final = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
-_NEGATED: Final = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "eq": "ne", "ne": "eq"}
-_VERBS: Final = {
+SIGNS: Final = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
+NEGATED: Final = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "eq": "ne", "ne": "eq"}
+VERBS: Final = {
     "add": "+",
     "sub": "-",
     "mul": "*",
@@ -35,7 +35,7 @@ _SETS: Final = re.compile(r"(\w+)\s*(?:\[[^\]]*\]\s*)*(?:[-+*/%&|^]|<<|>>)?=(?!=
 def say_change(source: Source, place: Place, change: Counterfactual) -> str:
     """Return what a line has, and with what in its place the results are right, as a sentence without its stop."""
     line = "".join(source.code.splitlines()[place.line - 1 : place.line]).strip()
-    names = _Names(source, place)
+    names = Names(source, place)
     match change.change:
         case "comparison":
             has, other = _comparison(line, change)
@@ -72,7 +72,7 @@ def set_again(source: Source, begun: Place) -> Place | None:
     return None
 
 
-class _Names:
+class Names:
     """What the values of a kernel are called in its text."""
 
     def __init__(self, source: Source, place: Place) -> None:
@@ -132,9 +132,9 @@ def _parameters(source: Source, place: Place) -> Sequence[str]:
 
 def _comparison(line: str, change: Counterfactual) -> tuple[str, str]:
     before, after = (text.split(".")[1].rstrip("u") for text in (change.before, change.after))
-    if not re.search(rf"(?<![<>=!-]){re.escape(_SIGNS[before])}(?![<>=])", line):
-        before, after = _NEGATED[before], _NEGATED[after]
-    return f"compares with `{_SIGNS[before]}`", f"with `{_SIGNS[after]}`"
+    if not re.search(rf"(?<![<>=!-]){re.escape(SIGNS[before])}(?![<>=])", line):
+        before, after = NEGATED[before], NEGATED[after]
+    return f"compares with `{SIGNS[before]}`", f"with `{SIGNS[after]}`"
 
 
 def _constant(line: str, change: Counterfactual) -> tuple[str, str]:
@@ -150,21 +150,21 @@ def _same_number(first: str, second: str) -> bool:
 
 def _operator(line: str, change: Counterfactual) -> tuple[str, str]:
     if change.after.startswith("added up"):
-        verb = _VERBS.get(change.after.split()[-1].partition(".")[0], change.after.split()[-1])
+        verb = VERBS.get(change.after.split()[-1].partition(".")[0], change.after.split()[-1])
         joined = (
             f"joined by `{verb}`" if verb in _BETWEEN else f"the `{verb.partition('.')[0]}` of both"
         )
         return "sets anew what earlier turns made", f"with that and the new value {joined}"
     before, after = (text.partition(".")[0] for text in (change.before, change.after))
-    sign = _VERBS.get(before, before)
+    sign = VERBS.get(before, before)
     if "." not in change.after:  # another form of it
         has = f"has `{sign}`" if sign in line else "combines values"
         return has, f"with {change.after} of them" if change.after[
             0
         ] == "o" else f"{_form(change.after)}"
     if sign in _BETWEEN and sign not in line:
-        return "combines two values", f"with `{_VERBS.get(after, after)}` between them"
-    return f"has `{sign}`", f"with `{_VERBS.get(after, after)}`"
+        return "combines two values", f"with `{VERBS.get(after, after)}` between them"
+    return f"has `{sign}`", f"with `{VERBS.get(after, after)}`"
 
 
 def _form(form: str) -> str:
@@ -176,16 +176,16 @@ def _form(form: str) -> str:
     }.get(form, form)
 
 
-def _operand(change: Counterfactual, names: _Names) -> tuple[str, str]:
+def _operand(change: Counterfactual, names: Names) -> tuple[str, str]:
     before, after = names.of(change.before), names.of(change.after)
     if before == after:
         return "takes a value", "with another of the same name or line"
     return f"takes {before}", f"with {after}"
 
 
-def _around(change: Counterfactual, names: _Names) -> tuple[str, str]:
+def _around(change: Counterfactual, names: Names) -> tuple[str, str]:
     verb, _, operand = change.after.partition(" ")
-    sign = _VERBS.get(verb.partition(".")[0], verb.partition(".")[0])
+    sign = VERBS.get(verb.partition(".")[0], verb.partition(".")[0])
     value = names.of(change.before)
     if operand:
         word = operand if re.fullmatch(r"-?[\d.e+-]+", operand) else names.of(operand)
