@@ -68,14 +68,14 @@ def _dynamic(unit: Unit, function: Function, node: Node, extent: Node) -> Iterat
     within = (a for a in function.shared if a.node.start_byte <= node.start_byte < a.node.end_byte)
     array = next(within, None)
     launches = [one for one in unit.launches if one.kernel == function.name]
-    if array is None or len(array.dims) != 1 or not launches or function.template_parameters:
+    if array is None or len(array.sizes) != 1 or not launches or function.template_parameters:
         return
-    kind, names = array.element_type, [one.name for one in function.parameters]
+    kind, names = array.type, [one.name for one in function.parameters]
     edits = [replace_node(unit, array.node, f"extern __shared__ {kind} {array.name}[];")]
     for launch in (one for one in launches if one.shared is None):
         given = dict(zip(names, launch.arguments, strict=False)) | {"blockDim.x": launch.block}
         size, block = given.get(text(extent)), launch.block
-        if size is None or block is None or any(one.dynamic for one in function.shared):
+        if size is None or block is None or any(one.extern for one in function.shared):
             return
         edits.append(
             unit.edit(block.end_byte, block.end_byte, f", ({text(size)}) * sizeof({kind})")

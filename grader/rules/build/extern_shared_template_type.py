@@ -5,13 +5,14 @@ from collections.abc import Iterator
 from grader.records import Context, Finding, Fix
 from grader.rules.page_file import read_page
 from grader.rules.rule import Rule
-from grader.source import Extension, Function, SharedArray, Source, Unit
+from grader.source import Extension, Function, Source, Unit
 from grader.source.analysis.diagnostics import confirming_errors
 from grader.source.code_edits import fix, replace_node
+from grader.source.cpp import Declare
 from grader.source.instantiations import instantiations
 
 KINDS = ("incompatible-declaration", "redefinition")
-Declared = tuple[Unit, Function, SharedArray]
+Declared = tuple[Unit, Function, Declare]
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
@@ -21,7 +22,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         for unit in extension.cuda:
             for function in (*unit.kernels, *unit.device_functions):
                 for array in function.shared:
-                    if array.dynamic:
+                    if array.extern:
                         by_name.setdefault(array.name, []).append((unit, function, array))
         for places in by_name.values():
             yield from _name(extension, places, context)
@@ -44,22 +45,20 @@ def _name(extension: Extension, places: list[Declared], context: Context) -> Ite
     elif template is not None:
         yield RULE.finding(
             unit.place(array.node),
-            f"{array.name} has the template's type {array.element_type}: this builds only as long as the "
+            f"{array.name} has the template's type {array.type}: this builds only as long as the "
             "kernel is instantiated with a single type",
             severity="note",
             fixes=_fixes([template]),
         )
 
 
-def _is_templates(_unit: Unit, function: Function, array: SharedArray) -> bool:
-    return array.element_type in {one.name for one in function.template_parameters}
+def _is_templates(_unit: Unit, function: Function, array: Declare) -> bool:
+    return array.type in {one.name for one in function.template_parameters}
 
 
-def _types(
-    extension: Extension, unit: Unit, function: Function, array: SharedArray
-) -> tuple[str, ...]:
+def _types(extension: Extension, unit: Unit, function: Function, array: Declare) -> tuple[str, ...]:
     """Return the types that an array gets; empty where a template is not seen to be used."""
-    kind = array.element_type
+    kind = array.type
     if not _is_templates(unit, function, array):
         return (kind,)
     kernels = [one for each in extension.cuda for one in each.kernels if one is function]
@@ -70,7 +69,7 @@ def _types(
 def _fixes(places: list[Declared]) -> tuple[Fix, ...]:
     edits = []
     for unit, _, array in places:
-        raw, kind = f"{array.name}_bytes", array.element_type
+        raw, kind = f"{array.name}_bytes", array.type
         new = f"extern __shared__ __align__(16) unsigned char {raw}[];\n    {kind}* {array.name} = reinterpret_cast<{kind}*>({raw});"
         edits.append(replace_node(unit, array.node, new))
     return fix("declare the dynamic shared memory as bytes and cast once", edits)

@@ -145,8 +145,8 @@ def _stores(scope: Scope) -> Iterator[Candidate]:
 
 def _arrays(scope: Scope) -> dict[str, str]:
     """Return the shared arrays of one dimension and their parts, with the type of their elements."""
-    one = (array for array in scope.function.shared if len(array.dims) == 1 or array.dynamic)
-    found = {array.name: array.element_type for array in one}
+    one = (array for array in scope.function.shared if len(array.sizes) == 1 or array.extern)
+    found = {array.name: array.type for array in one}
     for name, value in scope.made:
         begin = re.match(r"\w+", text(value))
         if name.startswith("*") and begin and begin[0] in found:

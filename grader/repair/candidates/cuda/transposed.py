@@ -11,8 +11,8 @@ from grader.repair.candidates.candidate import Candidate, Piece
 from grader.repair.candidates.cuda.scope import Scope, parts
 from grader.repair.candidates.cuda.statements import turn_weights
 from grader.repair.candidates.cuda.tree import factor
+from grader.source.cpp_reading import variables
 from grader.source.cuda_code import around, descendants, text
-from grader.source.variables import variables
 
 ASKED = re.compile(r"conv_?transpose", re.IGNORECASE)
 COST = 0.8
