@@ -1,15 +1,13 @@
-"""Fixes by what a changed run proved of a launch: what it had to be given, written into the host code that passes it."""
+"""What a changed run proved of a launch: what it had to be given, written into the host code that passes it."""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from grader.records import Counterfactual, Edit, Evidence, Fix, Place
-from grader.repair.fixes.maker import FixMaker, of_proofs
+from grader.records import Counterfactual, Edit, Place
 from grader.source import Source
 from grader.source.analysis.passed import plain
 from grader.source.forward_arguments import bindings
@@ -113,20 +111,15 @@ class _Argument:
         }
 
 
-def written(source: Source, item: Evidence) -> Iterator[Fix]:
-    """Yield what a launch had to be given for a run to be right, where the host code passes it."""
-    change, place = item.details, item.place
-    if not isinstance(change, Counterfactual) or place is None or change.change != "argument":
-        return
+def changed_argument(source: Source, place: Place, change: Counterfactual) -> tuple[Edit, ...]:
+    """Return the edits that pass what a launch had to be given for a run to be right; none where that can't be written."""
     argument = _Argument(source, place, change)
+    if change.parameter == "the grid" or argument.text != change.before:
+        return ()
     other = source.code[slice(*change.exchanged_with)]
     new = other or argument.instead()
-    edits = [Edit(start=argument.span[0], end=argument.span[1], text=new)]
+    edits = [(*argument.span, new)]
     if other:
-        edits.append(Edit(start=change.exchanged_with[0], end=change.exchanged_with[1], text=argument.text))  # fmt: skip
-    if new not in {"", argument.text} and argument.text == change.before:
-        label = f"line {place.line}: `{new}` in the place of `{argument.text}`"
-        yield Fix(label=f"{label}, and the other way round" if other else label, edits=tuple(edits))
-
-
-FIX = FixMaker(("DEP006",), of_proofs(written))
+        edits.append((*change.exchanged_with, argument.text))
+    known = new not in {"", argument.text}
+    return tuple(Edit(start=a, end=b, text=text) for a, b, text in edits if known)
