@@ -1,7 +1,7 @@
 """A submission's text, parsed once: Python tree, CUDA trees, positions."""
 
 from grader.source.cuda_tree import cuda_language
-from grader.source.declarators import Parameter, SharedArray
+from grader.source.declarators import Parameter
 from grader.source.extensions import CPP_PRELUDE, CUDA_PRELUDE, Extension
 from grader.source.functions import Function, Kernel
 from grader.source.launches import Launch, PythonBinding
@@ -22,7 +22,6 @@ __all__ = [
     "Parameter",
     "PythonBinding",
     "PythonError",
-    "SharedArray",
     "Source",
     "Unit",
     "cuda_language",

@@ -258,6 +258,21 @@ class Declare(Stmt):
         """Whether it is a pointer."""
         return self.stars > 0
 
+    @property
+    def plain(self) -> bool:
+        """Whether it is neither a pointer nor an array nor a reference."""
+        return not (self.stars or self.dims or self.reference)
+
+    @property
+    def value(self) -> Node | None:
+        """What it starts with, in the grammar's tree."""
+        return self.init.node if self.init is not None else None
+
+    @property
+    def sizes(self) -> tuple[Node, ...]:
+        """The extents of an array, in the grammar's tree; those that are left out are not among them."""
+        return tuple(one.node for one in self.dims if one is not None)
+
 
 @reads()
 class Evaluate(Stmt):

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from grader.source import cpp
-from grader.source.cuda_code import read_name, text
+from grader.source.cuda_code import descendants, read_name, text
 from grader.source.cuda_tree import parse_cuda
 from grader.source.declarators import clean_type, declared_name, extents, layers, read_parameters
 from grader.source.scalar_types import type_letter
@@ -260,6 +260,12 @@ _STATEMENTS: dict[str, Callable[[cpp.Node, int], cpp.Stmt]] = {
 
 
 # declarations
+
+
+def variables(under: cpp.Node | None) -> Iterator[cpp.Declare]:
+    """Yield the variables that a part of a text declares, in its order."""
+    for node in descendants(under, "declaration") if under is not None else ():
+        yield from (one for one in declarations(node) if isinstance(one, cpp.Declare))
 
 
 def declarations(node: cpp.Node, depth: int = 0) -> Iterator[cpp.Stmt]:

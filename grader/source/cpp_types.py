@@ -11,7 +11,7 @@ from functools import lru_cache
 from tree_sitter import Node
 
 from grader.source import Unit, cpp
-from grader.source.cpp_reading import expression
+from grader.source.cpp_reading import expression, variables
 from grader.source.cuda_code import cuda_code, text
 from grader.source.declarators import Parameter
 from grader.source.functions import Function
@@ -44,6 +44,7 @@ RESULTS = {
     "__half2float": "float",
 }
 DEPTH = 30
+_TORCH = re.compile(r"(?:torch|at)::|\w+\.contiguous\(\)")
 
 
 def canonical(written: str) -> str | None:
@@ -198,3 +199,16 @@ def _constant(unit: Unit, name: str) -> str | None:
     """Return the type of a number that a macro stands for."""
     value = unit.macros[name].value if name in unit.macros else ""
     return _literal(value) if re.match(r"^[0-9.][\w.]*$", value) else None
+
+
+def known_at(unit: Unit, node: Node) -> dict[str, str]:
+    """Return what the function around a node knows there: parameters and variables with their types, torch's tensors as such."""
+    function = cuda_code(unit).function(node)
+    if function is None:
+        return {}
+    found = {one.name: one.type for one in function.parameters}
+    for one in variables(function.body):
+        if one.node.end_byte <= node.start_byte:
+            tensor = one.type == "auto" and _TORCH.match(text(one.value))
+            found[one.name] = "Tensor" if tensor else one.type
+    return found

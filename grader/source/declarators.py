@@ -1,4 +1,4 @@
-"""Parameters and shared arrays: what C++ declarators declare."""
+"""Declarators of C++: the parameters of functions, and which name, extents and type a declarator gives."""
 
 import re
 from collections.abc import Iterator
@@ -28,7 +28,6 @@ _NAMES = {
 
 
 POINTERS = {"pointer_declarator", "array_declarator", "abstract_pointer_declarator"}
-_SPECIFIERS = {"type_qualifier", "storage_class_specifier"}
 _QUALIFIERS = re.compile(
     r"\b(?:const|volatile|__restrict__|constexpr|static|typename|struct)\b|[*&]"
 )
@@ -62,19 +61,6 @@ class Parameter:
         """What a template parameter is where nothing is given; empty for none."""
         field = "default_type" if self.is_type else "default_value"
         return text(self.node.child_by_field_name(field))
-
-
-@dataclass(frozen=True, eq=False)
-class SharedArray:
-    """A `__shared__` variable."""
-
-    name: str
-    element_type: str
-    dims: tuple[Node, ...]
-    """Expression of each extent; empty for a scalar and for a dynamic array."""
-    dynamic: bool
-    """`extern __shared__`: its size comes with the launch."""
-    node: Node
 
 
 def read_parameters(node: Node | None) -> tuple[Parameter, ...]:
@@ -124,18 +110,6 @@ def extents(node: Node) -> list[Node | None]:
     """Return the extents of an array's declarator, outermost first; None for `[]`."""
     arrays = [layer for layer in layers(node) if layer.type == "array_declarator"]
     return [layer.child_by_field_name("size") for layer in reversed(arrays)]
-
-
-def shared_arrays(declaration: Node) -> Iterator[SharedArray]:
-    """Yield the shared variables of a declaration; none if it declares other things."""
-    words = {text(child) for child in declaration.children if child.type in _SPECIFIERS}
-    if "__shared__" not in words:
-        return
-    element = text(declaration.child_by_field_name("type"))
-    dynamic = "extern" in words
-    for declarator in declaration.children_by_field_name("declarator"):
-        dims = () if dynamic else tuple(size for size in extents(declarator) if size is not None)
-        yield SharedArray(text(declared_name(declarator)), element, dims, dynamic, declaration)
 
 
 def clean_type(written: str) -> str:

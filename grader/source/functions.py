@@ -7,16 +7,14 @@ from typing import Literal as OneOf
 
 from tree_sitter import Node
 
-from grader.source.cpp import Stmt
-from grader.source.cpp_reading import statement
+from grader.source.cpp import Declare, Stmt
+from grader.source.cpp_reading import statement, variables
 from grader.source.cuda_code import around, descendants, plain_name, text
 from grader.source.declarators import (
     Parameter,
-    SharedArray,
     layers,
     one_line,
     read_parameters,
-    shared_arrays,
 )
 
 Runs = OneOf["kernel", "device", "host"]
@@ -45,13 +43,9 @@ class Function:
         return statement(self.body)
 
     @cached_property
-    def shared(self) -> tuple[SharedArray, ...]:
+    def shared(self) -> tuple[Declare, ...]:
         """Shared arrays declared in it."""
-        if self.body is None:
-            return ()
-        return tuple(
-            array for node in descendants(self.body, "declaration") for array in shared_arrays(node)
-        )
+        return tuple(one for one in variables(self.body) if one.shared)
 
     @cached_property
     def launch_bounds(self) -> Node | None:

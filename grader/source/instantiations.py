@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 
 from tree_sitter import Node
 
-from grader.source import Kernel, Launch, SharedArray, Unit
+from grader.source import Kernel, Launch, Unit
 from grader.source.constants import fold, size_of
+from grader.source.cpp import Declare
 from grader.source.cpp_types import type_of
 from grader.source.cuda_code import around, cuda_code, read_call, text
 
@@ -127,10 +128,10 @@ def calls_device_functions(unit: Unit, kernel: Kernel) -> tuple[str, ...]:
     return tuple(called)
 
 
-def array_size(unit: Unit, array: SharedArray, instance: Instantiation) -> tuple[int, int] | None:
+def array_size(unit: Unit, array: Declare, instance: Instantiation) -> tuple[int, int] | None:
     """Return the elements of a fixed array and the bytes of each for an instantiation, where it tells them."""
-    element = size_of(array.element_type, instance.types)
-    extents = [fold(unit, dim, instance.values, instance.types) for dim in array.dims]
+    element = size_of(array.type, instance.types)
+    extents = [fold(unit, dim, instance.values, instance.types) for dim in array.sizes]
     if element is None or None in extents:
         return None
     return math.prod(extent or 0 for extent in extents), element

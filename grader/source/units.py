@@ -11,10 +11,10 @@ from tree_sitter import Node, Tree
 
 from grader.records import Edit, Place
 from grader.source.cpp import Declare
-from grader.source.cpp_reading import Macro, declarations, read_macro
+from grader.source.cpp_reading import Macro, read_macro, variables
 from grader.source.cuda_code import around, cuda_code, text
 from grader.source.cuda_tree import by_kind, parse_cuda
-from grader.source.declarators import SharedArray, clean_type, shared_arrays
+from grader.source.declarators import clean_type
 from grader.source.functions import Function, Kernel, read_functions
 from grader.source.launches import (
     Launch,
@@ -121,9 +121,11 @@ class Unit:
         return tuple(read_launches(self.nodes("kernel_call_syntax"), cuda_code(self).function))
 
     @cached_property
-    def shared(self) -> tuple[SharedArray, ...]:
+    def shared(self) -> tuple[Declare, ...]:
         """All shared arrays, those at file scope included."""
-        return tuple(array for node in self.nodes("declaration") for array in shared_arrays(node))
+        return tuple(
+            one for node in self.nodes("declaration") for one in variables(node) if one.shared
+        )
 
     @cached_property
     def bindings(self) -> tuple[PythonBinding, ...]:
@@ -147,8 +149,7 @@ class Unit:
     @cached_property
     def constants(self) -> Mapping[str, Declare]:
         """The variables that are declared outside of functions."""
-        every = (one for node in self._outside("declaration") for one in declarations(node))
-        return {one.name: one for one in every if isinstance(one, Declare)}
+        return {one.name: one for node in self._outside("declaration") for one in variables(node)}
 
     @cached_property
     def type_names(self) -> Mapping[str, str]:

@@ -101,9 +101,9 @@ def test_parameters(unit: Unit) -> None:
 
 def test_shared_arrays(unit: Unit) -> None:
     tile, raw, total = unit.kernels[0].shared
-    assert (tile.name, tile.element_type, tile.dynamic) == ("tile", "scalar_t", False)
-    assert [text(dim) for dim in tile.dims] == ["TILE", "TILE + 1"]
-    assert (raw.name, raw.element_type, raw.dynamic) == ("raw", "unsigned char", True)
+    assert (tile.name, tile.type, tile.extern) == ("tile", "scalar_t", False)
+    assert [text(size) for size in tile.sizes] == ["TILE", "TILE + 1"]
+    assert (raw.name, raw.type, raw.extern) == ("raw", "unsigned char", True)
     assert (total.name, total.dims) == ("total", ())
     assert text(unit.kernels[0].launch_bounds) == "__launch_bounds__(256)"
 

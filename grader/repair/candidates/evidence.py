@@ -11,8 +11,8 @@ from grader.diagnose import Program
 from grader.records import Counterfactual, Evidence, Mismatch, Slice
 from grader.repair.candidates.candidate import Touches
 from grader.source import Function, Source, Unit
+from grader.source.cpp_reading import variables
 from grader.source.cuda_code import descendants, text
-from grader.source.variables import variables
 
 SUSPECT = 0.5
 """What the cost of a change is multiplied with on a line that evidence or a finding names, and where evidence makes it likelier."""

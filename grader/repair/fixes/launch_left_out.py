@@ -14,10 +14,10 @@ from grader.records import Context, Finding, Fix
 from grader.repair.fixes.maker import FixMaker
 from grader.source import Function, Kernel, Source, Unit
 from grader.source.code_edits import fix
+from grader.source.cpp_types import known_at
 from grader.source.cuda_code import descendants, text
 from grader.source.rewriting.launch_arguments import data_of
 from grader.source.statements import insert_before
-from grader.source.variables import known_at
 
 MOST = 6
 """Launches that are proposed at most: a name may stand for several sizes."""
@@ -78,7 +78,7 @@ class _Host:
     def launches(self, kernel: Kernel) -> Iterator[str]:
         """Yield whole launches, the likeliest first."""
         block = self._variable_named(BLOCK) or _constant(self.unit, kernel) or "256"
-        kinds = [array.element_type for array in kernel.shared if array.dynamic]
+        kinds = [array.type for array in kernel.shared if array.extern]
         bytes_ = self._variable_named(SHARED) or (f"{block} * sizeof({kinds[0]})" if kinds else "")
         shared = f", {bytes_}" if kinds else ""
         options = [self._arguments(kernel, k) for k in range(len(kernel.parameters))]
@@ -126,7 +126,7 @@ class _Host:
 
 def _constant(unit: Unit, kernel: Kernel) -> str:
     """Return the name that sizes the kernel's shared arrays, or that its text uses for a block's threads."""
-    dims = (text(dim) for array in kernel.shared for dim in array.dims if dim.type == "identifier")
+    dims = (text(dim) for array in kernel.shared for dim in array.sizes if dim.type == "identifier")
     named = USUAL.search(unit.text)
     return next(dims, named[0] if named else "")
 

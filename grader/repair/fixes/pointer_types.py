@@ -14,8 +14,8 @@ from grader.repair.fixes.maker import FixMaker
 from grader.source import Kernel, Source, Unit
 from grader.source.analysis.scalar_kinds import RAISED, TYPES
 from grader.source.code_edits import fix, replace_node
+from grader.source.cpp_reading import variables
 from grader.source.cuda_code import descendants, text
-from grader.source.variables import variables
 
 SPELLED: Mapping[str, str] = {
     "float": "float", "double": "double", "long": "int64_t", "int": "int", "half": "at::Half", "bool": "bool",

@@ -9,9 +9,10 @@ from tree_sitter import Node
 
 from grader.records import Context, Evidence, Finding, Fix, UnwrittenRead
 from grader.repair.fixes.maker import FixMaker, of_proofs
-from grader.source import SharedArray, Source, Unit
+from grader.source import Source, Unit
 from grader.source.analysis.races import of_one_warp, shared_use
 from grader.source.code_edits import fix
+from grader.source.cpp import Declare
 from grader.source.cuda_code import cuda_code, descendants, text
 from grader.source.divergence import all_arrive
 from grader.source.indices import comparisons
@@ -33,7 +34,7 @@ _LEAVES_SOME_ASM = re.compile(r"cp\.async\.wait_group\s+(?!0\b)[^;\"\\]+")
 ONE = "threadIdx.x == 0 && threadIdx.y == 0 && threadIdx.z == 0"
 
 
-def _used_at(source: Source, item: Evidence) -> Iterator[tuple[Unit, SharedArray]]:
+def _used_at(source: Source, item: Evidence) -> Iterator[tuple[Unit, Declare]]:
     """Yield the shared arrays that are named on the line of a proof."""
     line = item.place.line if item.place is not None else 0
     for unit in source.cuda if line else ():
@@ -54,14 +55,14 @@ def filled(source: Source, item: Evidence) -> Iterator[Fix]:
     """Yield the fixes that store zero in the arrays of which a run saw unwritten cells read, or wait for what fills them."""
     yield from _waited_for(source, item)
     for unit, array in _used_at(source, item):
-        first = "".join("[0]" for _ in array.dims)
+        first = "".join("[0]" for _ in array.sizes)
         declared = f"(int)(sizeof({array.name}) / sizeof({array.name}{first}))"
-        cells = _bound_of_index(unit, array) if array.dynamic else declared
+        cells = _bound_of_index(unit, array) if array.extern else declared
         if cells and all_arrive(array.node):
             yield from _zeroed(unit, array, cells)
 
 
-def _bound_of_index(unit: Unit, array: SharedArray) -> str:
+def _bound_of_index(unit: Unit, array: Declare) -> str:
     """Return the kernel's parameter or constant that an index into an array stays below; empty where there is none."""
     function = cuda_code(unit).function(array.node)
     given = {one.name for one in function.parameters} if function is not None else set()
@@ -72,14 +73,14 @@ def _bound_of_index(unit: Unit, array: SharedArray) -> str:
     return next((one for one in below if one in given or one in unit.constants or one.isdigit()), "")  # fmt: skip
 
 
-def _zeroed(unit: Unit, array: SharedArray, cells: str) -> Iterator[Fix]:
+def _zeroed(unit: Unit, array: Declare, cells: str) -> Iterator[Fix]:
     """Store zero after the array's declaration, and wait: all threads take a share of its cells."""
-    first = "".join("[0]" for _ in array.dims)
-    target = f"(&{array.name}{first})[cell]" if len(array.dims) > 1 else f"{array.name}[cell]"
+    first = "".join("[0]" for _ in array.sizes)
+    target = f"(&{array.name}{first})[cell]" if len(array.sizes) > 1 else f"{array.name}[cell]"
     loop = f"for (int cell = threadIdx.x; cell < {cells}; cell += blockDim.x) {target} = 0;"
     scalar = f"if (threadIdx.x == 0) {array.name} = 0;"
     own = statement(next(descendants(array.node, "identifier"), array.node))
-    new = f"{loop if array.dims or array.dynamic else scalar}\n__syncthreads();"
+    new = f"{loop if array.sizes or array.extern else scalar}\n__syncthreads();"
     yield from fix(
         f"store zero in `{array.name}` before it is read", [insert_after(unit, own, new)]
     )

@@ -13,8 +13,8 @@ from grader.records import Context, Edit, Evidence, Finding, Fix
 from grader.repair.fixes.maker import FixMaker, of_proofs
 from grader.source import Source, Unit
 from grader.source.code_edits import fix, replace_node
+from grader.source.cpp_reading import variables
 from grader.source.cuda_code import around, cuda_code, descendants, read_call, text, units
-from grader.source.variables import variables
 
 _BOUND = re.compile(r"(threadIdx\.x|\w+)\s*<\s*(.+)", re.DOTALL)
 _THREAD = re.compile(r"(?:\((?:unsigned )?int\)\s*)?threadIdx\.x")

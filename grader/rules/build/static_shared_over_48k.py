@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from grader.records import Context, Evidence, Finding, Fix
 from grader.rules.page_file import read_page
 from grader.rules.rule import Rule
-from grader.source import Kernel, SharedArray, Source, Unit
+from grader.source import Kernel, Source, Unit
 from grader.source.analysis.diagnostics import errors
+from grader.source.cpp import Declare
 from grader.source.instantiations import (
     Instantiation,
     array_size,
@@ -18,7 +19,7 @@ from grader.source.rewriting.shared_sizes import cap, shrink
 
 LIMIT = 49_152
 """Bytes of static shared memory that ptxas allows a block, on every GPU."""
-Sized = tuple[int, int, SharedArray]
+Sized = tuple[int, int, Declare]
 """The elements of an array, the bytes of each, and the array."""
 
 
@@ -35,14 +36,14 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                 yield _finding(unit, kernel, arrays, sorted(sizes, key=_bytes), evidence)
 
 
-def _arrays(unit: Unit, kernel: Kernel) -> list[SharedArray]:
+def _arrays(unit: Unit, kernel: Kernel) -> list[Declare]:
     """Return the fixed arrays of a kernel and of the plain device functions that it calls."""
     called = calls_device_functions(unit, kernel) if unit.device_functions else ()
     plain = (f for f in unit.device_functions if f.name in called and not f.template_parameters)
-    return [array for owner in (kernel, *plain) for array in owner.shared if not array.dynamic]
+    return [array for owner in (kernel, *plain) for array in owner.shared if not array.extern]
 
 
-def _sized_arrays(unit: Unit, arrays: list[SharedArray], instance: Instantiation) -> list[Sized]:
+def _sized_arrays(unit: Unit, arrays: list[Declare], instance: Instantiation) -> list[Sized]:
     found = ((array_size(unit, array, instance), array) for array in arrays)
     return [(*size, array) for size, array in found if size is not None]
 
@@ -54,7 +55,7 @@ def _bytes(sized: list[Sized]) -> int:
 def _finding(
     unit: Unit,
     kernel: Kernel,
-    arrays: list[SharedArray],
+    arrays: list[Declare],
     sizes: list[list[Sized]],
     evidence: tuple[Evidence, ...],
 ) -> Finding:

@@ -39,7 +39,7 @@ def _size(source: Source, unit: Unit, kernel: Kernel, comment: Node) -> str:
     """Say what a comment on the line of a shared array gets wrong of its size."""
     line = comment.start_point[0]
     array = next((one for one in kernel.shared if one.node.end_point[0] == line), None)
-    if array is None or array.dynamic:
+    if array is None or array.extern:
         return ""
     sizes = (array_size(unit, array, one) for one in instantiations(source.cuda, kernel))
     count, element = next(filter(None, sizes), (0, 0))

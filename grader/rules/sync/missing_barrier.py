@@ -68,7 +68,7 @@ def _raced_for(source: Source, item: Evidence) -> str:
     array = named[0]
     return (
         f"a cell of `{array.name}` that"
-        if array.dims or array.dynamic
+        if array.sizes or array.extern
         else f"`{array.name}`, which"
     )
 

@@ -14,9 +14,9 @@ from grader.records import Place
 from grader.source import Function, Source, Unit
 from grader.source import Launch as CudaLaunch
 from grader.source.analysis import triton
+from grader.source.cpp_reading import variables
 from grader.source.cuda_code import text
 from grader.source.python_code import PythonCode
-from grader.source.variables import variables
 
 BLOCKS = 1 << 20
 """From here on a parameter's number is an axis of the grid."""

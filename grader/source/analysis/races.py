@@ -6,7 +6,8 @@ from collections.abc import Collection, Iterable
 from tree_sitter import Node
 
 from grader.records import Evidence, Race
-from grader.source import SharedArray, Source, Unit
+from grader.source import Source, Unit
+from grader.source.cpp import Declare
 from grader.source.cuda_code import around, cuda_code, text
 
 _WARP = re.compile(r"<=?\s*(?:31|32|warpSize|WARP_?SIZE)\b|\bw\w*\s*==\s*0\b", re.IGNORECASE)
@@ -46,7 +47,7 @@ def _in_one_warp(use: Node) -> bool:
     return any(_WARP.search(text(one.child_by_field_name("condition"))) for one in branches)
 
 
-def shared_on(unit: Unit, lines: Collection[int]) -> list[SharedArray]:
+def shared_on(unit: Unit, lines: Collection[int]) -> list[Declare]:
     """Return the shared arrays that each of these lines names."""
     nodes = tuple(cuda_code(unit).of("identifier"))
     named = {line: {text(n) for n in nodes if unit.place(n).line == line} for line in lines}

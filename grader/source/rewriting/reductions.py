@@ -11,6 +11,7 @@ from grader.records import Fix
 from grader.source.analysis.reduced_result import Loss
 from grader.source.analysis.walks import Case
 from grader.source.code_edits import fix, replace_node
+from grader.source.cpp_reading import variables
 from grader.source.cuda_code import text
 from grader.source.statements import (
     enclosing_loops,
@@ -18,7 +19,6 @@ from grader.source.statements import (
     simple_statement,
     statement,
 )
-from grader.source.variables import variables
 
 FULL = "0xffffffff"
 

@@ -8,18 +8,19 @@ from collections.abc import Iterable, Iterator
 from tree_sitter import Node
 
 from grader.records import Edit, Fix
-from grader.source import Kernel, Launch, SharedArray, Unit
+from grader.source import Kernel, Launch, Unit
 from grader.source.code_edits import delete_lines_of, fix, replace_node
+from grader.source.cpp import Declare
+from grader.source.cpp_reading import variables
 from grader.source.cuda_code import around, cuda_code, descendants, names_in, text
 from grader.source.statements import LOOPS, enclosing_loops, insert_before
-from grader.source.variables import variables
 
 ALONE = {"call_expression", "subscript_expression", "parenthesized_expression"}
 OPT_IN = 232_448
 """Bytes of shared memory that a block may opt in to on the largest GPUs (sm_90)."""
 
 
-def uses(unit: Unit, kernel: Kernel, array: SharedArray) -> list[Node]:
+def uses(unit: Unit, kernel: Kernel, array: Declare) -> list[Node]:
     """Return the places where a kernel names an array, without its declaration."""
     body, own = kernel.body, array.node
     inside = [node for node in cuda_code(unit).variable(array.name) if body and _holds(body, node)]
@@ -33,7 +34,7 @@ def _holds(outer: Node, inner: Node) -> bool:
 # reading global memory instead
 
 
-def unstage(unit: Unit, kernel: Kernel, array: SharedArray) -> tuple[Fix, ...]:
+def unstage(unit: Unit, kernel: Kernel, array: Declare) -> tuple[Fix, ...]:
     """Do without an array that holds a copy of global memory, `s[i] = x[base + i]`.
 
     Where it was read, what was last stored in it is computed instead: `x[base + i]`, or after
@@ -41,7 +42,7 @@ def unstage(unit: Unit, kernel: Kernel, array: SharedArray) -> tuple[Fix, ...]:
     """
     subscripts = [subscript_of(node) for node in uses(unit, kernel, array)]
     known = [node for node in subscripts if node is not None]
-    if not known or len(known) < len(subscripts) or len(array.dims) != 1:
+    if not known or len(known) < len(subscripts) or len(array.sizes) != 1:
         return ()
     held: tuple[str, str] | None = None
     texts: dict[int, str] = {}
@@ -166,7 +167,7 @@ def _drop_store(unit: Unit, store: Node) -> Edit | None:
 def make_dynamic(
     unit: Unit,
     kernel: Kernel,
-    array: SharedArray,
+    array: Declare,
     count: int,
     size: int,
     launches: Iterable[Launch],
@@ -176,7 +177,7 @@ def make_dynamic(
     `count` is its number of elements, `size` the bytes of the largest element type.
     """
     sites = tuple(launches)
-    if count * size > OPT_IN or not sites or any(one.dynamic for one in kernel.shared):
+    if count * size > OPT_IN or not sites or any(one.extern for one in kernel.shared):
         return ()
     edits: list[Edit | None] = [replace_node(unit, array.node, _dynamic_declaration(array))]
     for launch in sites:
@@ -184,9 +185,9 @@ def make_dynamic(
     return fix(f"make {array.name} dynamic shared memory and opt in to its size", edits)
 
 
-def _dynamic_declaration(array: SharedArray) -> str:
-    raw, kind = f"{array.name}_bytes", array.element_type
-    inner = "".join(f"[{text(dim)}]" for dim in array.dims[1:])
+def _dynamic_declaration(array: Declare) -> str:
+    raw, kind = f"{array.name}_bytes", array.type
+    inner = "".join(f"[{text(dim)}]" for dim in array.sizes[1:])
     pointer = f"(*{array.name}){inner}" if inner else f"* {array.name}"
     cast = f"{kind} (*){inner}" if inner else f"{kind}*"
     return (
@@ -196,14 +197,14 @@ def _dynamic_declaration(array: SharedArray) -> str:
 
 
 def _reserve(
-    unit: Unit, kernel: Kernel, array: SharedArray, count: int, launch: Launch
+    unit: Unit, kernel: Kernel, array: Declare, count: int, launch: Launch
 ) -> Iterator[Edit | None]:
     if launch.shared is not None or launch.block is None:
         yield None
         return
     names = [parameter.name for parameter in kernel.template_parameters]
     given = dict(zip(names, map(text, launch.template_arguments), strict=False))
-    kind = given.get(array.element_type, array.element_type)
+    kind = given.get(array.type, array.type)
     amount = f"{count} * sizeof({kind})"
     end = launch.block.end_byte
     yield unit.edit(end, end, f", {amount}")

@@ -8,9 +8,10 @@ from collections.abc import Iterable, Iterator
 from tree_sitter import Node
 
 from grader.records import Fix
-from grader.source import Kernel, Launch, SharedArray, Unit
+from grader.source import Kernel, Launch, Unit
 from grader.source.code_edits import fix, replace_node
 from grader.source.constants import fold
+from grader.source.cpp import Declare
 from grader.source.cuda_code import text
 from grader.source.definitions import definitions
 from grader.source.rewriting.shared_arrays import index_of, subscript_of, uses
@@ -23,11 +24,11 @@ MOST_THREADS = 1024
 
 
 def shrink(
-    unit: Unit, kernel: Kernel, array: SharedArray, launches: Iterable[Launch]
+    unit: Unit, kernel: Kernel, array: Declare, launches: Iterable[Launch]
 ) -> tuple[Fix, ...]:
     """Give the array one element a thread, where no thread uses another element than its own."""
     blocks = {fold(unit, launch.block) for launch in launches}
-    if len(blocks) != 1 or None in blocks or len(array.dims) != 1:
+    if len(blocks) != 1 or None in blocks or len(array.sizes) != 1:
         return ()
     size = next(block for block in blocks if block is not None)
     for node in uses(unit, kernel, array):
@@ -35,15 +36,15 @@ def shrink(
         index = index_of(subscript) if subscript is not None else None
         if index is None or not _below(unit, index, kernel, size):
             return ()
-    edit = replace_node(unit, array.dims[0], str(size))
+    edit = replace_node(unit, array.sizes[0], str(size))
     return fix(f"give {array.name} one element for each of the {size} threads", [edit])
 
 
-def cap(unit: Unit, array: SharedArray, count: int) -> tuple[Fix, ...]:
+def cap(unit: Unit, array: Declare, count: int) -> tuple[Fix, ...]:
     """Give the array as many elements as a block can have threads: more than one for each has no use."""
-    if len(array.dims) != 1 or count <= MOST_THREADS:
+    if len(array.sizes) != 1 or count <= MOST_THREADS:
         return ()
-    edit = replace_node(unit, array.dims[0], str(MOST_THREADS))
+    edit = replace_node(unit, array.sizes[0], str(MOST_THREADS))
     return fix(f"give {array.name} one element for each thread that a block can have", [edit])
 
 
@@ -63,19 +64,19 @@ def thread_ids(kernel: Kernel) -> set[str]:
     return made - {one.name for one in every if not one.declares}
 
 
-def enlarged(unit: Unit, array: SharedArray, threads: int = 0) -> Iterator[Fix]:
+def enlarged(unit: Unit, array: Declare, threads: int = 0) -> Iterator[Fix]:
     """Yield fixes that give an array more room: `[N]` for `[N / 2]`, or one element a thread or warp."""
-    if array.dynamic:
+    if array.extern:
         return
-    whole = [(dim, found[1]) for dim in array.dims if (found := LESS.fullmatch(text(dim)))]
+    whole = [(dim, found[1]) for dim in array.sizes if (found := LESS.fullmatch(text(dim)))]
     if whole:
         sizes = "".join(f"[{words}]" for _, words in whole)
         edits = [unit.edit(dim.start_byte, dim.end_byte, words) for dim, words in whole]
         yield from fix(f"give `{array.name}` {sizes} elements", edits)
         return
-    has = fold(unit, array.dims[0]) if len(array.dims) == 1 else None
+    has = fold(unit, array.sizes[0]) if len(array.sizes) == 1 else None
     for count in sorted({*COUNTS, threads}) if has is not None else ():
         if has is not None and has < count <= max(threads, COUNTS[0]):
-            dim = array.dims[0]
+            dim = array.sizes[0]
             edit = unit.edit(dim.start_byte, dim.end_byte, str(count))
             yield from fix(f"give `{array.name}` {count} elements", [edit])

@@ -12,8 +12,8 @@ from grader.repair.candidates.candidate import Candidate, Piece
 from grader.repair.candidates.cuda.scope import Scope
 from grader.repair.candidates.cuda.tree import factor
 from grader.source import Kernel, Launch
+from grader.source.cpp_reading import variables
 from grader.source.cuda_code import descendants, text
-from grader.source.variables import variables
 
 THREADS = {1: ("256",), 2: ("16", "16"), 3: ("8", "8", "8")}
 """Threads of a block along x, y, z, by the number of axes."""

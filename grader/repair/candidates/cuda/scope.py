@@ -15,9 +15,9 @@ from grader.repair.candidates.pattern import Changeable, Tree
 from grader.repair.candidates.pattern import Site as AnySite
 from grader.source import Function, Unit
 from grader.source.constants import fold
+from grader.source.cpp_reading import variables
 from grader.source.cpp_types import canonical, type_of
 from grader.source.cuda_code import around, descendants, read_call, text
-from grader.source.variables import variables
 
 Kind = Literal["integer", "real", ""]
 """Empty where it is neither, or can't be told."""

@@ -9,9 +9,10 @@ from grader.records import Fix
 from grader.repair.fixes.compiler.diagnostic import Diagnostic, at_file_scope
 from grader.source import Function
 from grader.source.code_edits import fix, prototype
+from grader.source.cpp_reading import variables
+from grader.source.cpp_types import known_at
 from grader.source.cuda_code import cuda_code, descendants, read_call, text
 from grader.source.statements import child_of, enclosing_loops, insert_before
-from grader.source.variables import known_at, variables
 
 QUOTIENT = """\
 template <typename A, typename B>

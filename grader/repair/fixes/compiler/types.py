@@ -11,9 +11,9 @@ from grader.records import Edit, Fix
 from grader.repair.fixes.compiler.diagnostic import Diagnostic
 from grader.source import Function
 from grader.source.code_edits import fix, replace_node
+from grader.source.cpp_reading import variables
 from grader.source.cuda_code import cuda_code, descendants, read_call, text, units
 from grader.source.rewriting.launch_arguments import element_type
-from grader.source.variables import variables
 
 OWN = {
     "half": "at::Half", "__half": "at::Half", "__nv_bfloat16": "at::BFloat16", "nv_bfloat16": "at::BFloat16",
