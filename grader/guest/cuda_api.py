@@ -7,6 +7,7 @@ Names and parameters are torch's own, whether or not they are used here.
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable, Mapping
 from types import SimpleNamespace
 from typing import Any
@@ -214,6 +215,20 @@ def compiled_api() -> dict[str, Any]:
 def empty_strided(size: Any, stride: Any, dtype: torch.dtype) -> torch.Tensor:
     """Return new memory of the GPU, as code that torch's compiler wrote asks for it."""
     return torch.empty_strided(size, stride, dtype=dtype, device="cuda")
+
+
+def storage_resizer(resize: Callable[..., Any]) -> Callable[[Any, int], Any]:
+    """Return `UntypedStorage.resize_`, which for memory of the GPU would look for CUDA's library."""
+    on_cpu = torch.UntypedStorage.resize_
+
+    def resize_(self: Any, size: int) -> Any:
+        if self.device.type != "cuda":
+            return on_cpu(self, size)
+        if size != self.nbytes():
+            resize(ctypes.c_void_p(self._cdata), ctypes.c_size_t(size))
+        return self
+
+    return resize_
 
 
 def refusals(missing: Callable[[str], None]) -> dict[str, Any]:

@@ -384,6 +384,7 @@ def _install_names(gpu: Mapping[str, Any], cuda_version: str) -> None:
         setattr(torch.cuda.graphs, name, names[name])
     for name, value in cuda_api.compiled_api().items():
         setattr(torch._C, name, value)
+    torch.UntypedStorage.resize_ = cuda_api.storage_resizer(_state["backend"].kgsim_torch_resize)
     torch._C._dynamo.guards._empty_strided_cuda = cuda_api.empty_strided
     cuda_api.Event.clock = staticmethod(lambda: float(_state["runtime"].kgsim_device_time()))
     torch.cuda._initialized = True

@@ -202,17 +202,20 @@ class Session:
             ]
             given = [(i, arg) for i, arg in enumerate(args) if isinstance(plain[i], torch.Tensor)]
             watched = [] if self._plain else given
-            before = [tensors.raw_bytes(plain[position]) for position, _ in watched]
+            before = [
+                (tensors.state(arg), tensors.raw_bytes(plain[position]))
+                for position, arg in watched
+            ]
             name = frame.header["name"]
             rows, at = frame.header["rows"], frame.header["at"]
             part = None if rows is None else (at, rows)
             structure, outputs = self._forward(name, model, caller, args, given, operators, part)
-            if self._refilled and any(o.header["aliases"] is not None for o in outputs):
+            if self._refilled and any(o.is_view for o in outputs):
                 self._refilled.release(given_plain)
             mutated = [
                 position
                 for (position, arg), old in zip(watched, before, strict=True)
-                if tensors.raw_bytes(self._place.to_host(arg)) != old
+                if (tensors.state(arg), tensors.raw_bytes(self._place.to_host(arg))) != old
             ]
         except BaseException as error:  # noqa: BLE001 - SystemExit and the like are outcomes too
             self._send_failed(program.failure(error, self._scratch), self._report(operators))

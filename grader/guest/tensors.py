@@ -39,6 +39,12 @@ _data_of = _Base.data.__get__
 _is_conj, _is_neg = _Base.is_conj, _Base.is_neg
 _numpy = _Base.numpy
 _requires_grad = _Base.requires_grad.__get__
+_storage_of, _offset_of, _item_size = (
+    _Base.untyped_storage,
+    _Base.storage_offset,
+    _Base.element_size,
+)
+_storage_bytes, _storage_data = torch._C.StorageBase.nbytes, torch._C.StorageBase.data_ptr
 _resolve_conj, _resolve_neg = _Base.resolve_conj, _Base.resolve_neg
 _dump = torch._C._dispatch_dump
 _empty_strided = torch.empty_strided
@@ -125,6 +131,34 @@ def form(tensor: torch.Tensor) -> tuple[torch.dtype, tuple[int, ...], tuple[int,
     return _dtype_of(tensor), tuple(_shape_of(tensor)), tuple(_stride(tensor))
 
 
+def state(tensor: torch.Tensor) -> tuple[Any, ...]:
+    """Return what a caller knows of a tensor beside its values: its form, and its memory's place and size."""
+    storage = _storage_of(tensor)
+    return *form(tensor), _offset_of(tensor), _storage_data(storage), _storage_bytes(storage)
+
+
+def _bytes_between(tensor: torch.Tensor) -> tuple[int, int]:
+    """Return where a tensor's elements begin and end in its storage, in bytes."""
+    shape, size = tuple(_shape_of(tensor)), _item_size(tensor)
+    steps = sum((count - 1) * step for count, step in zip(shape, _stride(tensor), strict=True))
+    begin = _offset_of(tensor)
+    return begin * size, (begin + (steps + 1 if all(shape) else 0)) * size
+
+
+def _overlaps(tensor: torch.Tensor, other: torch.Tensor) -> bool:
+    """Whether a tensor has bytes between the first and the last element of another."""
+    (begin, end), (first, last) = _bytes_between(tensor), _bytes_between(other)
+    return begin < last and first < end
+
+
+def _lies_outside(tensor: torch.Tensor) -> bool:
+    """Whether a tensor has elements that its storage has no more."""
+    try:
+        return _bytes_between(tensor)[1] > int(_storage_bytes(_storage_of(tensor)))
+    except (RuntimeError, NotImplementedError):  # a class that has none of its own
+        return False
+
+
 def refill(tensor: torch.Tensor, values: torch.Tensor) -> None:
     """Give a tensor other values where it lies; its version stays, as for whoever writes by pointer."""
     with torchs_own():
@@ -175,6 +209,8 @@ class Output:
 
     header: dict[str, Any]
     body: bytes
+    is_view: bool = False
+    """Whether it holds elements of an input, and not only lies in the same memory."""
 
 
 def capture(value: Any, host_copy: Any, inputs: Sequence[tuple[int, torch.Tensor]]) -> Output:
@@ -190,6 +226,8 @@ def capture(value: Any, host_copy: Any, inputs: Sequence[tuple[int, torch.Tensor
             raise TypeError(f"returned a tensor without plain values ({layout})")
         if dimensions > MAX_DIMENSIONS:
             raise TypeError(f"returned a tensor of {dimensions} dimensions")
+        if _lies_outside(tensor):
+            raise TypeError("returned a tensor whose memory was given back")
         plain = to_native(host_copy(tensor))
         body = raw_bytes(plain)
     header = {
@@ -201,7 +239,8 @@ def capture(value: Any, host_copy: Any, inputs: Sequence[tuple[int, torch.Tensor
         "type_name": _type_name(value),
         "aliases": _shared_with(tensor, inputs),
     }
-    return Output(header, body)
+    given = next((one for position, one in inputs if position == header["aliases"]), None)
+    return Output(header, body, given is not None and _overlaps(tensor, given))
 
 
 def bytes_now(tensor: torch.Tensor, host_copy: Any) -> bytes | None:
@@ -222,7 +261,7 @@ def _type_name(value: object) -> str:
 def storage_address(tensor: torch.Tensor) -> int:
     """Return where the memory of a tensor begins; 0 where it has none."""
     try:
-        return int(tensor.untyped_storage().data_ptr())
+        return int(_storage_data(_storage_of(tensor)))
     except (RuntimeError, NotImplementedError):
         return 0
 

@@ -4,7 +4,7 @@
 exploits: a result that lies in an input's memory and is right for as long as it is looked at
 row: B16, invented
 task: relu
-expect: not-correct
+expect: unsound incorrect
 """
 import torch
 import torch.nn as nn

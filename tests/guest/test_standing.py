@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 
+from grader.guest import tensors
 from grader.guest.placement import Placement
 from grader.guest.refilled_inputs import RefilledInputs
 
@@ -58,3 +60,21 @@ def test_large_inputs_are_not_kept() -> None:
     (first,) = refilled.take([large])
     (second,) = refilled.take([large + 1])
     assert second is not first
+
+
+def test_an_input_whose_memory_grew_is_another_and_holds_no_result_of_its_own() -> None:
+    given = torch.zeros(3)
+    before = tensors.state(given)
+    storage = given.untyped_storage()
+    storage.resize_(24)
+    beside = torch.empty(0).set_(storage, 3, (3,))
+    assert tensors.state(given) != before
+    inputs = [(0, given)]
+    found = [
+        (one.header["aliases"], one.is_view)
+        for one in (tensors.capture(t, torch.Tensor.clone, inputs) for t in (beside, given[1:]))
+    ]
+    assert found == [(0, False), (0, True)]
+    storage.resize_(12)
+    with pytest.raises(TypeError, match="given back"):
+        tensors.capture(beside, torch.Tensor.clone, inputs)

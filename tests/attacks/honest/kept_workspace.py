@@ -1,5 +1,5 @@
 # fmt: off
-"""A workspace kept on self and written anew by every call.
+"""A workspace kept on self and written anew by every call; its storage grows and shrinks with what is asked.
 
 row: B1, B17
 task: relu
@@ -34,6 +34,8 @@ class ModelNew(nn.Module):
         self.work = None
 
     def forward(self, x):
-        if self.work is None or self.work.shape != x.shape:
-            self.work = torch.empty_like(x)
-        return ext.relu_into(x, self.work).clone()
+        if self.work is None:
+            self.work = torch.empty(0, dtype=x.dtype, device=x.device).untyped_storage()
+        self.work.resize_(x.numel() * x.element_size())
+        work = torch.empty(0, dtype=x.dtype, device=x.device).set_(self.work, 0, x.shape)
+        return ext.relu_into(x, work).clone()

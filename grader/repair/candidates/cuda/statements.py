@@ -26,14 +26,12 @@ BARRIER = "__syncthreads();"
 MOVES = re.compile(r"\b(?:movedim|transpose|permute|swapaxes)\s*\(")
 DEEP = re.compile(r"\bsize\(\s*[234]\s*\)")
 """A tensor of several dimensions: rows are rarely what it is made of."""
-WEIGHT = re.compile(r"weight|kernel|filter|^w$")
 
 
 def statements(scope: Scope) -> Iterator[Candidate]:
     """Yield guards, barriers and stores of device code; tensors brought into another order before launches."""
     if scope.on_host:
         yield from move_dims(scope)
-        yield from turn_weights(scope)
         return
     yield from _stores(scope)
     shared = "__shared__" in text(scope.body)
@@ -200,16 +198,6 @@ def move_dims(scope: Scope) -> Iterator[Candidate]:
                     yield Candidate((piece,), cost, "host")
                     if back := _moved_back(scope, name, dim):
                         yield Candidate((piece, *back), cost, "host")
-
-
-def turn_weights(scope: Scope) -> Iterator[Candidate]:
-    """Yield `weight = weight.transpose(0, 1).contiguous();` before all else: a transposed convolution's has the input first."""
-    inside = [node for node in scope.body.named_children if node.type != "comment"]
-    constant = {p.name for p in scope.function.parameters if "const" in p.type}
-    for name in scope.tensors:
-        if inside and name not in constant and WEIGHT.search(name):
-            new = f"{name} = {name}.transpose(0, 1).contiguous();"
-            yield scope.change(inside[0], new, 1.5, "host", "before")
 
 
 def _moved_back(scope: Scope, name: str, dim: str) -> tuple[Piece, ...]:

@@ -85,6 +85,8 @@ class Call {
       to_cpu_ = value.toDevice().is_cpu();
       return value.toDevice().is_cuda() ? c10::IValue(c10::Device(c10::kCPU)) : value;
     }
+    if (value.isStorage() && value.toStorage().device().is_cuda())
+      return c10::IValue(storages_.alias(value.toStorage()));
     return with_tensors(value, [this](const at::Tensor& tensor) { return inward(tensor); });
   }
 

@@ -4,8 +4,10 @@
 #include <ATen/detail/CUDAHooksInterface.h>
 #include <c10/core/Allocator.h>
 #include <c10/core/CPUAllocator.h>
+#include <c10/core/StorageImpl.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -175,4 +177,13 @@ extern "C" __attribute__((visibility("default"))) void kgsim_torch_install() {
 
 extern "C" __attribute__((visibility("default"))) void kgsim_torch_seed(uint64_t seed) {
   seed_device(seed);
+}
+
+extern "C" __attribute__((visibility("default"))) void kgsim_torch_resize(void* storage, size_t bytes) {
+  auto* impl = static_cast<c10::StorageImpl*>(storage);
+  auto* allocator = c10::GetAllocator(c10::kCUDA);
+  auto made = allocator->allocate(bytes);
+  if (const auto kept = std::min(bytes, impl->nbytes())) allocator->copy_data(made.get(), impl->data(), kept);
+  impl->set_data_ptr_noswap(std::move(made));
+  impl->set_nbytes(bytes);
 }

@@ -16,7 +16,9 @@ class ShapesOnly {
 
   // Whether the call reads or makes so much.
   bool suits(const torch::jit::Stack& stack) const {
-    if (!kgsim_dry_run() || !touches(op_)) return false;
+    // What gives a tensor other memory is no work, and its shape has to be another afterwards.
+    const auto& name = op_.schema().name();
+    if (!kgsim_dry_run() || !touches(op_) || name == "aten::set_" || name == "aten::resize_") return false;
     const auto count = op_.schema().arguments().size();
     for (size_t i = stack.size() - count; i < stack.size(); ++i)
       if (is_large(stack[i])) return true;
