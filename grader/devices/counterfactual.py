@@ -292,11 +292,19 @@ def _evidence(found: Found, source: Source, workloads: Sequence[Workload]) -> Ev
             if change.given
             else _in_lines_of_the_text(change.after, change, source),
             parameter=found.given.step.name if found.given else "",
+            exchanged_with=_exchanged_with(found, source),
             right_before=found.before,
             alternatives=found.alternatives,
             workloads=len(workloads),
         ),
     )
+
+
+def _exchanged_with(found: Found, source: Source) -> tuple[int, int]:
+    """Return where the argument is passed that the one to blame is exchanged with; nowhere where it is none."""
+    other = found.given.other.place if found.given and found.given.other else None
+    offset = source.positions.offset
+    return (offset(other.line, other.column), offset(other.end_line, other.end_column)) if other else (0, 0)  # fmt: skip
 
 
 def _named(change: Change, source: Source) -> str:
