@@ -274,6 +274,16 @@ def test_reductions_of_rows_read_and_write_half_precision_themselves() -> None:
     assert ".float()" not in code
 
 
+def test_long_rows_of_an_odd_length_are_moved_in_packs_that_begin_before_them() -> None:
+    layer = {"kwargs": {"dim": -1}, "shape": (4, 1025)}
+    odd = node("o", "call_method", "reshape", ref("x"), [4, 1025], shape=(4, 1025))
+    code = in_bfloat16(odd, node("a", "call_function", "softmax", ref("o"), **layer))
+    assert "- row * n % kCount" in code
+    assert "all_row_sum_exp[k] = -INFINITY" in code
+    short = in_bfloat16(node("a", "call_function", "softmax", ref("x"), kwargs={"dim": -1}))
+    assert "inside" not in short
+
+
 def test_a_sum_over_another_dim_reads_half_precision_itself() -> None:
     code = in_bfloat16(node("a", "call_function", "sum", ref("x"), 0, shape=(8,)))
     assert "column_kernel" in code

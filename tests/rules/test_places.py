@@ -203,13 +203,16 @@ def test_what_a_guard_leaves_out_is_the_guard_s() -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "line"),
+    ("old", "new", "name", "line"),
     [
-        ("functions=['run']", "functions=['rum']", "functions=['rum'],"),
-        ("torch::Tensor run(torch::Tensor x);", "", "cpp_sources=cpp_source,"),
+        ("functions=['run']", "functions=['rum']", "rum", "functions=['rum'],"),
+        ("torch::Tensor run(torch::Tensor x);", "", "run", "cpp_sources=cpp_source,"),
     ],
 )
-def test_a_name_that_is_nowhere_is_wrong_where_it_is_listed(old: str, new: str, line: str) -> None:
+def test_a_name_that_is_nowhere_is_wrong_where_it_is_listed(
+    old: str, new: str, name: str, line: str
+) -> None:
     code = as_submission(FILL).replace(old, new, 1)
-    found = [f for f in errors(code) if f.rule == "BLD002"]
+    said = Evidence(kind="compiler", code="error", text=f"'{name}' was not declared in this scope")
+    found = [f for f in errors(code, said) if f.rule == "BLD002"]
     assert [code.splitlines()[f.place.line - 1].strip() for f in found if f.place] == [line]

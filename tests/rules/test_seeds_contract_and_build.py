@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from grader.ingest import extract, read_samples
-from grader.records import Context, Finding
+from grader.records import Context, Evidence, Finding, Place
 from grader.rules import review_text
 from grader.source import parse
 
@@ -37,7 +37,11 @@ def review(seed: str) -> tuple[Finding, ...]:
     sample = next(iter(read_samples([str(path)])))
     extraction = extract(sample)
     assert extraction.submission is not None
-    context = Context(sample=sample, extraction=extraction)
+    said = 'namespace "at::cuda" has no member "getCurrentCUDAStream"'
+    place = Place(line=76, end_line=76)
+    refused = Evidence(kind="compiler", code="error", text=said, place=place)
+    evidence = (refused,) if seed == "004" else ()
+    context = Context(sample=sample, extraction=extraction, evidence=evidence)
     return review_text(parse(extraction.submission.code), context, select=FAMILIES)
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from itertools import chain, islice
+from itertools import islice
 
 from grader.diagnose import Program
 from grader.repair.candidates.candidate import Candidate
 from grader.repair.candidates.cuda.changes import cuda_changes
 from grader.repair.candidates.evidence import Clues, origins
-from grader.repair.candidates.forward.forwards import forwards
 from grader.repair.candidates.pattern import Changeable
 from grader.repair.candidates.triton.changes import triton_changes
 from grader.source import Source
@@ -36,11 +35,10 @@ def candidates(
     """
     clues = Clues(program, workload)
     before = origins(source, clues.lines)
-    cuda = (_weigh(*one, clues, before) for one in cuda_changes(source, clues, reference))
+    cuda = (_weigh(*one, clues, before) for one in cuda_changes(source, clues))
     triton = (_weigh(*one, clues, before) for one in triton_changes(source, clues, reference))
-    python = chain(_spread(triton), forwards(source))
-    own = (one for one in python if _is_authors(program, one.line))
-    ordered = sorted((*cuda, *own), key=lambda one: one.cost)
+    python = (one for one in _spread(triton) if _is_authors(program, one.line))
+    ordered = sorted((*cuda, *python), key=lambda one: one.cost)
     return list(islice((one for one in ordered if one.fix() is not None), most))
 
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections import defaultdict
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass, field
 
 from grader.languages import names_in
 from grader.records import Edit, Submission
 from grader.repair.candidates.candidate import Candidate, Piece
 from grader.repair.candidates.cuda.scope import works
-from grader.repair.candidates.forward.forwards import Forward
 from grader.repair.candidates.triton import weave_texts
-from grader.source import Unit, edits, parse
+from grader.repair.candidates.triton.forward import forward_with
+from grader.source import Source, Unit, edits, parse
 
 CHOICE = "kg_choice_"
 PRELUDE = f"""\
@@ -88,16 +90,24 @@ def weave(submission: Submission, numbered: Mapping[int, Candidate]) -> Submissi
     touched = _by_unit(numbered)
     for unit in source.cuda:
         changes += _weave_pieces(unit, touched.get(_name(unit), []))
-    code = edits.apply(submission.code, changes) + _forwards(numbered) + EPILOGUE
+    code = edits.apply(submission.code, changes) + _forwards(source, numbered) + EPILOGUE
     return submission.model_copy(update={"code": code, "line_map": (0,) * len(code.splitlines())})
 
 
-def _forwards(numbered: Mapping[int, Candidate]) -> str:
+def _forwards(source: Source, numbered: Mapping[int, Candidate]) -> str:
     """Return the methods that some candidates have for `forward`, and the table of them by number."""
-    own = {n: candidate for n, candidate in numbered.items() if isinstance(candidate, Forward)}
-    made = "\n\n\n".join(one.function(f"{CHOICE}forward_{n}") for n, one in own.items())
+    python = {n: one for n, one in numbered.items() if isinstance(one.pieces[0].text, Source)}
+    own = {n: made for n, one in python.items() if (made := forward_with(source, one)) is not None}
+    named = [_named(one, f"{CHOICE}forward_{n}") for n, one in own.items()]
+    words = "\n\n\n".join(map(ast.unparse, named))
     table = ", ".join(f"{n}: {CHOICE}forward_{n}" for n in own)
-    return f"\n\n\n{made}\n\n\n{CHOICE}forwards = {{{table}}}\n"
+    return f"\n\n\n{words}\n\n\n{CHOICE}forwards = {{{table}}}\n"
+
+
+def _named(method: ast.FunctionDef, name: str) -> ast.FunctionDef:
+    named = copy(method)
+    named.name = name
+    return named
 
 
 def _by_unit(

@@ -134,7 +134,7 @@ SIZED = NUMERIC | {
 
 MOVES = {
     "view", "reshape", "flatten", "squeeze", "unsqueeze", "permute", "transpose", "t", "expand", "expand_as", "flip", "chunk",
-    "split", "narrow", "select", "movedim", "swapaxes", "unflatten", "contiguous", "unbind", "getitem", "cat", "stack", "view_as",
+    "split", "narrow", "select", "movedim", "swapaxes", "unflatten", "contiguous", "unbind", "getitem", "cat", "stack", "view_as", "pad",
 }  # fmt: skip
 """Operations whose results have the type of what goes in."""
 

@@ -78,7 +78,8 @@ def conv(node: Node, to: Writer) -> Call:
     tensors = _words(node, to, given, "weight", "bias")
     # a layer's groups may follow from the sizes, as in a depthwise convolution
     words.append(_words(node, to, given, "groups"))
-    stage = Stage("conv", "conv.cu.jinja", (("transposed", transposed),))
+    narrow = C_TYPES.get(to.node(_x(node)).half, "")
+    stage = Stage("conv", "conv.cu.jinja", (("transposed", transposed), ("narrow", narrow)))
     return Call(stage, f"KERNEL({to.value(_x(node))}, {tensors}, {', '.join(words)})")
 
 

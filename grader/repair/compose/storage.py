@@ -21,8 +21,10 @@ KINDS = {
 BYTES = {"float": 4, "at::Half": 2, "at::BFloat16": 2, "bool": 1, "uint8_t": 1, "int8_t": 1, "int": 4, "int64_t": 8}  # fmt: skip
 WIDEST = 16
 """Bytes that a thread moves at once at most."""
-READ_HALF = {"sum", "mean", "prod", "max", "min", "argmax", "argmin", "amax", "amin", "logsumexp"}
-"""Reductions whose own kernel reads half precision as it is."""
+READ_HALF = {
+    "sum", "mean", "prod", "max", "min", "argmax", "argmin", "amax", "amin", "logsumexp", "conv", "conv_transpose",
+}  # fmt: skip
+"""Operations whose own kernel reads half precision as it is."""
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,8 @@ LAYOUT = {
     "to", "float", "view_as", "unflatten", "unfold", "roll", "contiguous", "unbind",
 }  # fmt: skip
 """Methods that move or rename data and compute nothing: they stay as torch's own."""
+LONG_ROW = 1024
+"""Elements of a row from which moving them in packs pays for its ends."""
 VIEWS = {"transpose", "permute", "t", "expand", "swapaxes", "movedim", "getitem", "getattr", "narrow", "select"}  # fmt: skip
 RENAMINGS = {"squeeze", "unsqueeze", "unflatten", "flatten", "view"}
 """Methods after which memory lies as before."""
@@ -236,8 +238,18 @@ class _Body:
             ("walk", walked),
         )  # fmt: skip
         if kernel.group.reduces:
-            return Stage("rows", "rows.cu.jinja", values)
+            ragged = ("ragged", self._is_ragged(kernel, rows, pack(moved)))
+            return Stage("rows", "rows.cu.jinja", (*values, ragged))
         return Stage("elementwise", "pointwise.cu.jinja", values)
+
+    def _is_ragged(self, kernel: Fused, per_row: list[bool], width: int) -> bool:
+        """Whether rows of one length, all of their own tensors, begin anywhere among the packs that a thread moves."""
+        whole = (ref for ref, row in zip(kernel.operands, per_row, strict=True) if not row)
+        shapes = {self.to.node(ref).shape for ref in whole}
+        shape = shapes.pop() if len(shapes) == 1 else None
+        if not shape:
+            return False
+        return shape[-1] >= LONG_ROW and shape[-1] % width > 0
 
     def _type(self, ref: Ref) -> str:
         """Return what a formula's kernel reads an operand as; a type that it doesn't know is converted before."""

@@ -12,51 +12,31 @@ from grader.source.analysis.diagnostics import confirming_errors
 from grader.source.code_edits import fix, replace_node
 from grader.source.cuda_code import cuda_code, read_call, units
 
-REFUSED_FROM = (2, 6)
-"""The torch release from which the macros no longer take a DeprecatedTypeProperties."""
 KINDS = ("no-conversion", "argument-type", "no-overload")
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
-    """Look at the first argument of each AT_DISPATCH macro."""
+    """Look at the arguments of each AT_DISPATCH macro."""
     for unit in units(source):
-        for call in cuda_code(unit).calls:
-            if call.name.startswith("AT_DISPATCH") and call.arguments:
-                method = _type_method(
-                    call.arguments[_type_position(call.name) if len(call.arguments) > 3 else 0]
-                )
-                if method is not None:
-                    yield _finding(unit, call.name, *method, context)
+        for call in cuda_code(unit).calls if "AT_DISPATCH" in unit.text else ():
+            methods = (_type_method(argument) for argument in call.arguments)
+            method = next(filter(None, methods), None)
+            if call.name.startswith("AT_DISPATCH") and method is not None:
+                yield _finding(unit, call.name, *method, context)
 
 
 def _finding(unit: Unit, macro: str, argument: Node, field: Node, context: Context) -> Finding:
     place = unit.place(argument)
-    refused = context.torch_version >= REFUSED_FROM
-    evidence = confirming_errors(context, KINDS, lines=(place.line,)) or confirming_errors(
-        context, KINDS, ("DeprecatedTypeProperties",)
-    )
-    version = ".".join(map(str, context.torch_version))
+    evidence = confirming_errors(context, KINDS, ("DeprecatedTypeProperties",), (place.line,))
     return RULE.finding(
         place,
-        f"{place.excerpt} gives {macro} a type object; it needs a scalar type, and "
-        + (
-            f"torch {version} no longer converts one into the other: the build stops"
-            if refused
-            else f"torch {version} only warns, while 2.6 and later stop the build"
-        ),
-        severity="error" if refused or evidence else "warning",
+        f"{place.excerpt} gives {macro} a type object; it needs a scalar type, and torch 2.6 and later "
+        "do not convert one into the other: the build stops",
+        severity="error" if evidence else "warning",
         evidence=evidence,
-        predicts="build-fails" if refused or evidence else "elsewhere",
+        predicts="build-fails" if evidence else "elsewhere",
         fixes=fix("use scalar_type()", [replace_node(unit, field, "scalar_type")], certain=True),
     )
-
-
-def _type_position(macro: str) -> int:
-    """Return which argument is the type: AND2 macros name extra types first."""
-    for count in "12345678":
-        if f"_AND{count}" in macro or f"_AND_C{count}" in macro:
-            return int(count)
-    return 1 if macro.endswith("_AND") else 0
 
 
 def _type_method(argument: Node) -> tuple[Node, Node] | None:

@@ -1,16 +1,14 @@
 """BLD004: a symbol is defined twice."""
 
 from collections.abc import Iterator
-from itertools import product
 
 from tree_sitter import Node
 
 from grader.records import Context, Edit, Finding, Fix
 from grader.rules.page_file import read_page
 from grader.rules.rule import Rule
-from grader.source import Extension, Function, Source, Unit
+from grader.source import Extension, Source, Unit
 from grader.source.analysis.diagnostics import confirming_errors
-from grader.source.analysis.signatures import are_types_known, signature
 from grader.source.code_edits import (
     add_declarations,
     delete_keyword,
@@ -21,8 +19,6 @@ from grader.source.code_edits import (
 from grader.source.cuda_code import around, cuda_code
 
 KINDS = ("redefinition", "undefined-identifier", "no-member")
-LOCAL = {"static", "inline", "__forceinline__"}
-SCOPES = {"class_specifier", "struct_specifier", "compound_statement", "ERROR"}
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
@@ -68,37 +64,22 @@ def _one_module(source: Source, extension: Extension, unit: Unit, block: Node) -
 
 
 def _two_bodies(extension: Extension, context: Context) -> Iterator[Finding]:
-    cuda = [(unit, f) for unit in extension.cuda for f in unit.functions if _clashes(f)]
-    cpp = [(unit, f) for unit in extension.cpp for f in unit.functions if _clashes(f)]
-    if any(f.runs == "kernel" for _, f in cpp):
-        return  # CUDA code in cpp_sources: BLD005 tells that
-    for (unit, first), (other, second) in product(cpp, cuda):
-        body = first.body
-        if first.name == second.name and signature(first) == signature(second) and body is not None:
+    """Look for the functions of cpp_sources that the linker finds again in cuda_sources."""
+    for unit, first in [(one, f) for one in extension.cpp for f in one.functions]:
+        there = [(other, f) for other in extension.cuda for f in other.functions]
+        again = [(other, f) for other, f in there if f.name == first.name]
+        evidence = confirming_errors(context, KINDS, (first.name,)) if again else ()
+        if evidence and first.body is not None:
+            other, second = again[0]
             where = f"line {other.place(second.node).line}"
-            head = len(unit.data[: body.start_byte].rstrip())
-            edit = unit.edit(head, body.end_byte, ";")
+            head = len(unit.data[: first.body.start_byte].rstrip())
+            edit = unit.edit(head, first.body.end_byte, ";")
             yield RULE.finding(
-                unit.place_span(first.node.start_byte, body.start_byte),
+                unit.place_span(first.node.start_byte, first.body.start_byte),
                 f"{first.name} has a body here and another one in cuda_sources ({where}): both files define it, and the library does not link",
-                evidence=confirming_errors(context, KINDS, (first.name,)),
+                evidence=evidence,
                 fixes=fix("keep only the prototype in cpp_sources", [edit], certain=True),
             )
-
-
-def _clashes(function: Function) -> bool:
-    """Whether a second body would clash: not for templates, local functions, and broken parses."""
-    local = function.template_parameters or LOCAL & set(function.qualifiers)
-    return (
-        not local
-        and are_types_known(function)
-        and not any(
-            outer.type in SCOPES
-            or outer.type.startswith("preproc")
-            or (outer.type == "namespace_definition" and outer.child_by_field_name("name") is None)
-            for outer in around(function.node)
-        )
-    )
 
 
 RULE = Rule(

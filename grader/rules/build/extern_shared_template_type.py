@@ -2,21 +2,20 @@
 
 from collections.abc import Iterator
 
-from grader.records import Context, Finding, Fix
+from grader.records import Context, Evidence, Finding, Fix
 from grader.rules.page_file import read_page
 from grader.rules.rule import Rule
-from grader.source import Extension, Function, Source, Unit
+from grader.source import Function, Source, Unit
 from grader.source.analysis.diagnostics import confirming_errors
 from grader.source.code_edits import fix, replace_node
 from grader.source.cpp import Declare
-from grader.source.instantiations import instantiations
 
 KINDS = ("incompatible-declaration", "redefinition")
 Declared = tuple[Unit, Function, Declare]
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
-    """Compare the types that each dynamic array gets over all instantiations of all kernels."""
+    """Look at the declarations of each dynamic array that the compiler refuses, or that go by a template's type."""
     for extension in source.extensions:
         by_name: dict[str, list[Declared]] = {}
         for unit in extension.cuda:
@@ -24,22 +23,19 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                 for array in function.shared:
                     if array.extern:
                         by_name.setdefault(array.name, []).append((unit, function, array))
-        for places in by_name.values():
-            yield from _name(extension, places, context)
+        for name, places in by_name.items():
+            yield from _name(places, confirming_errors(context, KINDS, (name,)))
 
 
-def _name(extension: Extension, places: list[Declared], context: Context) -> Iterator[Finding]:
-    types = dict.fromkeys(kind for one in places for kind in _types(extension, *one))
+def _name(places: list[Declared], refused: tuple[Evidence, ...]) -> Iterator[Finding]:
     template = next((one for one in places if _is_templates(*one)), None)
     unit, _, array = template or places[-1]
-    evidence = confirming_errors(context, KINDS, (array.name,))
-    if len(types) > 1 or evidence:
-        kinds = " and ".join(list(types)[:3]) or "several types"
+    if refused:
         yield RULE.finding(
             unit.place(array.node),
-            f"the dynamic shared array {array.name} is declared as {kinds}: all declarations of one name in "
+            f"the dynamic shared array {array.name} is declared with several types: all declarations of one name in "
             "a file are the same variable, so this does not compile",
-            evidence=evidence,
+            evidence=refused,
             fixes=_fixes(places),
         )
     elif template is not None:
@@ -54,16 +50,6 @@ def _name(extension: Extension, places: list[Declared], context: Context) -> Ite
 
 def _is_templates(_unit: Unit, function: Function, array: Declare) -> bool:
     return array.type in {one.name for one in function.template_parameters}
-
-
-def _types(extension: Extension, unit: Unit, function: Function, array: Declare) -> tuple[str, ...]:
-    """Return the types that an array gets; empty where a template is not seen to be used."""
-    kind = array.type
-    if not _is_templates(unit, function, array):
-        return (kind,)
-    kernels = [one for each in extension.cuda for one in each.kernels if one is function]
-    used = (i.types.get(kind, kind) for one in kernels for i in instantiations(extension.cuda, one))
-    return tuple(one for one in used if one not in {"scalar_t", kind})
 
 
 def _fixes(places: list[Declared]) -> tuple[Fix, ...]:

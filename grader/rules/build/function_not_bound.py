@@ -3,49 +3,30 @@
 import ast
 from collections.abc import Iterator, Sequence
 
-from grader.records import Context, Edit, Finding, Fix
+from grader.records import Context, Edit, Evidence, Finding, Fix
 from grader.rules.page_file import read_page
 from grader.rules.rule import Rule
 from grader.source import Extension, Source
-from grader.source.analysis.diagnostics import confirming_errors
+from grader.source.analysis.diagnostics import confirming_errors, explain
 from grader.source.analysis.exports import to_export
 from grader.source.code_edits import add_declarations, fix, prototype, replace
-from grader.source.cuda_code import cuda_code
-from grader.source.python_code import PythonCode
 from grader.source.scopes import dotted_name
-
-BINDERS = {"PYBIND11_MODULE", "TORCH_LIBRARY", "TORCH_LIBRARY_FRAGMENT", "PyInit"}
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
-    """Compare what Python takes from an extension with what the extension exports."""
-    code = source.module
-    if code is None:
-        return
-    by_variable: dict[str, list[Extension]] = {}
+    """Say what Python misses of an extension, or can't call."""
     for extension in source.extensions:
-        if extension.variable is not None:
-            by_variable.setdefault(extension.variable, []).append(extension)
         yield from _nothing_bound(source, extension, context)
-    for variable, extensions in by_variable.items():
-        exported = _exported_names(extensions)
-        aliases = _aliases(code, variable) if exported else set()
-        if exported and aliases:
-            yield from _report_missing_attributes(
-                source, code, aliases, extensions, exported, context
-            )
-            yield from _report_called_extension(source, code, aliases, exported, context)
+    for item in confirming_errors(context, ("python-attribute", "python-call"), run=True):
+        meaning = explain(item.said)
+        if source.extensions and meaning is not None and "module" in item.said:
+            called = meaning.kind == "python-call"
+            yield from _called(source, item) if called else _missed(source, item, meaning.names)
 
 
 def _nothing_bound(source: Source, extension: Extension, context: Context) -> Iterator[Finding]:
-    given = extension.keywords
-    module = given.get("is_python_module")
-    plain = isinstance(module, ast.Constant) and module.value is False
-    texts = extension.units if extension.call == "load_inline" and extension.readable else ()
-    bound = "functions" in given or "cpp_sources" not in given or plain
-    if not texts or bound or len(extension.node.args) > 4 or any(unit.bindings for unit in texts):
-        return
-    if any(name in cuda_code(unit).names for unit in texts for name in BINDERS):
+    evidence = confirming_errors(context, ("no-module-function",))
+    if not evidence or extension.call != "load_inline" or "functions" in extension.keywords:
         return
     kinds = ("Tensor", "void")
     names = [f.name for f in extension.declared if any(kind in f.return_type for kind in kinds)]
@@ -59,63 +40,48 @@ def _nothing_bound(source: Source, extension: Extension, context: Context) -> It
     yield RULE.finding(
         source.place(extension.node),
         "load_inline gets no functions= and no source has a PYBIND11_MODULE: the library exports nothing, and importing it fails",
-        evidence=confirming_errors(context, ("no-module-function",)),
+        evidence=evidence,
         fixes=fix("list the functions to export", edits, certain=True) if names else (),
     )
 
 
-def _exported_names(extensions: Sequence[Extension]) -> set[str] | None:
-    """Return the exported names; None where they can't be told."""
-    names: set[str] = set()
-    for extension in extensions:
-        unread = "functions" in extension.keywords and extension.functions is None
-        if extension.call != "load_inline" or not extension.readable or unread:
-            return None
-        names.update(extension.functions or ())
-        names.update(binding.name for unit in extension.units for binding in unit.bindings)
-    return names
+def _exported_names(extension: Extension) -> set[str]:
+    bound = (binding.name for unit in extension.units for binding in unit.bindings)
+    return {*(extension.functions or ()), *bound}
 
 
-def _aliases(code: PythonCode, variable: str) -> set[str]:
-    """Return how the program spells the extension: its variable, and what is only ever bound to it."""
-    assigned: dict[str, set[str]] = {}
-    for node in code.of(ast.Assign):
-        for target in filter(None, map(dotted_name, node.targets)):
-            assigned.setdefault(target, set()).add(dotted_name(node.value))
-    if assigned.get(variable, set()) - {"", variable}:
-        return set()
-    return {variable, *(name for name, values in assigned.items() if values == {variable})}
-
-
-def _report_missing_attributes(
-    source: Source,
-    code: PythonCode,
-    aliases: set[str],
-    extensions: Sequence[Extension],
-    exported: set[str],
-    context: Context,
-) -> Iterator[Finding]:
-    """Report attributes of the extension that it does not have."""
-    seen = {*exported, *_asked_for(code)}
-    for node in code.of(ast.Attribute):
-        name, loaded = node.attr, isinstance(node.ctx, ast.Load)
-        if not loaded or dotted_name(node.value) not in aliases or name in seen or name[:2] == "__":
-            continue
-        if not any(isinstance(outer, ast.Try) for outer in code.ancestors(node)):
-            seen.add(name)
+def _missed(source: Source, item: Evidence, names: Sequence[str]) -> Iterator[Finding]:
+    """Report the attribute that Python misses of an extension."""
+    owner, missed = names
+    named = [one for one in source.extensions if one.name and owner.startswith(one.name)]
+    extension = (named or source.extensions)[-1]
+    exported = _exported_names(extension)
+    for node in source.walk(ast.Attribute):
+        if (
+            _is_at(node, item)
+            and node.attr == missed
+            and exported
+            and _may_be_extension(source, node.value)
+        ):
             yield RULE.finding(
                 source.place(node),
                 f"the extension exports {', '.join(sorted(exported))}, but Python calls {dotted_name(node)}: that ends in an AttributeError",
-                evidence=confirming_errors(context, ("python-attribute",), (name,), run=True),
-                fixes=_fixes(source, node, extensions[-1], exported),
+                evidence=[item],
+                fixes=_fixes(source, node, extension, exported),
             )
+            return
 
 
-def _asked_for(code: PythonCode) -> Iterator[str]:
-    """Yield the names that the program asks for first, `hasattr(ext, "f")`."""
-    for called, call in code.calls:
-        if called == "hasattr" and isinstance(call.args[-1], ast.Constant):
-            yield str(call.args[-1].value)
+def _is_at(node: ast.expr, item: Evidence) -> bool:
+    """Whether Python may have raised there: a run's own words don't say the line."""
+    last = node.end_lineno or node.lineno
+    return item.place is None or node.lineno <= item.place.line <= last
+
+
+def _may_be_extension(source: Source, owner: ast.AST) -> bool:
+    """Whether something is no module that the program imports."""
+    code, name = source.module, dotted_name(owner)
+    return code is not None and bool(name) and name.partition(".")[0] not in code.aliases
 
 
 def _fixes(
@@ -133,19 +99,18 @@ def _fixes(
     return fix(f"call it by its exported name {only}", [edit]) if len(exported) == 1 else ()
 
 
-def _report_called_extension(
-    source: Source, code: PythonCode, aliases: set[str], exported: set[str], context: Context
-) -> Iterator[Finding]:
+def _called(source: Source, item: Evidence) -> Iterator[Finding]:
     """Report an extension that is called as if it were its function."""
-    for node in code.of(ast.Call):
+    exported = _exported_names(source.extensions[-1])
+    for node in source.walk(ast.Call) if exported else ():
         called = dotted_name(node.func)
-        if called in aliases and called not in code.functions:
+        if _is_at(node, item) and called and _may_be_extension(source, node.func):
             edit = replace(source, node.func, f"{called}.{min(exported)}")
             fixes = fix(f"call {called}.{min(exported)}", [edit]) if len(exported) == 1 else ()
             yield RULE.finding(
                 source.place(node.func),
                 f"`{called}` is the extension, a module, and can't be called; its functions are {', '.join(sorted(exported))}",
-                evidence=confirming_errors(context, ("python-call",), ("module",), run=True),
+                evidence=[item],
                 fixes=fixes,
             )
             return
@@ -153,9 +118,8 @@ def _report_called_extension(
 
 RULE = Rule(
     **read_page(__file__),
-    detects=("text", "build"),
+    detects=("build", "evidence"),
     languages=("cuda",),
     check=check,
     predicts="raises",
-    certain_from_text=True,
 )

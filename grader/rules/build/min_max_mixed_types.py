@@ -2,49 +2,43 @@
 
 from collections.abc import Iterator
 
-from grader.records import Context, Finding, Fix
+from grader.records import Context, Evidence, Finding, Fix
 from grader.rules.page_file import read_page
 from grader.rules.rule import Rule
 from grader.source import Source, Unit
-from grader.source.analysis.diagnostics import confirming_errors
+from grader.source.analysis.diagnostics import errors_by_line
 from grader.source.code_edits import fix
 from grader.source.cpp_types import type_of
 from grader.source.cuda_code import Call, cuda_code, text, units
 
 SPELLED = {"long": "int64_t", "ulong": "size_t", "ll": "long long", "ull": "unsigned long long"}
 RANK = ("int", "unsigned", "long", "ulong", "ll", "ull", "float", "double")
-TOGETHER = ({"int", "unsigned"}, {"long", "ulong"}, {"ll", "ull"}, {"float", "double"})
-"""Pairs for which CUDA has a version of the unqualified min and max; checked with nvcc 13."""
+NAMES = ("std::min", "std::max", "min", "max")
 KINDS = ("no-overload", "ambiguous-call")
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
-    """Compare the types of the two arguments of each min and max that the text does not define itself."""
-    for unit in units(source):
-        macros = cuda_code(unit).of("preproc_function_def")
-        own = {text(node.child_by_field_name("name")) for node in macros}
-        own |= {function.name for function in unit.functions}
+    """Look at the types of what each min and max that the compiler refuses is given."""
+    refused = errors_by_line(context, KINDS)
+    for unit in units(source) if refused else ():
         for call in cuda_code(unit).calls:
-            plain = call.name in {"std::min", "std::max", "min", "max"} and call.object is None
-            if plain and own.isdisjoint({"min", "max"}) and not call.template:
-                yield from _call(unit, call, context)
+            kinds = [type_of(unit, argument) for argument in call.arguments]
+            if call.name in NAMES and call.object is None and len(set(kinds) & set(RANK)) == 2:
+                place = unit.place(call.node)
+                lines = range(place.line, place.end_line + 1)
+                proof = [item for line in lines for item in refused.get(line, ())]
+                if proof:
+                    yield _finding(unit, call, [str(kind) for kind in kinds], proof)
 
 
-def _call(unit: Unit, call: Call, context: Context) -> Iterator[Finding]:
-    kinds = [type_of(unit, argument) for argument in call.arguments]
-    qualified = call.name.startswith("std::")
-    if len(kinds) != 2 or kinds[0] == kinds[1] or not set(kinds) <= set(RANK):
-        return
-    if not qualified and set(kinds) in TOGETHER:
-        return
-    place, types = unit.place(call.node), [SPELLED.get(str(kind), str(kind)) for kind in kinds]
+def _finding(unit: Unit, call: Call, kinds: list[str], proof: list[Evidence]) -> Finding:
+    types = [SPELLED.get(kind, kind) for kind in kinds]
     said = [f"{text(one)} is {kind}" for one, kind in zip(call.arguments, types, strict=True)]
-    fit = "no version fits" if qualified else "several versions fit equally well"
-    wider = max(map(str, kinds), key=RANK.index)
-    yield RULE.finding(
-        place,
-        f"{call.name} takes two values of one type, but {' and '.join(said)}: {fit}, and the build stops",
-        evidence=confirming_errors(context, KINDS, lines=(place.line,)),
+    wider = max(kinds, key=RANK.index)
+    return RULE.finding(
+        unit.place(call.node),
+        f"{call.name} takes two values of one type, but {' and '.join(said)}: no version fits, and the build stops",
+        evidence=proof,
         fixes=_fixes(unit, call, SPELLED.get(wider, wider), types),
     )
 
@@ -62,4 +56,4 @@ def _fixes(unit: Unit, call: Call, wider: str, types: list[str]) -> tuple[Fix, .
     return fix(f"compare them as {wider}", edits, certain=True)
 
 
-RULE = Rule(**read_page(__file__), detects=("text", "build"), languages=("cuda",), check=check)
+RULE = Rule(**read_page(__file__), detects=("build",), languages=("cuda",), check=check)

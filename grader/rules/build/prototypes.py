@@ -9,7 +9,7 @@ from grader.rules.page_file import read_page
 from grader.rules.rule import Rule
 from grader.source import Extension, Function, Source, Unit
 from grader.source.analysis.diagnostics import confirming_errors
-from grader.source.analysis.signatures import are_types_known, signature
+from grader.source.analysis.signatures import signature
 from grader.source.code_edits import (
     add_declarations,
     fix,
@@ -19,58 +19,28 @@ from grader.source.code_edits import (
     replace,
     replace_node,
 )
-from grader.source.cuda_code import around, cuda_code, text
 
 KINDS = ("undefined-identifier", "no-member")
-INTRODUCE = ("using_declaration", "alias_declaration", "preproc_def", "preproc_function_def", "ERROR")  # fmt: skip
-SYSTEM = ("torch/", "ATen/", "c10/", "cuda", "pybind11/", "math.", "std", "string.", "assert.")
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
-    """Compare the exported names with what cpp_sources declares, and that with the definitions."""
+    """Say which exported names main.cpp misses, and which symbols the loader."""
     for extension in source.extensions:
-        if extension.call == "load_inline" and extension.functions:
-            missing = _undeclared(extension, extension.functions)
-            if missing:
-                yield _missing(source, extension, missing, context)
-            for unit, declared in _comparable(extension, extension.functions):
-                yield from _different(extension, unit, declared, context)
+        exported = extension.functions or () if extension.call == "load_inline" else ()
+        missing = [name for name in exported if _unknown_to_main(context, name)]
+        if missing:
+            yield _missing(source, extension, missing, context)
+        for unit in extension.cpp if extension.readable else ():
+            for declared in unit.declarations:
+                evidence = _undefined(context, declared.name)
+                if declared.name in exported and evidence:
+                    yield _different(extension, unit, declared, evidence)
 
 
-# prototypes that are missing
-
-
-def _undeclared(extension: Extension, exported: tuple[str, ...]) -> list[str]:
-    """Return the exported names that cpp_sources doesn't declare; none where it may do so unseen."""
-    elsewhere = "cpp_sources" not in extension.keywords or any(unit.kernels for unit in extension.cpp)  # fmt: skip
-    unread = not extension.complete or not all(unit.resolved for unit in extension.cpp)
-    if elsewhere or unread or _includes_own(extension):  # BLD017 and BLD005 tell the first
-        return []
-    known = _known(extension)
-    return [name for name in exported if name not in known]
-
-
-def _known(extension: Extension) -> set[str]:
-    """Return the names that main.cpp knows, functions inside named namespaces left out."""
-    words = {
-        name
-        for unit in extension.cpp
-        for kind in INTRODUCE
-        for node in cuda_code(unit).of(kind)
-        for name in text(node).replace("(", " ").replace(";", " ").replace("::", " ").split()
-    }
-    return words | {f.name for f in extension.declared if not _in_namespace(f)}
-
-
-def _in_namespace(function: Function) -> bool:
-    spaces = (node for node in around(function.node) if node.type == "namespace_definition")
-    return any(node.child_by_field_name("name") is not None for node in spaces)
-
-
-def _includes_own(extension: Extension) -> bool:
-    """Whether cpp_sources includes a header that is none of torch's or the system's."""
-    headers = (header for unit in extension.cpp for header in unit.includes)
-    return any(h.endswith((".h", ".hpp", ".cuh")) and not h.startswith(SYSTEM) for h in headers)
+def _unknown_to_main(context: Context, name: str) -> tuple[Evidence, ...]:
+    """Return the errors on a name in what load_inline writes itself, which stands at no line of the submission."""
+    said = confirming_errors(context, KINDS, (name,))
+    return tuple(item for item in said if item.place is None)
 
 
 def _missing(source: Source, extension: Extension, missing: list[str], context: Context) -> Finding:
@@ -119,38 +89,19 @@ def _plain(function: Function) -> bool:
     return not function.template_parameters and not {"static", "inline"} & set(function.qualifiers)
 
 
-# prototypes of other functions than are defined
-
-
-def _comparable(extension: Extension, exported: tuple[str, ...]) -> Iterator[tuple[Unit, Function]]:
-    """Yield the prototypes of exported functions, unless a parse error could hide the definition."""
-    own = {f.name for unit in extension.units for f in unit.functions}
-    hidden = not set(exported) <= own and any(unit.tree.has_error for unit in extension.cuda)
-    for unit in extension.cpp if extension.readable and not hidden else ():
-        for declared in unit.declarations:
-            if declared.name in exported and are_types_known(declared):
-                yield unit, declared
-
-
 def _different(
-    extension: Extension, unit: Unit, declared: Function, context: Context
-) -> Iterator[Finding]:
-    name = declared.name
-    defined = [f for each in extension.units for f in each.functions if f.name == name]
-    macros = (macro for each in extension.cuda for macro in each.macros.values())
-    unsure = any(f.template_parameters or not are_types_known(f) for f in defined)
-    made = not defined and any(name in macro.value for macro in macros)
-    if unsure or made or any(signature(f) == signature(declared) for f in defined):
-        return
-    there = defined[-1] if defined else None
-    edits = [replace_node(unit, declared.node, f"{head(there)};")] if there else []
-    yield RULE.finding(
+    extension: Extension, unit: Unit, declared: Function, evidence: tuple[Evidence, ...]
+) -> Finding:
+    """Report a prototype of another function than is defined."""
+    name, defined = declared.name, extension.defined.get(declared.name)
+    edits = [replace_node(unit, declared.node, f"{head(defined)};")] if defined else []
+    return RULE.finding(
         unit.place(declared.node),
         f"cpp_sources declares {name}({', '.join(signature(declared))}) but the function defined is "
-        f"{name}({', '.join(signature(there))}): the library loads with an undefined symbol"
-        if there
+        f"{name}({', '.join(signature(defined))}): the library loads with an undefined symbol"
+        if defined
         else f"{name} is declared and exported, but no source defines it: the library loads with an undefined symbol",
-        evidence=_undefined(context, name),
+        evidence=evidence,
         fixes=fix("declare it as it is defined", edits, certain=True),
     )
 
@@ -166,7 +117,7 @@ def _undefined(context: Context, name: str) -> tuple[Evidence, ...]:
 RULE = Rule(
     **read_page(__file__),
     formerly=("BLD006",),
-    detects=("text", "build"),
+    detects=("build",),
     languages=("cuda",),
     check=check,
     explained_by=("BLD005",),

@@ -5,7 +5,7 @@ words that a person who does not read C++ diagnostics understands.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from grader.records import Context, Evidence, ToolMessage
@@ -90,6 +90,15 @@ def confirming_errors(
             or (item.place is not None and item.place.line in places)
         )
     )
+
+
+def errors_by_line(context: Context, kinds: Iterable[str]) -> Mapping[int, tuple[Evidence, ...]]:
+    """Return the build's errors of some kinds by the lines that they are at."""
+    found: dict[int, tuple[Evidence, ...]] = {}
+    for item in confirming_errors(context, kinds):
+        if item.place is not None:
+            found[item.place.line] = (*found.get(item.place.line, ()), item)
+    return found
 
 
 def _speaks_of(text: str, name: str) -> bool:

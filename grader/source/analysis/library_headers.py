@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from grader.records import Evidence
@@ -10,30 +10,14 @@ from grader.source.analysis.diagnostics import diagnostic_text, explain
 
 _TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 HELPERS: Mapping[str, list[str]] = _TABLE["helpers"]
-"""Helpers that answers use most, by the header that declares them: what the text alone foretells."""
+"""Helpers that answers use most, by the header that declares them."""
 SPACES: Mapping[str, Mapping[str, list[str]]] = _TABLE["namespaces"]
 """Of each namespace: what each header declares."""
 WHOLE: Mapping[str, str] = _TABLE["whole"]
 """Libraries with one header for all."""
 PLAIN: Mapping[str, str] = _TABLE["plain"]
 """Patterns of names in no namespace, by header."""
-_FAMILIES = (
-    ("ATen/cuda", "c10/cuda", "ATen/native/cuda", "THC/"),
-    ("cooperative_groups",),
-    ("mma",),
-    ("curand",),
-)
-"""How the headers of one library begin: where one of them is included, it may bring in the others."""
 _SCOPE = re.compile(r"\b(\w+)\s*::\s*\w+")
-
-
-def missing_helpers(included: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Yield the helpers that no included header can declare, each with the header that does."""
-    near = tuple(start for family in _FAMILIES for start in family
-                 if any(header.startswith(family) for header in included))  # fmt: skip
-    for header, names in HELPERS.items():
-        if not (near and header.startswith(near)):
-            yield from ((name, header) for name in names)
 
 
 def declared_in(item: Evidence, line: str) -> tuple[str, str]:

@@ -43,8 +43,3 @@ def signature(function: Function) -> tuple[str, ...]:
     """Return the parameter types of a function; the return type is not part of its symbol."""
     types = tuple(parameter_type(parameter) for parameter in function.parameters)
     return () if types == ("void",) else types
-
-
-def are_types_known(function: Function) -> bool:
-    """Whether all parameter types could be read."""
-    return all(parameter.type for parameter in function.parameters)

@@ -17,7 +17,6 @@ from grader.repair.candidates.cuda.rewrites import REWRITES
 from grader.repair.candidates.cuda.scope import Scope, is_target, parts, scopes
 from grader.repair.candidates.cuda.sites import makes_tensor
 from grader.repair.candidates.cuda.statements import statements
-from grader.repair.candidates.cuda.transposed import transpose_places
 from grader.repair.candidates.cuda.twins import twins
 from grader.repair.candidates.evidence import Clues
 from grader.repair.candidates.pattern import rewrite_expressions
@@ -35,11 +34,11 @@ FORGOTTEN = 0.5
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
-def cuda_changes(source: Source, clues: Clues, reference: str) -> Iterator[tuple[Scope, Candidate]]:
+def cuda_changes(source: Source, clues: Clues) -> Iterator[tuple[Scope, Candidate]]:
     """Yield the changes of each function that may be to blame."""
-    every = list(scopes(source.cuda))
-    host = [scope for scope in every if scope.on_host]
-    for scope in host if clues.host_alone else every:
+    for scope in scopes(source.cuda):
+        if clues.host_alone and not scope.on_host:
+            continue
         rewritten = rewrite_expressions(scope, _replaceable(scope), REWRITES, fill)
         single = [_forgotten(scope, one) for one in cheapest(rewritten, _says)]
         for one in (
@@ -49,7 +48,6 @@ def cuda_changes(source: Source, clues: Clues, reference: str) -> Iterator[tuple
             *statements(scope),
             *exchanges(scope),
             *launches(scope),
-            *transpose_places(scope, host, reference),
         ):
             if clues.wrong_shape or not _changes_shape(one):
                 yield scope, replace(one, touches=_touches(scope, one))

@@ -9,8 +9,15 @@ from itertools import permutations
 from tree_sitter import Node
 
 from grader.repair.candidates.candidate import Candidate, Piece
-from grader.repair.candidates.cuda.scope import Scope, is_target, kind_of_type, mentions, stored_in
-from grader.source.cuda_code import descendants, text
+from grader.repair.candidates.cuda.scope import (
+    Scope,
+    is_target,
+    kind_of_type,
+    mentions,
+    parts,
+    stored_in,
+)
+from grader.source.cuda_code import descendants, read_call, text
 from grader.source.statements import statement
 
 NEAR = 3
@@ -19,14 +26,12 @@ BARRIER = "__syncthreads();"
 MOVES = re.compile(r"\b(?:movedim|transpose|permute|swapaxes)\s*\(")
 DEEP = re.compile(r"\bsize\(\s*[234]\s*\)")
 """A tensor of several dimensions: rows are rarely what it is made of."""
-WEIGHT = re.compile(r"weight|kernel|filter|^w$")
 
 
 def statements(scope: Scope) -> Iterator[Candidate]:
     """Yield guards, barriers and stores of device code; tensors brought into another order before launches."""
     if scope.on_host:
         yield from move_dims(scope)
-        yield from turn_weights(scope)
         return
     yield from _stores(scope)
     shared = "__shared__" in text(scope.body)
@@ -37,6 +42,20 @@ def statements(scope: Scope) -> Iterator[Candidate]:
         if shared and not text(node).startswith("__syncthreads"):
             yield scope.change(node, BARRIER, 2.0, "sync", "before")
         yield from _guard_statement(scope, node)
+        yield from _term_behind_function(scope, node)
+
+
+def _term_behind_function(scope: Scope, node: Node) -> Iterator[Candidate]:
+    """Yield `f(v) + t` for `v += t;` before it: a term that was to be added to the function's value."""
+    inner = node.named_children[0] if node.type == "expression_statement" else None
+    if inner is None or inner.type != "assignment_expression" or parts(inner)[1] != "+=":
+        return
+    assert node.parent is not None
+    name, _, term = parts(inner)
+    calls = [c for c in descendants(node.parent, "call_expression") if c.start_byte > node.end_byte]
+    for call in calls:
+        if [text(argument) for argument in read_call(call).arguments] == [name]:
+            yield scope.changes(2.0, "degree", (node, ";"), (call, f"({text(call)} + {term})"))
 
 
 # ---------------------------------------------------------------- guards
@@ -179,16 +198,6 @@ def move_dims(scope: Scope) -> Iterator[Candidate]:
                     yield Candidate((piece,), cost, "host")
                     if back := _moved_back(scope, name, dim):
                         yield Candidate((piece, *back), cost, "host")
-
-
-def turn_weights(scope: Scope) -> Iterator[Candidate]:
-    """Yield `weight = weight.transpose(0, 1).contiguous();` before all else: a transposed convolution's has the input first."""
-    inside = [node for node in scope.body.named_children if node.type != "comment"]
-    constant = {p.name for p in scope.function.parameters if "const" in p.type}
-    for name in scope.tensors:
-        if inside and name not in constant and WEIGHT.search(name):
-            new = f"{name} = {name}.transpose(0, 1).contiguous();"
-            yield scope.change(inside[0], new, 1.5, "host", "before")
 
 
 def _moved_back(scope: Scope, name: str, dim: str) -> tuple[Piece, ...]:

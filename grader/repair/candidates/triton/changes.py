@@ -13,19 +13,20 @@ from grader.repair.candidates.candidate import Candidate, Touches
 from grader.repair.candidates.evidence import Clues
 from grader.repair.candidates.pattern import rewrite_expressions
 from grader.repair.candidates.triton.behind import lines_behind
-from grader.repair.candidates.triton.completed import complete_calls
+from grader.repair.candidates.triton.forward import LEFT_OUT, extension_calls, leave_out
 from grader.repair.candidates.triton.holes import fill
 from grader.repair.candidates.triton.lacking import brings_in, lacking
 from grader.repair.candidates.triton.meaning import meaning
 from grader.repair.candidates.triton.rewrites import REWRITES
 from grader.repair.candidates.triton.scope import Scope, scopes
-from grader.repair.candidates.triton.turned import turned
 from grader.repair.candidates.triton.twins import twins, unflattened
 from grader.source import Source
 from grader.source.analysis.triton import launches
 
 EXCHANGED = 0.6
 """Cost of two neighbouring arguments of a launch in the other order."""
+OF_EXTENSION = 2.0
+"""The same in a call of an extension: who binds a function passes what it takes."""
 IN_A_TUPLE = 1.0
 """Cost of two parts of a tuple in the other order: of a grid, a shape, the strides of a block."""
 APART = 0.5
@@ -56,11 +57,11 @@ def _changes(scope: Scope) -> Iterator[Candidate]:
         *rewrite_expressions(scope, scope.expressions, REWRITES, fill),
         *_exchange_arguments(scope),
         *twins(scope),
-        *complete_calls(scope),
+        *(scope.change(*one, LEFT_OUT, "host") for one in leave_out(scope)),
     )
     single = cheapest(every, partial(_says, scope))
     several = together(single, lambda one: [scope.statement_of(one.pieces[0].node)])
-    yield from (*single, *several, *unflattened(scope), *turned(scope))
+    yield from (*single, *several, *unflattened(scope))
 
 
 def _says(scope: Scope, one: Candidate) -> Hashable:
@@ -87,6 +88,9 @@ def _exchange_arguments(scope: Scope) -> Iterator[Candidate]:
         if launch.host is scope.node:
             kinds = [scope.kind_of(one) or type(one).__name__ for one in launch.call.args]
             yield from _pairs(scope, launch.call, launch.call.args, kinds, EXCHANGED, "launch")
+    for call in extension_calls(scope):
+        kinds = [type(one).__name__ for one in call.args]
+        yield from _pairs(scope, call, call.args, kinds, OF_EXTENSION, "host")
     targets = (
         target for one in scope.statements if isinstance(one, ast.Assign) for target in one.targets
     )

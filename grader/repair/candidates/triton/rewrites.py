@@ -140,6 +140,8 @@ REWRITES = (
     _row("c", ("{SELF}",), 1.0, "literal", "", "host"),
     _row("c", ("{SIZE} ** -0.5",), 1.4, "factor", "argument"),
     _row("a", ("{SIZE}",), 1.0, "host", "allocated"),
+    *(_row(f"torch.{made}(a{of})", (f"torch.{made}({{a}}{of and ', dtype={t}'}, device={{POINTER}}.device)",), 0.5, "launch", "", "host")
+      for made in ("empty", "zeros") for of in ("", ", dtype=t")),
     # loops
     _row("range(a, b)", ("range({b})",), 1.0, "bound"),
     _row("range(a)", ("range({SIZE})",), 1.4, "bound"),
@@ -152,6 +154,7 @@ REWRITES = (
     _row("a.numel()", ("{a}.shape[0]", "{a}.shape[-1]"), 1.4, "factor", "", "host"),
     _row("a.shape[0]", ("{a}.numel()",), 1.6, "factor", "", "host"),
     _row("a", ("{a} / {SIZE}",), 1.8, "factor", "returned"),
+    _row("a", ("{a} / {POINTER}.size(0)", "{a} / {POINTER}.numel()"), 2.2, "factor", "returned"),
     _row("a // b", ("triton.cdiv({a}, {b})",), 0.9, "launch", "", "host"),
     _row("a", ("torch.empty_like({a})",), 0.8, "host", "assigned", "POINTER"),
     _row("a", ("{a} * {SIZE}",), 1.8, "launch", "grid"),
@@ -159,4 +162,11 @@ REWRITES = (
     _row("a", ("triton.next_power_of_2({SIZE})", "triton.next_power_of_2({a})"), 1.8, "launch", "step"),
     _row("c", ("16", "32", "64", "128"), 1.3, "launch", "block"),
     _row("a", ("{a}.contiguous()",), 1.6, "launch", "argument", "POINTER"),
+    _row("a", ("{a}.transpose(0, 1).contiguous()", "{a}.transpose(-1, -2).contiguous()"), 1.8, "host", "argument", "POINTER"),
+    _row("a", ("{SELF}",), 2.2, "host", "argument", "SELF"),
+    _row("a if t else b", ("{a}", "{b}"), 1.9, "host", "", "host"),
+    _row("0", ("1", "-1"), 2.4, "host", "", "host"),
+    _row("1", ("0", "-1"), 2.4, "host", "", "host"),
+    _row("True", ("False",), 2.4, "host", "", "host"),
+    _row("False", ("True",), 2.4, "host", "", "host"),
 )  # fmt: skip

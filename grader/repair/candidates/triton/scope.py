@@ -12,6 +12,7 @@ from typing import ClassVar, Literal
 from grader.repair.candidates.candidate import Touches
 from grader.repair.candidates.pattern import Changeable, Tree
 from grader.repair.candidates.pattern import Site as AnySite
+from grader.repair.candidates.triton.forward import extension_calls, forward_of
 from grader.repair.candidates.triton.function import Function, called_name, names_in
 from grader.repair.candidates.triton.roles import roles_in
 from grader.repair.candidates.triton.tree import ATOMS, TREE, is_loose
@@ -152,12 +153,15 @@ class Scope(Function, Changeable):
         nodes = [node for value in given for node in ast.walk(value)]
         names = [n.id for n in nodes if isinstance(n, ast.Name)]
         tensors = {self.source.text(v) for one in launches(self.source) for p, v in one.arguments.items() if p in one.kernel.pointers}  # fmt: skip
+        settings = dict.fromkeys(settings_of(self.source))
+        passed = [self.source.text(v) for call in extension_calls(self) for v in call.args if isinstance(v, ast.Name | ast.Attribute)]  # fmt: skip
+        tensors |= set(passed) - set(settings)
         bound = {n.id for n in ast.walk(self.node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}  # fmt: skip
         sizes = [n for n in dict.fromkeys((*names, *sorted(bound))) if n in bound - tensors]
         return {
-            "POINTER": tuple(n for n in dict.fromkeys(names) if n in tensors),
+            "POINTER": tuple(n for n in dict.fromkeys((*names, *passed)) if n in tensors),
             "SIZE": tuple(sizes),
-            "SELF": tuple(dict.fromkeys(settings_of(self.source))),
+            "SELF": tuple(settings),
         }
 
     def is_place(self, node: ast.expr) -> bool:
@@ -188,7 +192,8 @@ class Scope(Function, Changeable):
             return self.kernel is not None and self._is_real(node)
         if kind == "kernel":
             return self.kernel is not None
-        return not kind or (isinstance(node, ast.Name) and self.kind_of(node) == kind)
+        named = isinstance(node, ast.Name | ast.Attribute)
+        return not kind or (named and self.kind_of(node) == kind)
 
     def _is_real(self, node: ast.expr) -> bool:
         """Whether a kernel assigns this to a name of a real number."""
@@ -201,8 +206,11 @@ Site = AnySite[Scope]
 
 
 def scopes(source: Source) -> Iterator[Scope]:
-    """Yield the functions of a Triton program that run when `forward` is called."""
+    """Yield the functions of a Triton program that run when `forward` is called; of others that method alone."""
     known = {one.node: one for one in kernels(source)}
+    if not known:
+        yield from [Scope(source, forward, None)] if (forward := forward_of(source)) else ()
+        return
     for node in source.walk(ast.FunctionDef):
         if node.name != "__init__":
             yield Scope(source, node, known.get(node))

@@ -1,1 +1,0 @@
-"""Small changes of `ModelNew.forward`, the Python around a program's kernels."""
