@@ -86,7 +86,8 @@ def is_caused(findings: Iterable[Finding]) -> bool:
 
 
 def _is_effect(finding: Finding) -> bool:
-    return finding.rule in all_rules() and all_rules()[finding.rule].effect
+    effect = finding.rule in all_rules() and all_rules()[finding.rule].effect
+    return effect and not finding.root_cause
 
 
 def _in_part(finding: Finding) -> bool:
