@@ -38,7 +38,7 @@ from grader.simulator.changes import (
 from grader.simulator.changes.arguments import read_launches, read_tensors
 from grader.simulator.changes.carried import ADDED_UP
 from grader.source import Source, parse
-from grader.source.analysis.counterfactual import set_again
+from grader.source.analysis.overwritten import overwritten
 from grader.source.analysis.passed import Blame, blame, given_name
 
 MOST = 2**18
@@ -252,12 +252,10 @@ class Search:
         return self._lines[at]
 
     def _place(self, change: Change) -> Place | None:
-        """Return the line of the text that a change of code is of; that of a value begun and set anew is the latter."""
+        """Return the line of the text that a change of code is of; of what a loop sets anew the line that does."""
         place = place_compiled_line(self._source, change.file, change.line)
-        if place is None or not change.after.startswith(ADDED_UP):
-            return place
-        begun = place_compiled_line(self._source, change.file, int(change.before.split()[1]))
-        return (begun and set_again(self._source, begun)) or place
+        anew = change.after.startswith(ADDED_UP)
+        return (anew and overwritten(self._source, [place])) or place
 
     def _try(self, changes: Sequence[Change], few: Few) -> list[Change]:
         """Return which of them make all right; where the guest ends, each half has another."""
