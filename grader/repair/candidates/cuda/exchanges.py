@@ -49,11 +49,20 @@ def _elements(scope: Scope) -> Iterator[Candidate]:
     for node in descendants(scope.body, "subscript_expression"):
         if not is_target(node):
             read.setdefault(text(node.child_by_field_name("argument")), {})[text(node)] = node
-    for places in read.values():
+    for array, places in read.items():
         if len(places) <= FEW:
             for first, second in combinations(places.values(), 2):
                 pairs = (first, text(second)), (second, text(first))
                 yield scope.changes(2.5, "index", *pairs)
+        if array in scope.pointers and len(places) > 1:
+            yield from _at_one_index(scope, array, list(places.values()))
+
+
+def _at_one_index(scope: Scope, array: str, places: list[Node]) -> Iterator[Candidate]:
+    """Read an array at one index wherever it is read: a scale of the row, and none of each element."""
+    known = (scope.known("integer", node.start_byte) for node in places)
+    for name in set[str].intersection(*map(set, known)) - set(scope.sizes):
+        yield scope.changes(2.5, "index", *((node, f"{array}[{name}]") for node in places))
 
 
 def _sizes_of_launches(scope: Scope) -> Iterator[Candidate]:

@@ -203,7 +203,23 @@ def _real_numbers(words: str) -> Mapping[str, float]:
     return near
 
 
+def other_fields(site: Site) -> list[str]:
+    """Return the other whole numbers of a struct: `win.sw` for `win.sh`."""
+    owner = site.words.rpartition(".")[0]
+    return [n for n in site.scope.sizes if n.rpartition(".")[0] == owner and n != site.words]
+
+
+def other_shares(site: Site) -> list[str]:
+    """Return other sizes divided by what a name's own is: `(O / groups)` where it was made as `C / groups`."""
+    own = dict(site.scope.made).get(site.words)
+    size, sign, by = parts(own) if own is not None else ("", "", "")
+    others = [n for n in site.scope.sizes if n not in {size, by}] if sign == "/" else []
+    return [f"({name} / {by})" for name in others]
+
+
 HOLES["REAL"] = reals
+HOLES["FIELD"] = other_fields
+HOLES["SHARE"] = other_shares
 HOLES["TWIN"] = twin_names
 HOLES["POINTER"] = other_pointers
 HOLES["MISSING"] = missing_bounds
