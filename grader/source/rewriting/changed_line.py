@@ -89,18 +89,25 @@ class ChangedLine:
         return []
 
     def likely(self) -> list[Change]:
-        """Return ways to write what the line has no word for: a step around its last variables, around all of it, around others."""
+        """Return ways to write what the line has no word for."""
         if self.change.change == "operator" and self.change.after.startswith("added up"):
             return list(self._added_up())
+        if self.change.change == "operand":
+            old, new = (self.name_of(value.removeprefix("part of ")) for value in (self.change.before, self.change.after))  # fmt: skip
+            return [(a, b, new) for a, b, name in self._variables(0) if new and new != name and old in {"", name}]  # fmt: skip
         signs = self._assignments()
         if self.change.change != "around" or not signs:
             return []
         start, end = signs[0].end(), self.words[-1].start() if self.words[-1][0] == ";" else len(self.text)  # fmt: skip
         start += len(self.text[start:end]) - len(self.text[start:end].lstrip())
-        names = [w for w in self.words if w.start() >= start and w[0].isidentifier()]
-        variables = [w for w in names if self.text[w.end() : w.end() + 1] not in {"(", "="}]
-        places = [(*word.span(), word[0]) for word in reversed(variables)]
+        places = self._variables(start)
         return self._steps([*places[:2], (start, end, self.text[start:end]), *places[2:]])
+
+    def _variables(self, start: int) -> list[Change]:
+        """Return the variables from somewhere on, the last first."""
+        names = [w for w in self.words if w.start() >= start and w[0].isidentifier()]
+        used = [w for w in names if not re.match(r"\(|\s*=(?!=)", self.text[w.end() :])]
+        return [(*word.span(), word[0]) for word in reversed(used)]
 
     def name_of(self, value: str) -> str:
         """Return what the text calls a value: an index of the launch, a parameter, or the name that its line sets; else nothing."""
