@@ -122,7 +122,12 @@ def _mask(runtime: Any, number: int, access: Any, tensor: torch.Tensor) -> torch
     if not 0 <= start < max(access["size"], 1):
         return None
     touched = _touched_elements(runtime, number).nonzero().flatten() * access["width"]
-    flat = torch.div(touched - start, tensor.itemsize, rounding_mode="floor")
+    packed = torch.arange(
+        max(access["width"] // tensor.itemsize, 1)
+    )  # narrow elements go several at once
+    flat = (
+        torch.div(touched - start, tensor.itemsize, rounding_mode="floor")[:, None] + packed
+    ).flatten()
     extent = 1 + sum((n - 1) * s for n, s in zip(tensor.shape, tensor.stride(), strict=True))
     mask = torch.zeros(extent, dtype=torch.bool)
     mask[flat[(flat >= 0) & (flat < extent)]] = True
