@@ -121,13 +121,9 @@ def _mask(runtime: Any, number: int, access: Any, tensor: torch.Tensor) -> torch
     start = tensor.data_ptr() - access["base"]
     if not 0 <= start < max(access["size"], 1):
         return None
-    touched = _touched_elements(runtime, number).nonzero().flatten() * access["width"]
-    packed = torch.arange(
-        max(access["width"] // tensor.itemsize, 1)
-    )  # narrow elements go several at once
-    flat = (
-        torch.div(touched - start, tensor.itemsize, rounding_mode="floor")[:, None] + packed
-    ).flatten()
+    starts = _touched_elements(runtime, number).nonzero() * access["width"]
+    touched = (starts + torch.arange(0, access["width"], tensor.itemsize)).flatten()
+    flat = torch.div(touched - start, tensor.itemsize, rounding_mode="floor")
     extent = 1 + sum((n - 1) * s for n, s in zip(tensor.shape, tensor.stride(), strict=True))
     mask = torch.zeros(extent, dtype=torch.bool)
     mask[flat[(flat >= 0) & (flat < extent)]] = True
