@@ -99,6 +99,12 @@ class Candidate:
         return self.pieces[0].lines[0]
 
     @property
+    def lines(self) -> frozenset[int]:
+        """Lines of the submission on which it puts other words; of what is put beside a statement, its first one."""
+        found = ((one.lines[0], one.lines[one.kind == "replace"]) for one in self.pieces)
+        return frozenset(line for begin, end in found for line in range(begin, end + 1))
+
+    @property
     def label(self) -> str:
         """Return what it does, in the imperative."""
         piece, (begin, end) = self.pieces[0], self.pieces[0].lines

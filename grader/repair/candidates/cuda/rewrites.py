@@ -43,7 +43,6 @@ from grader.repair.candidates.pattern import Cost, Rewrite, Where
 from grader.source.cuda_code import text
 
 NAME = r"\(?[A-Za-z_]\w*\)?"
-SIZE_NAME = r"\w+"
 
 
 def _rows(touches: str, *rows: tuple[str, str, float | Cost], where: tuple[Where, ...] = ()) -> tuple[Rewrite, ...]:  # fmt: skip
@@ -152,6 +151,7 @@ FORMULAS = (
         "value",
         *((f"{name}(a) + b", f"{name}({{a}} + {{b}})", 1.5) for name in ROOTS),
         *((f"tanh{f}(c * (v + k * v * v * v))", "erff({v:f} * 0.70710678118654752f)", 1.5) for f in ("f", "")),
+        *((f"tanh{f}(a)", "erff({REAL} * 0.70710678118654752f)", 2.0) for f in ("f", "")),
         *((f"erf{f}(v * c)", "tanhf(0.7978845608028654f * ({v} + 0.044715f * {v:f} * {v:f} * {v:f}))", 1.5) for f in ("f", "")),
     ),
     *_rows(
