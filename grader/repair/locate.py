@@ -10,12 +10,16 @@ from typing import Literal
 from grader.records import Finding, Place, Repair, Submission
 from grader.source import parse
 
-_WRONG = ("NUM001", "DEP001", "DEP002", "DEP003", "DEP005")
+_WRONG = ("NUM001", "DEP001", "DEP002", "DEP003", "DEP005", "DEP006")
 """Rules that see a wrong result alone: once a fix says which line makes it, they have nothing to add."""
 VAGUE = (*_WRONG, "MEM008", "MEM011")
 """Rules that see a wrong result or access, and not what causes it."""
 
 
+WIDER = ((0, 0), (1, 0), (0, 1), (1, 1), (2, 1))
+"""By how many tokens, on the left and right, a piece is shown wider: an operator between what it joins, an index with its array."""
+SHORT, LONG = 2, 200
+"""Letters of a piece that says little alone, and of one that is too much for a sentence."""
 _TOKEN = re.compile(r"\w+(?:(?:\.|->|::)\w+)*|[<>=!+*/%&|-]=|\S")
 _WHOLE = re.compile(r"[-!\w(\"'].*[\w)\]\"']|\w")
 _LINE = re.compile(r"line (\d+): `")
@@ -35,9 +39,18 @@ def locate_by_repairs(
     if change is None:
         return findings
     return tuple(
-        _place_finding(item, submission, *change) if item.rule == rule else item
+        item
+        if item.rule != rule or _knows(item, label)
+        else _place_finding(item, submission, *change)
         for item in findings
     )
+
+
+def _knows(finding: Finding, label: str) -> bool:
+    """Whether a changed run proved where the cause is, and its own fix stands elsewhere."""
+    own = finding.rule == "DEP006" and any(one.label == label for one in finding.fixes)
+    said = _LINE.match(label)
+    return own and said is not None and finding.place is not None and finding.place.line != int(said[1])  # fmt: skip
 
 
 def _change(old: str, new: str, label: str) -> tuple[int, str, str] | None:
@@ -82,10 +95,9 @@ def _place_finding(
         language=_language(submission.code, line),
         excerpt=old.strip()[:200],
     )
-    needs = _what_it_needs(old, new)
-    said = f"this line makes the result wrong: it {needs}"
+    said = _what_it_needs(old, new)
     if finding.rule not in _WRONG:
-        said = f"{finding.message.rstrip('.')}; line {line} is the cause: it {needs}"
+        said = f"{said}: {finding.message.rstrip('.')}"
     return finding.model_copy(update={"place": place, "message": said})
 
 
@@ -96,14 +108,17 @@ def _what_it_needs(old: str, new: str) -> str:
     codes = difflib.SequenceMatcher(None, *words, autojunk=False).get_opcodes()
     changes = [code for code in codes if code[0] != "equal"]
     spans = (changes[0][1], changes[-1][2]), (changes[0][3], changes[-1][4])
-    for more in (0, 1):  # an operator alone is shown between what it joins
-        was, right = (
-            _piece(text, tokens, begin - more, end + more)
+    pairs = (
+        tuple(
+            _piece(text, tokens, begin - left, end + more)
             for text, tokens, (begin, end) in zip((old, new), (before, after), spans, strict=True)
         )
-        if was and right:
-            return f"needs `{right}` in the place of `{was}`"
-    return f"has to be `{new.strip()[:120]}`"
+        for left, more in WIDER
+    )
+    whole = [pair for pair in pairs if all(pair)]
+    for was, right in sorted(whole, key=lambda pair: len(pair[0]) <= SHORT)[:1]:
+        return f"`{was}` has to be `{right}`"
+    return f"it has to be `{new.strip()[:LONG]}`"
 
 
 def _piece(text: str, tokens: Sequence[re.Match[str]], begin: int, end: int) -> str:
@@ -112,7 +127,7 @@ def _piece(text: str, tokens: Sequence[re.Match[str]], begin: int, end: int) -> 
         return ""
     piece = text[tokens[begin].start() : tokens[end - 1].end()]
     even = all(piece.count(a) == piece.count(b) for a, b in ("()", "[]", "{}"))
-    return piece if even and _WHOLE.fullmatch(piece) and len(piece) <= 120 else ""
+    return piece if even and _WHOLE.fullmatch(piece) and len(piece) <= LONG else ""
 
 
 def _language(code: str, line: int) -> Literal["python", "cuda"]:

@@ -1,31 +1,14 @@
-"""Where the threads of a block part or collide, told by following a few: the first, the last, some at borders of warps."""
+"""What ends of shared arrays the threads of a block pass, told by following a few: the first, the last, some at borders of warps."""
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from operator import itemgetter
 
-from tree_sitter import Node
-
 from grader.source.analysis.walks import Case
-from grader.source.divergence import depends_on_thread
-from grader.source.flow import Access, Meeting, Region, Walk
+from grader.source.flow import Access, Walk
 
 WARP = 32
 SAMPLE = (0, 1, 31, 32, 33, 63, 64, 128)
-
-
-@dataclass(frozen=True)
-class Parted:
-    """A barrier or an exchange that one thread comes to and another does not."""
-
-    at: Meeting
-    absent: int
-    """The thread that does not come."""
-    cause: Node | None
-    """The condition that it went by: of a `return`, or of the branch around."""
-    left: bool
-    """Whether it has returned."""
 
 
 @dataclass(frozen=True)
@@ -46,53 +29,6 @@ def sample(case: Case) -> tuple[Walk, ...]:
     return tuple(case.thread(number) for number in numbers)
 
 
-def races(case: Case) -> dict[str, tuple[Access, Access]]:
-    """Return, by array, two accesses to one cell of different warps that no barrier parts, in their order."""
-    walks = sample(case)
-    if len({tuple(one.node.id for one in walk.barriers) for walk in walks}) > 1:
-        return {}  # not all threads count the same barriers
-    at: dict[tuple[int, int, int], list[tuple[int, int, Access]]] = {}
-    found: dict[str, tuple[Access, Access]] = {}
-    for walk in walks:
-        for order, access in enumerate(walk.memory):
-            if access.region.space != "shared" or access.offset is None or not access.sure:
-                continue
-            for cell in range(access.offset, access.offset + access.scale):
-                mine = (walk.thread // WARP, order, access)
-                key = (access.region.node.id, cell, access.interval)
-                for other in at.setdefault(key, []):
-                    if other[0] != mine[0] and _conflict(other[2], access):
-                        first, second = sorted((other, mine), key=lambda one: one[1])
-                        found.setdefault(access.region.name, (first[2], second[2]))
-                at[key].append(mine)
-    return {name: pair for name, pair in found.items() if not pair[0].region.escaped}
-
-
-def _conflict(one: Access, other: Access) -> bool:
-    """Whether one reads what the other writes, or adds to what the other overwrites."""
-    return one.kind != other.kind
-
-
-def unfilled(case: Case) -> dict[str, Access]:
-    """Return, by array, the first read of shared memory in which no thread has stored anything by then."""
-    walks = sample(case)
-    found: dict[str, Access] = {}
-    for region in case.walk.regions if not any(walk.stopped for walk in walks) else ():
-        if region.space == "shared" and not region.escaped:
-            mine = [_first(walk, region) for walk in walks]
-            first = [one for one in mine if one is not None]
-            early = min((one.interval for one in first if one.kind == "store"), default=None)
-            for one in first:
-                if one.kind != "store" and one.sure and (early is None or one.interval < early):
-                    found.setdefault(region.name, one)
-    return found
-
-
-def _first(walk: Walk, region: Region) -> Access | None:
-    """Return a thread's first access to a shared array."""
-    return next((one for one in walk.memory if one.region.node is region.node), None)
-
-
 def past_the_end(case: Case) -> list[Past]:
     """Return the accesses past the end of a shared array, the earliest first."""
     found: list[tuple[int, Past]] = []
@@ -106,40 +42,3 @@ def past_the_end(case: Case) -> list[Past]:
             if offset < 0 or top >= cells:
                 found.append((order, Past(access, top if top >= cells else offset, walk.thread)))
     return [past for _, past in sorted(found, key=itemgetter(0))]
-
-
-def parted_barriers(case: Case) -> Iterator[Parted]:
-    """Yield the barriers that some threads don't come to."""
-    walks = [walk for walk in sample(case) if not walk.stopped]
-    most = max(walks, key=lambda walk: len(walk.barriers), default=case.walk)
-    for walk in walks:
-        yield from _parted(walk, most.barriers, walk.barriers)
-
-
-def absent_lanes(case: Case) -> Iterator[Parted]:
-    """Yield the exchanges whose masks name lanes that don't come to them."""
-    walks = [walk for walk in sample(case) if not walk.stopped]
-    for first in {walk.thread // WARP for walk in walks}:
-        lanes = [walk for walk in walks if walk.thread // WARP == first]
-        most = max(lanes, key=lambda walk: len(walk.exchanges))
-        for lane in lanes:
-            for one in _parted(lane, most.exchanges, lane.exchanges):
-                if one.at.mask >> (lane.thread % WARP) & 1:
-                    yield one
-
-
-def _parted(other: Walk, mine: Sequence[Meeting], others: Sequence[Meeting]) -> Iterator[Parted]:
-    """Yield the meetings of a thread to which another thread does not come."""
-    count = 0
-    for one in mine:
-        if count < len(others) and others[count].place == one.place:
-            count += 1
-        elif one.sure:
-            left = other.left is not None and count == len(others)
-            yield Parted(one, other.thread, other.left if left else _condition(one), left)
-
-
-def _condition(meeting: Meeting) -> Node | None:
-    """Return the innermost condition on the way to a place that depends on the thread's number."""
-    parting = (one for one in reversed(meeting.branches) if depends_on_thread(one))
-    return next(parting, meeting.branches[-1] if meeting.branches else None)

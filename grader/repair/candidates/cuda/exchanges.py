@@ -36,8 +36,7 @@ def _arguments(scope: Scope) -> Iterator[Candidate]:
         typed = zip(call.arguments, types, strict=False)
         for (first, one), (second, other) in pairwise(typed):
             if one == other and text(first) != text(second):
-                pairs = (first, text(second)), (second, text(first))
-                yield scope.changes(3.0, "index", *pairs)
+                yield scope.exchange(first, second, 3.0, "index")
 
 
 def _elements(scope: Scope) -> Iterator[Candidate]:
@@ -49,11 +48,19 @@ def _elements(scope: Scope) -> Iterator[Candidate]:
     for node in descendants(scope.body, "subscript_expression"):
         if not is_target(node):
             read.setdefault(text(node.child_by_field_name("argument")), {})[text(node)] = node
-    for places in read.values():
+    for array, places in read.items():
         if len(places) <= FEW:
             for first, second in combinations(places.values(), 2):
-                pairs = (first, text(second)), (second, text(first))
-                yield scope.changes(2.5, "index", *pairs)
+                yield scope.exchange(first, second, 2.5, "index")
+        if array in scope.pointers and len(places) > 1:
+            yield from _at_one_index(scope, array, list(places.values()))
+
+
+def _at_one_index(scope: Scope, array: str, places: list[Node]) -> Iterator[Candidate]:
+    """Read an array at one index wherever it is read: a scale of the row, and none of each element."""
+    known = (scope.known("integer", node.start_byte) for node in places)
+    for name in set[str].intersection(*map(set, known)) - set(scope.sizes):
+        yield scope.changes(2.5, "index", *((node, f"{array}[{name}]") for node in places))
 
 
 def _sizes_of_launches(scope: Scope) -> Iterator[Candidate]:
@@ -68,8 +75,7 @@ def _sizes_of_launches(scope: Scope) -> Iterator[Candidate]:
                         yield scope.changes(2.0, "launch", (first, x), (second, y))
     for launch in scope.text.launches:
         if launch.host_function is scope.function and launch.grid and launch.block:
-            sizes = (launch.grid, text(launch.block)), (launch.block, text(launch.grid))
-            yield scope.changes(2.5, "launch", *sizes)
+            yield scope.exchange(launch.grid, launch.block, 2.5, "launch")
 
 
 # ---------------------------------------------------------------- quotient and remainder
@@ -104,7 +110,7 @@ def _divide(scope: Scope, *values: Node) -> bool:
 def _swapped_parts(scope: Scope, first: Node, second: Node) -> Iterator[Candidate]:
     one, two = text(first), text(second)
     a, b = parts(first)[2], parts(second)[2]
-    yield scope.changes(1.5, "index", (first, two), (second, one))
+    yield scope.exchange(first, second, 1.5, "index")
     if a != b:
         pairs = (first, _put_words(two, {a: b, b: a})), (second, _put_words(one, {a: b, b: a}))
         yield scope.changes(1.8, "index", *pairs)
