@@ -79,7 +79,11 @@ def conv(node: Node, to: Writer) -> Call:
     # a layer's groups may follow from the sizes, as in a depthwise convolution
     words.append(_words(node, to, given, "groups"))
     narrow = C_TYPES.get(to.node(_x(node)).half, "")
-    values = (("transposed", transposed), ("narrow", narrow), ("channels", _channels(node, given, to)))
+    values = (
+        ("transposed", transposed),
+        ("narrow", narrow),
+        ("channels", _channels(node, given, to)),
+    )
     stage = Stage("conv", "conv.cu.jinja", values)
     return Call(stage, f"KERNEL({to.value(_x(node))}, {tensors}, {', '.join(words)})")
 
