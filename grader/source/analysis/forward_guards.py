@@ -10,14 +10,11 @@ SIZES = frozenset({"size", "shape", "numel", "nelement", "data_ptr"})
 
 
 @lru_cache(maxsize=16)
-def is_guarded(source: Source, *, remainder: bool = False) -> bool:
-    """Whether forward, or what it calls, compares sizes with numbers in an assertion or a branch.
-
-    With `remainder` only tests of divisibility count, as `n % 4` or `n & 3`.
-    """
+def is_guarded(source: Source) -> bool:
+    """Whether forward, or what it calls, compares sizes with numbers in an assertion or a branch, as `n % 4` does."""
     code = source.module
     return code is not None and any(
-        _limits(part, names, remainder)
+        _limits(part, names)
         for function in code.reached
         if (tests := tuple(_tests(function)))
         for names in (_sizes(function),)
@@ -52,16 +49,14 @@ def _of_sizes(node: ast.AST, names: set[str]) -> bool:
     )
 
 
-def _limits(part: ast.AST, names: set[str], remainder: bool) -> bool:
+def _limits(part: ast.AST, names: set[str]) -> bool:
     match part:
         case (
             ast.BinOp(left=left, op=ast.Mod())
             | ast.BinOp(left=left, op=ast.BitAnd(), right=ast.Constant())
         ):
             return _of_sizes(left, names)
-        case ast.Compare(left=left, ops=[ast.Lt() | ast.LtE() | ast.Gt() | ast.GtE()]) if (
-            not remainder
-        ):
+        case ast.Compare(left=left, ops=[ast.Lt() | ast.LtE() | ast.Gt() | ast.GtE()]):
             right = part.comparators[0]
             plain = isinstance(right, ast.Constant) and right.value in {0, 1}
             return not plain and _of_sizes(left, names)
