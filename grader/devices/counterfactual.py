@@ -179,7 +179,7 @@ class Search:
         tensors = [one.name for one in read_tensors(self._seen.passed)]
         self._concerns = Concerns(known, self._codes, launches, tensors)
         self._lines: dict[tuple[str, int], int] = {}
-        self._left = seconds / 2 if known.outside else seconds
+        self._left = seconds
 
     def groups(self) -> Iterator[list[Change]]:
         """Yield the changes, the likeliest first: by what they change, and how near it is to a suspect."""
