@@ -14,7 +14,7 @@ from grader.source.analysis.apart import Parted, absent_lanes, parted_barriers
 from grader.source.analysis.walks import Case, cases
 from grader.source.code_edits import fix
 from grader.source.cuda_code import around, cuda_code, one_line
-from grader.source.rewriting.all_lanes import Partial, all_lanes, branch_of
+from grader.source.rewriting.all_lanes import all_lanes, branch_of
 
 OLD = ("__shfl", "__shfl_down", "__shfl_up", "__shfl_xor", "__ballot", "__any", "__all")
 FUNCTIONS = {"function_definition", "lambda_expression"}
@@ -97,7 +97,7 @@ def _of_the_mask(case: Case, one: Parted, where: Node) -> Finding:
         severity="warning" if one.left else None,
         confidence="likely",
         kernels=(case.kernel,),
-        fixes=all_lanes(Partial(case, one.at.node, where, branch)) if branch else (),
+        fixes=all_lanes(case, where, branch) if branch else (),
     )
 
 
