@@ -69,11 +69,7 @@ def asked(patterns: Sequence[str], *, halves: bool, gradients: bool) -> Iterator
 def judged(grading: GradingContext, task: Task, *, gradients: bool) -> tuple[bool, str]:
     """Return whether a task's kernel is right, and what is said of it."""
     try:
-        code = (
-            reference_code(task, "plain")
-            or reference_code(task)
-            or compose_for_task(task, grading.form).code
-        )
+        code = reference_code(task) or compose_for_task(task, grading.form).code
         if gradients:
             code = join_passes(task, code, compose_for_task(gradient_task(task), grading.form).code)
             task = task_named(f"{task.name}-backward", None)

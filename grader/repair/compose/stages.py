@@ -7,13 +7,18 @@ from dataclasses import replace
 from typing import Any
 
 from grader.repair.compose.graph import Node, Ref, UncoveredError
+from grader.repair.compose.operations import (
+    LOG_SOFTMAX,
+    MOMENTS,
+    ONLINE_SUM,
+    REDUCTIONS,
+    SOFTMAX,
+    Operation,
+)
 from grader.repair.compose.recurrent import recurrent
 from grader.repair.compose.stage import Call, Stage, Writer
 from grader.repair.compose.storage import C_TYPES
-from grader.repair.families.family import Operation
-from grader.repair.families.normalisations import MOMENTS
-from grader.repair.families.reductions import LOG_SOFTMAX, ONLINE_SUM, REDUCTIONS, SOFTMAX
-from grader.repair.families.windows import overlapping_windows
+from grader.repair.compose.windows import overlapping_windows
 
 LOG_SUM_EXP = replace(ONLINE_SUM, finish="return s.top + logf(s.sum);", maps=False)
 

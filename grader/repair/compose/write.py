@@ -16,7 +16,6 @@ from grader.repair.compose.program import program, sources
 from grader.repair.compose.stage import Call, Stage, Writer
 from grader.repair.compose.stages import STAGES
 from grader.repair.compose.storage import C_TYPES, KINDS, Storage, pack
-from grader.repair.families.losses import CROSS_ENTROPY
 
 LAYOUT = {
     "view", "reshape", "flatten", "squeeze", "unsqueeze", "permute", "transpose", "t", "expand", "expand_as", "flip",
@@ -47,7 +46,7 @@ NAMES = dict.fromkeys(("layer_norm", "group_norm", "instance_norm"), "normalise"
 """What a function is called that several operations share."""
 CHAIN = 4
 """Operations that the name of a fused kernel tells at most."""
-LOSS = Stage("loss", "row_loss.cu.jinja", tuple(CROSS_ENTROPY.items()))
+LOSS = Stage("loss", "cross_entropy.cu.jinja")
 
 
 @dataclass(frozen=True)

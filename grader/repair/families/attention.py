@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from grader.records import Task
-from grader.repair.families.family import Draft, Family, Text, element
+from grader.repair.families.family import Family, Text, element
 
-IDEA = (
-    "The scores are never written to memory: a block keeps the running maximum and sum of its queries' softmax\n"
-    "and the weighted sums of the values in registers. In float32 throughout, as asked."
-)
 BODY = """\
 def forward(self, Q: torch.Tensor, K: torch.Tensor, V: torch.Tensor) -> torch.Tensor:
     return EXTENSION.FUNCTION(Q, K, V)
 """
 
 
-PLAIN_IDEA = "One block for each query: scores, softmax and the weighted mean, with the scores in shared memory."
+IDEA = "One block for each query: scores, softmax and the weighted mean, with the scores in shared memory."
 
 
-def _attention(_task: Task) -> Draft:
-    return Draft.both("attention", (IDEA, PLAIN_IDEA), BODY, {"causal": False})
+def _attention(_task: Task) -> Text:
+    return Text("attention", IDEA, BODY, {"causal": False})
 
 
 BACK_IDEA = "One block for each query: scores, softmax and the weighted mean of the keys up to its own, or of the last ones."
@@ -37,9 +33,9 @@ def forward(self, Q: torch.Tensor, K: torch.Tensor, V: torch.Tensor) -> torch.Te
 """
 
 
-def _attention_back(task: Task) -> Draft:
+def _attention_back(task: Task) -> Text:
     body = WINDOW_BODY if task.parameters.get("window") else CAUSAL_BODY
-    return Draft(None, Text("plain/attention_back.cu.jinja", BACK_IDEA, body, element(task)))
+    return Text("attention_back", BACK_IDEA, body, element(task))
 
 
 FAMILIES = (Family("attention", _attention), Family("attention-back", _attention_back))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -11,7 +10,7 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from grader.records import Form, Task
+from grader.records import Task
 
 
 @dataclass(frozen=True)
@@ -28,10 +27,10 @@ Values = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Text:
-    """One form of a kernel, before it has names."""
+    """A kernel as a textbook shows it, before it has names."""
 
     template: str
-    """Of the CUDA text, below `templates/`."""
+    """Of the CUDA text, in `templates/plain`."""
     idea: str
     """What the kernel does about time; below the file's title."""
     body: str
@@ -47,29 +46,7 @@ def element(task: Task) -> Values:
     return {"type": _ELEMENTS[task.precision]}
 
 
-@dataclass(frozen=True)
-class Draft:
-    """A task's kernel in both forms, or in one."""
-
-    fast: Text | None
-    """None where no form is written that is worth more than the plain one."""
-    plain: Text | None = None
-    """What a textbook shows; None where there is no such form."""
-
-    @classmethod
-    def both(
-        cls, template: str, ideas: tuple[str, str], body: str, values: Values | None = None,
-        plain: str = "", plain_values: Values | None = None,
-    ) -> Draft:  # fmt: skip
-        """Return both forms around one body; the plain one has the same template's name and values where no others are said."""
-        given = values or {}
-        return cls(
-            fast=Text(f"{template}.cu.jinja", ideas[0], body, given),
-            plain=Text(f"plain/{plain or template}.cu.jinja", ideas[1], body, given if plain_values is None else plain_values),
-        )  # fmt: skip
-
-
-Write = Callable[[Task], Draft | None]
+Write = Callable[[Task], Text | None]
 """Return the task's kernel; None where the family doesn't cover the task."""
 
 
@@ -78,53 +55,12 @@ class Family:
     """Reference-fixed kernels for tasks of one shape of computation."""
 
     name: str
-    draft: Write
+    text: Write
 
-    def write(self, task: Task, names: Names, form: Form) -> str | None:
-        """Return a whole Python file with `ModelNew`, or None where there is none of this form."""
-        draft = self.draft(task)
-        text = getattr(draft, form, None)
+    def write(self, task: Task, names: Names) -> str | None:
+        """Return a whole Python file with `ModelNew`, or None where there is none for a task."""
+        text = self.text(task)
         return module(text, f"{task.title}: reference-fixed kernel", names) if text else None
-
-
-@dataclass(frozen=True)
-class Scalar:
-    """A number that the kernel takes beside its tensors."""
-
-    name: str
-    """Name in C++; the Python side passes it by position."""
-    type: str = "float"
-
-
-@dataclass(frozen=True)
-class Operation:
-    """The operator-specific part of a kernel: C++ statements over `s` (a Stat), `v` and `i`."""
-
-    finish: str
-    """Gives the result: `return ...;` with `v` the value (where it maps) and `n` the length."""
-    fields: tuple[tuple[str, str, str], ...] = ()
-    """Type, name and start value of each field of Stat."""
-    add: str = ""
-    """Folds the value `v` (at index `i`) into `s`."""
-    batch: str = ""
-    """Folds the kCount vectors `v` of four values into `s`, where that is cheaper than one by one."""
-    blank: str = "0.0f"
-    """A value that changes nothing when it is folded in."""
-    warp: str = ""
-    """Merges the `s` of all lanes of a warp, where that is cheaper than `merge` in five steps."""
-    merge: str = ""
-    """Folds `b` into `a`."""
-    scalars: tuple[Scalar, ...] = ()
-    result: str = "float"
-    maps: bool = True
-    """One result for each value; otherwise one for each row."""
-    indexed: bool = False
-    """Whether `add` needs the index."""
-
-    @property
-    def counted(self) -> bool:
-        """Whether `finish` needs the number of values."""
-        return re.search(r"\bn\b", self.finish) is not None
 
 
 @cache
@@ -155,7 +91,7 @@ def render(template: str, function: str, values: Mapping[str, Any]) -> str:
 
 def module(text: Text, title: str, names: Names) -> str:
     """Return the Python file around the CUDA text of a form."""
-    cuda = render(text.template, names.function, text.values)
+    cuda = render(f"plain/{text.template}.cu.jinja", names.function, text.values)
     head = cuda[: cuda.index("{", cuda.rindex(f" {names.function}(torch::Tensor"))]
     declaration = " ".join(head[head.rindex("torch::Tensor " + names.function) :].split())
     return (

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
-from grader.records import Task
-from grader.repair.families.family import Draft, Family, Text, element
+from grader.repair.families.family import Family, Text, element
 
 HISTOGRAM = Text(
-    "plain/histogram.cu.jinja",
+    "histogram",
     "Each block counts in shared memory and adds its counts to the result in the end, all by atomic additions.",
     """\
 def __init__(self, bins: int):
@@ -21,7 +19,7 @@ def forward(self, x: torch.Tensor) -> torch.Tensor:
 """,
 )
 BAG = Text(
-    "plain/embedding_bag.cu.jinja",
+    "embedding_bag",
     "One thread for each column of each bag adds up the rows that the bag names.",
     """\
 def forward(self, indices: torch.Tensor, table: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
@@ -29,7 +27,7 @@ def forward(self, indices: torch.Tensor, table: torch.Tensor, weights: torch.Ten
 """,
 )
 GATING = Text(
-    "plain/gating.cu.jinja",
+    "gating",
     "A warp for each token: the largest logit, then the largest after it, and so on; then their softmax.",
     """\
 def __init__(self, k: int):
@@ -44,16 +42,8 @@ def forward(self, logits: torch.Tensor):
 )
 
 
-def _bag(task: Task) -> Draft:
-    return Draft(fast=None, plain=replace(BAG, values=element(task)))
-
-
-def _of(text: Text) -> Callable[[Task], Draft]:
-    return lambda _task: Draft(fast=None, plain=text)
-
-
 FAMILIES = (
-    Family("histogram", _of(HISTOGRAM)),
-    Family("embedding-bag", _bag),
-    Family("gating", _of(GATING)),
+    Family("histogram", lambda _task: HISTOGRAM),
+    Family("embedding-bag", lambda task: replace(BAG, values=element(task))),
+    Family("gating", lambda _task: GATING),
 )

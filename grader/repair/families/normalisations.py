@@ -7,40 +7,8 @@ the same names; its forward is not called.
 from __future__ import annotations
 
 from grader.records import Task
-from grader.repair.families.family import Draft, Family, Operation
+from grader.repair.families.family import Family, Text
 
-IDEA = (
-    "Mean and variance come from one pass, as moments that can be merged without cancellation; the values stay\n"
-    "in registers and shared memory for the second step, so that memory is read once and written once. A group\n"
-    "that is too large for one multiprocessor is shared by several."
-)
-BATCH_IDEA = (
-    "The statistics of a channel are shared by many blocks; what is left for each value is one multiply and\n"
-    "add with its channel's scale and shift."
-)
-MOMENTS = Operation(
-    fields=(("float", "count", "0.0f"), ("float", "mean", "0.0f"), ("float", "m2", "0.0f")),
-    merge="""\
-const float count = a.count + b.count;
-if (count > 0.0f) {
-    const float delta = b.mean - a.mean, share = __fdividef(b.count, count);
-    a.mean += delta * share;
-    a.m2 += b.m2 + delta * delta * a.count * share;
-    a.count = count;
-}""",
-    warp="""\
-float count = s.count, sum = s.count * s.mean;
-for (int offset = 16; offset > 0; offset >>= 1) {
-    count += __shfl_xor_sync(0xffffffffu, count, offset);
-    sum += __shfl_xor_sync(0xffffffffu, sum, offset);
-}
-const float mean = count > 0.0f ? sum / count : 0.0f;
-s.m2 += s.count * (s.mean - mean) * (s.mean - mean);
-for (int offset = 16; offset > 0; offset >>= 1) s.m2 += __shfl_xor_sync(0xffffffffu, s.m2, offset);
-s.count = count;
-s.mean = mean;""",
-    finish="",
-)
 LAYER = """\
 def __init__(self, normalized_shape: tuple):
     super().__init__()
@@ -81,33 +49,26 @@ def forward(self, x: torch.Tensor) -> torch.Tensor:
 """
 
 
-PLAIN_IDEA = "One block for each group, three passes: the mean, the variance about it, the result."
-PLAIN_BATCH_IDEA = {
+IDEA = "One block for each group, three passes: the mean, the variance about it, the result."
+BATCH_IDEA = {
     True: "Two kernels: one block for each channel finds its mean and variance, then each value is normalised.",
     False: "The statistics are known beforehand, so each value is changed on its own.",
 }
 
 
-def _group_draft(body: str) -> Draft:
-    values = {"op": MOMENTS, "layer": body is LAYER}
-    return Draft.both("normalise", (IDEA, PLAIN_IDEA), body, values, "group_norm", {"affine": True})
+def _of_groups(body: str, *, affine: bool = True) -> Text:
+    return Text("group_norm", IDEA, body, {"affine": affine})
 
 
-def _instance(_task: Task) -> Draft:
-    ideas, values = (IDEA, PLAIN_IDEA), {"op": MOMENTS}
-    return Draft.both("instance_norm", ideas, INSTANCE, values, "group_norm", {"affine": False})
-
-
-def _batch(task: Task) -> Draft:
+def _batch(task: Task) -> Text:
     training = bool(task.parameters.get("training"))
     body = BATCH.replace("EVAL", "" if training else "\n    self.bn.eval()")
-    ideas = BATCH_IDEA, PLAIN_BATCH_IDEA[training]
-    return Draft.both("batch_norm", ideas, body, plain_values={"training": training})
+    return Text("batch_norm", BATCH_IDEA[training], body, {"training": training})
 
 
 FAMILIES = (
-    Family("layer-norm", lambda _task: _group_draft(LAYER)),
-    Family("group-norm", lambda _task: _group_draft(GROUP)),
-    Family("instance-norm", _instance),
+    Family("layer-norm", lambda _task: _of_groups(LAYER)),
+    Family("group-norm", lambda _task: _of_groups(GROUP)),
+    Family("instance-norm", lambda _task: _of_groups(INSTANCE, affine=False)),
     Family("batch-norm", _batch),
 )

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from grader.records import Task
-from grader.repair.families.family import Draft, Family, Text
+from grader.repair.families.family import Family, Text
 
 IDEA = (
-    "A block walks along its row in pieces: each warp scans 32 values by shuffles, the warps' totals meet in\n"
-    "shared memory, and what came before is carried into the next piece. One read and one write a value."
-)
-PLAIN_IDEA = (
     "One block for each row, a piece of it at a time: scanned in shared memory, what came before carried on. Along a\n"
     "dim other than the last, one thread for each column."
 )
@@ -21,7 +17,7 @@ def __init__(self, dim: int):
 """
 ONE = """\
 def forward(self, x: torch.Tensor) -> torch.Tensor:
-    return EXTENSION.FUNCTION(x, None, self.dim)
+    return EXTENSION.FUNCTION(x, self.dim)
 """
 MASKED = """\
 def forward(self, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
@@ -29,7 +25,7 @@ def forward(self, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
 """
 
 
-def _scan(task: Task) -> Draft:
+def _scan(task: Task) -> Text:
     op = str(task.parameters.get("op", "cumsum"))
     masked, product = op.endswith("masked"), op.startswith("cumprod")
     body = INIT + (MASKED if masked else ONE)
@@ -40,10 +36,7 @@ def _scan(task: Task) -> Draft:
         "exclusive": op.endswith("exclusive"),
         "masked": masked,
     }
-    return Draft(
-        fast=Text("scan.cu.jinja", IDEA, body, values),
-        plain=Text("plain/scan.cu.jinja", PLAIN_IDEA, body.replace(" None,", ""), values),
-    )
+    return Text("scan", IDEA, body, values)
 
 
 SELECTIVE_IDEA = (
@@ -57,8 +50,8 @@ def forward(
 """
 
 
-def _selective_scan(_task: Task) -> Draft:
-    return Draft(None, Text("plain/selective_scan.cu.jinja", SELECTIVE_IDEA, SELECTIVE_BODY))
+def _selective_scan(_task: Task) -> Text:
+    return Text("selective_scan", SELECTIVE_IDEA, SELECTIVE_BODY)
 
 
 FAMILIES = (Family("scan", _scan), Family("selective-scan", _selective_scan))

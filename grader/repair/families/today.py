@@ -1,11 +1,11 @@
-"""Kernels for numbers of few bits and for what serves a language model; each in its plain form alone."""
+"""Kernels for numbers of few bits and for what serves a language model."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
 from grader.records import Task
-from grader.repair.families.family import Draft, Family, Text, element
+from grader.repair.families.family import Family, Text, element
 
 QUANTISED: Mapping[str, Mapping[str, object]] = {
     "int8": {"fp8": "", "most": "127.0f", "cell": "int8_t", "dtype": "torch::kInt8"},
@@ -28,7 +28,7 @@ def _forward(arguments: str, init: str = "", kind: str = "") -> str:
     )
 
 
-def _quantise(task: Task) -> Draft:
+def _quantise(task: Task) -> Text:
     body = """\
 def forward(self, x: torch.Tensor):
     scales = x.new_empty(len(x))
@@ -36,23 +36,17 @@ def forward(self, x: torch.Tensor):
     return q, scales
 """
     idea = "One block for each row: its largest size gives the scale, and each value is divided and rounded."
-    return _plain("quantise", idea, body, QUANTISED[str(task.parameters["type"])])
+    return Text("quantise", idea, body, QUANTISED[str(task.parameters["type"])])
 
 
-def _plain(
-    template: str, idea: str, body: str, values: Mapping[str, object] | None = None
-) -> Draft:
-    return Draft(None, Text(f"plain/{template}.cu.jinja", idea, body, values or {}))
-
-
-def _for_type(template: str, idea: str, arguments: str) -> Callable[[Task], Draft]:
+def _for_type(template: str, idea: str, arguments: str) -> Callable[[Task], Text]:
     """Return what writes a kernel for the type that the task is asked in."""
     body = _forward(arguments)
-    return lambda task: _plain(template, idea, body, element(task))
+    return lambda task: Text(template, idea, body, element(task))
 
 
-def _alike(template: str, idea: str, body: str) -> Callable[[Task], Draft]:
-    return lambda _task: _plain(template, idea, body)
+def _alike(template: str, idea: str, body: str) -> Callable[[Task], Text]:
+    return lambda _task: Text(template, idea, body)
 
 
 FAMILIES = (
