@@ -15,7 +15,7 @@ from grader.diagnose import Examiner
 from grader.records import Evaluation, Form, Repair, Submission, Task
 from grader.repair.compose import UncoveredError, compose, read_graph
 from grader.repair.compose.write import Composed
-from grader.repair.families import Names, families
+from grader.repair.families import Names, plain_kernel
 from grader.repair.plain_triton import triton_code
 from grader.repair.with_gradients import gradient_task, join_passes
 from grader.tasks import builtin_tasks
@@ -104,9 +104,8 @@ def program(code: str, name: str) -> Submission:
 
 
 def reference_code(task: Task) -> str | None:
-    """Return the text of the plain kernel; None for a task of no family, or that its family doesn't cover."""
-    family = families().get(task.family)
-    return family.write(task, _names(task)) if family is not None else None
+    """Return the plain program's text; None for a task of no family."""
+    return plain_kernel(task, _names(task))
 
 
 def compose_for_task(task: Task, form: sandbox.Form) -> Composed:

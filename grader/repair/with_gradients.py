@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Sequence
+import tomllib
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
 
 from grader.records import Task, TensorSpec
 from grader.repair.compose import UncoveredError
-from grader.repair.gradient_formulas import FORMULAS
 from grader.tasks.backward import PARAMETERS, with_backward
 
 _FUNCTION = '''
@@ -43,13 +45,19 @@ class ModelNew(nn.Module):
 '''
 
 
+@cache
+def formulas() -> Mapping[str, str]:
+    """Return what computes the gradients of each built-in task that has such a formula."""
+    return tomllib.loads(Path(__file__).with_name("gradient_formulas.toml").read_text("utf-8"))
+
+
 def gradient_reference(task: Task) -> str:
     """Return the text of a module that computes a built-in task's gradients by its formula."""
     tree = ast.parse(task.reference)
     model = next(n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == "Model")
     forward = next(n for n in model.body if isinstance(n, ast.FunctionDef) and n.name == "forward")
     names = ", ".join(("self", *_arguments(forward), *_weights(task), *_upstream(task)))
-    body = "\n".join(f"        {line}" for line in FORMULAS[task.name].strip().split("\n"))
+    body = "\n".join(f"        {line}" for line in formulas()[task.name].strip().split("\n"))
     lines = task.reference.splitlines()[: forward.lineno - 1]
     return "\n".join((*lines, f"    def forward({names}):", body, ""))
 
@@ -57,7 +65,7 @@ def gradient_reference(task: Task) -> str:
 def gradient_task(task: Task) -> Task:
     """Return a built-in task's gradients as a task of their own, as they are traced: all it takes are inputs."""
     asked = with_backward(task)
-    if asked is None or task.name not in FORMULAS:
+    if asked is None or task.name not in formulas():
         raise UncoveredError(f"no formula for the gradients of {task.name}")
     first = asked.workloads[0]
     count = 1 + (first.backward.upstream if first.backward else 0)
