@@ -149,6 +149,7 @@ FORMULAS = (
         *((f"{name}(a + b)", f"({name}({{a}}) + {{b}})", 2.0) for name in ROOTS[:2]),
         *((f"{name}(a) + b", f"{name}({{a}} + {{b}})", 1.5) for name in ROOTS),
         *((f"tanh{f}(c * (v + k * v * v * v))", "erff({v:f} * 0.70710678118654752f)", 1.5) for f in ("f", "")),
+        *((f"tanh{f}(a)", "erff({REAL} * 0.70710678118654752f)", 2.0) for f in ("f", "")),
         *((f"erf{f}(v * c)", "tanhf(0.7978845608028654f * ({v} + 0.044715f * {v:f} * {v:f} * {v:f}))", 1.5) for f in ("f", "")),
     ),
     *_rows(
@@ -224,7 +225,6 @@ INDICES = (
     *_rows("index", ("a", "{MEANT}", _other_name), where=(*IS_NAME, integer, in_index)),
     *_rows("", ("a", "{TWIN}", 2.0), where=IS_NAME),
     *_rows("index", ("a", "{POINTER}", 4.0), where=IS_NAME),
-    *_rows("index", ("a", "{OTHERAXIS}", 2.4), where=(*IS_NAME, in_index)),
     *_rows(
         "index",
         *((f"{one}.{x}", f"{other}.{x}", 4.0) for a, b in COORDINATES.items() for one, other in ((a, b), (b, a)) for x in "xyz"),

@@ -264,11 +264,6 @@ def stored_in(node: Node | None) -> str:
     return text(left.child_by_field_name("argument"))
 
 
-def replace_word(words: str, old: str, new: str) -> str:
-    """Return a text with another word for one of its words."""
-    return re.sub(rf"(?<![\w.]){re.escape(old)}(?!\w)", lambda _: new, words)
-
-
 def mentions(words: str, name: str) -> bool:
     """Whether a text has a name in it as a word."""
     return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", words) is not None
