@@ -71,6 +71,10 @@ class Store:
         touch(path)
         return body
 
+    def has(self, kind: str, key: str) -> bool:
+        """Whether something is stored under the key."""
+        return self._file(kind, key).is_file()
+
     def write(self, kind: str, key: str, body: bytes) -> None:
         """Store the bytes under the key; a reader sees the old ones or the new ones, never a part.
 
@@ -112,7 +116,7 @@ class Store:
         with contextlib.ExitStack() as held:
             with contextlib.suppress(OSError):
                 (self.root / "locks").mkdir(exist_ok=True, mode=0o700)
-                held.enter_context(FileLock(self.root / "locks" / key[:2]))
+                held.enter_context(FileLock(self.root / "locks" / key[:3]))
             yield
 
     def secret(self) -> bytes:

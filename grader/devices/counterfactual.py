@@ -13,9 +13,11 @@ from itertools import groupby
 
 from grader.devices.base import Device
 from grader.devices.capabilities import Changer
+from grader.devices.leads import AT_ONCE, BESIDE, Concerns, Leads
 from grader.devices.trial import ALL, PROBES, Few, Trial, all_changes, launched_codes
 from grader.errors import GraderError
 from grader.judge import References
+from grader.judge.inputs import Array
 from grader.judge.tolerance import element_count
 from grader.languages import place_compiled_line
 from grader.records import (
@@ -33,7 +35,7 @@ from grader.simulator.changes import (
     Kind,
     Request,
 )
-from grader.simulator.changes.arguments import read_launches
+from grader.simulator.changes.arguments import read_launches, read_tensors
 from grader.simulator.changes.carried import ADDED_UP
 from grader.source import Source, parse
 from grader.source.analysis.counterfactual import set_again
@@ -85,12 +87,12 @@ def change_wrong(
     task: Task,
     references: References,
     comparisons: Sequence[Comparison],
-    suspects: frozenset[int],
+    known: Leads,
     seconds: float,
 ) -> tuple[Evidence, ...]:
     """Return which small change of the code makes the results right, on several workloads.
 
-    Empty where none was found in the time, or where the device can't say. `suspects` are lines that are tried first.
+    Empty where none was found in the time, or where the device can't say. What is `known` of the cause says what is tried first.
     """
     if not isinstance(device, Changer):
         return ()
@@ -99,7 +101,7 @@ def change_wrong(
     try:
         literal = device.literal(submission, build, workloads[0]) if workloads else build
         trials = [Trial(device, submission, literal, task, references, w) for w in workloads]
-        found = _proven(trials, source, suspects, seconds) if trials else None
+        found = _proven(trials, source, known, seconds) if trials else None
     except GraderError:  # an explanation is missing then, the verdict is still valid
         return ()
     return () if found is None else (_evidence(found, source, workloads),)
@@ -113,14 +115,12 @@ def _telling_workloads(task: Task, comparisons: Sequence[Comparison]) -> list[Wo
     return found[: 1 + PROOFS]
 
 
-def _proven(
-    trials: Sequence[Trial], source: Source, suspects: frozenset[int], seconds: float
-) -> Found | None:
+def _proven(trials: Sequence[Trial], source: Source, known: Leads, seconds: float) -> Found | None:
     """Return the best change that makes all results of all trials right.
 
     What a launch is given counts after all others where the names say that it is meant so.
     """
-    search = Search(trials[0], source, suspects, seconds)
+    search = Search(trials[0], source, known, seconds)
     unsure: list[Change] = []
     for changes in search.groups():
         right = search.right_under(changes)
@@ -161,17 +161,18 @@ def _place_and_kind(change: Change) -> tuple[int, str, str]:
 class Search:
     """The changes of a program, and what came of those that were tried."""
 
-    def __init__(
-        self, trial: Trial, source: Source, suspects: frozenset[int], seconds: float
-    ) -> None:
-        self._trial, self._source, self._suspects = trial, source, suspects
+    def __init__(self, trial: Trial, source: Source, known: Leads, seconds: float) -> None:
+        self._trial, self._source, self._suspects = trial, source, known.lines
         self._seen = trial.run(Request(probes=PROBES), 1.0)
         self._codes = launched_codes(self._seen)
         shares = trial.right(self._seen.outputs)
         self._few = trial.few_blocks(self._seen.outputs)
         self.before = shares[0] if shares else 1.0
         self._all = list(all_changes(self._seen, trial.numbers)) if self.before < 1.0 else []
-        self._kernels = [one.kernel for one in read_launches(self._seen.passed)]
+        launches = read_launches(self._seen.passed)
+        self._kernels = [one.kernel for one in launches]
+        tensors = [one.name for one in read_tensors(self._seen.passed)]
+        self._concerns = Concerns(known, self._codes, launches, tensors)
         self._lines: dict[tuple[str, int], int] = {}
         self._left = seconds
 
@@ -227,9 +228,10 @@ class Search:
 
     def _unlikely(self, change: Change) -> int:
         if change.given:
-            return 4 * change.prior
+            return change.prior - 2 if change.prior <= AT_ONCE else 4 * change.prior
         far = min((abs(self._line(change) - line) for line in self._suspects), default=0)
-        return 4 * change.prior + (1 if far <= NEAR else 2 if far <= 4 * NEAR else 3)
+        beside = 0 if self._concerns.of(change) else BESIDE
+        return 4 * (change.prior + beside) + (1 if far <= NEAR else 2 if far <= 4 * NEAR else 3)
 
     def is_elsewhere(self, change: Change) -> bool:
         """Whether it is of another line than the suspects."""
@@ -259,12 +261,17 @@ class Search:
         wall = time.monotonic() - begun
         self._left -= min(wall, max(changed.seconds, wall / MOST_SHARED))
         if changed.outputs:
-            shares = self._trial.right(changed.outputs, few.elements)[1:]
-            return [one for one, share in zip(changes, shares, strict=False) if share == 1.0]
+            kept = self._kept(changed.outputs, few)[1:]
+            return [one for one, right in zip(changes, kept, strict=False) if right]
         half = len(changes) // 2
         if half < SMALLEST or self._left <= 0:
             return []
         return [*self._try(changes[:half], few), *self._try(changes[half:], few)]
+
+    def _kept(self, outputs: Sequence[Array], few: Few) -> list[bool]:
+        if few.blocks:
+            return self._trial.may_be_right(outputs, few)
+        return [share == 1.0 for share in self._trial.right(outputs)]
 
 
 def _evidence(found: Found, source: Source, workloads: Sequence[Workload]) -> Evidence:
@@ -285,11 +292,19 @@ def _evidence(found: Found, source: Source, workloads: Sequence[Workload]) -> Ev
             if change.given
             else _in_lines_of_the_text(change.after, change, source),
             parameter=found.given.step.name if found.given else "",
+            exchanged_with=_exchanged_with(found, source),
             right_before=found.before,
             alternatives=found.alternatives,
             workloads=len(workloads),
         ),
     )
+
+
+def _exchanged_with(found: Found, source: Source) -> tuple[int, int]:
+    """Return where the argument is passed that the one to blame is exchanged with; nowhere where it is none."""
+    other = found.given.other.place if found.given and found.given.other else None
+    offset = source.positions.offset
+    return (offset(other.line, other.column), offset(other.end_line, other.end_column)) if other else (0, 0)  # fmt: skip
 
 
 def _named(change: Change, source: Source) -> str:

@@ -31,6 +31,8 @@ class Few:
 
     blocks: int
     elements: tuple[Array, ...]
+    unmade: tuple[Array, ...] = ()
+    """What the sampled elements are where no kernel runs."""
 
 
 ALL = Few(0, ())
@@ -70,16 +72,22 @@ class Trial:
             for size in sizes
         ]
 
-    def right(self, outputs: Sequence[Array], elements: Sequence[Array] = ()) -> list[float]:
-        """Return which share of the sampled elements, or of these among them, is right under each change."""
-        wrong = self._wrong(outputs)
-        counted = elements or [np.ones(len(sample), bool) for sample in self.sample]
-        shares = [
-            1.0 - mask[:, of].mean(axis=1)
-            for mask, of in zip(wrong, counted, strict=True)
-            if of.any()
+    def right(self, outputs: Sequence[Array]) -> list[float]:
+        """Return which share of the sampled elements is right under each change."""
+        shares = [1.0 - mask.mean(axis=1) for mask in self._wrong(outputs) if mask.shape[1]]
+        return [float(np.mean(row)) for row in zip(*shares, strict=True)]
+
+    def may_be_right(self, outputs: Sequence[Array], few: Few) -> list[bool]:
+        """Return under which changes all may be right, as far as a few blocks tell.
+
+        Where a change makes such elements that tell, these must be right; where it makes others, one of them.
+        """
+        told = zip(self._wrong(outputs), outputs, few.elements, few.unmade, strict=False)
+        masks = [(~wrong, ~_alike(rows, unmade), of) for wrong, rows, of, unmade in told]
+        return [
+            _may_be_right([(right[n], made[n], of) for right, made, of in masks])
+            for n in range(len(outputs[0]))
         ]
-        return [float(np.mean(row)) for row in zip(*shares, strict=True)] if wrong else []
 
     def _wrong(self, outputs: Sequence[Array]) -> list[Array]:
         """Return of each output, for each change, which sampled elements are wrong; nothing where there are others."""
@@ -112,8 +120,16 @@ class Trial:
                 for of, mask in zip(made, wrong, strict=False)
             ):
                 whole = all(of.all() for of in made)
-                return None if whole else Few(blocks, tuple(made))
+                unmade = tuple(one[1] for one in outputs)
+                return None if whole else Few(blocks, tuple(made), unmade)
         return None
+
+
+def _may_be_right(outputs: Sequence[tuple[Array, Array, Array]]) -> bool:
+    telling = [right[made & of] for right, made, of in outputs]
+    if any(len(one) for one in telling):
+        return all(bool(one.all()) for one in telling)
+    return any(bool((right & made).any()) for right, made, _ in outputs)
 
 
 def _alike(first: Array, second: Array) -> Array:

@@ -158,7 +158,7 @@ KINDS = (
             r"\b(?:bounds?|boundar(?:y|ies))[- ](?:are |is )?(?:check|guard|handl|condition|safe)|out[- ]of[- ](?:bounds?|range)"
             r"|\bin[- ]bounds\b|(?:check|guard|respect)\w* (?:the |all |every )*(?:tensor'?s? |array )?(?:bounds|boundar)"
         ),
-        without(OUTSIDE, ("MEM001", "MEM002", "MEM011"), "no access out of bounds was seen"),
+        without(OUTSIDE, ("MEM002", "MEM011"), "no access out of bounds was seen"),
         hazard=True,
     ),
     Kind(

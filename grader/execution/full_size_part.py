@@ -14,15 +14,17 @@ import numpy as np
 
 from grader.errors import GraderError
 from grader.execution.audit import constant
-from grader.execution.reference import reference
+from grader.execution.reference import Inputs, reference
+from grader.execution.stored_references import store_references, stored_references
 from grader.judge.compare import equal_values
 from grader.judge.elements import root_mean_square, wrong_elements
 from grader.judge.expected import References
 from grader.judge.inputs import Array, make_inputs
 from grader.judge.side_effects import SATURATED, probe
 from grader.judge.tolerance import tolerance
-from grader.records import Evidence, JsonValue, Task, TensorSpec, Workload
+from grader.records import Evidence, JsonValue, Task, TensorSpec, Workload, digest
 from grader.sandbox import Form, Limits
+from grader.store import Store
 
 MOST_ROWS = 32
 PART = 1 << 20
@@ -52,17 +54,48 @@ class FullSizePart:
     """Whether the reference gives the same on these rows wherever among others they stand."""
 
 
-def full_size_part(task: Task, seed: int, form: Form, limits: Limits) -> FullSizePart | None:
+@dataclass(frozen=True)
+class Asking:
+    """Where a reference is asked about a part, and where its answers are stored."""
+
+    seed: int
+    form: Form
+    limits: Limits
+    store: Store
+    key: str
+    """Of all but the workloads that an answer depends on."""
+
+    def answers(
+        self, task: Task, workloads: tuple[Workload, ...], inputs: Inputs, sharp: str
+    ) -> References:
+        """Return what the reference gives; raises GraderError where it can't be run.
+
+        A failure is not stored: it may be that time was short.
+        """
+        key = digest(self.key, sharp, *(workload.model_dump_json() for workload in workloads))
+        if found := stored_references(self.store, key, task, self.seed, inputs):
+            return found
+        known = reference(
+            task, workloads, self.seed, self.form, self.limits, inputs=inputs, sharp={sharp}
+        )
+        if not any(answer.failure for answer in known.expected.values()):
+            store_references(self.store, key, known)
+        return known
+
+
+def full_size_part(task: Task, asking: Asking) -> FullSizePart | None:
     """Return the part of the task's full-size workload; None where there is none that is small.
 
     Also None where the reference can't be run on it in time: nothing hangs on this look alone.
     """
+    limits = replace(asking.limits, wall=SECONDS, memory=min(asking.limits.memory, ROOM))
+    asking = replace(asking, limits=limits)
     full = task.full
     if full is None or full.backward or not all(map(_plain, full.inputs)):
         return None
     for cut in _cuts(full):
         rows = _rows(full, cut)
-        if rows and (found := _ask_for_part(task, full, cut, rows, (seed, form, limits))):
+        if rows and (found := _ask_for_part(task, full, cut, rows, asking)):
             return found
     return None
 
@@ -111,23 +144,19 @@ def _ask_for_part(
     full: Workload,
     cut: frozenset[int],
     rows: int,
-    where: tuple[int, Form, Limits],
+    asking: Asking,
 ) -> FullSizePart | None:
     """Return the part where the reference shows that rows don't depend on each other."""
-    seed, form, limits = where
     more = _with_rows(full, cut, 2 * rows, OTHER)
     part, after = (_with_rows(full, cut, rows, name) for name in (full.name, NEXT))
-    drawn = make_inputs(task, more, seed)
+    drawn = make_inputs(task, more, asking.seed)
     inputs = {
         more.name: drawn,
         part.name: tuple(_some(drawn, cut, slice(rows))),
         after.name: tuple(_some(drawn, cut, slice(rows, None))),
     }
-    limits = replace(limits, wall=SECONDS, memory=min(limits.memory, ROOM))
     try:
-        known = reference(
-            task, (part, more, after), seed, form, limits, inputs=inputs, sharp={part.name}
-        )
+        known = asking.answers(task, (part, more, after), inputs, part.name)
     except GraderError:
         return None
     one, two = known.expected[part.name], known.expected[more.name]

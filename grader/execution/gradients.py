@@ -9,7 +9,7 @@ import numpy as np
 
 from grader.judge import References, groups
 from grader.judge.expected import guest_seed
-from grader.judge.inputs import Array
+from grader.judge.inputs import Array, is_real
 from grader.judge.way import Way
 from grader.records import Task, Workload
 from grader.sandbox import Form, GuestJob, GuestWorkload, Limits, converse
@@ -63,9 +63,9 @@ def gradients(
     names = [
         f"input {number + 1}"
         for number, value in enumerate(arguments)
-        if isinstance(value, np.ndarray) and value.dtype.kind == "f"
+        if isinstance(value, np.ndarray) and is_real(value)
     ]
-    names += sorted(name for name, value in (state or {}).items() if value.dtype.kind == "f")
+    names += sorted(name for name, value in (state or {}).items() if is_real(value))
     arrays = [output.array for output in result.outputs]
     many, few = (arrays.pop().ravel() if arrays else np.zeros(0) for _ in range(2))
     way = arrays.pop() if arrays else np.zeros((len(asked), 0))

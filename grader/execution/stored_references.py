@@ -17,6 +17,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from grader.execution.reference import Inputs
 from grader.judge.expected import Expected, References
 from grader.judge.inputs import Array, make_inputs, numpy_dtype
 from grader.records import Task
@@ -46,8 +47,13 @@ def store_references(store: Store, key: str, references: References) -> None:
         return
 
 
-def stored_references(store: Store, key: str, task: Task, seed: int) -> References | None:
-    """Return what was stored under the key; None where nothing is, or it was damaged."""
+def stored_references(
+    store: Store, key: str, task: Task, seed: int, inputs: Inputs | None = None
+) -> References | None:
+    """Return what was stored under the key; None where nothing is, or it was damaged.
+
+    `inputs` are those that the reference ran on, where the task's workloads and the seed alone do not make them.
+    """
     folder = store.folder(_KIND, key)
     if folder is None:
         return None
@@ -58,7 +64,7 @@ def stored_references(store: Store, key: str, task: Task, seed: int) -> Referenc
         found = _Reader(_map_file(folder / _ARRAYS), index["arrays"]).references(index)
     except (OSError, ValueError, KeyError):
         return None
-    inputs = {workload.name: make_inputs(task, workload, seed) for workload in task.judged}
+    inputs = inputs or {w.name: make_inputs(task, w, seed) for w in task.judged}
     cast_to = task.precision or ""
     return replace(found, task=task.name, seed=seed, inputs=inputs, precision=cast_to)
 

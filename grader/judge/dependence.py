@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from grader.judge.asked import Asked
-from grader.judge.boxes import covers, extents, in_words, told_extents
+from grader.judge.boxes import against, covers, extents, in_words, told_extents
 from grader.judge.difference import (
     Difference,
     combining_step,
@@ -165,11 +165,13 @@ def _missing_evidence(
     else:
         fate = _Fate("missing", "; no thread reads them", by)
     which = in_words(extents(missing, tensor.shape)) or "all"
-    misses = f"misses {which} of {tensor.role} ({_of(missing, found)})"
+    shown = f"misses {which} of {tensor.role} ({_of(missing, found)})"
+    if fate.kind == "other-elements":
+        shown = f"takes of {tensor.role} {_exchanged(found)}"
     return _evidence(
         found,
         fate.kind,
-        f"element {list(found.asked.index)} of the result {misses}{fate.words}",
+        f"element {list(found.asked.index)} of the result {shown}{fate.words}",
         place=fate.place,
         related=tuple(p for p in (end.place if end else None, by) if p is not None),
         workload=workload,
@@ -198,15 +200,19 @@ def _values_end(found: Difference, end: Lost, by: Place | None) -> _Fate:
 
 def _others_come(told: Told, found: Difference, stored: Place | None, by: Place | None) -> _Fate:
     """Say which other elements come in, and by which line: a load, or a store that lies otherwise."""
-    had = in_words(extents(found.extra, found.tensor.shape)) or "others"
-    words = f"; in their place it has {had}"
     if over := taken_over(told, found):
-        words += f", which line {over.place.line} takes from memory"
+        words = f", which line {over.place.line} takes from memory"
         return _Fate("other-elements", words, over.place)
     if stored is None:
-        return _Fate("other-elements", words, by)
-    words += f": the blocks read one after another, and line {stored.line} does not store so"
+        return _Fate("other-elements", "", by)
+    words = f": the blocks read one after another, and line {stored.line} does not store so"
     return _Fate("other-elements", words, stored, walk="stored")
+
+
+def _exchanged(found: Difference) -> str:
+    """Say which elements a wrong one has in the place of which others."""
+    had, wanted = (extents(some, found.tensor.shape) for some in (found.extra, found.missing))
+    return against(had, wanted)
 
 
 def _gone_on_without(

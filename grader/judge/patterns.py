@@ -94,9 +94,9 @@ def _half(wrong: Wrong) -> Evidence | None:
     worst = float(relative.max())
     if steady or (biased and wrong.a.size > 64 and worst > FINE):
         return None
-    kept = "half precision" if worst > FINE else f"{int(-np.log10(worst))} digits"
     # Of these values alone: whether the program is right to so many digits, all workloads together decide.
-    text = f"errors up to {worst:.2g} of the size, as {kept} leave{'s' * (worst > FINE)}"
+    digits = "" if worst > FINE else f": {int(-np.log10(worst))} digits are right"
+    text = f"errors up to {worst:.2g} of the size{digits}"
     return wrong.evidence("half-precision", text, WrongValues(error=worst))
 
 

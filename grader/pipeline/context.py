@@ -12,7 +12,7 @@ from grader.build import discover
 from grader.config import Options
 from grader.devices import Device, choose_checker, choose_device
 from grader.errors import GraderError
-from grader.execution.full_size_part import FullSizePart, full_size_part
+from grader.execution.full_size_part import Asking, FullSizePart, full_size_part
 from grader.execution.reference import Inputs
 from grader.execution.stored_references import array_bytes, store_references, stored_references
 from grader.judge import References
@@ -119,13 +119,7 @@ def describe_draft(
     """
     if draft.workloads:
         return draft
-    parts = (
-        draft.model_dump_json(),
-        str(sorted(kept)),
-        str(share),
-        str(grading.options.memory_gb),
-    )
-    key = digest("described", grader_version(*DESCRIBING), *parts)
+    key = _described_key(grading, draft, kept, share)
     with grading.turns.of(key), grading.store.alone(key):
         stored = grading.store.read("described", key)
         if stored is not None:
@@ -134,6 +128,16 @@ def describe_draft(
         if task.workloads:  # where there are none, it may be that time was short
             grading.store.write("described", key, task.model_dump_json().encode())
         return task
+
+
+def is_described(grading: GradingContext, draft: Task) -> bool:
+    """Whether a draft's workloads are in the store."""
+    return grading.store.has("described", _described_key(grading, draft, frozenset(), 1.0))
+
+
+def _described_key(grading: GradingContext, draft: Task, kept: frozenset[int], share: float) -> str:
+    parts = (str(sorted(kept)), str(share), str(grading.options.memory_gb))
+    return digest("described", grader_version(*DESCRIBING), draft.model_dump_json(), *parts)
 
 
 def known_references(grading: GradingContext, task: Task) -> References:
@@ -145,9 +149,7 @@ def known_references(grading: GradingContext, task: Task) -> References:
 
 
 def _known_references(grading: GradingContext, task: Task) -> References:
-    key = digest(
-        "references", task.key, str(grading.seed), discover().torch_version, _answering_machine()
-    )
+    key = _references_key(grading, "references", task)
     with grading.store.alone(key):
         found = stored_references(grading.store, key, task, grading.seed)
         if found is not None:
@@ -159,8 +161,10 @@ def _known_references(grading: GradingContext, task: Task) -> References:
     return stored_references(grading.store, key, task, grading.seed) or references
 
 
-def _answering_machine() -> str:
-    return grader_version(*DESCRIBING, "execution")
+def _references_key(grading: GradingContext, kind: str, task: Task) -> str:
+    """Return the address of what a task's reference gives here."""
+    machine = (discover().torch_version, grader_version(*DESCRIBING, "execution"))
+    return digest(kind, task.key, str(grading.seed), *machine)
 
 
 def ask_references(grading: GradingContext, task: Task, inputs: Inputs | None = None) -> References:
@@ -171,8 +175,12 @@ def ask_references(grading: GradingContext, task: Task, inputs: Inputs | None = 
 
 
 def full_size_part_of(grading: GradingContext, task: Task) -> FullSizePart | None:
-    """Return the part of a task's full size that can be looked at; found once a run."""
-    return grading.parts.get(
-        task.key,
-        lambda: full_size_part(task, grading.seed, grading.form, grading.limits),
-    )
+    """Return the part of a task's full size that can be looked at; its reference is asked once, and kept in the store."""
+    return grading.parts.get(task.key, lambda: _full_size_part(grading, task))
+
+
+def _full_size_part(grading: GradingContext, task: Task) -> FullSizePart | None:
+    key = _references_key(grading, "full-size part", task)
+    asking = Asking(grading.seed, grading.form, grading.limits, grading.store, key)
+    with grading.store.alone(key):
+        return full_size_part(task, asking)

@@ -10,6 +10,7 @@ from grader import diagnose
 from grader.devices import Device, Tracer
 from grader.devices.counterfactual import change_wrong
 from grader.devices.larger_launch import enlarge_launches
+from grader.devices.leads import leads
 from grader.devices.numeric_probes import probe_wrong
 from grader.devices.provenance import trace_wrong
 from grader.diagnose import Program
@@ -136,7 +137,8 @@ def _with_changes(grading: GradingContext, task: Task | None, program: Program) 
     follower, lines = _follower(grading, task, program), frozenset(one.line for one in errors)
     fixable = any(one.fixes and one.severity == "error" for one in program.findings)
     seconds = grading.options.explain_seconds * (FIXABLE if fixable else 1.0)
-    changed = change_wrong(*follower, lines, seconds) if follower and seconds else ()
+    known = leads(lines, program.evaluation.probes)
+    changed = change_wrong(*follower, known, seconds) if follower and seconds else ()
     return _with_seen(program.evaluation, *changed)
 
 

@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 
 from grader import tasks
 from grader.ingest import extract
+from grader.pipeline.building import build_meanwhile
 from grader.pipeline.clock import Clock
-from grader.pipeline.context import GradingContext, describe_draft
+from grader.pipeline.context import GradingContext, describe_draft, is_described
 from grader.pipeline.problem_names import with_problem_names
 from grader.records import Extraction, Sample, Submission, Task, TaskChoice
 from grader.source import parse
@@ -65,11 +66,10 @@ def choose_task(
     Raises GraderError for our own failure.
     """
     if asked is not None:
-        return _fill_workloads(
-            grading, TaskChoice(task=asked, how="option", reason="what was asked", confidence=1.0)
-        )
+        chosen = TaskChoice(task=asked, how="option", reason="what was asked", confidence=1.0)
+        return _fill_workloads(grading, chosen, prepared.submission)
     choice = _choose_task(grading, prepared)
-    filled = _fill_workloads(grading, choice)
+    filled = _fill_workloads(grading, choice, prepared.submission)
     if choice.task is None or filled.task is None or filled.task.workloads:
         return filled
     plain = _choose_task(grading, prepared, drafts=False)
@@ -93,10 +93,17 @@ def _choose_task(grading: GradingContext, prepared: Prepared, *, drafts: bool = 
     return tasks.as_asked(choice, code, options.backward)
 
 
-def _fill_workloads(grading: GradingContext, choice: TaskChoice) -> TaskChoice:
-    """Return the choice with the workloads that a problem file's draft lacks."""
+def _fill_workloads(
+    grading: GradingContext, choice: TaskChoice, submission: Submission | None
+) -> TaskChoice:
+    """Return the choice with the workloads that a problem file's draft lacks.
+
+    To find them takes as long as a build, which begins beside it.
+    """
     if choice.task is None or choice.task.workloads:
         return choice
+    if submission is not None and not is_described(grading, choice.task):
+        build_meanwhile(grading, submission, choice.task)
     return choice.model_copy(update={"task": describe_draft(grading, choice.task)})
 
 

@@ -111,6 +111,8 @@ class Counterfactual(Record):
     """In the words of PTX: `setp.lt.s32`, `argument 2`, `%tid.x`, a number."""
     parameter: str = ""
     """Of an argument: which parameter or variable gets it; `before` is then the expression that it gets."""
+    exchanged_with: tuple[int, int] = (0, 0)
+    """Offsets into the submission's code of the argument that it should be exchanged with."""
     right_before: float
     """The share of elements that are right without it."""
     alternatives: int = 1

@@ -10,12 +10,16 @@ from typing import Literal
 from grader.records import Finding, Place, Repair, Submission
 from grader.source import parse
 
-_WRONG = ("NUM001", "DEP001", "DEP002", "DEP003", "DEP005")
+_WRONG = ("NUM001", "DEP001", "DEP002", "DEP003", "DEP005", "DEP006")
 """Rules that see a wrong result alone: once a fix says which line makes it, they have nothing to add."""
 VAGUE = (*_WRONG, "MEM008", "MEM011")
 """Rules that see a wrong result or access, and not what causes it."""
 
 
+WIDER = ((0, 0), (1, 1), (2, 1), (0, 0))
+"""By how many tokens, on the left and right, a piece is shown wider: an operator between what it joins, an index with its array."""
+SHORT = 2
+"""Letters of a piece that says little alone."""
 _TOKEN = re.compile(r"\w+(?:(?:\.|->|::)\w+)*|[<>=!+*/%&|-]=|\S")
 _WHOLE = re.compile(r"[-!\w(\"'].*[\w)\]\"']|\w")
 _LINE = re.compile(r"line (\d+): `")
@@ -82,10 +86,9 @@ def _place_finding(
         language=_language(submission.code, line),
         excerpt=old.strip()[:200],
     )
-    needs = _what_it_needs(old, new)
-    said = f"this line makes the result wrong: it {needs}"
+    said = _what_it_needs(old, new)
     if finding.rule not in _WRONG:
-        said = f"{finding.message.rstrip('.')}; line {line} is the cause: it {needs}"
+        said = f"{said}: {finding.message.rstrip('.')}"
     return finding.model_copy(update={"place": place, "message": said})
 
 
@@ -96,14 +99,14 @@ def _what_it_needs(old: str, new: str) -> str:
     codes = difflib.SequenceMatcher(None, *words, autojunk=False).get_opcodes()
     changes = [code for code in codes if code[0] != "equal"]
     spans = (changes[0][1], changes[-1][2]), (changes[0][3], changes[-1][4])
-    for more in (0, 1):  # an operator alone is shown between what it joins
+    for left, more in WIDER:
         was, right = (
-            _piece(text, tokens, begin - more, end + more)
+            _piece(text, tokens, begin - left, end + more)
             for text, tokens, (begin, end) in zip((old, new), (before, after), spans, strict=True)
         )
-        if was and right:
-            return f"needs `{right}` in the place of `{was}`"
-    return f"has to be `{new.strip()[:120]}`"
+        if was and right and (len(was) > SHORT or (left, more) == WIDER[-1]):
+            return f"`{was}` has to be `{right}`"
+    return f"it has to be `{new.strip()[:120]}`"
 
 
 def _piece(text: str, tokens: Sequence[re.Match[str]], begin: int, end: int) -> str:

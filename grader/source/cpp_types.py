@@ -12,7 +12,7 @@ from tree_sitter import Node
 
 from grader.source import Unit, cpp
 from grader.source.cpp_reading import expression, variables
-from grader.source.cuda_code import cuda_code, text
+from grader.source.cuda_code import cuda_code, descendants, text
 from grader.source.declarators import Parameter
 from grader.source.functions import Function
 from grader.source.scalar_types import CANONICAL
@@ -103,9 +103,24 @@ def _type(unit: Unit, expr: cpp.Expr | None, depth: int = DEPTH) -> str | None: 
             return _method(call, of(owner))
         case cpp.Member(base=cpp.Name(id=index), name=name) if index in INDICES and name in "xyz":
             return "unsigned"
-        case cpp.Member(base=base):
-            return ELEMENTS.get(of(base) or "")
+        case cpp.Member(base=base, name=str(member)):
+            kind = of(base) or ""
+            return ELEMENTS.get(kind) or fields(unit).get((kind, member))
     return None
+
+
+@lru_cache(maxsize=64)
+def fields(unit: Unit) -> Mapping[tuple[str, str], str | None]:
+    """Return the types of the plain members of a text's structs, by the struct's name and their own."""
+    return {
+        (text(one.child_by_field_name("name")), text(name)): canonical(
+            text(field.child_by_field_name("type"))
+        )
+        for one in unit.nodes("struct_specifier")
+        for field in descendants(one, "field_declaration")
+        for name in field.children_by_field_name("declarator")
+        if name.type == "field_identifier"
+    }
 
 
 def _pointee(pointer: str | None) -> str | None:

@@ -369,6 +369,11 @@ torch::Tensor run(torch::Tensor x) {
         _elementwise().replace("torch::Tensor run(", "torch::Tensor forward("),
         error="undefined symbol",
     ),
+    "relocatable": Program(
+        _elementwise(),
+        arguments={"extra_cuda_cflags": '["-rdc=true"]'},
+        error="undefined symbol: __cudaRegisterLinkedBinary",
+    ),
     "bad_host_call": Program(_elementwise(check="x.not_a_method();"), error="not_a_method"),
     "wrong_argument": Program(
         _elementwise(launch="scale<<<1, 256>>>(x, y.data_ptr<float>(), n);"),

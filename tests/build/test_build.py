@@ -78,7 +78,7 @@ def test_builds(
 @pytest.mark.parametrize(
     "name",
     ["stream_without_header", "type_in_dispatch", "missing_header", "shared_too_large", "function_not_defined",
-     "unknown_arch", "plugin", "bad_host_call"],
+     "unknown_arch", "plugin", "bad_host_call", "relocatable"],
 )  # fmt: skip
 def test_fails_with_the_stock_compilers_words(
     name: str, prepared: Prepared, options: dict[str, JsonValue], tmp_path: Path

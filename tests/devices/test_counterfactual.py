@@ -6,6 +6,7 @@ import pytest
 
 from grader.devices import Device
 from grader.devices.counterfactual import change_wrong
+from grader.devices.leads import Leads
 from grader.execution.reference import reference
 from grader.records import Comparison, Counterfactual, Mismatch, Task, TensorSpec, Workload
 
@@ -66,7 +67,7 @@ def found(device: Device, code: str, cause: str = "x[row * rows") -> list[Counte
         Comparison(workload=w.name, role=w.role, equal=False, mismatch=wrong)
         for w in TASK.workloads
     ]
-    evidence = change_wrong(device, submission, build, TASK, known, seen, frozenset(), 4.0)
+    evidence = change_wrong(device, submission, build, TASK, known, seen, Leads(), 4.0)
     lines = code.splitlines()
     assert all(one.place and cause in lines[one.place.line - 1] for one in evidence)
     return [one.details for one in evidence if isinstance(one.details, Counterfactual)]

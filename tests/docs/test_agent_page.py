@@ -24,4 +24,4 @@ def test_the_client_of_the_page_gets_a_review(tmp_path: Path) -> None:
         text=True,
     )
     assert told.returncode == 0, told.stderr
-    assert "warning SYN002 line 27" in told.stdout
+    assert "warning BLD007 line 44" in told.stdout

@@ -197,7 +197,7 @@ def test_patterns_of_values(change, code):
 
 
 @pytest.mark.parametrize(
-    ("step", "text"), [(2.0**-11, "as half precision leaves"), (8e-5, "as 4 digits leave")]
+    ("step", "text"), [(2.0**-11, "of the size"), (8e-5, "4 digits are right")]
 )
 def test_few_digits_are_counted_where_half_precision_has_fewer(step, text):
     exact = normal(96, 96) + 8

@@ -86,7 +86,8 @@ def test_another_row_is_read_in_the_place_of_ones_own() -> None:
     )
     asked = Asked(0, (1,), wrong=True, needs={"input 1": row(1, COLUMNS)}, way=NO_WAY)
     assert (
-        "in their place it has row 2" in one(evidence_of(told, [asked], "w"), "other-elements").text
+        "takes of input 1 row 2 in the place of 1"
+        in one(evidence_of(told, [asked], "w"), "other-elements").text
     )
 
 

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from grader.execution.full_size_part import full_size_part, saturation
+from grader.execution import full_size_part as module
+from grader.execution.full_size_part import Asking, FullSizePart, full_size_part, saturation
 from grader.records import Task, TensorSpec, Workload
 from grader.sandbox import Limits, strongest
+from grader.store import Store
 
-LIMITS = Limits(wall=60.0)
+
+@pytest.fixture
+def asking(tmp_path: Path) -> Asking:
+    return Asking(1, strongest(), Limits(wall=60.0), Store(tmp_path), "key")
 
 
 def a_task(forward: str, *shapes: tuple[int, ...]) -> Task:
@@ -28,8 +35,8 @@ def a_task(forward: str, *shapes: tuple[int, ...]) -> Task:
         ("g[0] @ g[1]", [(512, 512), (512, 512)], {0}),
     ],
 )
-def test_rows_that_stand_alone(forward, shapes, cut) -> None:
-    part = full_size_part(a_task(forward, *shapes), 1, strongest(), LIMITS)
+def test_rows_that_stand_alone(forward, shapes, cut, asking: Asking) -> None:
+    part = full_size_part(a_task(forward, *shapes), asking)
     assert part is not None
     assert part.cut == cut
     assert part.anywhere
@@ -43,8 +50,8 @@ def test_rows_that_stand_alone(forward, shapes, cut) -> None:
 
 
 @pytest.mark.parametrize("forward", ["g[0].cumsum(0)", "g[0].tril()"])
-def test_rows_that_mean_something_where_they_stand_alone(forward: str) -> None:
-    part = full_size_part(a_task(forward, (1000, 100)), 1, strongest(), LIMITS)
+def test_rows_that_mean_something_where_they_stand_alone(forward: str, asking: Asking) -> None:
+    part = full_size_part(a_task(forward, (1000, 100)), asking)
     assert part is not None
     assert not part.anywhere
 
@@ -59,27 +66,47 @@ def test_rows_that_mean_something_where_they_stand_alone(forward: str) -> None:
         ("1 / 0", [(1000, 7)]),
     ],
 )
-def test_what_has_no_rows_of_its_own_has_no_part(forward, shapes) -> None:
-    assert full_size_part(a_task(forward, *shapes), 1, strongest(), LIMITS) is None
+def test_what_has_no_rows_of_its_own_has_no_part(forward, shapes, asking: Asking) -> None:
+    assert full_size_part(a_task(forward, *shapes), asking) is None
 
 
 @pytest.mark.parametrize(("weights", "found"), [(1 << 20, True), (3 << 28, False)])
-def test_weights_beyond_its_memory_are_not_made(weights: int, found: bool) -> None:
+def test_weights_beyond_its_memory_are_not_made(weights: int, found: bool, asking: Asking) -> None:
     text = (
         "import torch\nclass Model(torch.nn.Module):\n    def __init__(self):\n"
         f"        super().__init__()\n        self.w = torch.nn.Parameter(torch.ones({weights}))\n"
         "    def forward(self, x):\n        return x * self.w[0]\n"
     )
     task = a_task("x", (1000, 7)).model_copy(update={"reference": text})
-    part = full_size_part(task, 1, strongest(), LIMITS)
+    part = full_size_part(task, asking)
     assert (part is not None) == found
 
 
 @pytest.mark.parametrize(
     ("forward", "flat"), [("(100 + g[0]).tanh()", True), ("g[0].tanh()", False)]
 )
-def test_a_full_size_that_shows_nothing_is_said_to(forward: str, flat: bool) -> None:
+def test_a_full_size_that_shows_nothing_is_said_to(
+    forward: str, flat: bool, asking: Asking
+) -> None:
     task = a_task(forward, (4096, 512))
-    part = full_size_part(task, 1, strongest(), LIMITS)
+    part = full_size_part(task, asking)
     assert part is not None
     assert bool(saturation(task, part)) is flat
+
+
+def test_a_part_is_asked_for_once(asking: Asking, monkeypatch: pytest.MonkeyPatch) -> None:
+    task = a_task("g[0].softmax(dim=1)", (1000, 7))
+    first = full_size_part(task, asking)
+    monkeypatch.delattr(module, "reference")
+    again = full_size_part(task, asking)
+    assert first is not None
+    assert again is not None
+    for one in ("expected", "inputs"):
+        np.testing.assert_equal(*(_arrays(part, one) for part in (first, again)))
+
+
+def _arrays(part: FullSizePart, kind: str) -> list[object]:
+    if kind == "inputs":
+        return [*part.references.inputs.items()]
+    expected = part.references.expected.items()
+    return [(name, one.native, one.exact) for name, one in expected]

@@ -23,7 +23,7 @@ STEPS: list[dict[str, Any]] = ACTION["runs"]["steps"]
 SCRIPTS = {step["name"]: step for step in STEPS if "run" in step}
 KERNEL = re.search(
     r"^```python\n(.*?)^```$",
-    (ROOT / "samples" / "l2_norm_race.txt").read_text("utf-8"),
+    (ROOT / "samples" / "mean_dim_dispatch.txt").read_text("utf-8"),
     re.MULTILINE | re.DOTALL,
 )
 
@@ -124,10 +124,10 @@ def github() -> Iterator[PlayedGitHub]:
 def job(github: PlayedGitHub, tmp_path: Path) -> Job:
     assert KERNEL is not None
     made = Job(tmp_path, github)
-    (made.workspace / "kernels" / "l2_norm.py").write_text(KERNEL[1])
+    (made.workspace / "kernels" / "mean_dim.py").write_text(KERNEL[1])
     count = KERNEL[1].count("\n")
     added = "".join(f"+{line}\n" for line in KERNEL[1].splitlines())
-    github.files = {"kernels/l2_norm.py": f"@@ -0,0 +1,{count} @@\n{added}"}
+    github.files = {"kernels/mean_dim.py": f"@@ -0,0 +1,{count} @@\n{added}"}
     return made
 
 
@@ -143,15 +143,15 @@ def test_a_pull_request_is_graded_commented_on_and_gated(job: Job, github: Playe
     )
     assert commented.returncode == 0, commented.stderr
     assert len(github.summaries) == 1
-    (race,) = [item for item in github.comments if "SYN002" in item["body"]]
-    assert race["path"] == "kernels/l2_norm.py"
-    assert "__syncthreads();" in race["body"].partition("```suggestion")[2]
+    (refused,) = [item for item in github.comments if "BLD007" in item["body"]]
+    assert refused["path"] == "kernels/mean_dim.py"
+    assert "x.scalar_type()" in refused["body"].partition("```suggestion")[2]
     assert job.run("Gate", STATUS=job.outputs["status"]).returncode == 1
 
 
 def test_outside_of_a_pull_request_findings_are_annotations(job: Job) -> None:
     graded = job.grade(fail_on="never", form="github")
-    assert re.search(r"^::warning file=kernels/l2_norm.py,line=\d+", graded.stdout, re.MULTILINE)
+    assert re.search(r"^::warning file=kernels/mean_dim.py,line=\d+", graded.stdout, re.MULTILINE)
     assert job.run("Gate", STATUS=job.outputs["status"]).returncode == 0
 
 
@@ -162,6 +162,6 @@ def test_wrong_input_ends_the_job_at_once(job: Job) -> None:
 
 
 def test_inputs_are_words_and_no_script(job: Job) -> None:
-    graded = job.grade(paths="kernels;touch pwned $(touch pwned)\nkernels/l2_norm.py")
+    graded = job.grade(paths="kernels;touch pwned $(touch pwned)\nkernels/mean_dim.py")
     assert graded.returncode == 2
     assert not (job.workspace / "pwned").exists()

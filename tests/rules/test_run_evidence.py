@@ -84,7 +84,8 @@ def test_a_race_of_two_lines_is_one_finding() -> None:
 
 def test_a_clean_run_takes_a_text_finding_back() -> None:
     text = (KERNELS / "tree_sum.cu").read_text()
-    code = as_submission(text.replace("    s[tid] = sum;\n", ""))
+    meets = "if (tid < k) s[tid] += s[tid + k];\n        __syncthreads();"
+    code = as_submission(text.replace(meets, meets.replace("s[tid] +=", "{ s[tid] +=") + " }"))
     launch = Launch(kernel="row_mean", grid=(4, 1, 1), block=(256, 1, 1), shared_bytes=0)
     lines = [
         LineCount(kernel="row_mean", line=n + 1, instructions=8) for n in range(code.count("\n"))
@@ -92,7 +93,7 @@ def test_a_clean_run_takes_a_text_finding_back() -> None:
     run = Run(workload="w", device="sim", status="ran", launches=(launch,), counts=tuple(lines))
     ran = Context(device="sim", outcome=Outcome(Build(status="built", device="sim"), (run,)))
     assert [f.rule for f in review_with_fixes(parse(code), Context(), select=("SYN",))] == [
-        "SYN001"
+        "SYN003"
     ]
     assert review_with_fixes(parse(code), ran, select=("SYN",)) == ()
 

@@ -19,7 +19,7 @@ from grader.service.mcp import server
 from tests.test_api import PROBLEM, RELU
 from tests.whole import ROOT, environment, transcript
 
-RACE = (ROOT / "samples" / "l2_norm_race.txt").read_text("utf-8")
+UNBUILT = (ROOT / "samples" / "mean_dim_dispatch.txt").read_text("utf-8")
 
 
 def asked(ask: Callable[[Client], Awaitable[Any]], peer: Any) -> Any:
@@ -60,15 +60,15 @@ def test_a_review_has_each_defect_at_its_line(here: Any) -> None:
         stages.append(message or "")
 
     async def ask(client: Client) -> CallToolResult:
-        arguments = {"code": RACE, "task": "l2-norm"}
+        arguments = {"code": UNBUILT, "task": "mean-dim"}
         return await client.call_tool("review", arguments, progress_callback=progress)
 
     result = asked(ask, here)
     assert not result.is_error, said(result)
     found = result.structured_content
-    assert (found["status"], found["task"], found["device"]) == ("not_run", "l2-norm", "none")
-    race = next(item for item in found["findings"] if item["rule"] == "SYN002")
-    assert race["line"] == 27
+    assert (found["status"], found["task"], found["device"]) == ("not_run", "mean-dim", "none")
+    type_object = next(item for item in found["findings"] if item["rule"] == "BLD007")
+    assert type_object["line"] == 44
     assert "evaluate" in stages
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from grader.records import Counterfactual
-from grader.source import parse
+from grader.records import Counterfactual, Place
+from grader.source import Source, edits, parse
 from grader.source.analysis.counterfactual import say_change
+from grader.source.rewriting.changed_argument import changed_argument
+from grader.source.rewriting.changed_line import ChangedLine
 
 CODE = """
 import triton
@@ -24,13 +26,13 @@ def rows(x_ptr, y_ptr, n, m, BLOCK: tl.constexpr):
 @pytest.mark.parametrize(
     ("line", "change", "before", "after", "said"),
     [
-        (8, "operand", "argument 3", "argument 2", "line 8 takes `m`: with `n` every"),
-        (8, "operand", "line 6#2", "%ctaid.y", "line 8 takes `row`: with `blockIdx.y` every"),
-        (8, "comparison", "setp.gt.s32", "setp.ge.s32", "line 8 compares with `<=`: with `<` every"),
+        (8, "operand", "argument 3", "argument 2", "line 8 has `m`: with `n` every"),
+        (8, "operand", "line 6#2", "%ctaid.y", "line 8 has `row`: with `tl.program_id(1)` every"),
+        (8, "comparison", "setp.gt.s32", "setp.ge.s32", "line 8 has `<=`: with `<` every"),
         (9, "operator", "sub.rn.f32", "add.f32", "line 9 has `-`: with `+` every"),
-        (9, "constant", "1", "0", "line 9 has `1.0`: with `0` every"),
-        (9, "around", "line 8", "mul.f32 argument 2", "line 9 takes `x`: with `x * n` every"),
-        (9, "around", "line 8", "sqrt.rn.f32", "line 9 takes `x`: with `sqrt` of it every"),
+        (9, "constant", "1", "0", "line 9 has `1.0`: with `0.0` every"),
+        (9, "around", "line 8", "mul.f32 argument 2", "line 9 has `x`: with `x * n` every"),
+        (9, "around", "line 8", "sqrt.rn.f32", "line 9 has `x`: with `tl.sqrt(x)` every"),
         (9, "argument", "1.0 / D", "sqrt(x)", "line 9 gives `scale` as `1.0 / D`: with `sqrt(x)`, where"),
         (9, "argument", "x.stride(0)", "`x.stride(1)` and `x.stride(0)`", "line 9 gives `scale` as `x.stride(0)`: with that and `x.stride(1)` exchanged"),
     ],
@@ -50,3 +52,58 @@ def test_what_a_line_has_and_what_it_needs(
     message = say_change(source, source.line_place(line), seen)
     assert message.startswith(said)
     assert message.endswith("element is right on three workloads")
+
+
+@pytest.mark.parametrize(
+    ("line", "change", "before", "after", "written"),
+    [
+        (8, "operand", "argument 3", "argument 2", "x = tl.load(x_ptr + row * n + cols, mask=cols <= n)"),
+        (8, "comparison", "setp.gt.s32", "setp.ge.s32", "x = tl.load(x_ptr + row * m + cols, mask=cols < n)"),
+        (9, "operator", "sub.rn.f32", "add.f32", "s = tl.exp(x + 1.0)"),
+        (9, "constant", "1", "-inf", 's = tl.exp(x - -float("inf"))'),
+        (9, "around", "line 8", "sqrt.rn.f32", "s = tl.exp(tl.sqrt(x) - 1.0)"),
+        (9, "around", "part of line 9", "neg.f32", "s = tl.exp((-x) - 1.0)"),
+        (9, "operator", "line 6 and line 9", "added up: add.f32", "s += tl.exp(x - 1.0)"),
+    ],
+)  # fmt: skip
+def test_what_a_run_proved_is_written(
+    line: int, change: str, before: str, after: str, written: str
+) -> None:
+    source = parse(CODE)
+    seen = Counterfactual(change=change, before=before, after=after, right_before=0.0)
+    changed = ChangedLine(source, source.line_place(line), seen)
+    first = [changed.edit(one) for one in (*changed.exact(), *changed.likely())][:1]
+    assert edits.apply(CODE, first).splitlines()[line - 1].strip() == written
+
+
+HOST = """
+class ModelNew(nn.Module):
+    def forward(self, q, k):
+        return rotate(q, q, 1.0 / self.d)
+def rotate(a, b, scale):
+    kernel[(1,)](a, b, scale)
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "after", "written"),
+    [
+        ("1.0 / self.d", "sqrt(x)", "return rotate(q, q, (1.0 / self.d) ** 0.5)"),
+        ("q", "input 2", "return rotate(k, q, 1.0 / self.d)"),
+        ("q", "input 1 with dims 0 and 1 exchanged", "return rotate(q.transpose(0, 1).contiguous(), q, 1.0 / self.d)"),
+        ("1.0 / self.d", "1 / (1 - (argument 1 of ModelNew))", "return rotate(q, q, 1.0 / (1.0 - (self.d)))"),
+    ],
+)  # fmt: skip
+def test_what_a_launch_had_to_get_is_written(call: str, after: str, written: str) -> None:
+    source = parse(HOST)
+    place = _place(source, call)
+    seen = Counterfactual(
+        change="argument", before=call, after=after, parameter="a", right_before=0.0
+    )
+    code = edits.apply(HOST, changed_argument(source, place, seen))
+    assert code.splitlines()[3].strip() == written
+
+
+def _place(source: Source, text: str) -> Place:
+    at = source.code.index(text, source.code.index("rotate("))
+    return source.place((at, at + len(text)))

@@ -8,6 +8,7 @@ import torch
 
 from grader import execution, sandbox
 from grader.errors import UsageError
+from grader.execution.gradients import gradients
 from grader.ingest import extract
 from grader.judge.compare import equal_values
 from grader.judge.inputs import numpy_dtype
@@ -95,6 +96,11 @@ def test_a_problem_is_cast_with_its_weights_and_inputs() -> None:
     assert {array.dtype.name for array in known.states[name].values()} == {"bfloat16"}
     assert known.expected[name].native[0].dtype.name == "bfloat16"
     assert known.precision == "bfloat16"
+    (needs,) = gradients(
+        task, task.workloads[0], known, [(0, 0)], sandbox.strongest(), sandbox.Limits()
+    )
+    shapes = {name: array.shape for name, array in needs.gradients.items()}
+    assert shapes == {"input 1": (8, 16), "linear.bias": (16,), "linear.weight": (16, 16)}
 
 
 @pytest.mark.parametrize("how", ["the option", "inference"])

@@ -37,6 +37,7 @@ _LONG_NAMES = {
     "--pre-include": "-include",
     "--linker-options": "-Xlinker",
     "--dependency-output": "-MF",
+    "--relocatable-device-code": "-rdc",
 }
 _JOINED = ("-I", "-D", "-U", "-L", "-l", "-o", "-B", "-T", "-x")
 _WHOLE = {"-lineinfo", "-lto", "-dlto", "-odir", "-objtemp"}
@@ -93,6 +94,11 @@ class Command:
     def value(self, name: str) -> str | None:
         """Return the last value that the option was given."""
         return next((v for n, v in reversed(self.options) if n == name), None)
+
+    @property
+    def relocatable(self) -> bool:
+        """Whether its device code is left to a device link, which `load_inline` never makes."""
+        return self.value("-rdc") == "true"
 
     def values(self, name: str) -> list[str]:
         """Return every value that the option was given, in order."""

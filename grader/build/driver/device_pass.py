@@ -127,6 +127,8 @@ def assemble(config: Config, command: Command, ptx: Path, folder: Path) -> tuple
     arch = architecture(command)
     if config.device == "cuda":
         options.append("-lineinfo")
+    if command.relocatable:
+        options.append("--compile-only")
     outcome = run([config.ptxas, "-v", f"-arch=sm_{arch}", *options, str(ptx), "-o", str(cubin)])
     return outcome, cubin
 

@@ -113,6 +113,8 @@ def cuda_object(
     arguments = [
         *common(config),
         *cuda_mode(),
+        # As nvcc's, the object then lacks what a device link defines.
+        *(["-fgpu-rdc", "--no-offload-new-driver"] if command.relocatable else []),
         "-include-pch",
         config.path(f"{header}.pch"),
         "-include",

@@ -17,10 +17,8 @@ from grader.build.driver.config import Config
 from grader.build.driver.tools import STOCK_WAY, say, scratch, trace
 
 _UNSUITED = {
-    "-rdc",
     "-dc",
     "-dlink",
-    "--relocatable-device-code",
     "-G",
     "-x",
     "-include",
@@ -49,6 +47,8 @@ def _why_unsuited(config: Config, command: Command, text: str) -> str:
     for option, value in command.options:
         if option in _UNSUITED and value != "false":
             return f"{option} needs nvcc's own host code"
+    if command.relocatable and "__global__" not in text:
+        return "without a kernel only nvcc asks for a device link"
     if name := conditions.conditions_asked(command, text):
         return f"the text asks for {name}"
     if has_device_lambda(text):

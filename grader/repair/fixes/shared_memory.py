@@ -10,7 +10,7 @@ from tree_sitter import Node
 from grader.records import Context, Evidence, Finding, Fix, UnwrittenRead
 from grader.repair.fixes.maker import FixMaker, of_proofs
 from grader.source import Source, Unit
-from grader.source.analysis.races import of_one_warp, shared_use
+from grader.source.analysis.races import lines_of, of_one_warp, shared_use
 from grader.source.code_edits import fix
 from grader.source.cpp import Declare
 from grader.source.cuda_code import cuda_code, descendants, text
@@ -19,6 +19,7 @@ from grader.source.indices import comparisons
 from grader.source.rewriting.barriers import separate
 from grader.source.rewriting.shared_sizes import COUNTS, enlarged
 from grader.source.statements import (
+    add_statement,
     child_of,
     common_block,
     enclosing_loops,
@@ -54,12 +55,40 @@ def larger(finding: Finding, source: Source, _context: Context) -> Iterator[Fix]
 def filled(source: Source, item: Evidence) -> Iterator[Fix]:
     """Yield the fixes that store zero in the arrays of which a run saw unwritten cells read, or wait for what fills them."""
     yield from _waited_for(source, item)
+    yield from _parts_stored(source, item)
     for unit, array in _used_at(source, item):
         first = "".join("[0]" for _ in array.sizes)
         declared = f"(int)(sizeof({array.name}) / sizeof({array.name}{first}))"
         cells = _bound_of_index(unit, array) if array.extern else declared
         if cells and all_arrive(array.node):
             yield from _zeroed(unit, array, cells)
+
+
+def _parts_stored(source: Source, item: Evidence) -> Iterator[Fix]:
+    """Store each thread's part before the tree that reads it, `sum += s[tid + k]`, and its cell again in every step."""
+    for unit in source.cuda:
+        adds = [
+            n for n in unit.nodes("assignment_expression") if unit.place(n).line in lines_of([item])
+        ]
+        for loop in [next(enclosing_loops(add), None) for add in adds if _own_cell(add)][:1]:
+            every = descendants(loop, "assignment_expression") if loop is not None else ()
+            steps = {words: one for one in every if (words := _own_cell(one))}
+            before = "\n".join((*steps, "__syncthreads();"))
+            after = [add_statement(unit, simple_statement(one), s) for s, one in steps.items()]
+            label = "store each thread's partial result before the tree, and update its cell in every step"
+            if loop is not None:
+                yield from fix(label, [insert_before(unit, statement(loop), before), *after])
+
+
+def _own_cell(add: Node) -> str:
+    """Return `s[tid] = v;` for `v += s[tid + k];`, an empty text where it is no such step."""
+    value, right = add.child_by_field_name("left"), add.child_by_field_name("right")
+    reads = descendants(right, "subscript_expression") if right is not None else ()
+    for read in reads if value is not None and value.type == "identifier" else ():
+        base, sums = read.child_by_field_name("argument"), [*descendants(read, "binary_expression")]
+        if sums and text(sums[0].child_by_field_name("operator")) == "+":
+            return f"{text(base)}[{text(sums[0].named_children[0])}] = {text(value)};"
+    return ""
 
 
 def _bound_of_index(unit: Unit, array: Declare) -> str:

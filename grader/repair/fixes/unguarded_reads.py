@@ -13,7 +13,6 @@ from tree_sitter import Node
 from grader.records import Context, Edit, Finding, Fix
 from grader.repair.fixes.maker import FixMaker
 from grader.source import Kernel, Source, Unit
-from grader.source.analysis.overruns import overruns
 from grader.source.analysis.walks import cases
 from grader.source.code_edits import fix
 from grader.source.cuda_code import around, descendants, read_call, text
@@ -250,14 +249,11 @@ def _launches(source: Source, context: Context, kernel: Kernel) -> tuple[Launche
 
 
 def propose(finding: Finding, source: Source, context: Context) -> tuple[Fix, ...]:
-    """Return the fix for all accesses of the kernel that leave a tensor, by the text or by what runs showed."""
+    """Return the fix for all accesses of the kernel that runs saw leave a tensor."""
     if any("shared" in item.code for item in finding.evidence[:1]):
         return ()
     lines = {item.place.line for item in finding.evidence if item.place is not None}
-    if finding.rule == "MEM001":
-        known = (one for one in overruns(source, context) if one.case.kernel in finding.kernels)
-        lines = next((one.lines for one in known), lines)
     return zero_outside(source, context, lines)
 
 
-FIX = FixMaker(codes=("MEM001", "MEM011"), propose=propose, order=1)
+FIX = FixMaker(codes=("MEM011",), propose=propose, order=1)

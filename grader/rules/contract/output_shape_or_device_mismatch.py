@@ -22,7 +22,15 @@ from grader.source import Source, nodes_under
 from grader.source.analysis.returned_tensor import allocation_of_result, length_written
 from grader.source.code_edits import fix
 from grader.source.cpp_types import type_of
-from grader.source.cuda_code import cuda_code, read_call, text, units
+from grader.source.cuda_code import (
+    cuda_code,
+    descendants,
+    function_around,
+    read_call,
+    text,
+    units,
+)
+from grader.source.definitions import definitions
 from grader.source.python_code import Function, PythonCode
 
 FORMS = ("shape", "dtype", "device", "count", "type")
@@ -45,9 +53,10 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             other_form=True,
         )
     if seen and not moved:
+        made, why = _where_returned(source, code, seen[0])
         yield RULE.finding(
-            _where_returned(source, code, seen[0]),
-            seen[0].text,
+            made,
+            f"{why}{seen[0].text}",
             evidence=seen,
             other_form=True,
             cause="form",
@@ -121,8 +130,10 @@ def _moved_in_cpp(source: Source) -> Iterator[Moved]:
                     )
 
 
-def _where_returned(source: Source, code: PythonCode | None, seen: Evidence) -> Place | None:
-    """Return where the result is made: the host function's allocation, else forward's return.
+def _where_returned(
+    source: Source, code: PythonCode | None, seen: Evidence
+) -> tuple[Place | None, str]:
+    """Return where the result is made, and which lengths are wrong: the host function's allocation, else forward's return.
 
     How many results there are is up to forward.
     """
@@ -132,15 +143,32 @@ def _where_returned(source: Source, code: PythonCode | None, seen: Evidence) -> 
         returned = {text(inner[0]) for inner in given if inner}
         kept = [node for node in allocated if _variable(node) in returned]
         if allocated:
-            return unit.place((kept or allocated)[-1])
+            made = (kept or allocated)[-1]
+            wrong = list(_wrong_lengths(made, seen.details))
+            said = ", ".join(
+                f"`{name}` is {got} and has to be {want}" for name, got, want, _ in wrong
+            )
+            return unit.place(wrong[0][3] if wrong else made), f"{said}: " if wrong else ""
     forward = code.method("forward") if code is not None else None
     if code is None or forward is None:
-        return None
-    made = allocation_of_result(code) if seen.code in {"shape", "dtype"} else None
-    if made is not None:
-        return source.place(_wrong_length(code, made, seen.details) or made)
+        return None, ""
+    called = allocation_of_result(code) if seen.code in {"shape", "dtype"} else None
+    if called is not None:
+        return source.place(_wrong_length(code, called, seen.details) or called), ""
     ends = [node for node in nodes_under(forward) if isinstance(node, ast.Return)]
-    return source.place(ends[-1] if ends else forward)
+    return source.place(ends[-1] if ends else forward), ""
+
+
+def _wrong_lengths(made: Node, form: Details | None) -> Iterator[tuple[str, int, int, Node]]:
+    """Yield the variables that give a new tensor a wrong length: name, what it is, what it has to be, where it is set."""
+    given = next(descendants(made, "initializer_list"), None)
+    names = [text(one) for one in given.named_children] if given is not None else []
+    if isinstance(form, ShapeMismatch) and len(names) == len(form.got) == len(form.want):
+        every = list(definitions(function_around(made)))
+        for name, got, want in zip(names, form.got, form.want, strict=True):
+            set_here = [one.node for one in every if one.is_variable and one.name == name]
+            if got != want and len(set_here) == 1:
+                yield name, got, want, set_here[0]
 
 
 def _wrong_length(code: PythonCode, made: ast.Call, form: Details | None) -> ast.expr | None:

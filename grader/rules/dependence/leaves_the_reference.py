@@ -1,9 +1,10 @@
 """DEP005: a line gives another value than the reference comes by, and all before it are the reference's."""
 
+import re
 from collections.abc import Iterator
 
-from grader.records import Context, Finding
-from grader.records.observed import dependence_differs, wrong_results
+from grader.records import Context, Evidence, Finding
+from grader.records.observed import dependence_differs, values_of, wrong_results
 from grader.rules.page_file import read_page
 from grader.rules.rule import Rule
 from grader.source import Source
@@ -12,13 +13,23 @@ from grader.source.analysis.overwritten import overwritten, overwritten_before
 
 NO_FORMULA = frozenset({"half-precision", "probe-kept", "probe-unsteady"})
 """What is no matter of one line's value: rounding, and what one call leaves to the next."""
+FEW_DIGITS = re.compile(r"half|bf16|bfloat|fp16|tf32|fp8|e4m3|e5m2", re.IGNORECASE)
+"""What a text has in it that computes with few digits: errors as large as that leaves are no rounding in any other."""
+
+
+LARGE = 1e-4
+"""Errors, relative to the size, that floats in 32 bits don't leave."""
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Say which line it is, where the run met values of the reference on the way."""
     wrong = wrong_results(context)
-    rounded = all(item.code in NO_FORMULA for item in wrong)
-    if rounded or dependence_differs(context) or any(i.code.startswith("probe-k") for i in wrong):
+    rounds = FEW_DIGITS.search(source.code) is not None
+    if (
+        all(_is_no_formula(item, rounds=rounds) for item in wrong)
+        or dependence_differs(context)
+        or any(i.code.startswith("probe-k") for i in wrong)
+    ):
         return
     patterns = [item for item in wrong if item.kind == "mismatch"]
     first = next(
@@ -38,6 +49,11 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         cause="value",
         last_resort=True,
     )
+
+
+def _is_no_formula(item: Evidence, *, rounds: bool) -> bool:
+    large = item.code == "half-precision" and (values_of(item).error or 0.0) > LARGE
+    return item.code in NO_FORMULA and (rounds or not large)
 
 
 RULE = Rule(**read_page(__file__), detects=("evidence",), check=check)

@@ -11,9 +11,9 @@ from grader.source import Source
 from grader.source.analysis.steering import element_chosen, index_made, python_index_made
 
 MEANING = {
-    "other-elements": "the index is another than it must be",
+    "other-elements": "the index is wrong",
     "doubled": "several threads, or turns of a loop, take the same elements",
-    "extra": "the loop or the condition around it goes too far, or the index is another than it must be",
+    "extra": "the loop or the condition around it goes too far, or the index is wrong",
 }
 
 
@@ -23,10 +23,10 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     exchanged = {gap.tensor for _, gap in found if gap.walk == "exchanged"}
     for item, gap in found:
         start = _index_made(source, item.place, gap.walk, several=len(exchanged) > 1)
-        where = f": `{start.excerpt}` says where it begins" if start else ""
+        where = f"; `{start.excerpt}` says where it begins" if start else ""
         yield RULE.finding(
             start or item.place,
-            f"{item.text}: {MEANING[item.code]}{where}",
+            f"{MEANING[item.code]}: {item.text}{where}",
             confidence="proven",
             evidence=[item, *beside(context, gap)],
             cause="dependence",

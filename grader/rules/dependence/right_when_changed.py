@@ -2,12 +2,17 @@
 
 from collections.abc import Iterator
 
-from grader.records import Context, Counterfactual, Finding
+from grader.records import Context, Counterfactual, Edit, Finding, Fix, Place
 from grader.records.observed import wrong_results
 from grader.rules.page_file import read_page
 from grader.rules.rule import Rule
 from grader.source import Source
 from grader.source.analysis.counterfactual import say_change
+from grader.source.rewriting.changed_argument import changed_argument
+from grader.source.rewriting.changed_line import ChangedLine
+
+MOST = 5
+"""Ways to write a change that are proposed."""
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
@@ -20,7 +25,24 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                 confidence="proven",
                 root_cause=True,
                 evidence=[item, *wrong_results(context)[:4]],
+                fixes=_fixes(source, item.place, item.details),
             )
+
+
+def _fixes(source: Source, place: Place, change: Counterfactual) -> list[Fix]:
+    """Return the ways to write the change, the likeliest first."""
+    line = ChangedLine(source, place, change)
+    ways = {line.edit(one): None for one in (*line.exact(), *line.likely())}
+    every: list[tuple[Edit, ...]] = [(one,) for one in ways] if change.change != "argument" else []
+    if given := changed_argument(source, place, change) if not every else ():
+        every.append(given)
+    return [Fix(label=_label(source, place, edits), edits=edits) for edits in every[:MOST]]
+
+
+def _label(source: Source, place: Place, edits: tuple[Edit, ...]) -> str:
+    first, *more = edits
+    words = f"`{first.text}` in the place of `{source.code[first.start : first.end]}`"
+    return f"line {place.line}: {words}{', and the other way round' if more else ''}"
 
 
 RULE = Rule(**read_page(__file__), detects=("evidence",), check=check)

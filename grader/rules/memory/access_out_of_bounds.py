@@ -50,4 +50,6 @@ def _written_at(source: Source, item: Evidence) -> Place | None:
     return source.place(moved[0].call) if len(moved) == 1 else None
 
 
-RULE = Rule(**read_page(__file__), detects=("evidence",), check=check, effect=True)
+RULE = Rule(
+    **read_page(__file__), formerly=("MEM001",), detects=("evidence",), check=check, effect=True
+)

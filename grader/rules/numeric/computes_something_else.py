@@ -167,7 +167,7 @@ def _few_digits(source: Source, seen: Sequence[Evidence], severity: Severity) ->
 
 def _say(item: Evidence) -> str:
     if _in_part(item):
-        return "part of the results stays zero, as if no thread computed it"
+        return "part of the results is zero where the reference has other values"
     try:
         text = KNOWN[item.code].format(**values_of(item).model_dump())
     except (KeyError, ValueError, TypeError):

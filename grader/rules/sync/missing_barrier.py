@@ -9,23 +9,19 @@ from grader.rules.causes import cause_of
 from grader.rules.page_file import read_page
 from grader.rules.rule import Rule
 from grader.source import Source
-from grader.source.analysis.apart import races, unfilled
 from grader.source.analysis.races import is_within_program, join_races, lines_of, shared_on
-from grader.source.analysis.walks import cases
 from grader.source.code_edits import fix, insert_line_before
-from grader.source.rewriting.barriers import separate
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for conflicting accesses of one barrier interval, by threads of one warp or several."""
     seen, volatile = observed_evidence(context, "race"), observed_evidence(context, "race-volatile")
-    for items in join_races((*seen, *volatile, *_too_early(source, context, seen))):
+    for items in join_races((*seen, *volatile, *_too_early(context, seen))):
         first = next((one for one in items if _reads_too_early(one)), items[0])
         others = [one for one in items if one is not first]
         weight: Severity = "warning" if all(one in volatile for one in items) else "error"
         said = cause_of(first, _raced_for(source, first))
         yield RULE.finding(first.place, said, severity=weight, evidence=(first, *others))
-    yield from () if seen else _foretold(source, context)
     yield from _of_programs(source, context)
     yield from _of_one_value(context)
 
@@ -73,23 +69,6 @@ def _raced_for(source: Source, item: Evidence) -> str:
     )
 
 
-def _foretold(source: Source, context: Context) -> Iterator[Finding]:
-    """Yield the races that following a few threads shows, one an array."""
-    found: dict[tuple[str, str], Finding] = {}
-    for case in cases(source, context):
-        for name, (first, second) in races(case).items():
-            lines = sorted({case.line(first.node), case.line(second.node)})
-            finding = RULE.finding(
-                case.place(second.node),
-                f"warps use `{name}` on line{'s' * (len(lines) > 1)} {' and '.join(map(str, lines))}, one of them to store, and do not "
-                "meet in between: a `__syncthreads()` is missing",
-                fixes=separate(case.unit, first.node, second.node),
-                kernels=(case.kernel,),
-            )
-            found.setdefault((case.kernel, name), finding)
-    yield from found.values()
-
-
 def _of_one_value(context: Context) -> Iterator[Finding]:
     """Yield the lines whose stores race and store one value, where that race is all there is to say."""
     racing = lines_of(observed_evidence(context, "race", "global-race"))
@@ -106,15 +85,13 @@ def _reads_too_early(item: Evidence) -> bool:
     return isinstance(item.details, Race) and item.details.conflict == "write-read"
 
 
-def _too_early(source: Source, context: Context, seen: tuple[Evidence, ...]) -> Iterator[Evidence]:
+def _too_early(context: Context, seen: tuple[Evidence, ...]) -> Iterator[Evidence]:
     """Yield reads of what nobody has written yet, on the lines of races: others write it, a barrier later."""
-    every = cases(source, context)
-    never = {case.line(read.node) for case in every for read in unfilled(case).values()}
     for item in observed_evidence(context, "uninit"):
-        if item.place is not None and item.place.line in lines_of(seen) - never:
+        if item.place is not None and item.place.line in lines_of(seen):
             yield item
 
 
 RULE = Rule(
-    **read_page(__file__), formerly=("SYN005", "SYN008"), detects=("text", "evidence"), check=check
+    **read_page(__file__), formerly=("SYN005", "SYN008"), detects=("evidence",), check=check
 )

@@ -30,13 +30,12 @@ OF_FLOAT: Functions = {
     "1 / sqrt(x)": lambda x: 1 / math.sqrt(x),
     "x * x": lambda x: x * x,
     "1 - x": lambda x: 1 - x,
-    "-x": lambda x: -x,
     "x * log2(e)": lambda x: x * LOG2_E,
     "x * ln(2)": lambda x: x / LOG2_E,
-    "2 * x": lambda x: 2 * x,
-    "x / 2": lambda x: x / 2,
 }
 """What a number that is passed could have to be."""
+SIMPLE: Functions = {"-x": lambda x: -x, "2 * x": lambda x: 2 * x, "x / 2": lambda x: x / 2}
+"""The same, which as often belongs into the kernel."""
 OF_NUMBER: Functions = {
     "x": lambda x: x,
     "1 / x": lambda x: 1 / x,
@@ -264,6 +263,7 @@ def _floats(
     for given, functions, prior in (
         ({"x": own}, OF_FLOAT, 0),
         (numbers, OF_NUMBER, 0),
+        ({"x": own}, SIMPLE, 2),
         (sizes, OF_NUMBER, 2),
     ):
         for name, number_given in given.items():

@@ -142,6 +142,10 @@ class Values:
                 elif n >= gives or operand.kind == "mem":
                     self.read[at].append((path, leaf))
 
+    def set_at(self, register: int) -> list[int]:
+        """Return the positions that set a register."""
+        return [at for at, _ in self._set.get(register, ())]
+
     @cached_property
     def _floats(self) -> frozenset[int]:
         """Return the registers that hold floats of 32 bits."""

@@ -1,4 +1,4 @@
-"""Where the threads of a block part or collide, told by following a few: the first, the last, some at borders of warps."""
+"""Where the threads of a block part, and what ends of shared arrays they pass, told by following a few: the first, the last, some at borders of warps."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from tree_sitter import Node
 
 from grader.source.analysis.walks import Case
 from grader.source.divergence import depends_on_thread
-from grader.source.flow import Access, Meeting, Region, Walk
+from grader.source.flow import Access, Meeting, Walk
 
 WARP = 32
 SAMPLE = (0, 1, 31, 32, 33, 63, 64, 128)
@@ -44,53 +44,6 @@ def sample(case: Case) -> tuple[Walk, ...]:
     wanted = {*SAMPLE, threads // 2 - 1, threads - WARP, threads - 1}
     numbers = sorted(number for number in wanted if 0 <= number < threads)
     return tuple(case.thread(number) for number in numbers)
-
-
-def races(case: Case) -> dict[str, tuple[Access, Access]]:
-    """Return, by array, two accesses to one cell of different warps that no barrier parts, in their order."""
-    walks = sample(case)
-    if len({tuple(one.node.id for one in walk.barriers) for walk in walks}) > 1:
-        return {}  # not all threads count the same barriers
-    at: dict[tuple[int, int, int], list[tuple[int, int, Access]]] = {}
-    found: dict[str, tuple[Access, Access]] = {}
-    for walk in walks:
-        for order, access in enumerate(walk.memory):
-            if access.region.space != "shared" or access.offset is None or not access.sure:
-                continue
-            for cell in range(access.offset, access.offset + access.scale):
-                mine = (walk.thread // WARP, order, access)
-                key = (access.region.node.id, cell, access.interval)
-                for other in at.setdefault(key, []):
-                    if other[0] != mine[0] and _conflict(other[2], access):
-                        first, second = sorted((other, mine), key=lambda one: one[1])
-                        found.setdefault(access.region.name, (first[2], second[2]))
-                at[key].append(mine)
-    return {name: pair for name, pair in found.items() if not pair[0].region.escaped}
-
-
-def _conflict(one: Access, other: Access) -> bool:
-    """Whether one reads what the other writes, or adds to what the other overwrites."""
-    return one.kind != other.kind
-
-
-def unfilled(case: Case) -> dict[str, Access]:
-    """Return, by array, the first read of shared memory in which no thread has stored anything by then."""
-    walks = sample(case)
-    found: dict[str, Access] = {}
-    for region in case.walk.regions if not any(walk.stopped for walk in walks) else ():
-        if region.space == "shared" and not region.escaped:
-            mine = [_first(walk, region) for walk in walks]
-            first = [one for one in mine if one is not None]
-            early = min((one.interval for one in first if one.kind == "store"), default=None)
-            for one in first:
-                if one.kind != "store" and one.sure and (early is None or one.interval < early):
-                    found.setdefault(region.name, one)
-    return found
-
-
-def _first(walk: Walk, region: Region) -> Access | None:
-    """Return a thread's first access to a shared array."""
-    return next((one for one in walk.memory if one.region.node is region.node), None)
 
 
 def past_the_end(case: Case) -> list[Past]:

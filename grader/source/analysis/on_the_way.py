@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from grader.records import Context, Evidence, Place, Slice
 from grader.records.observed import slices, values_of
 from grader.source import Source
-from grader.source.cuda_code import descendants
+from grader.source.analysis.steering import spot_at
+from grader.source.cuda_code import descendants, names_in, text
 
 NEAR = 1e-3
 """Relative distance up to which a number of the text is the one that the results are off by."""
@@ -51,15 +52,30 @@ def on_the_way(source: Source, context: Context, first: Evidence) -> Made | None
             return Made(made, words, certain=True)
         if slice_.unfinished:
             return Made(item.place, _say_unfinished(line, first), certain=True)
-        words = f"line {line} is where the values leave the reference's"
+        words = f"line {line} computes a wrong value"
         if before:
-            words += f": up to there they are right (line {_list_lines(before)})"
+            several = len(before) > 1
+            words += f" from {'right ones' if several else 'a right one'} (line{'s' * several} {_list_lines(before)})"
+            words += _say_doubtful(source, item.place, slice_)
         elif slice_.whole:
             words += ", though it is given all the right elements"
         else:
             words = f"nothing that is computed from line {line} on is a value of the reference's"
         return Made(item.place, words, certain=bool(slice_.right) or slice_.whole)
     return None
+
+
+def _say_doubtful(source: Source, place: Place, slice_: Slice) -> str:
+    """Say which variable of a line is the only one that the run doesn't show to be right."""
+    spot = spot_at(source, place)
+    if spot is None:
+        return ""
+    used = names_in(spot.node)
+    made = [(one, spot.unit.place(one.node).line) for one in spot.definitions if one.name in used]
+    real = [(one, at) for one, at in made if one.declares and _REAL.search(text(one.node.parent))]
+    right = {one.name for one, at in made if at in slice_.right}
+    left = [(one.name, at) for one, at in real if at < place.line and one.name not in right]
+    return f" and `{left[0][0]}` (line {left[0][1]})" if right and len(left) == 1 else ""
 
 
 def torch_makes(source: Source) -> Place | None:
@@ -150,6 +166,7 @@ def written_at(source: Source, line: int, value: float) -> int:
     return min(has, key=lambda at: abs(at - line), default=line)
 
 
+_REAL = re.compile(r"^(?:const\s+)?(?:float|double|auto)\b")
 _NUMBER = re.compile(r"(?<![\w.])(?:\d+\.\d*|\.\d+)(?:[eE][-+]?\d+)?")
 """A number with a point; whole ones are sizes and indices."""
 

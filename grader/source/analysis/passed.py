@@ -57,6 +57,8 @@ class Blame:
     step: Step
     sure: bool
     """Whether the kernel could not as well be wrong: it says by name what it is given."""
+    other: Step | None = None
+    """Where the one is passed that it is exchanged with."""
 
 
 def plain(expression: str) -> str:
@@ -116,8 +118,8 @@ def _exchanged(first: list[Step], second: list[Step]) -> Blame:
         if a.into_parameter and b.into_parameter:
             straight = a.alike(a.name) + b.alike(b.name)
             if a.alike(b.name) + b.alike(a.name) >= straight:
-                return Blame(a, sure=True)
-    return Blame(first[0], sure=False)
+                return Blame(a, sure=True, other=b)
+    return Blame(first[0], sure=False, other=second[0])
 
 
 class _CudaSteps:

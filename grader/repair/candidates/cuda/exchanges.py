@@ -1,22 +1,26 @@
-"""Two expressions the other way round: arguments, axes of a grid, parts of an index."""
+"""Two expressions the other way round: arguments, elements of one array, axes of a grid, parts of an index."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 from tree_sitter import Node
 
 from grader.repair.candidates.candidate import Candidate
-from grader.repair.candidates.cuda.scope import Scope, parts
+from grader.repair.candidates.cuda.scope import Scope, is_target, parts
 from grader.source.cuda_code import descendants, read_call, text
+
+FEW = 6
+"""At how many places an array may be read of which two are exchanged."""
 
 
 def exchanges(scope: Scope) -> Iterator[Candidate]:
     """Yield the changes that exchange two expressions of a function."""
     yield from _arguments(scope)
     yield from _parts_of_an_index(scope)
+    yield from _elements(scope)
     if scope.on_host:
         yield from _sizes_of_launches(scope)
 
@@ -34,6 +38,31 @@ def _arguments(scope: Scope) -> Iterator[Candidate]:
             if one == other and text(first) != text(second):
                 pairs = (first, text(second)), (second, text(first))
                 yield scope.changes(3.0, "index", *pairs)
+
+
+def _elements(scope: Scope) -> Iterator[Candidate]:
+    """Exchange two elements of one array: the gates of a cell, queries and keys, `x` and `y` of a box.
+
+    Of an array that is read at a few places only: what else lies there is told apart by its index alone.
+    """
+    read: dict[str, dict[str, Node]] = {}
+    for node in descendants(scope.body, "subscript_expression"):
+        if not is_target(node):
+            read.setdefault(text(node.child_by_field_name("argument")), {})[text(node)] = node
+    for array, places in read.items():
+        if len(places) <= FEW:
+            for first, second in combinations(places.values(), 2):
+                pairs = (first, text(second)), (second, text(first))
+                yield scope.changes(2.5, "index", *pairs)
+        if array in scope.pointers and len(places) > 1:
+            yield from _at_one_index(scope, array, list(places.values()))
+
+
+def _at_one_index(scope: Scope, array: str, places: list[Node]) -> Iterator[Candidate]:
+    """Read an array at one index wherever it is read: a scale of the row, and none of each element."""
+    known = (scope.known("integer", node.start_byte) for node in places)
+    for name in set[str].intersection(*map(set, known)) - set(scope.sizes):
+        yield scope.changes(2.5, "index", *((node, f"{array}[{name}]") for node in places))
 
 
 def _sizes_of_launches(scope: Scope) -> Iterator[Candidate]:

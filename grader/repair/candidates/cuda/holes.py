@@ -6,8 +6,10 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import permutations
 
-from grader.repair.candidates.cuda.scope import Site, mentions, parts
-from grader.repair.candidates.cuda.sites import call_around, makes_tensor
+from tree_sitter import Node
+
+from grader.repair.candidates.cuda.scope import Site, mentions, parts, replace_word
+from grader.repair.candidates.cuda.sites import axes_of, call_around, makes_tensor
 from grader.repair.candidates.cuda.twins import twin_names
 from grader.source.cuda_code import around, descendants, read_call, text
 
@@ -18,6 +20,7 @@ CONSTANTS = (
     0.6931471805599453, 1.4426950408889634, 1.0507009873554805, 1.6732632423543772, 0.01, 0.1, 1e-5, 1e-6, 1e-8, 1e-12,
 )  # fmt: skip
 """Numbers that formulas of this field are made of."""
+_AXIS = re.compile(r"threadIdx\.[xyz]|[A-Za-z_]\w*")
 
 HOLES: dict[str, Callable[[Site], Sequence[str]]] = {}
 """What each stands for at a site."""
@@ -118,6 +121,28 @@ def _sides(names: tuple[str, ...]) -> Iterator[Mapping[str, str]]:
     yield from (pairs for pairs in found.values() if len(pairs) > 1)
 
 
+def by_another_axis(site: Site) -> list[str]:
+    """Return what an index was made of, with the thread's other coordinate: `(col0 + ty)` for `col = col0 + tx`."""
+    made = dict(site.scope.made)
+    value = made.get(site.words)
+    if value is None or not axes_of(site, "y"):
+        return []
+    axes = {name: _axis(name, made) for name in {*_AXIS.findall(text(value)), *made}}
+    own = [name for name in _AXIS.findall(text(value)) if axes[name]]
+    others = [n for n in made if axes[n] and text(made[n]).startswith("threadIdx.")]
+    others += [f"threadIdx.{axis}" for axis in "xy"]
+    words = text(value)
+    pairs = ((a, b) for a in dict.fromkeys(own) for b in dict.fromkeys(others))
+    return [f"({replace_word(words, a, b)})" for a, b in pairs if _axis(a, made) != _axis(b, made)]
+
+
+def _axis(name: str, made: Mapping[str, Node]) -> str:
+    """Return the coordinate of the thread that a name is: `x` for `threadIdx.x` and for `tx`; empty for others."""
+    words = text(made[name]) if name in made else name
+    found = re.fullmatch(r"threadIdx\.([xyz])", words)
+    return found[1] if found else ""
+
+
 def shapes(site: Site) -> list[str]:
     """Return other shapes of a new tensor: two dims the other way round, one more, one less, one split in two."""
     if not makes_tensor(site.node):
@@ -177,11 +202,28 @@ def _real_numbers(words: str) -> Mapping[str, float]:
     return near
 
 
+def other_fields(site: Site) -> list[str]:
+    """Return the other whole numbers of a struct: `win.sw` for `win.sh`."""
+    owner = site.words.rpartition(".")[0]
+    return [n for n in site.scope.sizes if n.rpartition(".")[0] == owner and n != site.words]
+
+
+def other_shares(site: Site) -> list[str]:
+    """Return other sizes divided by what a name's own is: `(O / groups)` where it was made as `C / groups`."""
+    own = dict(site.scope.made).get(site.words)
+    size, sign, by = parts(own) if own is not None else ("", "", "")
+    others = [n for n in site.scope.sizes if n not in {size, by}] if sign == "/" else []
+    return [f"({name} / {by})" for name in others]
+
+
 HOLES["REAL"] = reals
+HOLES["FIELD"] = other_fields
+HOLES["SHARE"] = other_shares
 HOLES["TWIN"] = twin_names
 HOLES["POINTER"] = other_pointers
 HOLES["MISSING"] = missing_bounds
 HOLES["RENAMED"] = rename_sizes
+HOLES["OTHERAXIS"] = by_another_axis
 HOLES["SHAPE"] = shapes
 
 

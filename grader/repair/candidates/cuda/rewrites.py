@@ -29,6 +29,7 @@ from grader.repair.candidates.cuda.sites import (
     is_made,
     is_outermost,
     is_stored,
+    is_truncated,
     is_value,
     is_whole_condition,
     kind,
@@ -140,13 +141,15 @@ OPPOSITES = [
     *((f"__shfl_{one}_sync(a, b, c{more})", f"__shfl_{other}_sync({{a}}, {{b}}, {{c}}{more and ', {d}'})") for one, other in (("down", "xor"), ("up", "down")) for more in ("", ", d")),
 ]  # fmt: skip
 ROOTS = ("sqrtf", "sqrt", "rsqrtf", "rsqrt")
+AS_BITS = "({v} >= 0.0f ? atomic%s({a}, __float_as_int({v})) : (int)atomic%s((unsigned int*)({a}), __float_as_uint({v})))"
+"""The largest or smallest float by its bits: of negative ones the larger bits are the smaller number."""
 FORMULAS = (
+    *_rows("value", *((f"atomic{one}(a, __float_as_int(v))", AS_BITS % (one, other), 1.0) for one, other in (("Max", "Min"), ("Min", "Max")))),
     *_rows("value", *((one, other, 2.5) for one, other in OPPOSITES)),
     *_rows("degree", *((f"{name}(a)", "{a:f}", 4.0) for name in ("fabsf", "fabs", "expf", "logf", "sqrtf", "rsqrtf", "tanhf"))),
     *_rows("degree", *((f"{name}(a)", "({a:f} * {a:f})", 2.0) for name in ("fabsf", "fabs", "abs")), where=(device,)),
     *_rows(
         "value",
-        *((f"{name}(a + b)", f"({name}({{a}}) + {{b}})", 2.0) for name in ROOTS[:2]),
         *((f"{name}(a) + b", f"{name}({{a}} + {{b}})", 1.5) for name in ROOTS),
         *((f"tanh{f}(c * (v + k * v * v * v))", "erff({v:f} * 0.70710678118654752f)", 1.5) for f in ("f", "")),
         *((f"tanh{f}(a)", "erff({REAL} * 0.70710678118654752f)", 2.0) for f in ("f", "")),
@@ -168,6 +171,10 @@ FORMULAS = (
     *_rows("factor", *(("v", f"({{v:f}} {sign} {{REAL}})", 3.0) for sign in "/*"), ("v", "({v:f} / {SIZE})", 2.5), where=(is_value,)),
     *_rows("degree", ("v", "{v} * {v}", 2.5), where=(is_added_up, device)),
     *_rows("degree", ("f(a)", "{a} * {f}({a})", 3.0), where=(real, device, is_a("a", NAME))),
+    *_rows("degree", ("f(a + b)", "({f}({a}) + {b})", 2.0), ("f(a + b)", "({a} + {f}({b}))", 2.5), where=(real, device)),
+    *_rows("value", ("v", "rintf({v})", 1.0), where=(is_truncated,)),
+    *_rows("factor", ("a = a + b", "{a} = {a} * {REAL} + {b}", 2.0), ("a += b", "{a} = {a} * {REAL} + {b}", 3.0), where=(device, kind("a", "real"), is_a("a", NAME))),
+    *_rows("factor", ("a * b", "{a} * {b} * {NEAR} / ({NEAR} - 1)", 3.5), where=(real, device, is_a("b", NAME))),
     *_rows("degree", ("a / b", "{a} / sqrt({b})", 2.5), where=(real, device, kind("b", "real"))),
     *_rows("degree", ("a / b", "{a} / sqrt((float)({b}))", 2.5), where=(real, device, not_(kind("b", "real")))),
     *_rows("shift", *((f"a {sign} b", f"{{a}} {sign} 0.5f * {{b:f}}", 3.0) for sign in "-+"), where=(real, device)),
@@ -224,7 +231,10 @@ CASTS = ("", "(size_t)", "(int64_t)", "(long long)")
 INDICES = (
     *_rows("index", ("a", "{MEANT}", _other_name), where=(*IS_NAME, integer, in_index)),
     *_rows("", ("a", "{TWIN}", 2.0), where=IS_NAME),
+    *_rows("index", ("a", "{FIELD}", 2.0), where=(node_is("field_expression"), integer)),
+    *_rows("index", ("a", "{SHARE}", 2.5), where=(*IS_NAME, integer)),
     *_rows("index", ("a", "{POINTER}", 4.0), where=IS_NAME),
+    *_rows("index", ("a", "{OTHERAXIS}", 2.4), where=(*IS_NAME, in_index)),
     *_rows(
         "index",
         *((f"{one}.{x}", f"{other}.{x}", 4.0) for a, b in COORDINATES.items() for one, other in ((a, b), (b, a)) for x in "xyz"),

@@ -16,7 +16,7 @@ from grader.repair.candidates.pattern import Site as AnySite
 from grader.source import Function, Unit
 from grader.source.constants import fold
 from grader.source.cpp_reading import variables
-from grader.source.cpp_types import canonical, type_of
+from grader.source.cpp_types import canonical, fields, type_of
 from grader.source.cuda_code import around, descendants, read_call, text
 
 Kind = Literal["integer", "real", ""]
@@ -106,9 +106,16 @@ class Scope(Changeable):
 
     @cached_property
     def sizes(self) -> tuple[str, ...]:
-        """Names of the integer parameters."""
-        whole = (p for p in self.function.parameters if not p.is_pointer)
-        return tuple(p.name for p in whole if kind_of_type(p.type) == "integer")
+        """The integer parameters, and the whole numbers of a struct that it is given: `shape.width`."""
+        whole = [p for p in self.function.parameters if not p.is_pointer and p.name]
+        kinds = {
+            f"{p.name}.{name}": kind
+            for p in whole
+            for (owner, name), kind in fields(self.text).items()
+            if owner == canonical(p.type)
+        }
+        kinds |= {p.name: p.type for p in whole}
+        return tuple(name for name, kind in kinds.items() if kind_of_type(kind or "") == "integer")
 
     @cached_property
     def pointers(self) -> dict[str, str]:
@@ -262,6 +269,11 @@ def stored_in(node: Node | None) -> str:
     if left is None or left.type not in {"subscript_expression", "pointer_expression"}:
         return ""
     return text(left.child_by_field_name("argument"))
+
+
+def replace_word(words: str, old: str, new: str) -> str:
+    """Return a text with another word for one of its words."""
+    return re.sub(rf"(?<![\w.]){re.escape(old)}(?!\w)", lambda _: new, words)
 
 
 def mentions(words: str, name: str) -> bool:

@@ -105,6 +105,14 @@ def is_value(site: Site) -> bool:
     return parent.type in {"assignment_expression", "init_declarator", "return_statement"}
 
 
+def is_truncated(site: Site) -> bool:
+    """Whether it is a real number that a cast makes a whole one: what stands behind its point is lost."""
+    outer = site.node.parent if site.node.type != "parenthesized_expression" else None
+    cast = call_around(site.node) if outer is not None and outer.type == "argument_list" else outer
+    whole = re.match(r"\((?:u?int|char|long)|static_cast<\s*(?:u?int|char|long)", text(cast))
+    return whole is not None and real(site) and device(site)
+
+
 def is_added_up(site: Site) -> bool:
     """Whether it is a real value that is added to a sum as it is."""
     parent = site.node.parent

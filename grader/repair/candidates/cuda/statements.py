@@ -9,8 +9,15 @@ from itertools import permutations
 from tree_sitter import Node
 
 from grader.repair.candidates.candidate import Candidate, Piece
-from grader.repair.candidates.cuda.scope import Scope, is_target, kind_of_type, mentions, stored_in
-from grader.source.cuda_code import descendants, text
+from grader.repair.candidates.cuda.scope import (
+    Scope,
+    is_target,
+    kind_of_type,
+    mentions,
+    parts,
+    stored_in,
+)
+from grader.source.cuda_code import descendants, read_call, text
 from grader.source.statements import statement
 
 NEAR = 3
@@ -35,6 +42,20 @@ def statements(scope: Scope) -> Iterator[Candidate]:
         if shared and not text(node).startswith("__syncthreads"):
             yield scope.change(node, BARRIER, 2.0, "sync", "before")
         yield from _guard_statement(scope, node)
+        yield from _term_behind_function(scope, node)
+
+
+def _term_behind_function(scope: Scope, node: Node) -> Iterator[Candidate]:
+    """Yield `f(v) + t` for `v += t;` before it: a term that was to be added to the function's value."""
+    inner = node.named_children[0] if node.type == "expression_statement" else None
+    if inner is None or inner.type != "assignment_expression" or parts(inner)[1] != "+=":
+        return
+    assert node.parent is not None
+    name, _, term = parts(inner)
+    calls = [c for c in descendants(node.parent, "call_expression") if c.start_byte > node.end_byte]
+    for call in calls:
+        if [text(argument) for argument in read_call(call).arguments] == [name]:
+            yield scope.changes(2.0, "degree", (node, ";"), (call, f"({text(call)} + {term})"))
 
 
 # ---------------------------------------------------------------- guards

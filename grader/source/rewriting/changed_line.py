@@ -1,0 +1,220 @@
+"""What a changed run proved of a kernel's line, written into it: another sign, number or name, or one step more.
+
+The line is read as words, so that CUDA and Triton are changed alike.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from grader.records import Counterfactual, Edit, Place
+from grader.source import Source
+from grader.source.analysis import triton
+
+VERBS = {
+    "add": "+", "sub": "-", "mul": "*", "div": "/", "rem": "%", "and": "&", "or": "|",
+    "ex2": "exp2", "lg2": "log2", "rcp": "1 /", "mov": "nothing",
+}  # fmt: skip
+"""What PTX's operators are called in a text."""
+BETWEEN = frozenset("+-*/%&|")
+WORD = re.compile(
+    r"[A-Za-z_]\w*(?:\.\w+)*|(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?[fFuUlL]*|[<>]{3}|[<>]{2}=?|[<>=!]=|->|&&|\|\||//|[-+*/%&|]=|\S"
+)
+_SIGNS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
+_NEGATED = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "eq": "ne", "ne": "eq"}
+_TURNED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
+_CALLS = {
+    "abs": ("tl.abs({})", "fabsf({})"),
+    "sqrt": ("tl.sqrt({})", "sqrtf({})"),
+    "rsqrt": ("tl.rsqrt({})", "rsqrtf({})"),
+    "exp": ("tl.exp({})", "expf({})"),
+    "log": ("tl.log({})", "logf({})"),
+    "max": ("tl.maximum({}, {})", "fmaxf({}, {})"),
+    "min": ("tl.minimum({}, {})", "fminf({}, {})"),
+    "neg": ("(-{})", "(-{})"),
+    "rcp": ("(1 / {})", "(1 / {})"),
+    "square": ("({0} * {0})", "({0} * {0})"),
+    "inf": ('float("inf")', "INFINITY"),
+}
+"""How Triton and CUDA write what a run put in."""
+Change = tuple[int, int, str]
+"""From where to where on the line, and what stands there instead."""
+
+
+@dataclass(frozen=True)
+class ChangedLine:
+    """A line of a kernel, and the change of its compiled code that made a run right."""
+
+    source: Source
+    place: Place
+    change: Counterfactual
+
+    @cached_property
+    def text(self) -> str:
+        """The line."""
+        return "".join(self.source.lines[self.place.line - 1 : self.place.line])
+
+    @cached_property
+    def words(self) -> list[re.Match[str]]:
+        """What stands on it before a comment."""
+        return list(WORD.finditer(re.sub(r"#.*" if self._in_triton else r"//.*", "", self.text)))
+
+    @property
+    def _in_triton(self) -> bool:
+        return self.place.language == "python"
+
+    def edit(self, change: Change) -> Edit:
+        """Return a change as an edit of the submission."""
+        start = self.source.positions.offset(self.place.line, 0)
+        return Edit(start=start + change[0], end=start + change[1], text=change[2])
+
+    def exact(self) -> list[Change]:
+        """Return the places of what the run changed, where the line has a word for it."""
+        match self.change.change:
+            case "comparison":
+                return list(self._comparisons())
+            case "constant":
+                return list(self._constants())
+            case "operator":
+                return list(self._operators())
+            case "operand":
+                names = self.name_of(self.change.before), self.name_of(self.change.after)
+                return self._each(*names) if all(names) else []
+            case "around":
+                name = self.name_of(self.change.before)
+                return self._steps([(*w.span(), w[0]) for w in self.words if w[0] == name])
+        return []
+
+    def likely(self) -> list[Change]:
+        """Return ways to write what the line has no word for: a step around its last variables, around all of it, around others."""
+        if self.change.change == "operator" and self.change.after.startswith("added up"):
+            return list(self._added_up())
+        signs = self._assignments()
+        if self.change.change != "around" or not signs:
+            return []
+        start, end = signs[0].end(), self.words[-1].start() if self.words[-1][0] == ";" else len(self.text)  # fmt: skip
+        start += len(self.text[start:end]) - len(self.text[start:end].lstrip())
+        names = [w for w in self.words if w.start() >= start and w[0].isidentifier()]
+        variables = [w for w in names if self.text[w.end() : w.end() + 1] not in {"(", "="}]
+        places = [(*word.span(), word[0]) for word in reversed(variables)]
+        return self._steps([*places[:2], (start, end, self.text[start:end]), *places[2:]])
+
+    def name_of(self, value: str) -> str:
+        """Return what the text calls a value: an index of the launch, a parameter, or the name that its line sets; else nothing."""
+        special = re.fullmatch(r"%(n?)(tid|ctaid)\.([xyz])(?:#\d+)?", value)
+        if special and self._in_triton:
+            program = f"tl.program_id({'xyz'.index(special[3])})"
+            kept = re.search(rf"(\w+) = {re.escape(program)}$", self.source.code, re.MULTILINE)
+            return kept[1] if kept else program
+        if special:
+            grid = {"tid": "threadIdx", "ntid": "blockDim", "ctaid": "blockIdx", "nctaid": "gridDim"}  # fmt: skip
+            return f"{grid[special[1] + special[2]]}.{special[3]}"
+        numbered = re.fullmatch(r"(argument|line) (\d+)(?:#\d+)?", value)
+        number = int(numbered[2]) if numbered else 0
+        if numbered and numbered[1] == "argument":
+            return "".join(_parameters(self.source, self.place)[number : number + 1])
+        names = names_set(self.source.lines[number - 1]) if 0 < number <= len(self.source.lines) else set()  # fmt: skip
+        return names.pop() if len(names) == 1 else ""
+
+    def number_or_name(self, operand: str) -> str:
+        """Return a number as it is, and what the text calls another value."""
+        return operand if re.fullmatch(r"-?[\d.e+-]+", operand) else self.name_of(operand)
+
+    def _each(self, old: str, new: str) -> list[Change]:
+        return [(*word.span(), new) for word in self.words if word[0] == old != new]
+
+    def _comparisons(self) -> Iterator[Change]:
+        """Yield the sign of a comparison as the run had it; compilers negate comparisons and turn them round."""
+        before, after = (words.split(".")[1].rstrip("u") for words in (self.change.before, self.change.after))  # fmt: skip
+        ways = [(before, after), (_NEGATED[before], _NEGATED[after])]
+        turned = [(_TURNED[one], _TURNED[other]) for one, other in ways]
+        for one, other in (*ways, *turned):
+            if found := self._each(_SIGNS[one], _SIGNS[other]):
+                yield from found
+                return
+
+    def _constants(self) -> Iterator[Change]:
+        before, after = float(self.change.before), self.change.after
+        after = after if before >= 0 else f"-{after}".removeprefix("--")
+        infinite = after.replace("inf", self._written("inf"))
+        for word in self.words:
+            number = re.fullmatch(r"([\d.]+(?:e[-+]?\d+)?)([fFuUlL]*)", word[0])
+            if number and abs(float(number[1]) - abs(before)) <= 1e-6 * float(number[1]):
+                point = ".0" if "." in number[1] and after.lstrip("-").isdecimal() else ""
+                yield (*word.span(), infinite if "inf" in after else f"{after}{point}{number[2]}")
+
+    def _operators(self) -> Iterator[Change]:
+        before, after = (words.partition(".") for words in (self.change.before, self.change.after))
+        old, new = (VERBS.get(words[0], words[0]) for words in (before, after))
+        if not after[1]:
+            return
+        if old in BETWEEN and new in BETWEEN:
+            whole = self._in_triton and "f32" not in self.change.before
+            old, new = (sign.replace("/", "//") if whole else sign for sign in (old, new))
+            yield from (*self._each(old, new), *self._each(f"{old}=", f"{new}="))
+        for word in self.words if old not in BETWEEN and self._written(new) else ():
+            if word[0] in {f"tl.{old}", f"tl.{old}imum", f"f{old}f", f"{old}f", f"f{old}", old}:
+                yield (*word.span(), self._written(new).partition("(")[0])
+
+    def _steps(self, places: Sequence[Change]) -> list[Change]:
+        """Return values with the step that the run added."""
+        verb, _, operand = self.change.after.partition(" ")
+        number = self.number_or_name(operand)
+        if operand and not number:
+            return []
+        made = [(a, b, self._step(verb.partition(".")[0], text, number)) for a, b, text in places]
+        return [one for one in made if one[2]]
+
+    def _step(self, verb: str, text: str, number: str) -> str:
+        sign = VERBS.get(verb, verb)
+        inner = text if re.fullmatch(r"[\w.]+|[\w.]+\([^()]*\)", text) else f"({text})"
+        if sign in BETWEEN and number:
+            whole = sign == "/" and self._in_triton and self.change.after.startswith("div.s32")
+            return f"({inner} {'//' if whole else sign} {number})"
+        return self._written(verb, inner if verb in {"square", "neg", "rcp"} else text, number or "0.0")  # fmt: skip
+
+    def _added_up(self) -> Iterator[Change]:
+        """Yield what a loop sets anew added to what it was before."""
+        verb = self.change.after.split()[-1].partition(".")[0]
+        for sign in [one for one in self._assignments()[:1] if one[0] == "="]:
+            end = self.words[-1].start() if self.words[-1][0] == ";" else len(self.text)
+            name = self.words[self.words.index(sign) - 1][0]
+            if VERBS.get(verb) in BETWEEN:
+                yield (*sign.span(), f"{VERBS[verb]}=")
+            elif made := self._written(verb, name, self.text[sign.end() : end].strip()):
+                yield sign.end(), end, f" {made}"
+
+    def _assignments(self) -> list[re.Match[str]]:
+        single = self.text.count("(") == self.text.count(")") and ";" not in self.text.rstrip(" ;")
+        return [w for w in self.words if single and re.fullmatch(r"[-+*/]?=", w[0])]
+
+    def _written(self, function: str, *parts: str) -> str:
+        words = _CALLS.get(function, ("", ""))[0 if self._in_triton else 1]
+        return words.format(*parts) if parts else words
+
+
+_SETS = re.compile(r"(\w+)\s*(?:\[[^\]]*\]\s*)*(?:[-+*/%&|^]|<<|>>)?=(?!=)")
+
+
+def names_set(line: str) -> set[str]:
+    """Return the names that a line sets, without what stands in round brackets, but for a loop's own."""
+    line, before = re.sub(r"\bfor\s*\(", "", line), ""
+    while line != before:
+        line, before = re.sub(r"\([^()]*\)", "", line), line
+    return set(_SETS.findall(line))
+
+
+def _parameters(source: Source, place: Place) -> Sequence[str]:
+    """Return the names of the parameters of the kernel that a place lies in."""
+    for unit in source.units:
+        for kernel in unit.kernels:
+            whole = unit.place(kernel.node)
+            if whole.line <= place.line <= whole.end_line:
+                return tuple(one.name for one in kernel.parameters)
+    for one in triton.kernels(source):
+        if one.node.lineno <= place.line <= (one.node.end_lineno or 0):
+            return tuple(name for name in one.parameters if name not in one.constants)
+    return ()
