@@ -12,10 +12,8 @@ from grader.repair.candidates.alike import cheapest, together
 from grader.repair.candidates.candidate import Candidate, Touches
 from grader.repair.candidates.evidence import Clues
 from grader.repair.candidates.pattern import rewrite_expressions
-from grader.repair.candidates.triton.behind import lines_behind
 from grader.repair.candidates.triton.forward import LEFT_OUT, extension_calls, leave_out
 from grader.repair.candidates.triton.holes import fill
-from grader.repair.candidates.triton.lacking import brings_in, lacking
 from grader.repair.candidates.triton.meaning import meaning
 from grader.repair.candidates.triton.rewrites import REWRITES
 from grader.repair.candidates.triton.scope import Scope, scopes
@@ -31,25 +29,14 @@ IN_A_TUPLE = 1.0
 """Cost of two parts of a tuple in the other order: of a grid, a shape, the strides of a block."""
 APART = 0.5
 """What each argument between them adds."""
-LACKED = 0.4
-"""What the cost of a change is multiplied with that brings in an operation which the task takes and the program lacks."""
-APART_FROM_IT = 1.6
-"""What the cost of a change is multiplied with where nothing that evidence names is made of it."""
 
 
-def triton_changes(
-    source: Source, clues: Clues, reference: str
-) -> Iterator[tuple[Scope, Candidate]]:
+def triton_changes(source: Source, clues: Clues) -> Iterator[tuple[Scope, Candidate]]:
     """Yield the changes of a Triton program's kernels and of what launches them, each text once."""
-    lacks = lacking(reference, source.code)
-    behind = lines_behind(source, clues.lines | clues.on_the_way)
     for scope in (one for one in scopes(source) if not (one.kernel and clues.host_alone)):
         for one in _changes(scope):
-            piece = one.pieces[0]
-            likely = APART_FROM_IT if behind and one.line not in behind else 1.0
-            likely *= LACKED if brings_in(piece.old, piece.code, lacks) else 1.0
             what: Touches = one.touches if scope.kernel or one.touches == "launch" else "host"
-            yield scope, replace(one, cost=one.cost * likely, touches=what)
+            yield scope, replace(one, touches=what)
 
 
 def _changes(scope: Scope) -> Iterator[Candidate]:
