@@ -11,38 +11,8 @@ from pathlib import Path
 
 from grader.records import Task, TensorSpec
 from grader.repair.compose import UncoveredError
+from grader.repair.families import render
 from grader.tasks.backward import PARAMETERS, with_backward
-
-_FUNCTION = '''
-class {name}(torch.autograd.Function):
-    """The kernels of both passes as one function of torch's."""
-
-    @staticmethod
-    def forward(ctx, model, {arguments}):
-        ctx.model, ctx.plain = model, ({plain})
-        ctx.save_for_backward({tensors})
-        found = model.results({inputs})
-        return tuple(found) if isinstance(found, list) else found
-
-    @staticmethod
-    def backward(ctx, {upstream}):
-        {tensors}, = ctx.saved_tensors
-        {unpacked}
-        {found} = ctx.model.gradients({arguments}, {upstream})
-        return None, {returned}
-
-
-class ModelNew(nn.Module):
-    def __init__(self, *arguments):
-        super().__init__()
-        self.results = Results(*arguments)
-        self.gradients = Gradients(*arguments)
-        for name, layer in self.results.named_children():
-            setattr(self.gradients, name, layer)  # the same weights
-
-    def forward(self, {inputs}):
-        return {name}.apply(self, {given})
-'''
 
 
 @cache
@@ -91,27 +61,17 @@ def join_passes(task: Task, results: str, gradients: str) -> str:
     inputs = _arguments(_forward(task))
     weights, upstream = _weights(task), _upstream(task)
     tensors = [*(inputs[k] for k in _tensors(task)), *weights]
-    plain = [name for name in inputs if name not in tensors]
-    arguments = [*inputs, *weights]
     position = {f"input {k + 1}": name for k, name in enumerate(inputs)}
     position |= dict(zip(PARAMETERS.get(task.name, ()), weights, strict=True))
-    found = {position[one]: f"by_{position[one]}" for one in by}
-    text = _FUNCTION.format(
-        name="WithGradients",
-        arguments=", ".join(arguments),
-        plain="".join(f"{name}, " for name in plain),
-        unpacked="".join(f"{name}, " for name in plain) + ("= ctx.plain" if plain else "")
-        or "pass",
-        tensors=", ".join(tensors),
-        inputs=", ".join(inputs),
-        upstream=", ".join(upstream),
-        found=", ".join(found.values()),
-        returned=", ".join(found.get(name, "None") for name in arguments),
-        given=", ".join(
-            [*inputs, *(f"self.results.{one}" for one in PARAMETERS.get(task.name, ()))]
-        ),
-    )
-    text = text.replace("        pass\n", "")
+    text = render(
+        "with_gradients.py.jinja", "",
+        {
+            "inputs": inputs, "arguments": [*inputs, *weights], "tensors": tensors, "upstream": upstream,
+            "plain": [name for name in inputs if name not in tensors],
+            "found": {position[one]: f"by_{position[one]}" for one in by},
+            "parameters": PARAMETERS.get(task.name, ()),
+        },
+    )  # fmt: skip
     parts = (_part(results, "Results", ""), _part(gradients, "Gradients", "_BACKWARD"))
     imports = dict.fromkeys(line for lines, _ in parts for line in lines)
     title = f'"""{task.title}, with gradients: reference-fixed kernel.\n\nA kernel for each pass, joined by a torch.autograd.Function.\n"""'

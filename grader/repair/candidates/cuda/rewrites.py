@@ -43,7 +43,6 @@ from grader.repair.candidates.pattern import Cost, Rewrite, Where
 from grader.source.cuda_code import text
 
 NAME = r"\(?[A-Za-z_]\w*\)?"
-SIZE_NAME = r"\w+"
 
 
 def _rows(touches: str, *rows: tuple[str, str, float | Cost], where: tuple[Where, ...] = ()) -> tuple[Rewrite, ...]:  # fmt: skip
