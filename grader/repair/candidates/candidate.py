@@ -95,6 +95,12 @@ class Candidate:
         return self.pieces[0].lines[0]
 
     @property
+    def lines(self) -> frozenset[int]:
+        """Lines of the submission on which it puts other words; of what is put beside a statement, its first one."""
+        begin, end = self.pieces[0].lines
+        return frozenset(range(begin, (end if self.pieces[0].kind == "replace" else begin) + 1))
+
+    @property
     def label(self) -> str:
         """Return what it does, in the imperative."""
         piece, (begin, end) = self.pieces[0], self.pieces[0].lines

@@ -43,7 +43,7 @@ def candidates(
 def _weigh(scope: Changeable, one: Candidate, clues: Clues, before: frozenset[int]) -> Candidate:
     """Return a change with what evidence makes of its cost."""
     rarer = HOST if scope.on_host and one.touches != "launch" else 1.0
-    cost = one.cost * clues.likelihood(one.touches, one.line, before) * rarer
+    cost = one.cost * clues.likelihood(one, before) * rarer
     return replace(one, cost=cost, unweighed=one.cost)
 
 
