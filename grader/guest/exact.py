@@ -26,14 +26,21 @@ EPSILON = "epsilon"
 class Algebra:
     """The elements that the simulator keeps, as arrays, and what is computed with them."""
 
-    def __init__(self, runtime: Any, key: int, *, epsilon: bool = True) -> None:
+    def __init__(
+        self, runtime: Any, key: int, *, epsilon: bool = True, literals: Sequence[float] = ()
+    ) -> None:
         self._runtime = runtime
         self._least = 0.0 if epsilon else SMALL
         """Numbers up to which are left out of formulas."""
         self._of_host: dict[int, tuple[Any, torch.Tensor]] = {}
         """Elements of the CPU's tensors, by where their memory begins, which stays while they are kept."""
         runtime.kgsim_exact_cells.restype = ctypes.c_uint64
+        self.literals: set[float] = set()
+        """Numbers of formulas."""
         runtime.kgsim_exact_begin(ctypes.c_uint64(key))
+        if literals:
+            given = (ctypes.c_double * len(literals))(*literals)
+            runtime.kgsim_exact_literals(ctypes.c_size_t(len(literals)), given)
 
     # Elements of tensors: int64, one more dim of 2 for the residues; 0 for none.
 
@@ -90,6 +97,7 @@ class Algebra:
         """Return elements of all: what has none is a constant."""
         if not isinstance(value, torch.Tensor):
             number = 0.0 if abs(value) <= self._least else float(value)
+            self.literals.add(number)
             return self.constants(torch.tensor(number, dtype=torch.float64))
         elements = self.read(value)
         missing = elements[..., 0] == 0

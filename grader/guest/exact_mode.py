@@ -6,6 +6,7 @@ and its result counts as constants.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -27,9 +28,11 @@ def warm_up() -> None:
 class ExactRun(TorchDispatchMode):  # type: ignore[misc]
     """Follows the operators that run below it."""
 
-    def __init__(self, runtime: Any, key: int, *, epsilon: bool = True) -> None:
+    def __init__(
+        self, runtime: Any, key: int, *, epsilon: bool = True, literals: Sequence[float] = ()
+    ) -> None:
         super().__init__()
-        self.algebra = Algebra(runtime, key, epsilon=epsilon)
+        self.algebra = Algebra(runtime, key, epsilon=epsilon, literals=literals)
         self.unfollowed: set[str] = set()
 
     @classmethod

@@ -84,6 +84,7 @@ class Placement:
         known: Iterable[tuple[torch.Tensor, float | None]],  # noqa: ARG002
         *,
         epsilon: bool,  # noqa: ARG002
+        literals: Sequence[float],  # noqa: ARG002
     ) -> Any:
         """Return what follows a call in the exact algebra; None where nothing can."""
         return None
@@ -231,10 +232,15 @@ class Simulator(Placement):
         return list(self._face.run_changed(asked, known, call))
 
     def exactly(
-        self, key: int, known: Iterable[tuple[torch.Tensor, float | None]], *, epsilon: bool
+        self,
+        key: int,
+        known: Iterable[tuple[torch.Tensor, float | None]],
+        *,
+        epsilon: bool,
+        literals: Sequence[float],
     ) -> Any:
         """Make these tensors variables, and follow what is computed from them."""
-        return self._face.exactly(key, known, epsilon=epsilon)
+        return self._face.exactly(key, known, epsilon=epsilon, literals=literals)
 
     def exact_results(self, algebra: Any, leaves: Sequence[Any]) -> list[Any]:
         """Return the residues that the simulator kept."""

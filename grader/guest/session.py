@@ -301,10 +301,11 @@ class Session:
         if key is None:
             return None
         numbers = self._options.get("exact_numbers", {}).get(name, {})
-        known = [(numbers.get(role), tensor) for role, tensor in self._roles(model, given, [])]
-        return self._place.exactly(
-            key, [(tensor, number) for number, tensor in known], epsilon=EPSILON not in numbers
-        )
+        roles = self._roles(model, given, [])
+        known = [(tensor, numbers.get(role)) for role, tensor in roles]
+        literals = self._options.get("exact_literals", ())
+        epsilon = EPSILON not in numbers
+        return self._place.exactly(key, known, epsilon=epsilon, literals=literals)
 
     def _call_model(self, name: str, model: Any, caller: Caller, args: list[Any]) -> Any:
         asked = self._options.get("gradients", {}).get(name)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from grader.records.evidence import (
-    LaunchRefused,
     MemoryAccess,
     ProbedInput,
     UnwrittenOutput,
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from grader.records.context import Context
-    from grader.records.evidence import Limit
     from grader.records.finding import Evidence
 
 MOST_BESIDE = 3
@@ -172,15 +170,6 @@ def seen_wrong(context: Context) -> bool:
     """Whether any result was wrong, at first or when the program was called again."""
     again = any(item.code in UNSTEADY for item in context.seen("probe"))
     return again or bool(wrong_results(context) or wrong_results(context, general=True))
-
-
-def refused_launches(context: Context, *limits: Limit) -> tuple[Evidence, ...]:
-    """Return the launches that runs saw refused for one of these limits."""
-    return tuple(
-        item
-        for item in observed_evidence(context, "launch")
-        if isinstance(item.details, LaunchRefused) and item.details.limit in limits
-    )
 
 
 def has_wrapped(item: Evidence) -> bool:

@@ -24,11 +24,6 @@ def once(found: Iterable[Finding | None]) -> Iterator[Finding]:
             yield finding
 
 
-def launch_cause(kernel: str, proof: Sequence[Evidence]) -> str:
-    """Return the cause that joins a finding about a launch with the run's own word on it."""
-    return f"launch {kernel}" if proof else ""
-
-
 def of_the_leavers(finding: Finding, code: str, source: Source) -> Finding:
     """Return a finding that rests on nothing but threads that have returned, with that as its cause.
 

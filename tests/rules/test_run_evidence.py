@@ -12,6 +12,7 @@ from grader.records import (
     Evidence,
     Launch,
     LineCount,
+    NotDeviceMemory,
     Outcome,
     Place,
     Run,
@@ -126,6 +127,7 @@ def test_a_run_proves_which_tensor_lies_in_cpu_memory() -> None:
     text = (KERNELS / "tree_sum.cu").read_text()
     code = as_submission(text.replace("empty_like(x)", "empty({x.size(0), x.size(1)})"))
     item = _evidence("host-memory", _line(code, "<<<"), "row_mean")
+    item = item.model_copy(update={"details": NotDeviceMemory(parameter=1)})
     found = [
         f
         for f in review_with_fixes(

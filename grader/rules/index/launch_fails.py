@@ -2,83 +2,72 @@
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from tree_sitter import Node
 
-from grader.records import Context, Evidence, Finding, Fix
-from grader.records.observed import kernel_of, observed_evidence, refused_launches
+from grader.records import Context, Evidence, Finding, Fix, LaunchRefused
+from grader.records.observed import kernel_of, observed_evidence
 from grader.rules.page_file import read_page
-from grader.rules.proofs import launch_cause, once
+from grader.rules.proofs import once
 from grader.rules.rule import Rule
 from grader.source import Source
-from grader.source.analysis.host_code import grid_node, refuses, resolve
-from grader.source.analysis.walks import Case, cases, full_size_of, spans
+from grader.source.analysis.host_code import grid_node, resolve
+from grader.source.analysis.walks import Case, cases, spans
 from grader.source.code_edits import fix
 from grader.source.cpp import Items
 from grader.source.cuda_code import text
-from grader.source.scalar_types import SIZES
 from grader.source.statements import insert_before, statement
 
-GRID, MOST, REGISTERS = 65_535, 1024, 65_536
-"""The most blocks along y and z, the most threads a block, and the registers that they share."""
-SHARED, LARGEST = 49_152, 232_448
-"""Bytes of shared memory that a block gets without asking, and the most that any GPU gives (sm_90)."""
+GRID, MOST = 65_535, 1024
+"""The most blocks along y and z, and the most threads a block."""
+LARGEST = 232_448
+"""Bytes of shared memory that no GPU gives a block more than (sm_90)."""
 NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
-    """Compare what launches ask for with what there is, and report each kernel's failed launches once."""
-    yield from once((*_grids(source, context), *_grids_of_inputs(source, context)))
-    yield from once(_blocks(source, context))
-    yield from once(_shared(source, context))
+    """Report each kernel's refused launches once, at what asks for too much; foretell grids that follow the input."""
     failed: dict[str, list[Evidence]] = {}
     for item in observed_evidence(context, "launch"):
         failed.setdefault(kernel_of(item, spans(source)), []).append(item)
+    yield from once(
+        one for one in _grids_of_inputs(source, context) if one.kernels[0] not in failed
+    )
     for kernel, items in failed.items():
-        cause = launch_cause(kernel, items)
+        case = next((one for one in cases(source, context) if one.kernel == kernel), None)
+        asked = _asked_for(case, items[0]) if case is not None else None
+        node, fixes = asked or (None, ())
         yield RULE.finding(
-            items[0].place, items[0].text, evidence=items, kernels=(kernel,), cause=cause
+            case.place(node) if case is not None and node is not None else items[0].place,
+            items[0].text,
+            evidence=items,
+            kernels=(kernel,),
+            fixes=fixes,
+            cause=f"launch {kernel}",
         )
 
 
-def _over(
-    case: Case,
-    node: Node,
-    message: str,
-    proof: Sequence[Evidence],
-    *,
-    elsewhere: bool = False,
-    at: str = "",
-    fixes: Iterable[Fix] = (),
-) -> Finding:
-    """Return the finding that a launch passes a limit; it explains why the launch failed in a run."""
-    return RULE.finding(
-        case.place(node),
-        message,
-        severity="warning" if elsewhere else None,
-        predicts="elsewhere" if elsewhere else None,
-        evidence=proof,
-        fixes=fixes,
-        workload=at,
-        kernels=(case.kernel,),
-        cause=launch_cause(case.kernel, proof),
-        root_cause=bool(proof),
-    )
+def _asked_for(case: Case, item: Evidence) -> tuple[Node, Iterable[Fix]] | None:
+    """Return what asks for more than there is, and what asks for less."""
+    refused = item.details
+    if not isinstance(refused, LaunchRefused) or refused.asked <= refused.most:
+        return None
+    config = case.launch.call.config
+    match refused.limit:
+        case "grid":
+            return grid_node(case), ()
+        case "block":
+            return _block_node(case), _smaller(case)
+        case "registers":
+            return _block_node(case), _bounds(case)
+        case "shared-memory" if len(config) > 2:
+            may_ask = refused.asked <= LARGEST and b"FuncSetAttribute" not in case.unit.data
+            return config[2].node, _asked_first(case) if may_ask else ()
+    return None
 
 
 # grids
-
-
-def _grids(source: Source, context: Context) -> Iterator[Finding]:
-    """Yield the second and third sizes of grids that pass the limit at the task's sizes."""
-    proof = refused_launches(context, "grid")
-    for name in ("main", "full"):
-        for case in cases(source, context, name):
-            over = [k for k in (1, 2) if (case.launch.grid[k] or 0) > GRID]
-            for axis in over[:1] if case.sizes.complete else ():
-                said = f"the grid's {'xyz'[axis]} size is {case.launch.grid[axis]} at the task's size, and may be at most {GRID}: the launch fails"
-                yield _over(case, grid_node(case), said, proof, at=full_size_of(context, name))
 
 
 def _grids_of_inputs(source: Source, context: Context) -> Iterator[Finding]:
@@ -111,46 +100,6 @@ def _axes(case: Case, size: int | None) -> set[int]:
     return {axis for shape in shapes for axis, n in enumerate(shape) if n == size}
 
 
-# shared memory
-
-
-def _shared(source: Source, context: Context) -> Iterator[Finding]:
-    """Yield launches whose bytes, with the kernel's fixed arrays, pass what a block gets."""
-    proof, usual = refused_launches(context, "shared-memory"), cases(source, context)
-    dynamic = any(len(case.launch.call.config) > 2 for case in usual)
-    static = {case.kernel: _static(case) for case in usual} if dynamic else {}
-    for case in cases(source, context, "main", "odd", "long") if dynamic else ():
-        total = (case.launch.shared or 0) + static.get(case.kernel, 0)
-        long = case.sizes.name.startswith("long")
-        most = LARGEST if b"FuncSetAttribute" in case.unit.data else SHARED
-        if case.launch.shared and total > most and not (long and refuses(source, case)):
-            call = case.launch.call
-            where = call.config[2].node if len(call.config) > 2 else call.node
-            fixes = _asked_first(case) if most == SHARED else ()
-            said = _said_of_bytes(total, most, long=long)
-            yield _over(case, where, said, proof, elsewhere=long and not proof, fixes=fixes)
-
-
-def _static(case: Case) -> int:
-    """Return the bytes of a kernel's fixed arrays, which are the same for all sizes."""
-    fixed = (r for r in case.walk.regions if r.space == "shared" and not r.dynamic)
-    return sum((region.cells or 0) * SIZES.get(region.type, 4) for region in fixed)
-
-
-def _said_of_bytes(total: int, most: int, *, long: bool) -> str:
-    if long:
-        return (
-            f"the launch asks for shared memory in proportion to the input's size: beyond {most} bytes the "
-            "kernel does not start"
-        )
-    if total > LARGEST:
-        return f"the launch asks for {total} bytes of shared memory; no GPU gives a block more than {LARGEST}"
-    return (
-        f"the launch asks for {total} bytes of shared memory; above {SHARED} the kernel does not start unless "
-        "cudaFuncSetAttribute(..MaxDynamicSharedMemorySize..) was called, and it is not"
-    )
-
-
 def _asked_first(case: Case) -> tuple[Fix, ...]:
     call = case.launch.call
     function = call.node.child_by_field_name("function")
@@ -160,52 +109,9 @@ def _asked_first(case: Case) -> tuple[Fix, ...]:
     return fix("ask for the shared memory first", edits)
 
 
-# blocks
-
-
-def _blocks(source: Source, context: Context) -> Iterator[Finding]:
-    """Yield blocks of more threads than there may be, or than the registers are enough for."""
-    proof = refused_launches(context, "block")
-    odd = {c.kernel: c.launch.threads for c in cases(source, context, "odd")}
-    for name in ("main", "full"):
-        for case in cases(source, context, name):
-            threads = case.launch.threads or 0
-            follows = not case.sizes.complete and odd.get(case.kernel) != threads
-            if threads > MOST and not (follows and refuses(source, case)):
-                said = (
-                    f"the block's size follows the input: beyond {MOST} threads a block the launch fails, and nothing is computed"
-                    if follows
-                    else f"a block has {threads} threads here, and may have at most {MOST}: the launch fails"
-                )
-                at, elsewhere = full_size_of(context, name), follows and not proof
-                yield _over(
-                    case,
-                    _block_node(case),
-                    said,
-                    proof,
-                    elsewhere=elsewhere,
-                    at=at,
-                    fixes=_smaller(case),
-                )
-            elif 0 < threads <= MOST:
-                yield from _registers(source, context, case, threads)
-
-
-def _registers(source: Source, context: Context, case: Case, threads: int) -> Iterator[Finding]:
-    most = max((u.registers for u in context.resources if case.kernel in u.kernel), default=0)
-    if most * threads > REGISTERS:
-        over = refused_launches(context, "registers")
-        said = (
-            f"`{case.kernel}` needs {most} registers a thread: {threads} threads a block would take "
-            f"{most * threads}, and there are {REGISTERS}; the launch fails"
-        )
-        failed = [item for item in over if kernel_of(item, spans(source)) == case.kernel]
-        yield _over(case, _block_node(case), said, failed, fixes=_bounds(case, threads))
-
-
-def _bounds(case: Case, threads: int) -> tuple[Fix, ...]:
+def _bounds(case: Case) -> tuple[Fix, ...]:
     """Tell the compiler how many threads a block has, so that it gives each fewer registers."""
-    edits = []
+    edits, threads = [], case.launch.threads or MOST
     for kernel in case.unit.kernels:
         at = case.unit.data.find(b"__global__", kernel.node.start_byte, kernel.node.end_byte)
         if kernel.name == case.kernel and at >= 0:
@@ -272,7 +178,7 @@ def _renumbered(case: Case, name: str, size: str) -> Iterator[Fix]:
 RULE = Rule(
     **read_page(__file__),
     formerly=("IDX002", "IDX003", "MEM006"),
-    detects=("text", "build", "evidence"),
+    detects=("text", "evidence"),
     check=check,
     predicts="launch-fails",
 )

@@ -2,6 +2,7 @@
 
 import ast
 import math
+import re
 from collections.abc import Iterator, Mapping
 
 from grader.records import Context, Finding, Fix
@@ -90,8 +91,9 @@ def _fixes(source: Source, call: ast.Call, lane: Lane, neutral: str) -> Iterator
     mask = source.text(load.mask) if load.mask is not None else ""
     if lane.lost is not None and isinstance(lane.lost, ast.Assign):
         value = lane.lost.value
-        edit = replace(source, value, f"tl.where({mask}, {source.text(value)}, {neutral})")
-        yield from fix("leave padded lanes out", [edit])
+        for part in _parts(mask):
+            edit = replace(source, value, f"tl.where({part}, {source.text(value)}, {neutral})")
+            yield from fix("leave padded lanes out", [edit])
         return
     other = load.arguments.get("other")
     if other is not None:
@@ -103,6 +105,14 @@ def _fixes(source: Source, call: ast.Call, lane: Lane, neutral: str) -> Iterator
     value = call.args[0]
     edit = replace(source, value, f"tl.where({mask}, {source.text(value)}, {neutral})")
     yield from fix("leave padded lanes out of the reduction", [edit])
+
+
+def _parts(mask: str) -> tuple[str, ...]:
+    """Return a mask, and of one of several axes each condition by itself, along its axis and along the other one."""
+    conditions = re.findall(r"[^&|]+", mask) if "[" in mask else ()
+    bare = [one.strip().removeprefix("(").removesuffix(")") for one in conditions]
+    turned = [one.replace("[:, None]", "[None, :]") if "[:, None]" in one else one.replace("[None, :]", "[:, None]") for one in bare]  # fmt: skip
+    return tuple(dict.fromkeys((mask, *bare, *turned)))
 
 
 RULE = Rule(**read_page(__file__), check=check, predicts="wrong-values", languages=("triton",))

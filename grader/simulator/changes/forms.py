@@ -27,7 +27,8 @@ _COMPARED = {
 _COMPARED |= {f"{a}u": tuple(f"{b}u" for b in others) for a, others in _COMPARED.items()}
 FLOAT_OPERATORS = ("add.f32", "sub.f32", "mul.f32", "div.rn.f32", "max.f32", "min.f32")
 INT_OPERATORS = ("mul.lo.s32", "add.s32", "div.s32", "rem.s32", "sub.s32", "min.s32", "max.s32")
-SELDOM = ("div.s32", "rem.s32", "sub.s32")
+WIDE_OPERATORS = tuple(one.replace("32", "64") for one in INT_OPERATORS)
+SELDOM = ("div.s32", "rem.s32", "sub.s32", "div.s64", "rem.s64", "sub.s64", "selp")
 _FUNCTIONS = ("sqrt.rn.f32", "rsqrt.approx.f32", "rcp.rn.f32", "abs.f32", "neg.f32", "mov.f32")
 _POWERS = ("ex2.approx.f32", "lg2.approx.f32")
 _LOG2_E, _LN_2 = 1.4426950408889634, 0.6931471805599453
@@ -50,6 +51,8 @@ def float_of(bits: int) -> float:
     return float(value)
 
 
+FILLERS = (float_bits(0.0), float_bits(float("-inf")))
+"""What stands for an element that doesn't count."""
 HALVES = (float_bits(0.5), float_bits(2.0))
 PLAIN = frozenset(map(float_bits, (0.0, 1.0, 2.0, 0.5, float("inf"))))
 
@@ -68,7 +71,7 @@ def other_opcodes(instruction: Instruction) -> Iterator[tuple[str, Kind]]:
     if words[0] == "setp" and len(words) > 2:
         for other in _COMPARED.get(words[1], ()):
             yield ".".join([words[0], other, *words[2:]]), "comparison"
-    for family in (FLOAT_OPERATORS, (*_FUNCTIONS, *_POWERS), INT_OPERATORS):
+    for family in (FLOAT_OPERATORS, (*_FUNCTIONS, *_POWERS), INT_OPERATORS, WIDE_OPERATORS):
         if _is_of(words, family):
             yield from ((o, "operator") for o in family if o.partition(".")[0] != words[0])
     if words[0] in ("and", "or"):
@@ -80,7 +83,7 @@ def other_opcodes(instruction: Instruction) -> Iterator[tuple[str, Kind]]:
 
 def _is_of(words: Sequence[str], family: Sequence[str]) -> bool:
     names = {(one.split(".")[0], one.split(".")[-1]) for one in family}
-    last = words[-1].replace("u32", "s32").replace("b32", "s32")
+    last = words[-1].replace("u", "s").replace("b", "s")
     whole = words[0] == "mov" or "wide" in words or "hi" in words
     return not whole and (words[0], last) in names
 

@@ -268,9 +268,24 @@ class Values:
         instruction = self.function.instructions[at]
         if not instruction.opcode or not self.lines[at]:
             return False
-        return (
-            not self.of_blocks or not is_layout(instruction) or instruction.opcode.endswith(".pred")
-        )
+        if not self.of_blocks or not is_layout(instruction) or instruction.opcode.endswith(".pred"):
+            return True
+        return base(instruction) == "shl" and not self._spread & set(self._registers_of(at))
+
+    def _registers_of(self, at: int) -> Iterator[int]:
+        return (leaf.value for _, leaf in self.read[at] if leaf.kind == "reg")
+
+    @cached_property
+    def _spread(self) -> frozenset[int]:
+        """Return the registers that differ from thread to thread: they spread a block over these."""
+        found: set[int] = set()
+        for _ in range(2):
+            for at, instruction in enumerate(self.function.instructions):
+                names = {leaf.name for _, leaf in self.read[at] if leaf.kind == "special"}
+                own = any(name.startswith(("%tid", "%laneid")) for name in names)
+                if own or any(r in found for r in self._registers_of(at)):
+                    found |= {r.value for r in instruction.operands[:1] if r.kind == "reg"}
+        return frozenset(found)
 
     def site(self, at: int) -> Key:
         """Return what is alike for all instructions that one place of the source became."""

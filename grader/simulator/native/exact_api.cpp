@@ -26,6 +26,7 @@ KG_API void kgsim_exact_begin(uint64_t key) {
     exact().clear();
     set_key(key);
 }
+KG_API void kgsim_exact_literals(size_t n, const double* values) { set_literals({values, n}); }
 KG_API char* kgsim_exact_unfollowed() { return strdup(exact().unfollowed().c_str()); }
 KG_API uint64_t kgsim_exact_cells(uint64_t address, uint64_t* count) { return uint64_t(exact().cells(address, count)); }
 

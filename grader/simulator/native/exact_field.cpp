@@ -6,6 +6,7 @@
 #include <numbers>
 #include <optional>
 #include <unordered_map>
+#include <vector>
 
 namespace kgsim {
 namespace {
@@ -20,6 +21,11 @@ std::unordered_map<uint32_t, Residues>& known() {
 std::unordered_map<uint64_t, Residues>& logarithms() {  // what was taken the logarithm of, by the logarithm's second residue
     static auto* m = new std::unordered_map<uint64_t, Residues>;
     return *m;
+}
+
+std::vector<float>& literals() {
+    static auto* v = new std::vector<float>;
+    return *v;
 }
 
 uint64_t mixed(uint64_t x) {
@@ -41,14 +47,14 @@ Fraction simplest(Wide a, Wide b, Wide c, Wide d) {
 
 Residues square_root(Residues a) { return {FieldP::root(a.p), a.q ? FieldQ::root(a.q) : 0}; }
 
-// The simplest fraction within one unit of the last place of a positive f32; nothing where the numbers get too long.
-std::optional<Fraction> fraction_near(float value) {
+// The simplest fraction within some units of the last place of a positive f32; nothing where the numbers get too long.
+std::optional<Fraction> fraction_near(float value, unsigned units = 1) {
     int e;
     const Wide m = Wide(std::ldexp(std::frexp(value, &e), 24));
     e -= 24;
-    if (e < -96 || e > 0 || m < 2) return std::nullopt;
+    if (e < -96 || e > 0 || m <= units) return std::nullopt;
     const Wide d = Wide(1) << -e;
-    return simplest(m - 1, d, m + 1, d);
+    return simplest(m - units, d, m + units, d);
 }
 
 Residues element(Fraction f) {
@@ -69,17 +75,36 @@ Residues dyadic(float value) {
     return whole(m) * (by < 0 ? inverse(scale) : scale);
 }
 
+Residues found(float value);
+
+// A small fraction of a product or quotient of two literals, or of one.
+std::optional<Residues> folded(float value) {
+    const auto known = literals();
+    for (const float a : known)
+        for (const float b : known) {
+            if (a == value || b == value) return std::nullopt;  // no other than itself
+            if (const auto of = fraction_near(float(value / (double(a) * b)), 2); is_simple(of, 64)) return element(*of) * found(a) * found(b);
+            if (const auto of = fraction_near(float(value / (double(a) / b)), 2); is_simple(of, 64)) return element(*of) * found(a) * inverse(found(b));
+        }
+    return std::nullopt;
+}
+
 // Of a positive number.
 Residues found(float value) {
     constexpr float low_part_of_log2e = 1.92596299e-8f;  // what expf adds to its first 24 bits
     if (value == low_part_of_log2e) return whole(0);
     if (value == std::floor(value) && value < 0x1p24f) return whole(int64_t(value));
     const auto plain = fraction_near(value);
+    if (is_simple(plain)) return element(*plain);
+    if (const auto made = folded(value)) return *made;
     if (is_simple(plain, 1 << 18)) return element(*plain);
-    if (const auto squared = fraction_near(float(double(value) * value)); is_simple(squared)) return square_root(element(*squared));
+    const double square = double(value) * value;
+    if (const auto squared = fraction_near(float(square)); is_simple(squared)) return square_root(element(*squared));
+    // As where attention scales queries and keys each by the root of a root.
+    if (const auto fourth = fraction_near(float(square * square), 2); is_simple(fourth)) return square_root(square_root(element(*fourth)));
     if (const auto times = fraction_near(float(value / std::numbers::log2e)); is_simple(times)) return element(*times) * log2e();
     if (const auto times = fraction_near(float(value * std::numbers::log2e)); is_simple(times)) return element(*times) * inverse(log2e());
-    if (const auto times = fraction_near(float(double(value) * value * std::numbers::pi)); is_simple(times))
+    if (const auto times = fraction_near(float(square * std::numbers::pi)); is_simple(times))
         return square_root(element(*times) * inverse(drawn(Symbol::pi, 0)));
     return plain ? element(*plain) : dyadic(value);
 }
@@ -90,6 +115,13 @@ void set_key(uint64_t value) {
     key = mixed(value ^ 0x9e3779b97f4a7c15);
     known().clear();
     logarithms().clear();
+    literals().clear();
+}
+
+void set_literals(std::span<const double> values) {
+    literals().assign(1, 1.0f);
+    for (const double value : values)
+        if (const float narrow = std::fabs(float(value)); std::isnormal(narrow) && narrow != std::floor(narrow)) literals().push_back(narrow);
 }
 
 Residues drawn(Symbol f, uint64_t a, uint64_t b) {

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 
 namespace kgsim {
@@ -61,6 +62,8 @@ inline Residues operator-(Residues a, Residues b) { return a + -b; }
 // Functions of which nothing is assumed but that equal arguments give equal results (and what is named here).
 enum class Symbol : uint64_t { leaf = 1, log2, sine, cosine, erf, exponent, log2e, log2_of_10, pi };
 void set_key(uint64_t key);
+// Numbers that the reference is written with: a constant may be made of two of them, as compilers and authors fold them.
+void set_literals(std::span<const double> values);
 Residues drawn(Symbol f, uint64_t a, uint64_t b = 0);
 Residues whole(int64_t n);
 Residues log2e();

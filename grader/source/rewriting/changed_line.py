@@ -89,18 +89,25 @@ class ChangedLine:
         return []
 
     def likely(self) -> list[Change]:
-        """Return ways to write what the line has no word for: a step around its last variables, around all of it, around others."""
+        """Return ways to write what the line has no word for."""
         if self.change.change == "operator" and self.change.after.startswith("added up"):
             return list(self._added_up())
+        if self.change.change == "operand":
+            old, new = (self.name_of(value.removeprefix("part of ")) for value in (self.change.before, self.change.after))  # fmt: skip
+            return [(a, b, new) for a, b, name in self._variables(0) if new and new != name and old in {"", name}]  # fmt: skip
         signs = self._assignments()
         if self.change.change != "around" or not signs:
             return []
         start, end = signs[0].end(), self.words[-1].start() if self.words[-1][0] == ";" else len(self.text)  # fmt: skip
         start += len(self.text[start:end]) - len(self.text[start:end].lstrip())
-        names = [w for w in self.words if w.start() >= start and w[0].isidentifier()]
-        variables = [w for w in names if self.text[w.end() : w.end() + 1] not in {"(", "="}]
-        places = [(*word.span(), word[0]) for word in reversed(variables)]
+        places = self._variables(start)
         return self._steps([*places[:2], (start, end, self.text[start:end]), *places[2:]])
+
+    def _variables(self, start: int) -> list[Change]:
+        """Return the variables from somewhere on, the last first."""
+        names = [w for w in self.words if w.start() >= start and w[0].isidentifier()]
+        used = [w for w in names if not re.match(r"\(|\s*=(?!=)", self.text[w.end() :])]
+        return [(*word.span(), word[0]) for word in reversed(used)]
 
     def name_of(self, value: str) -> str:
         """Return what the text calls a value: an index of the launch, a parameter, or the name that its line sets; else nothing."""
@@ -127,11 +134,12 @@ class ChangedLine:
         return [(*word.span(), new) for word in self.words if word[0] == old != new]
 
     def _comparisons(self) -> Iterator[Change]:
-        """Yield the sign of a comparison as the run had it; compilers negate comparisons and turn them round."""
+        """Yield the sign of a comparison as the run had it; compilers turn comparisons round, and where code jumps negate them."""
         before, after = (words.split(".")[1].rstrip("u") for words in (self.change.before, self.change.after))  # fmt: skip
         ways = [(before, after), (_NEGATED[before], _NEGATED[after])]
         turned = [(_TURNED[one], _TURNED[other]) for one, other in ways]
-        for one, other in (*ways, *turned):
+        ways = [ways[0], turned[0], ways[1]] if self._in_triton else [*ways, turned[0]]
+        for one, other in (*ways, turned[1]):
             if found := self._each(_SIGNS[one], _SIGNS[other]):
                 yield from found
                 return
@@ -162,6 +170,9 @@ class ChangedLine:
     def _steps(self, places: Sequence[Change]) -> list[Change]:
         """Return values with the step that the run added."""
         verb, _, operand = self.change.after.partition(" ")
+        if verb == "selp":
+            chosen = ((a, b, self._where(text, operand)) for a, b, text in places)
+            return [one for one in chosen if one[2]]
         number = self.number_or_name(operand)
         if operand and not number:
             return []
@@ -175,6 +186,15 @@ class ChangedLine:
             whole = sign == "/" and self._in_triton and self.change.after.startswith("div.s32")
             return f"({inner} {'//' if whole else sign} {number})"
         return self._written(verb, inner if verb in {"square", "neg", "rcp"} else text, number or "0.0")  # fmt: skip
+
+    def _where(self, text: str, operand: str) -> str:
+        """Return a value that counts only under a condition."""
+        way, filler, condition = operand.split(" ", 2)
+        name = self.name_of(condition)
+        filler = filler.replace("inf", self._written("inf")) if "inf" in filler else f"{filler}.0"
+        sides = (text, filler) if way == "if" else (filler, text)
+        form = "tl.where({}, {}, {})" if self._in_triton else "({} ? {} : {})"
+        return form.format(name, *sides) if name else ""
 
     def _added_up(self) -> Iterator[Change]:
         """Yield what a loop sets anew added to what it was before."""

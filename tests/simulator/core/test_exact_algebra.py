@@ -111,7 +111,26 @@ def test_literals_of_logarithms_and_roots_are_recognised(algebra: Algebra) -> No
     assert (algebra.constants(0.125 * math.log2(math.e)) == folded).all()
     half = algebra.constants(math.sqrt(0.5))
     assert (algebra.map("*", half, half) == algebra.constants(0.5)).all()
+    fourth = algebra.constants(32.0**-0.25)
+    assert (algebra.map("*", fourth, fourth) == algebra.constants(math.sqrt(1 / 32))).all()
     assert (algebra.constants(1e-5) != algebra.constants(1e-6)).all()
+
+
+def test_a_constant_is_a_product_of_what_the_reference_is_written_with(
+    simulator: Simulator,
+) -> None:
+    alpha, scale = 1.6732632423543772, 1.0507009873554805
+    literals = (ctypes.c_double * 2)(alpha, scale)
+    for known in (False, True):
+        algebra = Algebra(simulator._lib, 5)
+        if known:
+            simulator._lib.kgsim_exact_literals(ctypes.c_size_t(2), literals)
+        one, other, half, both = (
+            algebra.constants(v) for v in (alpha, scale, 0.5, alpha * scale / 2)
+        )
+        made = algebra.map("*", algebra.map("*", one, other), half)
+        assert bool((made == both).all()) is known
+        assert (algebra.constants(alpha * scale * 0.50001) != made).all()
 
 
 def test_chance_agrees_never_in_a_million_unequal_sums(simulator: Simulator) -> None:

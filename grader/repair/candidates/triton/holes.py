@@ -51,6 +51,11 @@ def _bounds(site: Site) -> list[str]:
     return [one for one in site.scope.bounds if one not in site.scope.source.text(site.node)]
 
 
+def _idle(site: Site) -> list[str]:
+    """Return the indices that were taken apart for something, and go nowhere."""
+    return [name for name in site.scope.known.get("INDEX", ()) if name in site.scope.idle]
+
+
 def _target(site: Site) -> list[str]:
     return [site.scope.carried[site.node]] if site.node in site.scope.carried else []
 
@@ -68,6 +73,7 @@ HOLES: Mapping[str, Callable[[Site], Iterable[str]]] = {
     **{kind: partial(_of_kind, kind=kind) for kind in ("POINTER", "SIZE", "INDEX", "REAL", "SELF")},
     "INSIDE": _inside,
     "BOUND": _bounds,
+    "IDLE": _idle,
     "TARGET": _target,
     "NEAR": _near,
 }

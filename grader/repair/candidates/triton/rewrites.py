@@ -2,7 +2,7 @@
 
 In a pattern a single small letter stands for any expression, `c` for a number, and no letter at all for what plays a
 role (`stored`, `mask`). In what it becomes `{a}` is what the letter stood for, in parentheses where it needs them, and
-`{SIZE}` each name of that kind in scope (`{REAL}` those that the expression lacks); `{INSIDE}` is each index in the expression itself, `{BOUND}`
+`{SIZE}` each name of that kind in scope (`{REAL}` those that the expression lacks); `{INSIDE}` is each index in the expression itself, `{IDLE}` each that nothing uses, `{BOUND}`
 each comparison of the kernel that it lacks, and `{TARGET}` the name that a loop assigns it to.
 """
 
@@ -62,6 +62,7 @@ REWRITES = (
     _row("a", ("2 * {a}",), 2.4, "factor", "term"),
     _row("a", ("tl.maximum({a}, 0.0)", "tl.abs({a})", "tl.log({a})", "tl.exp({a})"), 2.4, "value", "assigned", "real"),
     _row("a", ("tl.maximum({a}, 0.0)", "tl.abs({a})", "tl.log({a})", "tl.exp({a})"), 2.6, "value", "stored"),
+    _row("a", ("{a} * {REAL}[:, None]", "{a} * {REAL}[None, :]"), 1.9, "factor", "stored"),
     # a sum
     _row("a", ("{TARGET} + {a}",), 0.7, "store"),
     _row("tl.dot(a, b)", ("tl.dot({a}, {b}, {TARGET})",), 0.7, "store"),
@@ -87,6 +88,7 @@ REWRITES = (
     _row("a * b", ("{a} * {SIZE} * {b}", "{a}"), 1.5, "index", "", "index"),
     _row("a", ("{SIZE}",), 1.4, "index", "", "SIZE"),
     _row("a", ("{INDEX}",), 1.6, "index", "", "INDEX"),
+    _row("a", ("{IDLE} * {SIZE} + {a} % {SIZE}",), 1.6, "index", "", "INDEX"),
     _row("a", ("{POINTER}",), 1.9, "index", "", "POINTER"),
     _row("a", ("{REAL}",), 2.1, "value", "", "REAL"),
     _row("a[:, None]", ("{a}[None, :]",), 1.5, "index"),
@@ -101,6 +103,9 @@ REWRITES = (
     _row("a", ("({a}) & ({INSIDE} >= 0)",), 1.1, "guard", "mask"),
     _row("a", ("({a}) & ({BOUND})",), 1.1, "guard", "mask"),
     _row("tl.where(m, a, b)", ("tl.where({m}, {b}, {a})", "{a}"), 1.5, "value"),
+    _row("tl.where(m, a, c)", tuple(f"tl.where({{m}}, {{a}}, {start})" for start in STARTS), 1.4, "literal"),
+    _row("tl.where(m, c, a)", tuple(f"tl.where({{m}}, {start}, {{a}})" for start in STARTS), 1.4, "literal"),
+    _row("tl.histogram(a, n)", ("tl.histogram({a}, {n}, mask={BOUND})",), 0.8, "guard"),
     # an operation
     _row("tl.maximum(a, b)", ("tl.minimum({a}, {b})",), 1.3, "value"),
     _row("tl.minimum(a, b)", ("tl.maximum({a}, {b})",), 1.3, "value"),
@@ -129,7 +134,11 @@ REWRITES = (
     _row("torch.float16", ("torch.float32",), 1.2, "host"),
     _row("torch.bfloat16", ("torch.float32",), 1.2, "host"),
     _row("a.to(t)", ("{a}",), 1.7, "value"),
-    _row("a.to(t)", ("tl.floor({a} + 0.5).to({t})",), 1.2, "value", "stored"),
+    *(_row(f"a.to(tl.{whole})", (f"tl.floor({{a}} + 0.5).to(tl.{whole})",), 1.2, "value") for whole in ("int8", "uint8", "int32")),
+    *(_row(f"(a {sign} b).to(t)", (f"{{a}}.to({{t}}) {sign} {{b}}.to({{t}})",), 0.9, "value") for sign in "+-*"),
+    # axes
+    *(_row(f"tl.{function}(a, axis={axis})", (f"tl.{function}({{a}}, axis={1 - axis})",), 1.4, "index")
+      for function in ("sum", "max", "min", "argmax", "argmin", "cumsum") for axis in (0, 1)),
     # numbers
     _row("a", STARTS, 1.3, "literal", "start"),
     _row("a", STARTS, 1.5, "literal", "other"),

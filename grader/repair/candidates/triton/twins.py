@@ -97,6 +97,18 @@ def unflattened(scope: Scope) -> Iterator[Candidate]:
                 and _divides(one, other)
             ):
                 yield scope.changes(AS_TWIN, "index", (one, turned[0]), (other, turned[1]))
+        yield from _exchanged(scope, one, other)
+
+
+def _exchanged(scope: Scope, one: Simple, other: Simple) -> Iterator[Candidate]:
+    """Yield a quotient and a rest of the same in each other's place."""
+    match one.value, other.value:
+        case ast.BinOp(left=a, op=first), ast.BinOp(left=b, op=then) if ast.dump(a) == ast.dump(b):
+            if {type(first), type(then)} == {ast.FloorDiv, ast.Mod}:
+                words = [scope.source.text(node.value) for node in (other, one)]
+                yield scope.changes(
+                    AS_TWIN, "index", (one.value, words[0]), (other.value, words[1])
+                )
 
 
 def _divides(*nodes: ast.AST) -> bool:

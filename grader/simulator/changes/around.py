@@ -1,0 +1,140 @@
+"""What could be missing around a value: one more operator, or a condition under which alone it counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from grader.simulator.changes.change import Change, spare
+from grader.simulator.changes.forms import (
+    FILLERS,
+    FLOAT_OPERATORS,
+    HALVES,
+    INT_OPERATORS,
+    SELDOM,
+    SUBJECT,
+    WIDE_OPERATORS,
+    Step,
+    around_float,
+    shown,
+)
+from grader.simulator.changes.sites import MOST_FACTORS, Site, Sites, leaf_of, with_operand
+from grader.simulator.changes.values import Value, base
+from grader.simulator.ptx.code import Instruction, Operand
+
+
+class Around(Sites):
+    """Changes of single values of a function."""
+
+    def changes(self) -> Iterator[Change]:
+        """Yield changes of a value by one more operator, the latest places first."""
+        for value, places in sorted(self._uses(), key=lambda use: -use[1][0][0]):
+            if value.kind == "float" and base(self._code[places[0][0]]) == "mov":
+                yield from self._around_with_others(value, places)
+            elif value.kind == "float":
+                yield from self._around_float(value, places)
+                yield from self._where(value, places)
+            elif value.kind == "int" and base(self._code[places[0][0]]) != "mov":
+                yield from self._around_int(value, places)
+            elif value.kind == "wide" and not self._is_address(places[0][0]):
+                yield from self._around_wide(value, places)
+
+    def _is_address(self, at: int) -> bool:
+        """Whether an instruction adds up an address, or copies: what it reads are bytes."""
+        name, result = base(self._code[at]), self._code[at].operands[:1]
+        of = result[0].value if result and result[0].kind == "reg" else -1
+        return name in ("mov", "shl", "cvta") or (of >= 0 and self._values.kind(of) == "address")
+
+    def _around_float(self, value: Value, places: list[Site]) -> Iterator[Change]:
+        f32 = spare(self._values.function, 32)
+        for name, steps in around_float(f32):
+            yield self._wrapped(value, places, name, steps)
+        for bits in dict.fromkeys((*HALVES, *self._own[:MOST_FACTORS])):
+            number = Operand("f32", bits)
+            scaled: Step = ("mul.f32", (f32, SUBJECT, number))
+            yield self._wrapped(value, places, f"mul {shown(number)}", (scaled,))
+        yield from self._around_with_others(value, places)
+        for other in self._ints(places):
+            if not other.name.startswith(("%tid", "%ctaid")):
+                yield from self._scaled(value, places, other)
+
+    def _where(self, value: Value, places: list[Site]) -> Iterator[Change]:
+        """Yield changes of a value that counts only where a condition holds, or where it does not."""
+        f32 = spare(self._values.function, 32)
+        for truth in self._conditions_before(places):
+            for bits in FILLERS:
+                filler = Operand("f32", bits)
+                for word, sides in (("if", (SUBJECT, filler)), ("unless", (filler, SUBJECT))):
+                    steps: tuple[Step, ...] = (("selp.f32", (f32, *sides, truth)),)
+                    name = f"selp {word} {shown(filler)} {truth.name}"
+                    yield self._wrapped(value, places, name, steps)
+
+    def _around_with_others(self, value: Value, places: list[Site]) -> Iterator[Change]:
+        f32 = spare(self._values.function, 32)
+        others = [one for one in self._siblings(value, places) if not one.unread]
+        for other in others[:MOST_FACTORS]:
+            for opcode in FLOAT_OPERATORS[:4]:
+                steps = ((opcode, (f32, SUBJECT, other)),)
+                title = self._values.title(other)
+                yield self._wrapped(value, places, f"{opcode} {title}", steps)
+
+    def _scaled(self, value: Value, places: list[Site], other: Value) -> Iterator[Change]:
+        f32, temporary = (spare(self._values.function, 32, n) for n in (0, 1))
+        for opcode in ("mul.f32", "div.rn.f32"):
+            steps = (
+                ("cvt.rn.f32.s32", (temporary, other)),
+                (opcode, (f32, SUBJECT, temporary)),
+            )
+            yield self._wrapped(value, places, f"{opcode} {other.name}", steps)
+
+    def _around_int(self, value: Value, places: list[Site]) -> Iterator[Change]:
+        s32 = spare(self._values.function, 32)
+        for number in (1, -1):
+            steps: tuple[Step, ...] = (("add.s32", (s32, SUBJECT, Operand("int", number))),)
+            yield self._wrapped(value, places, f"add {number}", steps)
+        for other in self._ints(places):
+            for opcode in INT_OPERATORS[:5]:
+                steps = ((opcode, (s32, SUBJECT, other)),)
+                yield self._wrapped(value, places, f"{opcode} {other.name}", steps)
+
+    def _around_wide(self, value: Value, places: list[Site]) -> Iterator[Change]:
+        s64, temporary = (spare(self._values.function, 64, n) for n in (0, 1))
+        for number in (1, -1):
+            steps: tuple[Step, ...] = (("add.s64", (s64, SUBJECT, Operand("int", number))),)
+            yield self._wrapped(value, places, f"add {number}", steps)
+        for other in self._ints(places):
+            widened: Step = ("cvt.s64.s32", (temporary, other))
+            for opcode in WIDE_OPERATORS[:5]:
+                steps = (widened, (opcode, (s64, SUBJECT, temporary)))
+                yield self._wrapped(value, places, f"{opcode} {other.name}", steps)
+
+    def _copy(self, value: Value, other: Value, register: int) -> int:
+        nth = value.registers.index(register) if register in value.registers else 0
+        return other.registers[nth * len(other.registers) // len(value.registers)]
+
+    def _wrapped(
+        self, value: Value, places: list[Site], name: str, steps: Sequence[Step]
+    ) -> Change:
+        """Return the change that puts what steps make of a value in its place."""
+        edits: dict[int, tuple[Instruction, ...]] = {}
+        for at, path in places:
+            *before, old = edits.get(at, (self._code[at],))
+            register = leaf_of(self._code[at], path).value
+            made = [self._step(value, register, old, step) for step in steps]
+            edits[at] = (*(before or made), with_operand(old, path, made[-1].operands[0]))
+        changed = tuple((at, edits[at]) for at in sorted(edits))
+        prior = 1 + (" line" in name or name.startswith(SELDOM))
+        prior += self._values.of_blocks and value.kind != "float"
+        title = self._values.title(value)
+        return self._change(places[0][0], "around", title, name, changed, prior)
+
+    def _step(self, value: Value, register: int, like: Instruction, step: Step) -> Instruction:
+        opcode, given = step
+        operands = tuple(
+            Operand("reg", self._copy(value, one, register))
+            if isinstance(one, Value)
+            else Operand("reg", register)
+            if one is SUBJECT
+            else one
+            for one in given
+        )
+        return Instruction(opcode, operands, 0, like.location)
