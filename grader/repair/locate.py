@@ -16,10 +16,10 @@ VAGUE = (*_WRONG, "MEM008", "MEM011")
 """Rules that see a wrong result or access, and not what causes it."""
 
 
-WIDER = ((0, 0), (1, 1), (2, 1), (0, 0))
+WIDER = ((0, 0), (1, 0), (0, 1), (1, 1), (2, 1))
 """By how many tokens, on the left and right, a piece is shown wider: an operator between what it joins, an index with its array."""
-SHORT = 2
-"""Letters of a piece that says little alone."""
+SHORT, LONG = 2, 200
+"""Letters of a piece that says little alone, and of one that is too much for a sentence."""
 _TOKEN = re.compile(r"\w+(?:(?:\.|->|::)\w+)*|[<>=!+*/%&|-]=|\S")
 _WHOLE = re.compile(r"[-!\w(\"'].*[\w)\]\"']|\w")
 _LINE = re.compile(r"line (\d+): `")
@@ -99,14 +99,17 @@ def _what_it_needs(old: str, new: str) -> str:
     codes = difflib.SequenceMatcher(None, *words, autojunk=False).get_opcodes()
     changes = [code for code in codes if code[0] != "equal"]
     spans = (changes[0][1], changes[-1][2]), (changes[0][3], changes[-1][4])
-    for left, more in WIDER:
-        was, right = (
+    pairs = (
+        tuple(
             _piece(text, tokens, begin - left, end + more)
             for text, tokens, (begin, end) in zip((old, new), (before, after), spans, strict=True)
         )
-        if was and right and (len(was) > SHORT or (left, more) == WIDER[-1]):
-            return f"`{was}` has to be `{right}`"
-    return f"it has to be `{new.strip()[:120]}`"
+        for left, more in WIDER
+    )
+    whole = [pair for pair in pairs if all(pair)]
+    for was, right in sorted(whole, key=lambda pair: len(pair[0]) <= SHORT)[:1]:
+        return f"`{was}` has to be `{right}`"
+    return f"it has to be `{new.strip()[:LONG]}`"
 
 
 def _piece(text: str, tokens: Sequence[re.Match[str]], begin: int, end: int) -> str:
@@ -115,7 +118,7 @@ def _piece(text: str, tokens: Sequence[re.Match[str]], begin: int, end: int) -> 
         return ""
     piece = text[tokens[begin].start() : tokens[end - 1].end()]
     even = all(piece.count(a) == piece.count(b) for a, b in ("()", "[]", "{}"))
-    return piece if even and _WHOLE.fullmatch(piece) and len(piece) <= 120 else ""
+    return piece if even and _WHOLE.fullmatch(piece) and len(piece) <= LONG else ""
 
 
 def _language(code: str, line: int) -> Literal["python", "cuda"]:

@@ -172,8 +172,9 @@ FORMULAS = (
     *_rows("degree", ("f(a)", "{a} * {f}({a})", 3.0), where=(real, device, is_a("a", NAME))),
     *_rows("degree", ("f(a + b)", "({f}({a}) + {b})", 2.0), ("f(a + b)", "({a} + {f}({b}))", 2.5), where=(real, device)),
     *_rows("value", ("v", "rintf({v})", 1.0), where=(is_truncated,)),
+    *_rows("factor", ("a", "({CONDITION} ? {a} : 1.0f - {a})", 2.5), where=(node_is("identifier"), real, device)),
     *_rows("factor", ("a = a + b", "{a} = {a} * {REAL} + {b}", 2.0), ("a += b", "{a} = {a} * {REAL} + {b}", 3.0), where=(device, kind("a", "real"), is_a("a", NAME))),
-    *_rows("factor", ("a * b", "{a} * {b} * {NEAR} / ({NEAR} - 1)", 3.5), where=(real, device, is_a("b", NAME))),
+    *_rows("factor", ("a", "{a} * {DIVISOR} / ({DIVISOR} - 1)", 1.8), where=(node_is("identifier"), real, device)),
     *_rows("degree", ("a / b", "{a} / sqrt({b})", 2.5), where=(real, device, kind("b", "real"))),
     *_rows("degree", ("a / b", "{a} / sqrt((float)({b}))", 2.5), where=(real, device, not_(kind("b", "real")))),
     *_rows("shift", *((f"a {sign} b", f"{{a}} {sign} 0.5f * {{b:f}}", 3.0) for sign in "-+"), where=(real, device)),
@@ -184,7 +185,7 @@ FORMULAS = (
         *((f"(a {sign} b) * s", f"{{a}} * {{s:f}} {sign} {{b:f}}", 2.5) for sign in "+-"),
         where=(real, device),
     ),
-    *_rows("factor", ("a / b", "{a} / ({b} - 1)", 4.0), where=(not_(integer), is_a("b", NAME))),
+    *_rows("factor", ("a / b", "{a} / ({b} - 1)", 4.0), ("a / b", "{a} / (2 * {b})", 2.6), ("a / b", "{a} / (4 * {b})", 3.0), where=(not_(integer), is_a("b", NAME))),
     *_rows(
         "factor",
         ("a / b", "{a} / {SIZE}", 2.6),
@@ -231,7 +232,7 @@ INDICES = (
     *_rows("index", ("a", "{MEANT}", _other_name), where=(*IS_NAME, integer, in_index)),
     *_rows("", ("a", "{TWIN}", 2.0), where=IS_NAME),
     *_rows("index", ("a", "{FIELD}", 2.0), where=(node_is("field_expression"), integer)),
-    *_rows("index", ("a", "{SHARE}", 2.5), where=(*IS_NAME, integer)),
+    *_rows("index", ("a", "{SHARE}", 1.5), where=(*IS_NAME, integer)),
     *_rows("index", ("a", "{POINTER}", 4.0), where=IS_NAME),
     *_rows("index", ("a", "{OTHERAXIS}", 2.4), where=(*IS_NAME, in_index)),
     *_rows(
@@ -246,7 +247,7 @@ INDICES = (
     *_rows("index", ("a", "{a} * {SIZE}", 2.5), where=(is_addend,)),
     *_rows("index", ("a % b", "({a} / {SIZE}) % {b}", 2.2), where=(device,)),
     *_rows("index", ("a % b", "({a} % {b} + {b}) % {b}", 1.5), where=(integer, is_a("a", r".*-.*"))),
-    *_rows("index", ("a", "{NEAR}", 3.5), where=(is_index,)),
+    *_rows("index", ("a", "{NEAR}", 3.5), ("a", "{a} - 1", 2.4), ("a", "{a} + 1", 2.8), where=(is_index,)),
     *_rows(
         "index",
         *((f"{cast}a * s + b", f"{cast}{{b:f}} * {{ANYSIZE}} + {{a}}", _cost_turned) for cast in CASTS[1:]),
