@@ -22,6 +22,7 @@ CONSTANTS = (
 """Numbers that formulas of this field are made of."""
 _AXIS = re.compile(r"threadIdx\.[xyz]|[A-Za-z_]\w*")
 
+
 HOLES: dict[str, Callable[[Site], Sequence[str]]] = {}
 """What each stands for at a site."""
 
