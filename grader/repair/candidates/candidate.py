@@ -97,8 +97,8 @@ class Candidate:
     @property
     def lines(self) -> frozenset[int]:
         """Lines of the submission on which it puts other words; of what is put beside a statement, its first one."""
-        begin, end = self.pieces[0].lines
-        return frozenset(range(begin, (end if self.pieces[0].kind == "replace" else begin) + 1))
+        found = ((one.lines[0], one.lines[one.kind == "replace"]) for one in self.pieces)
+        return frozenset(line for begin, end in found for line in range(begin, end + 1))
 
     @property
     def label(self) -> str:
