@@ -39,9 +39,18 @@ def locate_by_repairs(
     if change is None:
         return findings
     return tuple(
-        _place_finding(item, submission, *change) if item.rule == rule else item
+        item
+        if item.rule != rule or _knows(item, label)
+        else _place_finding(item, submission, *change)
         for item in findings
     )
+
+
+def _knows(finding: Finding, label: str) -> bool:
+    """Whether a changed run proved where the cause is, and its own fix stands elsewhere."""
+    own = finding.rule == "DEP006" and any(one.label == label for one in finding.fixes)
+    said = _LINE.match(label)
+    return own and said is not None and finding.place is not None and finding.place.line != int(said[1])  # fmt: skip
 
 
 def _change(old: str, new: str, label: str) -> tuple[int, str, str] | None:

@@ -57,7 +57,9 @@ def _vague(line: ChangedLine, change: Counterfactual) -> str:
         other = f" and `{name}`" if (name := line.number_or_name(operand)) else ""
         return f"takes a value: with `{sign}` of it{other or ' and another value' * bool(operand)}"
     if change.change == "operand":
-        return f"takes a value: with `{line.name_of(change.after) or 'another'}` in its place"
+        made = change.after.partition("#")[0].replace("part of", "a value of")
+        named = f"`{name}`" if (name := line.name_of(change.after)) else made
+        return f"takes a value: with {named} in its place"
     if change.change == "constant":
         return f"has a number that is {change.before} there: with `{change.after}`"
     return f"combines values: with {f'`{sign}`' if '.' in change.after else f'them {change.after}'}"
