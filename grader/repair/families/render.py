@@ -13,15 +13,15 @@ TEMPLATES = Path(__file__).parent / "templates"
 
 
 @cache
-def environment() -> Environment:
-    """Return what reads the templates of this folder."""
+def environment(folder: Path = TEMPLATES) -> Environment:
+    """Return what reads the templates of a folder."""
     return Environment(
-        loader=FileSystemLoader(TEMPLATES),
+        loader=FileSystemLoader(folder),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        autoescape=False,  # noqa: S701 - program text, not HTML
+        autoescape=False,  # noqa: S701 - program text and prompts, not HTML
     )
 
 
