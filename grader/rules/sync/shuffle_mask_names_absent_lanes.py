@@ -6,7 +6,7 @@ from grader.records import Context, Evidence, Finding, Severity
 from grader.records.observed import GROUPS, kernel_of, observed_evidence, wrong_results
 from grader.rules.causes import cause_of
 from grader.rules.page_file import read_page
-from grader.rules.proofs import CARRIED_ON, of_the_leavers
+from grader.rules.proofs import CARRIED_ON, by_line, of_the_leavers
 from grader.rules.rule import Rule
 from grader.source import Source
 from grader.source.analysis.partings import EXCHANGE, Parting, exchange_at, parting_at
@@ -20,12 +20,9 @@ OLD = ("__shfl", "__shfl_down", "__shfl_up", "__shfl_xor", "__ballot", "__any", 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Report the exchanges that a run saw only some of the named lanes come to, each once."""
-    seen: dict[int, list[Evidence]] = {}
-    for item in observed_evidence(context, "shuffle", "divergence"):
-        line = item.place.line if item.place else 0
-        if exchange_at(source, line) or item.code in GROUPS["shuffle"]:
-            seen.setdefault(line, []).append(item)
-    for line, items in seen.items():
+    for line, items in by_line(observed_evidence(context, "shuffle", "divergence")).items():
+        if not (exchange_at(source, line) or any(i.code in GROUPS["shuffle"] for i in items)):
+            continue
         masks = all(item.code == "sync-lane-not-in-mask" for item in items)
         parting = None if masks else parting_at(source, line, EXCHANGE)
         if parting is not None and parting.branch is not None:

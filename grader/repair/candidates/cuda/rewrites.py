@@ -10,7 +10,7 @@ import re
 from functools import partial
 
 from grader.repair.candidates.cuda import holes as these
-from grader.repair.candidates.cuda.scope import Site, stored_in
+from grader.repair.candidates.cuda.scope import Site, parts, stored_in
 from grader.repair.candidates.cuda.sites import (
     axes_of,
     calls,
@@ -212,6 +212,13 @@ def _words(name: str) -> set[str]:
     return set(re.split(r"_|(?<=[a-z])(?=[A-Z])", name))
 
 
+def _cost_of_field(site: Site, name: str) -> float:
+    """Return what another field costs: names of one axis end alike, as in `ow * shape.sw`."""
+    left, _, right = parts(site.node.parent) if site.node.parent else ("", "", "")
+    beside = right if left == site.words else left
+    return 1.5 if beside[-1:] == name[-1:] else 2.5
+
+
 def _cost_turned(site: Site, size: str) -> float:
     index = re.split(r"\W+", site.text("a"))[-1]
     below = rf"\b{index}\s*<\s*{size}\b|\b{index}\s*=[^;=]*%\s*{size}\b"
@@ -231,7 +238,7 @@ CASTS = ("", "(size_t)", "(int64_t)", "(long long)")
 INDICES = (
     *_rows("index", ("a", "{MEANT}", _other_name), where=(*IS_NAME, integer, in_index)),
     *_rows("", ("a", "{TWIN}", 2.0), where=IS_NAME),
-    *_rows("index", ("a", "{FIELD}", 2.0), where=(node_is("field_expression"), integer)),
+    *_rows("index", ("a", "{FIELD}", _cost_of_field), where=(node_is("field_expression"), integer)),
     *_rows("index", ("a", "{SHARE}", 1.5), where=(*IS_NAME, integer)),
     *_rows("index", ("a", "{POINTER}", 4.0), where=IS_NAME),
     *_rows("index", ("a", "{OTHERAXIS}", 2.4), where=(*IS_NAME, in_index)),
