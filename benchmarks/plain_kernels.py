@@ -22,7 +22,7 @@ from grader.config import Options
 from grader.pipeline.context import GradingContext
 from grader.pipeline.evaluation import evaluate_draft
 from grader.records import Task
-from grader.repair.families.plain import MOST_LINES, cuda_lines
+from grader.repair.families.kernels import MOST_LINES, cuda_lines
 from grader.repair.reference import program, reference_code
 from grader.store import Store
 from grader.tasks import builtin_tasks

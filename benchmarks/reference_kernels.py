@@ -118,7 +118,7 @@ def asked(globs: list[str], *, types: bool) -> Iterator[Task]:
 def kernel_of(task: Task, *, types: bool) -> str | None:
     """Return the task's fast kernel, or with `types` the plain one where there is none."""
     try:
-        return compose_for_task(task, strongest()).code
+        return reference_code(task, "fast") or compose_for_task(task, strongest()).code
     except UncoveredError as error:
         print(f"{task.name} is not composed: {error}", flush=True)
         return reference_code(task) if types else None

@@ -15,7 +15,7 @@ from grader.diagnose import Examiner
 from grader.records import Evaluation, Form, Repair, Submission, Task
 from grader.repair.compose import UncoveredError, compose, read_graph
 from grader.repair.compose.write import Composed
-from grader.repair.families import Names, plain_kernel
+from grader.repair.families import Names, kernel_of_family
 from grader.repair.plain_triton import triton_code
 from grader.repair.with_gradients import gradient_task, join_passes
 from grader.tasks import builtin_tasks
@@ -53,7 +53,7 @@ def reference_fixed(
     if plain.repairs and not both:
         return plain
     try:
-        code = compose_for_task(task, form).code
+        code = reference_code(task, "fast") or compose_for_task(task, form).code
     except UncoveredError as error:
         return Fixed(plain.repairs, "" if plain.repairs else f"No reference-fixed kernel: {error}.")
     fast = _examine_form(task, examiner, "fast", code)
@@ -103,9 +103,9 @@ def program(code: str, name: str) -> Submission:
     return Submission(sample=name, code=code, line_map=lines, how="reference-fixed kernel")
 
 
-def reference_code(task: Task) -> str | None:
-    """Return the plain program's text; None for a task of no family."""
-    return plain_kernel(task, _names(task))
+def reference_code(task: Task, form: Form = "plain") -> str | None:
+    """Return the text of a form that a family has written; None for a task of no such family."""
+    return kernel_of_family(task, _names(task), form)
 
 
 def compose_for_task(task: Task, form: sandbox.Form) -> Composed:

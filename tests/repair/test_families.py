@@ -6,9 +6,9 @@ import ast
 
 import pytest
 
-from grader.records import Context, Task
+from grader.records import Context, Form, Task
 from grader.repair.compose.windows import overlapping_windows
-from grader.repair.families.plain import MOST_LINES, cuda_lines
+from grader.repair.families.kernels import MOST_LINES, cuda_lines
 from grader.repair.reference import reference_code
 from grader.rules import review_text
 from grader.source import parse
@@ -19,24 +19,28 @@ ALIKE = {"elementwise", "matmul", "conv"}
 """Families whose programs differ in a line: one of each will do."""
 
 
-def chosen() -> list[str]:
+FAST = ("cosine-loss", "cumsum-reverse", "l2-norm", "matrix-vector", "mse-loss", "rms-norm", "triplet-loss")  # fmt: skip
+"""A task for each fast template."""
+
+
+def chosen() -> list[tuple[str, Form]]:
     found: dict[str, str] = {}
     for name, task in builtin_tasks().items():
         if task.family:
             found.setdefault(task.family if task.family in ALIKE else name, name)
-    return sorted(found.values())
+    return [*((name, "plain") for name in sorted(found.values())), *((name, "fast") for name in FAST)]  # fmt: skip
 
 
-def written(name: str) -> tuple[Task, str]:
+def written(name: str, form: Form = "plain") -> tuple[Task, str]:
     task = builtin_tasks()[name]
-    code = reference_code(task)
+    code = reference_code(task, form)
     assert code is not None
     return task, code
 
 
-@pytest.mark.parametrize("name", chosen())
-def test_a_whole_program_without_findings(name: str) -> None:
-    task, code = written(name)
+@pytest.mark.parametrize(("name", "form"), chosen())
+def test_a_whole_program_without_findings(name: str, form: Form) -> None:
+    task, code = written(name, form)
     classes = [node.name for node in ast.parse(code).body if isinstance(node, ast.ClassDef)]
     assert classes == ["ModelNew"]
     assert "{{ " not in code
@@ -60,6 +64,7 @@ def test_a_family_is_asked_in_half_precision_only_where_it_knows_types() -> None
     assert relu is not None
     assert bag is not None
     assert reference_code(relu) is None  # it is composed from a trace
+    assert reference_code(builtin_tasks()["relu"], "fast") is None
     assert "const c10::Half* __restrict__ table" in (reference_code(bag) or "")
 
 

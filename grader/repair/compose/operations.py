@@ -29,6 +29,8 @@ class Operation:
     """Merges the `s` of all lanes of a warp, where that is cheaper than `merge` in five steps."""
     merge: str = ""
     """Folds `b` into `a`."""
+    scalars: tuple[str, ...] = ()
+    """Numbers that a kernel takes beside its tensors."""
     result: str = "float"
     maps: bool = True
     """One result for each value; otherwise one for each row."""

@@ -1,6 +1,6 @@
-"""Reference-fixed kernels by family, as a textbook shows them: one template each, filled with a task's parameters."""
+"""Reference-fixed kernels by family: one template a form, filled with a task's parameters."""
 
-from grader.repair.families.plain import Names, plain_kernel
+from grader.repair.families.kernels import Names, kernel_of_family
 from grader.repair.families.render import render
 
-__all__ = ["Names", "plain_kernel", "render"]
+__all__ = ["Names", "kernel_of_family", "render"]

@@ -1,6 +1,6 @@
-"""The plain kernel of a built-in task: the template of its family, filled with what the task says.
+"""The kernels of a built-in task: the templates of its family, filled with what the task says.
 
-A template below `templates/plain` holds the CUDA text, and sets `idea`, what the kernel does about time, and `body`, the
+A template below `templates/plain`, or `templates/fast` where what is composed is slower, holds the CUDA text, and sets `idea`, what the kernel does about time, and `body`, the
 methods of `ModelNew`. It knows the task's family, parameters and reference, its type in C++, and the names to use.
 """
 
@@ -12,7 +12,7 @@ import textwrap
 from dataclasses import dataclass
 from typing import Any
 
-from grader.records import Task
+from grader.records import Form, Task
 from grader.repair.families.render import TEMPLATES, environment
 
 ALIKE = {"layer-norm": "group-norm", "instance-norm": "group-norm", "arg-reduce": "reduce"}
@@ -34,9 +34,9 @@ class UncoveredOperationError(Exception):
     """A family's template doesn't know a task's operation."""
 
 
-def plain_kernel(task: Task, names: Names) -> str | None:
-    """Return a whole Python file with `ModelNew`; None for a task of no family, or that its family doesn't cover."""
-    name = _template_of(task)
+def kernel_of_family(task: Task, names: Names, form: Form) -> str | None:
+    """Return a whole Python file with `ModelNew`; None for a task of no family, or that its family has no such form of."""
+    name = _template_of(task, form)
     given: dict[str, Any] = {
         "family": task.family,
         "parameters": task.parameters,
@@ -57,11 +57,11 @@ def plain_kernel(task: Task, names: Names) -> str | None:
     return module.render(title=title, declaration=declaration, **parts, **called)
 
 
-def _template_of(task: Task) -> str:
+def _template_of(task: Task, form: Form) -> str:
     """Return the template of a task's operation, else of its family; empty where there is neither."""
     family = ALIKE.get(task.family, task.family)
     found = (f"{family}-{task.parameters.get('op', '')}", family)
-    files = (f"plain/{name.replace('-', '_')}.cu.jinja" for name in found)
+    files = (f"{form}/{name.replace('-', '_')}.cu.jinja" for name in found)
     return next((file for file in files if family and (TEMPLATES / file).exists()), "")
 
 
@@ -101,6 +101,6 @@ HELPERS = {"constructor": constructor, "result": result_of_calls, "uncovered": _
 
 
 def cuda_lines(code: str) -> list[str]:
-    """Return the lines of CUDA in a file that `plain_kernel` wrote, comments and blank ones among them."""
+    """Return the lines of CUDA in a file that `kernel_of_family` wrote, comments and blank ones among them."""
     _, _, after = code.partition('CUDA = r"""\n')
     return after.partition('\n"""')[0].splitlines()
