@@ -342,3 +342,9 @@ def test_a_large_output_is_compared_in_parts():
 def test_one_number_of_the_other_sign() -> None:
     assert "sign-flip" in codes(judged(np.float32([-3.5]), np.array([3.5])))
     assert "sign-flip" not in codes(judged(np.float32([-3.0]), np.array([3.5])))
+
+
+def test_results_that_span_decades_are_not_swapped_for_being_small():
+    exact = np.exp(88 * np.linspace(0, 1, 4096) ** 3).reshape(64, 64)
+    late = exact * np.where(np.arange(64)[:, None] > 60, 1e-20, 1.0)
+    assert "transposed" not in codes(judged(late, exact))
