@@ -65,6 +65,8 @@ CODES: Mapping[Kind, str] = {
 }
 KINDS = tuple(CODES)
 """What a change can be of, the likeliest first."""
+BESIDE_AN_EFFECT = 8
+"""Up to which place in the order changes are tried where a finding names what a run did: most often it is the cause as well."""
 NEAR = 3
 """Lines around a suspect that are tried before others."""
 
@@ -91,22 +93,18 @@ def change_wrong(
     comparisons: Sequence[Comparison],
     known: Leads,
     seconds: float,
-    only_arguments: bool = False,
 ) -> tuple[Evidence, ...]:
     """Return which small change of the code makes the results right, on several workloads.
 
-    Empty where none was found in the time, or where the device can't say. What is `known` of the cause says what is tried first; where a finding in a
-    kernel has a fix, `only_arguments` asks whether the launch is the cause.
+    Empty where none was found in the time, or where the device can't say. What is `known` of the cause says what is tried first.
     """
     if not isinstance(device, Changer):
         return ()
     workloads = _telling_workloads(task, comparisons)
     source = parse(submission.code)
     try:
-        if workloads and not only_arguments:
-            build = device.literal(submission, build, workloads[0])
-        given = device, submission, build, task, references
-        trials = [Trial(*given, one, only_arguments) for one in workloads]
+        literal = device.literal(submission, build, workloads[0]) if workloads else build
+        trials = [Trial(device, submission, literal, task, references, w) for w in workloads]
         found = _proven(trials, source, known, seconds) if trials else None
     except GraderError:  # an explanation is missing then, the verdict is still valid
         return ()
@@ -168,7 +166,8 @@ class Search:
     """The changes of a program, and what came of those that were tried."""
 
     def __init__(self, trial: Trial, source: Source, known: Leads, seconds: float) -> None:
-        self._trial, self._source, self._suspects = trial, source, known.lines
+        self._trial, self._source, self._known = trial, source, known
+        self._suspects = known.lines
         self._seen = trial.run(Request(probes=PROBES), 1.0)
         self._codes = launched_codes(self._seen)
         shares = trial.right(self._seen.outputs)
@@ -180,11 +179,14 @@ class Search:
         tensors = [one.name for one in read_tensors(self._seen.passed)]
         self._concerns = Concerns(known, self._codes, launches, tensors)
         self._lines: dict[tuple[str, int], int] = {}
-        self._left = seconds
+        self._left = seconds / 2 if known.outside else seconds
 
     def groups(self) -> Iterator[list[Change]]:
         """Yield the changes, the likeliest first: by what they change, and how near it is to a suspect."""
-        ordered = sorted(self._all, key=self._unlikely)
+        possible = [one for one in self._all if self._concerns.may(one, self.before)]
+        if self._known.outside:
+            possible = [one for one in possible if self._unlikely(one) < BESIDE_AN_EFFECT]
+        ordered = sorted(possible, key=self._unlikely)
         for _, group in groupby(ordered, key=self._unlikely):
             yield list(group)
 

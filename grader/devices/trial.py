@@ -48,8 +48,6 @@ class Trial:
     task: Task
     references: References
     workload: Workload
-    only_arguments: bool = False
-    """Whether no code is changed, but what launches are given."""
 
     def run(self, asked: Request, seconds: float) -> Changed:
         """Run it under these changes."""
@@ -110,7 +108,7 @@ class Trial:
         """Yield the changes of what launches were given, and of the functions that ran."""
         codes, kernels = launched_codes(seen), {one.kernel for one in read_launches(seen.passed)}
         yield from argument_changes(seen.passed, float_arguments(codes), self.numbers)
-        for number, code in enumerate(codes if not self.only_arguments else ()):
+        for number, code in enumerate(codes):
             for function in code.functions if code is not None else ():
                 ran = not function.entry or function.name in kernels
                 if code and function.instructions and ran:

@@ -138,16 +138,16 @@ def _with_changes(grading: GradingContext, task: Task | None, program: Program) 
     follower, lines = _follower(grading, task, program), frozenset(one.line for one in errors)
     fixable = any(one.fixes and one.severity == "error" for one in program.findings)
     seconds = grading.options.explain_seconds * (FIXABLE if fixable else 1.0)
-    known = leads(lines, program.evaluation.probes)
-    only = any(_is_fixed_effect(one) for one in program.findings)
-    changed = change_wrong(*follower, known, seconds, only) if follower and seconds else ()
+    effects = [one for one in program.findings if _is_effect(one)]
+    known = leads(lines, program.evaluation.probes, outside=bool(effects))
+    changed = change_wrong(*follower, known, seconds) if follower and seconds else ()
     return _with_seen(program.evaluation, *changed)
 
 
-def _is_fixed_effect(finding: Finding) -> bool:
-    """Whether a finding says only what a run did, and brings the fix that makes all right where that is the cause."""
+def _is_effect(finding: Finding) -> bool:
+    """Whether a finding says only what a run did."""
     rule = all_rules().get(finding.rule)
-    return rule is not None and rule.effect and bool(finding.fixes)
+    return rule is not None and rule.effect and finding.severity == "error"
 
 
 def _with_larger_launches(

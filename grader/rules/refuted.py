@@ -11,7 +11,6 @@ from grader.records.observed import FATAL, KERNELS_MATTER, RUN_KINDS
 from grader.rules.predictions import BY_HARDWARE, CODES
 from grader.source import Source
 from grader.source.analysis.walks import spans
-from grader.source.blocks import beside
 
 Answer = Literal["upheld", "refuted", "unseen", "uncovered"]
 """`upheld`: shown, or nothing can show it. `refuted`: a run came by its lines and did not show it.
@@ -199,8 +198,7 @@ class _Seen:
             return True
         counted = {count.line for count in run.counts if count.instructions}
         own = set(range(place.line, place.end_line + 1))
-        compiled = own & {count.line for each in self.outcome.examined for count in each.counts}
-        return bool(counted & (own if compiled else beside(self.source, place)))
+        return bool(counted & own)
 
     def _has_stopped(self, finding: Finding) -> bool:
         """Whether a kernel that it is about did not run to its end."""

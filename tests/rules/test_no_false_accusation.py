@@ -88,35 +88,6 @@ def test_an_input_that_the_task_hands_over_transposed_is_the_cause_where_results
     assert "the task hands over input 2 as a transposed view" in one.message
 
 
-def model_around(layer: str, forward: str) -> str:
-    head, _, _ = as_submission(MATMUL).partition("class ModelNew")
-    return (
-        f"{head}class ModelNew(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
-        f"        self.layer = nn.{layer}\n        self.multiply = extension.run\n\n"
-        f"    def forward(self, a, b):\n        {forward}\n"
-    )
-
-
-@pytest.mark.parametrize(
-    ("layer", "forward", "named"),
-    [
-        ("LSTM(8, 8, batch_first=True)", "a, _ = self.layer(a)", ["a"]),
-        ("GRU(8, 8, 1, True, True)", "a = self.layer(a)[0]", ["a"]),
-        ("LSTM(8, 8)", "a, _ = self.layer(a)", []),
-        ("LSTM(8, 8, batch_first=True)", "a, _ = self.layer(a)\n        a = a.mean(1)", []),
-        ("LSTM(8, 8, batch_first=True)", "_, a = self.layer(a)", []),
-    ],
-)
-def test_what_a_recurrent_layer_returns_is_a_view_where_the_batch_is_first(
-    layer: str, forward: str, named: list[str]
-) -> None:
-    """It works on (steps, batch, features), and transposes the result."""
-    code = model_around(layer, f"{forward}\n        return self.multiply(a, b)")
-    found = [one for one in review_with_fixes(parse(code), WRONG) if one.rule == "MEM004"]
-    assert [one.message.split("`")[1] for one in found if one.severity == "error"] == named
-    assert all("batch_first" in one.message for one in found if one.severity == "error")
-
-
 def test_a_view_that_forward_makes_is_an_error_where_results_are_wrong() -> None:
     forward = "        return extension.run(a, b.t())\n"
     assert layouts(forward, WRONG) == [("error", "b")]

@@ -15,7 +15,7 @@ from grader.source.instantiations import (
     instantiations,
 )
 from grader.source.rewriting.shared_arrays import make_dynamic, unstage
-from grader.source.rewriting.shared_sizes import cap, shrink
+from grader.source.rewriting.shared_sizes import cap
 
 LIMIT = 49_152
 """Bytes of static shared memory that ptxas allows a block, on every GPU."""
@@ -82,7 +82,6 @@ def _finding(
 def _fixes(unit: Unit, kernel: Kernel, worst: list[Sized], largest: Sized) -> Iterator[Fix]:
     count, element, array = largest
     launches = [one for one in unit.launches if one.kernel == kernel.name]
-    yield from shrink(unit, kernel, array, launches)
     yield from unstage(unit, kernel, array)
     if _bytes(worst) - count * element <= LIMIT:
         yield from make_dynamic(unit, kernel, array, count, element, launches)

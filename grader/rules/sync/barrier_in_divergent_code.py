@@ -8,7 +8,7 @@ from grader.records import Context, Evidence, Finding, Fix, Severity
 from grader.records.observed import kernel_of, observed_evidence
 from grader.rules.causes import cause_of
 from grader.rules.page_file import read_page
-from grader.rules.proofs import FORGIVEN, of_the_leavers
+from grader.rules.proofs import FORGIVEN, by_line, of_the_leavers
 from grader.rules.rule import Rule
 from grader.source import Source
 from grader.source.analysis.partings import BARRIER, Parting, exchange_at, parting_at
@@ -20,9 +20,7 @@ from grader.source.statements import child_of, insert_after, statement
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Report the barriers that a run saw a part of the block come to, each once."""
-    seen: dict[int, list[Evidence]] = {}
-    for item in observed_evidence(context, "divergence", "exited"):
-        seen.setdefault(item.place.line if item.place else 0, []).append(item)
+    seen = by_line(observed_evidence(context, "divergence", "exited"))
     if any(exchange_at(source, line) for line in seen):  # SYN004 tells that
         return
     fed = starved_reads(source, context)

@@ -6,30 +6,27 @@ from grader.records import Context, Evidence, Finding, Severity
 from grader.records.observed import GROUPS, kernel_of, observed_evidence, wrong_results
 from grader.rules.causes import cause_of
 from grader.rules.page_file import read_page
-from grader.rules.proofs import CARRIED_ON, of_the_leavers
+from grader.rules.proofs import CARRIED_ON, by_line, of_the_leavers
 from grader.rules.rule import Rule
 from grader.source import Source
 from grader.source.analysis.partings import EXCHANGE, Parting, exchange_at, parting_at
-from grader.source.analysis.walks import cases, spans
+from grader.source.analysis.walks import spans
 from grader.source.code_edits import fix
 from grader.source.cuda_code import cuda_code
-from grader.source.rewriting.all_lanes import Partial, all_lanes, branch_of
+from grader.source.rewriting.all_lanes import all_lanes, branch_of
 
 OLD = ("__shfl", "__shfl_down", "__shfl_up", "__shfl_xor", "__ballot", "__any", "__all")
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Report the exchanges that a run saw only some of the named lanes come to, each once."""
-    seen: dict[int, list[Evidence]] = {}
-    for item in observed_evidence(context, "shuffle", "divergence"):
-        line = item.place.line if item.place else 0
-        if exchange_at(source, line) or item.code in GROUPS["shuffle"]:
-            seen.setdefault(line, []).append(item)
-    for line, items in seen.items():
+    for line, items in by_line(observed_evidence(context, "shuffle", "divergence")).items():
+        if not (exchange_at(source, line) or any(i.code in GROUPS["shuffle"] for i in items)):
+            continue
         masks = all(item.code == "sync-lane-not-in-mask" for item in items)
         parting = None if masks else parting_at(source, line, EXCHANGE)
         if parting is not None and parting.branch is not None:
-            yield _of_the_branch(source, context, parting, items)
+            yield _of_the_branch(source, parting, items)
         else:
             left = all(item.code in CARRIED_ON for item in items)
             harmless = left and not wrong_results(context)
@@ -58,23 +55,20 @@ def _without_a_mask(source: Source) -> Iterator[Finding]:
                 )
 
 
-def _of_the_branch(
-    source: Source, context: Context, parting: Parting, items: Sequence[Evidence]
-) -> Finding:
+def _of_the_branch(source: Source, parting: Parting, items: Sequence[Evidence]) -> Finding:
     """Say which exchange waits for lanes in vain, and what keeps them away."""
     unit, where = parting.unit, parting.where
     line = unit.place(parting.meeting).line
     inner = "" if where is parting.meeting else f" (the shuffle itself is on line {line})"
     kernel = kernel_of(items[0], spans(source))
     branch = branch_of(where, parting.condition)
-    made = next((one for one in cases(source, context) if one.kernel == kernel), None)
     return RULE.finding(
         unit.place(where),
         f"the warp exchange{inner} waits for all lanes that its mask names, but not all of a warp get there: "
         f"{parting.asked} keeps lanes away, so the result is undefined and the kernel may hang",
         evidence=items,
         kernels=(kernel,),
-        fixes=all_lanes(Partial(made, parting.meeting, where, branch)) if made and branch else (),
+        fixes=all_lanes(unit, where, branch) if branch else (),
     )
 
 

@@ -1,21 +1,18 @@
-"""Calls of bound functions beside their C++ prototypes: one comparison of what Python passes with what is taken."""
+"""Calls of bound functions beside their C++ prototypes: whether as much is passed as is taken, and what a run showed of each argument."""
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from grader.records import Context, Evidence
 from grader.source import Extension, Function, Parameter, Source, dotted_name
-from grader.source.analysis.layer_attributes import absent, keeps_tuples
 from grader.source.python_code import PythonCode
 
 Wrong = Literal["used result", "keywords", "count", "raw pointers", "argument"]
 Taken = Literal["integer", "number", "tensor", "optional tensor", ""]
 Given = Literal["tuple", "tensor", "number", "fraction", "text", "layer", "nothing", ""]
-TUPLES = {"stride", "padding", "kernel_size", "dilation", "output_padding", "normalized_shape"}
-"""Settings that torch's layers keep for each dimension."""
 NUMBER = re.compile(r"\b(?:int|int64_t|long|float|double|size_t|bool|int32_t)\b")
 INTEGER = re.compile(r"\b(?:int|int64_t|long|size_t|int32_t)\b")
 ELEMENTS = ("float", "double", "int", "int64_t", "long", "bool", "half", "__half")
@@ -30,14 +27,12 @@ SHOWN: tuple[tuple[re.Pattern[str], Given], ...] = (
     (re.compile(r"[A-Z]\w*\(.*", re.DOTALL), "layer"),
 )
 """What pybind shows of a value, and what it is."""
-REFUSED: dict[tuple[Taken, Given], str] = {
-    ("tensor", "nothing"): "None", ("number", "nothing"): "None", ("integer", "nothing"): "None",
-    ("tensor", "number"): "a number", ("tensor", "fraction"): "a number", ("tensor", "layer"): "a layer",
-    ("optional tensor", "number"): "a number", ("optional tensor", "fraction"): "a number",
-    ("integer", "fraction"): "a float", ("integer", "tuple"): "a tuple", ("number", "tuple"): "a tuple",
-    ("integer", "text"): "a string", ("number", "text"): "a string",
-    ("integer", "tensor"): "a tensor", ("number", "tensor"): "a tensor",
-}  # fmt: skip
+REFUSED: Mapping[Taken, frozenset[Given]] = {
+    "tensor": frozenset({"nothing", "number", "fraction", "layer"}),
+    "optional tensor": frozenset({"number", "fraction"}),
+    "integer": frozenset({"nothing", "fraction", "tuple", "text", "tensor"}),
+    "number": frozenset({"nothing", "tuple", "text", "tensor"}),
+}
 """What pybind11 does not convert."""
 
 
@@ -137,9 +132,10 @@ def _wrong(
         yield WrongCall(call, function, "raw pointers")
     else:
         shown = _shown_values(code, call, function.name, evidence)
-        for at, (parameter, argument) in enumerate(zip(parameters, call.args, strict=True)):
-            given = _given_argument(code, argument, shown[at : at + 1], raised=bool(evidence))
-            if (_taken_parameter(parameter), given) in REFUSED:
+        for parameter, argument, words in zip(parameters, call.args, shown, strict=False):
+            kinds = (kind for pattern, kind in SHOWN if pattern.fullmatch(words))
+            given: Given = next(kinds, "")
+            if given in REFUSED.get(_taken_parameter(parameter), ()):
                 yield WrongCall(call, function, "argument", argument, parameter, given)
 
 
@@ -162,28 +158,6 @@ def _taken_parameter(parameter: Parameter) -> Taken:
     if "optional" in kind or not NUMBER.search(kind):
         return ""
     return "integer" if INTEGER.search(kind) else "number"
-
-
-def _given_argument(
-    code: PythonCode, argument: ast.expr, shown: list[str], *, raised: bool
-) -> Given:
-    """Return what is passed: by what a run showed of it, else by the text, as far as that tells."""
-    if shown:
-        return next((kind for pattern, kind in SHOWN if pattern.fullmatch(shown[0])), "")
-    match argument:
-        case ast.Constant(value=None):
-            return "nothing"
-        case ast.Constant(value=str()):
-            return "text"
-        case ast.Constant(value=float()):
-            return "fraction"
-        case ast.Constant(value=int()):
-            return "number"
-        case ast.Tuple() | ast.List():
-            return "tuple"
-        case ast.Attribute(attr=name, value=owner) if name in TUPLES and keeps_tuples(code, owner):
-            return "tuple"
-    return "nothing" if raised and absent(code, argument) else ""
 
 
 def _shown_values(

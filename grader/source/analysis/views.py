@@ -1,7 +1,6 @@
 """Views that forward passes to the extension: their memory is in another order than their sizes say."""
 
 import ast
-from collections.abc import Iterator, Mapping
 
 from grader.source import Source, nodes_under
 from grader.source.functions import Function
@@ -9,10 +8,6 @@ from grader.source.functions import Function
 VIEWS = frozenset({"permute", "transpose", "t", "expand", "swapaxes", "movedim"})
 KEEPING = frozenset({"detach", "cuda", "unsqueeze", "squeeze"})
 """What leaves the order of the memory as it is."""
-RECURRENT = frozenset({"LSTM", "GRU", "RNN"})
-"""Layers that work on (steps, batch, features), and return a transposed view of that where the batch is first."""
-BATCH_FIRST = 4
-"""Where `batch_first` stands among a recurrent layer's arguments."""
 MOST_NAMES = 8
 
 
@@ -21,7 +16,7 @@ def passed_views(source: Source, function: Function) -> dict[str, str]:
     forward = source.method("ModelNew", "forward")
     if forward is None:
         return {}
-    called, makers = _known_as(source, function.name), _Makers(forward, _batch_first(source))
+    called, makers = _known_as(source, function.name), _Makers(forward)
     found: dict[str, str] = {}
     for node in nodes_under(forward):
         match node:
@@ -47,34 +42,10 @@ def _known_as(source: Source, name: str) -> set[str]:
     return names
 
 
-def _batch_first(source: Source) -> dict[str, str]:
-    """Return ModelNew's recurrent layers that have the batch first: attribute and kind."""
-    constructor = source.method("ModelNew", "__init__")
-    found: dict[str, str] = {}
-    for node in nodes_under(constructor) if constructor is not None else ():
-        match node:
-            case ast.Assign(
-                targets=[ast.Attribute(value=ast.Name(id="self"), attr=attr)],
-                value=ast.Call(func=ast.Attribute(attr=kind) | ast.Name(id=kind)) as made,
-            ) if kind in RECURRENT and any(_is_true(value) for value in _given_sizes(made)):
-                found[attr] = kind
-    return found
-
-
-def _given_sizes(layer: ast.Call) -> Iterator[ast.expr]:
-    yield from (word.value for word in layer.keywords if word.arg == "batch_first")
-    yield from layer.args[BATCH_FIRST : BATCH_FIRST + 1]
-
-
-def _is_true(value: ast.expr) -> bool:
-    return isinstance(value, ast.Constant) and value.value is True
-
-
 class _Makers:
     """What put the memory of forward's tensors in another order, last."""
 
-    def __init__(self, forward: ast.AST, layers: Mapping[str, str]) -> None:
-        self.layers = layers
+    def __init__(self, forward: ast.AST) -> None:
         self.assigned = [node for node in nodes_under(forward) if isinstance(node, ast.Assign)]
 
     def of(self, value: ast.expr, before: int, depth: int = 0) -> str:
@@ -86,18 +57,8 @@ class _Makers:
                 return name
             case ast.Call(func=ast.Attribute(attr=name, value=base)) if name in KEEPING:
                 return self.of(base, before, depth)
-            case ast.Subscript(value=call, slice=ast.Constant(value=0)):
-                return self._layer(call)
             case ast.Name(id=name) if depth < MOST_NAMES:
                 return self._name(name, before, depth)
-        return ""
-
-    def _layer(self, call: ast.expr) -> str:
-        match call:
-            case ast.Call(func=ast.Attribute(value=ast.Name(id="self"), attr=attr)) if (
-                attr in self.layers
-            ):
-                return f"{self.layers[attr]}(batch_first=True)"
         return ""
 
     def _name(self, name: str, before: int, depth: int) -> str:
@@ -109,10 +70,6 @@ class _Makers:
         match last:
             case ast.Assign(targets=[ast.Name()], value=value):
                 return self.of(value, last.lineno, depth + 1)
-            case ast.Assign(targets=[ast.Tuple(elts=[ast.Name(id=first), *_])], value=value) if (
-                first == name
-            ):
-                return self._layer(value)
         return ""
 
 

@@ -137,13 +137,12 @@ def sizes_for(source: Source, function: Function, task: Task | None, name: str) 
     inputs = task_inputs(task, {"main": "nominal", "full": "full"}.get(name, ""))
     given = {k: item.shape for k, item in enumerate(inputs) if isinstance(item, TensorSpec)}
     bound = bindings(source, function, attributes(source, task))
-    shapes = {**_usual_shapes(bound, base), **given}
     of_tensors = [
         p for p in function.parameters if p.kind.split("<")[-1].rstrip("> ").endswith("Tensor")
     ]
-    tensors = tuple(_shape(bound.get(one.name), shapes) for one in of_tensors)
+    tensors = tuple(_shape(bound.get(one.name), given) for one in of_tensors)
     plain = (one for one in function.parameters if one not in of_tensors and one.name in bound)
-    known = {one.name: _number(bound[one.name], shapes, base) for one in plain}
+    known = {one.name: _number(bound[one.name], given, base) for one in plain}
     numbers = {name: number for name, number in known.items() if number is not None}
     integers = [p for p in function.parameters if type_letter(p.kind) in "iul" and not p.is_pointer]
     complete = None not in tensors and all(p.name in numbers for p in integers)
@@ -172,16 +171,6 @@ def full_size_of(context: Context, name: str) -> str:
     """Return the workload that the walks `full` are of; empty for those of the sizes that are run anyway."""
     workloads = context.task.workloads if context.task is not None and name == "full" else ()
     return next((workload.name for workload in workloads if workload.role == "full"), "")
-
-
-def _usual_shapes(bound: Mapping[str, Binding], base: Sizes) -> dict[int, tuple[int, ...]]:
-    """Return usual shapes of the inputs whose sizes are passed, which tell how many dimensions they have."""
-    ranks: dict[int, int] = {}
-    for binding in bound.values():
-        if binding.kind == "size":
-            top = binding.dim + 1 if binding.dim >= 0 else 2
-            ranks[binding.index] = max(ranks.get(binding.index, 0), top)
-    return {index: base.by_rank[rank] for index, rank in ranks.items() if rank in base.by_rank}
 
 
 def _shape(

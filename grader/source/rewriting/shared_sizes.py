@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-
-from tree_sitter import Node
+from collections.abc import Iterator
 
 from grader.records import Fix
-from grader.source import Kernel, Launch, Unit
+from grader.source import Unit
 from grader.source.code_edits import fix, replace_node
 from grader.source.constants import fold
 from grader.source.cpp import Declare
 from grader.source.cuda_code import text
-from grader.source.definitions import definitions
-from grader.source.rewriting.shared_arrays import index_of, subscript_of, uses
 
 LESS = re.compile(r"(.+?)\s*(?:/|-)\s*\d+", re.DOTALL)
 COUNTS = (32, 256, 1024)
@@ -23,45 +19,12 @@ MOST_THREADS = 1024
 """Threads that a block may have."""
 
 
-def shrink(
-    unit: Unit, kernel: Kernel, array: Declare, launches: Iterable[Launch]
-) -> tuple[Fix, ...]:
-    """Give the array one element a thread, where no thread uses another element than its own."""
-    blocks = {fold(unit, launch.block) for launch in launches}
-    if len(blocks) != 1 or None in blocks or len(array.sizes) != 1:
-        return ()
-    size = next(block for block in blocks if block is not None)
-    for node in uses(unit, kernel, array):
-        subscript = subscript_of(node)
-        index = index_of(subscript) if subscript is not None else None
-        if index is None or not _below(unit, index, kernel, size):
-            return ()
-    edit = replace_node(unit, array.sizes[0], str(size))
-    return fix(f"give {array.name} one element for each of the {size} threads", [edit])
-
-
 def cap(unit: Unit, array: Declare, count: int) -> tuple[Fix, ...]:
     """Give the array as many elements as a block can have threads: more than one for each has no use."""
     if len(array.sizes) != 1 or count <= MOST_THREADS:
         return ()
     edit = replace_node(unit, array.sizes[0], str(MOST_THREADS))
     return fix(f"give {array.name} one element for each thread that a block can have", [edit])
-
-
-def _below(unit: Unit, index: Node, kernel: Kernel, size: int) -> bool:
-    if text(index) == "threadIdx.x":
-        return True
-    value = fold(unit, index)
-    if value is not None:
-        return value < size
-    return index.type == "identifier" and text(index) in thread_ids(kernel)
-
-
-def thread_ids(kernel: Kernel) -> set[str]:
-    """Return the names that are initialised with `threadIdx.x` and never assigned again."""
-    every = list(definitions(kernel.node))
-    made = {one.name for one in every if one.declares and text(one.value) == "threadIdx.x"}
-    return made - {one.name for one in every if not one.declares}
 
 
 def enlarged(unit: Unit, array: Declare, threads: int = 0) -> Iterator[Fix]:
