@@ -61,10 +61,10 @@ def _parts_of_a_vector(scope: Scope) -> Iterator[Candidate]:
     """Exchange what two statements one after the other give two parts of one vector, or elements of one array."""
     given = [n for n in descendants(scope.body, "assignment_expression") if parts(n)[1] == "="]
     for first, second in pairwise(given):
-        owners = {re.split(r"[.\[]", parts(one)[0])[0] for one in (first, second)}
-        values = [one.child_by_field_name("right") for one in (first, second)]
-        if len(owners) == 1 and parts(first)[0] != parts(second)[0] and None not in values:
-            yield scope.exchange(*values, 1.5, "index")
+        owners = {re.split(r"[.\[]", parts(node)[0])[0] for node in (first, second)}
+        one, other = (node.child_by_field_name("right") for node in (first, second))
+        if len(owners) == 1 and parts(first)[0] != parts(second)[0] and one and other:
+            yield scope.exchange(one, other, 1.5, "index")
 
 
 def _at_one_index(scope: Scope, array: str, places: list[Node]) -> Iterator[Candidate]:
