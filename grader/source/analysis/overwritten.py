@@ -102,7 +102,7 @@ def _of_triton(source: Source, place: Place) -> Place | None:
             end = loop.end_lineno or 0
             if not loop.lineno <= place.line <= end:
                 continue
-            after = {n.id for n in ast.walk(kernel.node) if isinstance(n, ast.Name) and n.lineno > end}  # fmt: skip
+            after = _read_after(kernel.node, end)
             for node in ast.walk(loop):
                 match node:
                     case ast.Assign(targets=[ast.Name(id=name)], value=value) if name in after:
@@ -111,3 +111,11 @@ def _of_triton(source: Source, place: Place) -> Place | None:
                         if begun and name not in used:
                             return source.place(node)
     return None
+
+
+def _read_after(kernel: ast.FunctionDef, line: int) -> set[str]:
+    """Return the names that are read behind a line before they are set anew."""
+    names = [n for n in ast.walk(kernel) if isinstance(n, ast.Name) and n.lineno > line]
+    names.sort(key=lambda n: (n.lineno, isinstance(n.ctx, ast.Store)))
+    first = {n.id: n for n in reversed(names)}
+    return {name for name, node in first.items() if isinstance(node.ctx, ast.Load)}
