@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from grader.devices.leads import Concerns, Leads
 from grader.records import JsonValue
 from grader.simulator.changes import Request, argument_changes, changes_of
-from grader.simulator.changes.arguments import BLOCKS, OWN
+from grader.simulator.changes.arguments import BLOCKS, OWN, Launched
 from grader.simulator.changes.change import Given
+from grader.simulator.changes.everywhere import changes_everywhere
 from grader.simulator.changes.forms import float_bits
 from grader.simulator.ptx import decode, encode
 from grader.simulator.ptx.code import Pool, read_code
@@ -82,7 +86,32 @@ def test_bytes_that_are_no_program_are_refused(at: int, byte: int) -> None:
 def test_each_thing_of_a_line_has_others_in_its_place(
     line: int, kind: str, before: str, after: str
 ) -> None:
-    assert (line, kind, before, after) in {change.key for change in CHANGES}
+    assert (line, kind, before, after) in {change.key[:4] for change in CHANGES}
+
+
+def test_the_same_change_of_two_lines_is_one_change_more() -> None:
+    first = next(one for one in CHANGES if one.after == "setp.gt.s32")
+    second = replace(first, line=first.line + 1, edits=((first.edits[0][0] + 1, ()),))
+    (both,) = changes_everywhere([second, first])
+    assert (both.line, both.also) == (first.line, (second.line,))
+    assert both.edits == (*first.edits, *second.edits)
+    assert not list(changes_everywhere([first, replace(first, line=9)]))
+
+
+def test_what_decides_which_elements_are_taken_comes_first() -> None:
+    launch = Launched("add", (8, 4, 4), (1 << 41, 5, 5), (0, -2, -2), (1, 1, 1))
+    by_kind = {
+        name: {one for one in CHANGES if Concerns(known, [CODE], [launch], ["input 1"]).of(one)}
+        for name, known in {
+            "index": Leads(tensors=frozenset({"input 1"})),
+            "formula": Leads(values=True),
+        }.items()
+    }
+    bound, doubled = (
+        next(c for c in CHANGES if c.after == after) for after in ("setp.gt.s32", "0.5")
+    )
+    assert bound in by_kind["index"]
+    assert doubled in by_kind["formula"] - by_kind["index"]
 
 
 def test_a_change_is_told_as_words_in_the_place_of_others() -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from grader.diagnose import Program
-from grader.records import Counterfactual, Evidence, Mismatch, Slice
+from grader.records import Counterfactual, Dependence, Evidence, Mismatch, Slice
 from grader.repair.candidates.candidate import Candidate, Touches
 from grader.source import Function, Source, Unit
 from grader.source.cpp_reading import variables
@@ -47,7 +47,7 @@ POINTS_AT: Mapping[str, tuple[Touches, ...]] = {
     **dict.fromkeys(("zeros", "constant-value", "nan", "unset", "uninit-local-read"), ("literal", "store", "bound", "value")),
     # what became of the result when an input was changed
     "probe-degree": ("degree",),
-    "probe-shift": ("shift", "store", "sync"),
+    "probe-shift": ("shift", "store", "sync", "literal"),
     "probe-weight": ("factor", "literal", "bound", "value", "store"),
     "probe-moved": ("index", "bound"),
     "probe-ignored": ("bound", "index", "literal", "store", "host"),
@@ -83,13 +83,14 @@ class Clues:
         errors = (item for item in self.program.findings if item.severity == "error")
         places = [item.place for item in errors if item.rule not in VAGUE]
         places += [item.place for item in self._seen]
-        return frozenset(place.line for place in places if place is not None)
+        return self.traced | frozenset(place.line for place in places if place is not None)
 
     @cached_property
     def traced(self) -> frozenset[int]:
         """Lines to which a run followed the values of wrong elements."""
         found = (f for f in self.program.findings if f.confidence == "proven")
-        places = (f.place for f in found if any(i.kind == "provenance" for i in f.evidence))
+        followed = [f for f in found if any(i.kind == "provenance" for i in f.evidence)]
+        places = [f.place for f in followed] + [i.place for f in followed for i in f.evidence if isinstance(i.details, Dependence)]  # fmt: skip
         return frozenset(place.line for place in places if place is not None)
 
     @cached_property
@@ -134,6 +135,11 @@ class Clues:
         """Lines that compute a wrong element, and give no value that the reference comes by."""
         lines = ((one, line) for one in self._slices for line in one.computed)
         return frozenset(line for one, line in lines if line not in one.right)
+
+    @cached_property
+    def stored(self) -> frozenset[int]:
+        """Lines at which wrong elements are stored."""
+        return frozenset(one.stored for one in self._slices)
 
     @cached_property
     def codes(self) -> frozenset[str]:
