@@ -15,6 +15,8 @@ from grader.simulator.ptx.code import Code
 
 BESIDE = 2
 """How much later those changes come that have nothing to do with what is wrong: as if so much less likely."""
+BRINGS = -1
+"""The same for those that bring in what never arrived."""
 AT_ONCE = 1
 """Up to which prior a change of a launch's arguments comes before all changes of code: there are few of them."""
 MOST_RIGHT = 0.5
@@ -64,6 +66,13 @@ class Concerns:
         self._known, self._codes = known, codes
         self._launches, self._tensors = launches, tensors
         self._functions: dict[tuple[int, int], _Function | None] = {}
+
+    def beside(self, change: Change) -> int:
+        """Return how much less likely than its kind a change is, by what is known to be wrong."""
+        function = self._function(change) if self._known.lost and not change.given else None
+        if function is not None and function.brings(change):
+            return BRINGS if change.prior else 0
+        return 0 if self.of(change) else BESIDE
 
     def of(self, change: Change) -> bool:
         """Whether a change bears on what is known to be wrong."""

@@ -372,7 +372,8 @@ class Values:
 
     def _value(self, key: Key, registers: list[int]) -> Value:
         at = self._set[registers[0]][0][0]
-        kind, line = self.kind(registers[0]), self.lines[at]
+        kind = self.kind(registers[0])
+        line = self.line_made(at) if self.of_blocks else self.lines[at]
         return Value(key, kind, tuple(registers), at, line, self._name(registers[0], line))
 
     def _name(self, register: int, line: int, depth: int = 3) -> str:
