@@ -7,7 +7,7 @@ from tree_sitter import Node
 
 from grader.records import Place
 from grader.source import Source
-from grader.source.analysis.steering import LOOPS, around
+from grader.source.analysis.steering import around
 from grader.source.analysis.triton import kernels
 from grader.source.cuda_code import around as enclosing
 from grader.source.cuda_code import descendants, function_around, names_in, text
@@ -25,18 +25,6 @@ def overwritten(source: Source, places: Iterable[Place | None]) -> Place | None:
                 return one.unit.place(found.node)
         if place is not None and (made := _of_triton(source, place)) is not None:
             return made
-    return None
-
-
-def overwritten_before(source: Source, place: Place) -> Place | None:
-    """Return the same for the loops that come before a line in its function, and give it what it uses."""
-    for unit in source.cuda:
-        for loop in (one for kind in LOOPS for one in unit.nodes(kind)):
-            found = _forgets(loop) if unit.place(loop).end_line < place.line else None
-            inside = unit.place(function_around(loop) or loop).end_line >= place.line
-            used = (one for one in unit.nodes("identifier") if unit.place(one).line == place.line)
-            if found is not None and inside and found.name in map(text, used):
-                return unit.place(found.node)
     return None
 
 

@@ -81,7 +81,12 @@ def _launched(site: Site) -> list[str]:
 def reals(site: Site) -> list[str]:
     """Return the real numbers that are known there and not in it: parameters, and what was declared last."""
     return _unused_names(
-        site, [*HOLES["GIVEN"](site), *site.scope.own("real", site.node.start_byte, NEAR)]
+        site,
+        [
+            *HOLES["GIVEN"](site),
+            *site.scope.own("real", site.node.start_byte, NEAR),
+            *site.scope.idle_parts,
+        ],
     )
 
 
@@ -172,9 +177,10 @@ def numbers(site: Site) -> Mapping[str, float]:
 
 
 def _whole_numbers(value: int) -> Mapping[str, float]:
-    near = {value + 1: 2.5, value - 1: 2.5, value * 2: 2.5}
+    power = value > 2 and value & (value - 1) == 0  # a width or an offset of lanes
+    near = {value + 1: 2.5, value - 1: 2.5, value * 2: 2.0 if power else 2.5}
     if value % 2 == 0:
-        near[value // 2] = 2.5
+        near[value // 2] = 2.0 if power else 2.5
     if value in {0, 1}:
         near |= {2: 4.0}
     if value in {8, 16, 31, 32, 33, 64}:
