@@ -183,7 +183,7 @@ class Search:
 
     def groups(self) -> Iterator[list[Change]]:
         """Yield the changes, the likeliest first: by what they change, and how near it is to a suspect."""
-        possible = [one for one in self._all if self._concerns.may(one, self.before)]
+        possible = [one for one in self._all if self._concerns.may(one)]
         if self._known.outside:
             possible = [one for one in possible if self._unlikely(one) < BESIDE_AN_EFFECT]
         ordered = sorted(possible, key=self._unlikely)

@@ -19,8 +19,6 @@ BRINGS = -1
 """The same for those that bring in what never arrived."""
 AT_ONCE = 1
 """Up to which prior a change of a launch's arguments comes before all changes of code: there are few of them."""
-MOST_RIGHT = 0.5
-CONDITIONS = ("comparison", "constant", "guard", "argument")
 FORMULAS = ("operand", "comparison")
 """What a formula can have wrong though it is in the address of an element: another tensor of the same form."""
 LOST = "lost"
@@ -87,14 +85,9 @@ class Concerns:
             return decides or function.brings(change)
         return not decides or change.kind in FORMULAS
 
-    def may(self, change: Change, right: float) -> bool:
-        """Whether a change can put right at all what is known to be wrong, where such a share is right already.
-
-        Where most is, a few accesses want a condition or another bound: any other formula is another one for all.
-        """
-        if not self._known.outside:
-            return True
-        return self.of(change) and (right < MOST_RIGHT or change.kind in CONDITIONS)
+    def may(self, change: Change) -> bool:
+        """Whether a change can put right at all what is known to be wrong."""
+        return not self._known.outside or self.of(change)
 
     def _function(self, change: Change) -> _Function | None:
         key = change.program, change.function
