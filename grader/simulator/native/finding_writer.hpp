@@ -141,7 +141,8 @@ private:
         return "program " + (launch_.grid.y * launch_.grid.z > 1 ? spoken(x, y, z) : number(u64(x)));
     }
     std::string spoken_other(const Event& e) const {
-        if (!code_.of_blocks) return spoken_thread(e.other_thread);
+        const bool elsewhere = e.kind == Found::global_race && e.extent;
+        if (!code_.of_blocks && !elsewhere) return spoken_thread(e.other_thread);
         return e.extent ? spoken_actor(e.other_thread, e.other_block) : "another warp of it";
     }
     std::string sentence(const Event& e, const Place&, const Place& there) const {
