@@ -28,6 +28,23 @@ RULE_PAGE = re.compile(r"\]\((?:\.\./)+grader/rules/([\w/]+)\.md\)")
 """A link to a rule's page in the repository; on the site its page is made, and lies below rules/."""
 
 
+CONTENTS = {
+    "index": ["rules/README"],
+    "how-to/index": [],
+    "reference/index": ["*", "../rules/[A-Z][A-Z][A-Z]*"],
+    "explanation": ["decisions/*"],
+}
+"""The pages that others hang on: those that they link to, and these. A directive in them would be shown as code on GitHub."""
+PAGE_LINK = re.compile(r"\]\(([\w/-]+)\.md\)")
+
+
+def add_contents(_app: object, page: str, source: list[str]) -> None:
+    """Hang on a page what it links to."""
+    if page in CONTENTS:
+        entries = dict.fromkeys([*PAGE_LINK.findall(source[0]), *CONTENTS[page]])
+        source[0] += "\n".join(["\n```{toctree}", ":hidden:", ":glob:", "", *entries, "```\n"])
+
+
 def write_rule_pages(_app: object) -> None:
     """Write the pages of the rules before anything is read."""
     from grader.rules.page import site_pages
@@ -51,4 +68,5 @@ def link_rule_pages(_app: object, _page: str, source: list[str]) -> None:
 def setup(app: Any) -> None:
     """Have Sphinx call what is above."""
     app.connect("builder-inited", write_rule_pages)
+    app.connect("source-read", add_contents)
     app.connect("source-read", link_rule_pages)

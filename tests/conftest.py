@@ -6,6 +6,7 @@ the same drawn examples every time, however long a busy machine takes over them.
 property.
 """
 
+import gc
 import os
 import signal
 import sys
@@ -33,11 +34,27 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def pytest_xdist_auto_num_workers() -> int:
-    """Have one worker more than cores: a test of the sandbox waits for deadlines, and another runs meanwhile."""
-    from grader.machine import cores
+WORKER = 4 << 30
+"""Bytes of memory for each worker with its guests and compilers, of which few take so much at once."""
 
-    return cores() + 1
+
+def pytest_xdist_auto_num_workers() -> int:
+    """Have one worker more than cores, or two a core where there is memory: a third of a worker's time is waiting."""
+    from grader.machine import cores, free_memory
+
+    room = min(free_memory(), 2 * cores() * WORKER)
+    return max(cores() + 1, int(room / WORKER))
+
+
+def pytest_configure() -> None:
+    """Leave garbage alone while tests are collected: all of it stays."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Take the tests and all that they import out of every later search for garbage."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -8,7 +8,12 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from cyclopts import CycloptsError, UnusedCliTokensError
+from cyclopts import (
+    CycloptsError,
+    MissingArgumentError,
+    UnknownOptionError,
+    UnusedCliTokensError,
+)
 from pydantic import ValidationError
 
 from grader.cli.app import FAILED, GRADED, INTERRUPTED, STDIN, USAGE, app, errors, plain
@@ -53,12 +58,14 @@ def words(given: Sequence[str]) -> list[str]:
     """Return the arguments as the parser is to take them.
 
     A folder that is called `samples` is graded as any other: the command of that name is meant where
-    it is told where to copy to.
+    it is told where to copy to. `doctor` and `rule` are options that read like commands.
     """
     made = [STDIN if argument == "-" else argument for argument in given]
     told = {word.partition("=")[0] for word in made} & {"--to", "--help", "-h"}
     if made[:1] == ["samples"] and not told and Path("samples").is_dir():
         return ["samples/", *made[1:]]
+    if made[:1] in (["doctor"], ["rule"]) and not Path(made[0]).exists():
+        return [f"--{made[0]}", *made[1:]]
     return made
 
 
@@ -70,6 +77,13 @@ def _in_our_words(error: CycloptsError) -> Exception:
             f"nothing here takes {' '.join(error.unused_tokens or ())!r}",
             "--help lists what can be given",
         )
+    if isinstance(error, UnknownOptionError) and "Did you mean" not in str(error):
+        return UsageError(str(error).rstrip("."), "--help lists what can be given")
+    if isinstance(error, MissingArgumentError) and error.argument is not None:
+        if error.argument.index is None:
+            return UsageError(f"{error.argument.name} needs a value", "see --help")
+        name = error.argument.name.lstrip("-").upper()
+        return UsageError(f"{' '.join(error.command_chain or ())} needs {name}", "see --help")
     return value_error(cause, "--{}".format) if isinstance(cause, ValidationError) else error
 
 

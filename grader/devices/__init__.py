@@ -12,6 +12,7 @@ from grader.devices.capabilities import (
     Sanitizer,
     Timer,
     Tracer,
+    Warm,
     looks_closer,
 )
 from grader.devices.choose import choose_checker, choose_device
@@ -34,6 +35,7 @@ __all__ = [
     "Timed",
     "Timer",
     "Tracer",
+    "Warm",
     "choose_checker",
     "choose_device",
     "cuda_gpus",

@@ -35,6 +35,14 @@ class Bounded(Protocol):
 
 
 @runtime_checkable
+class Warm(Protocol):
+    """A device that can begin to load what its guests need before it is asked for one."""
+
+    def warm_up(self) -> None:
+        """Begin, and return."""
+
+
+@runtime_checkable
 class CallBuilder(Protocol):
     """A device on which a program may compile something only in a call."""
 

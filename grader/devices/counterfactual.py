@@ -14,7 +14,7 @@ from itertools import groupby
 from grader.devices.base import Device
 from grader.devices.capabilities import Changer
 from grader.devices.leads import AT_ONCE, BESIDE, Concerns, Leads
-from grader.devices.trial import ALL, PROBES, Few, Trial, all_changes, launched_codes
+from grader.devices.trial import ALL, PROBES, Few, Trial, launched_codes
 from grader.errors import GraderError
 from grader.judge import References
 from grader.judge.inputs import Array
@@ -38,7 +38,7 @@ from grader.simulator.changes import (
 from grader.simulator.changes.arguments import read_launches, read_tensors
 from grader.simulator.changes.carried import ADDED_UP
 from grader.source import Source, parse
-from grader.source.analysis.counterfactual import set_again
+from grader.source.analysis.overwritten import overwritten
 from grader.source.analysis.passed import Blame, blame, given_name
 
 MOST = 2**18
@@ -50,6 +50,8 @@ PROOFS = 2
 BATCH = 300
 """Changes that one guest tries."""
 SMALLEST = 20
+VALUES = ("values", "unwritten", "nonfinite")
+"""How results differ that have the right form."""
 MOST_SHARED = 8
 """Programs that may share a processor with a guest, whatever it says of its time."""
 CODES: Mapping[Kind, str] = {
@@ -63,6 +65,8 @@ CODES: Mapping[Kind, str] = {
 }
 KINDS = tuple(CODES)
 """What a change can be of, the likeliest first."""
+BESIDE_AN_EFFECT = 8
+"""Up to which place in the order changes are tried where a finding names what a run did: most often it is the cause as well."""
 NEAR = 3
 """Lines around a suspect that are tried before others."""
 
@@ -109,7 +113,7 @@ def change_wrong(
 
 def _telling_workloads(task: Task, comparisons: Sequence[Comparison]) -> list[Workload]:
     """Return the workloads with wrong values: first the one to search on, then others to prove it on."""
-    wrong = {c.workload for c in comparisons if c.mismatch and c.mismatch.kind == "values"}
+    wrong = {c.workload for c in comparisons if c.mismatch and c.mismatch.kind in VALUES}
     found = [w for w in task.judged if w.name in wrong and element_count(w) <= MOST]
     found.sort(key=lambda w: (element_count(w) < ENOUGH, element_count(w)))
     return found[: 1 + PROOFS]
@@ -143,7 +147,7 @@ def _still_right(trial: Trial, changes: Sequence[Change], seconds: float) -> lis
     """Return those that make the results right on another workload too, whatever its kernels' code is."""
     seen = trial.run(Request(), 1.0)
     wanted = {one.key if one.given else _place_and_kind(one) for one in changes}
-    every = all_changes(seen, trial.numbers)
+    every = trial.all_changes(seen)
     same = [c for c in every if (c.key if c.given else _place_and_kind(c)) in wanted][:BATCH]
     changed = trial.run(Request(launched_codes(seen), tuple(same), clean=True), seconds)
     shares = trial.right(changed.outputs)[1:]
@@ -162,23 +166,27 @@ class Search:
     """The changes of a program, and what came of those that were tried."""
 
     def __init__(self, trial: Trial, source: Source, known: Leads, seconds: float) -> None:
-        self._trial, self._source, self._suspects = trial, source, known.lines
+        self._trial, self._source, self._known = trial, source, known
+        self._suspects = known.lines
         self._seen = trial.run(Request(probes=PROBES), 1.0)
         self._codes = launched_codes(self._seen)
         shares = trial.right(self._seen.outputs)
         self._few = trial.few_blocks(self._seen.outputs)
         self.before = shares[0] if shares else 1.0
-        self._all = list(all_changes(self._seen, trial.numbers)) if self.before < 1.0 else []
+        self._all = list(trial.all_changes(self._seen)) if self.before < 1.0 else []
         launches = read_launches(self._seen.passed)
         self._kernels = [one.kernel for one in launches]
         tensors = [one.name for one in read_tensors(self._seen.passed)]
         self._concerns = Concerns(known, self._codes, launches, tensors)
         self._lines: dict[tuple[str, int], int] = {}
-        self._left = seconds
+        self._left = seconds / 2 if known.outside else seconds
 
     def groups(self) -> Iterator[list[Change]]:
         """Yield the changes, the likeliest first: by what they change, and how near it is to a suspect."""
-        ordered = sorted(self._all, key=self._unlikely)
+        possible = [one for one in self._all if self._concerns.may(one, self.before)]
+        if self._known.outside:
+            possible = [one for one in possible if self._unlikely(one) < BESIDE_AN_EFFECT]
+        ordered = sorted(possible, key=self._unlikely)
         for _, group in groupby(ordered, key=self._unlikely):
             yield list(group)
 
@@ -222,9 +230,9 @@ class Search:
 
     def _is_known(self, change: Change) -> bool:
         """Whether it passes an input as it is where another one is passed as it is."""
-        launch = read_launches(self._seen.passed)[change.line]
-        takes_tensor = isinstance(change.given[0][-1], tuple)
-        return takes_tensor and launch.memory[change.parameters[0]] >= 0
+        launch, order = read_launches(self._seen.passed)[change.line], change.given[0][-1]
+        as_it_is = isinstance(order, tuple) and list(order[1:]) == sorted(order[1:])
+        return as_it_is and launch.memory[change.parameters[0]] >= 0
 
     def _unlikely(self, change: Change) -> int:
         if change.given:
@@ -246,12 +254,10 @@ class Search:
         return self._lines[at]
 
     def _place(self, change: Change) -> Place | None:
-        """Return the line of the text that a change of code is of; that of a value begun and set anew is the latter."""
+        """Return the line of the text that a change of code is of; of what a loop sets anew the line that does."""
         place = place_compiled_line(self._source, change.file, change.line)
-        if place is None or not change.after.startswith(ADDED_UP):
-            return place
-        begun = place_compiled_line(self._source, change.file, int(change.before.split()[1]))
-        return (begun and set_again(self._source, begun)) or place
+        anew = change.after.startswith(ADDED_UP)
+        return (anew and overwritten(self._source, [place])) or place
 
     def _try(self, changes: Sequence[Change], few: Few) -> list[Change]:
         """Return which of them make all right; where the guest ends, each half has another."""

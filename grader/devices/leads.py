@@ -15,6 +15,8 @@ from grader.simulator.ptx.code import Code
 
 BESIDE = 2
 """How much later those changes come that have nothing to do with what is wrong: as if so much less likely."""
+MOST_RIGHT = 0.5
+CONDITIONS = ("comparison", "constant", "guard", "argument")
 AT_ONCE = 1
 """Up to which prior a change of a launch's arguments comes before all changes of code: there are few of them."""
 
@@ -29,14 +31,16 @@ class Leads:
     """Of which wrong elements are made of other elements than the reference's."""
     values: bool = False
     """Whether they are made of the elements that they should be made of: then by another formula."""
+    outside: bool = False
+    """Whether a run went out of bounds, or left elements unwritten: no other formula ends that."""
 
 
-def leads(lines: frozenset[int], evidence: Iterable[Evidence]) -> Leads:
+def leads(lines: frozenset[int], evidence: Iterable[Evidence], *, outside: bool) -> Leads:
     """Return what findings' lines and traces say."""
     details = [one.details for one in evidence]
     other = frozenset(one.tensor for one in details if isinstance(one, Dependence))
     whole = any(one.whole for one in details if isinstance(one, Slice))
-    return Leads(lines, other, whole and not other)
+    return Leads(lines, other, whole and not other, outside)
 
 
 class Concerns:
@@ -55,11 +59,21 @@ class Concerns:
 
     def of(self, change: Change) -> bool:
         """Whether a change bears on what is known to be wrong."""
-        if change.given or not (self._known.values or self._known.tensors):
+        known = self._known
+        if change.given or not (known.values or known.tensors or known.outside):
             return True
         function = self._function(change)
         inside = any(function >> at & 1 for at, _ in change.edits)
-        return inside if self._known.tensors else not inside
+        return inside if known.tensors or known.outside else not inside
+
+    def may(self, change: Change, right: float) -> bool:
+        """Whether a change can put right at all what is known to be wrong, where such a share is right already.
+
+        Where most is, a few accesses want a condition or another bound: any other formula is another one for all.
+        """
+        if not self._known.outside:
+            return True
+        return self.of(change) and (right < MOST_RIGHT or change.kind in CONDITIONS)
 
     def _function(self, change: Change) -> int:
         """Return the positions that decide which elements are taken: of the tensors in question, or of all."""
@@ -77,7 +91,7 @@ class Concerns:
         wanted = self._pointers.get(function.name, frozenset())
         found = reach.conditions | (0 if code.of_blocks else reach.shared)
         for argument, positions in reach.of_arguments.items():
-            if self._known.values or not function.entry or argument in wanted:
+            if not self._known.tensors or not function.entry or argument in wanted:
                 found |= positions
         return found
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -104,6 +104,16 @@ class Trial:
         with np.errstate(all="ignore"):
             return np.stack([out_of_tolerance(row, exact, native, bound) for row in rows])
 
+    def all_changes(self, seen: Changed) -> Iterator[Change]:
+        """Yield the changes of what launches were given, and of the functions that ran."""
+        codes, kernels = launched_codes(seen), {one.kernel for one in read_launches(seen.passed)}
+        yield from argument_changes(seen.passed, float_arguments(codes), self.numbers)
+        for number, code in enumerate(codes):
+            for function in code.functions if code is not None else ():
+                ran = not function.entry or function.name in kernels
+                if code and function.instructions and ran:
+                    yield from changes_of(number, code, function)
+
     def few_blocks(self, outputs: Sequence[Array]) -> Few | None:
         """Return how few blocks make wrong elements as all of them do, where so few do: then they tell most changes.
 
@@ -147,14 +157,3 @@ def _read(blob: bytes) -> Code | None:
         return read_code(blob)
     except ValueError:
         return None
-
-
-def all_changes(seen: Changed, numbers: Mapping[str, float]) -> Iterator[Change]:
-    """Yield the changes of the functions that ran, and of what launches were given."""
-    codes = launched_codes(seen)
-    kernels = {one.kernel for one in read_launches(seen.passed)}
-    yield from argument_changes(seen.passed, float_arguments(codes), numbers)
-    for number, code in enumerate(codes):
-        for function in code.functions if code is not None else ():
-            if code and function.instructions and (not function.entry or function.name in kernels):
-                yield from changes_of(number, code, function)

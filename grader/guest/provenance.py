@@ -121,7 +121,8 @@ def _mask(runtime: Any, number: int, access: Any, tensor: torch.Tensor) -> torch
     start = tensor.data_ptr() - access["base"]
     if not 0 <= start < max(access["size"], 1):
         return None
-    touched = _touched_elements(runtime, number).nonzero().flatten() * access["width"]
+    starts = _touched_elements(runtime, number).nonzero() * access["width"]
+    touched = (starts + torch.arange(0, access["width"], tensor.itemsize)).flatten()
     flat = torch.div(touched - start, tensor.itemsize, rounding_mode="floor")
     extent = 1 + sum((n - 1) * s for n, s in zip(tensor.shape, tensor.stride(), strict=True))
     mask = torch.zeros(extent, dtype=torch.bool)

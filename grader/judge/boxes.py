@@ -42,17 +42,22 @@ def in_words(found: Sequence[Extent]) -> str:
     return ", ".join(parts)
 
 
-def against(had: Sequence[Extent], wanted: Sequence[Extent]) -> str:
-    """Return what there is in the place of what there must be, by the only dim that differs where there is one.
+def element_in_words(index: Sequence[int]) -> str:
+    """Return how an element of the result is called; one of no dims is the result."""
+    return f"element {list(index)} of the result" if index else "the result"
 
-    `row 2 in the place of row 0`, `dim 1, 3 to 5 in the place of 0 to 2`.
+
+def against(had: Sequence[Extent], wanted: Sequence[Extent]) -> tuple[str, str]:
+    """Return what there is and what there must be in its place, by the only dim that differs where there is one.
+
+    `row 2` and `0`, `dim 1, 3 to 5` and `0 to 2`.
     """
     apart = [at for at, (one, other) in enumerate(zip(had, wanted, strict=True)) if one != other]
     if len(apart) != 1:
-        return f"{in_words(had) or 'others'} in the place of {in_words(wanted) or 'all of it'}"
+        return in_words(had) or "others", in_words(wanted) or "all of it"
     (at,) = apart
     name = f"{_dim(at, len(had))}{'s' * (len(had) == 2 and had[at].count > 1)}"
-    return f"{name} {_indices(had[at])} in the place of {_indices(wanted[at])}"
+    return f"{name} {_indices(had[at])}", _indices(wanted[at])
 
 
 def _dim(at: int, dims: int) -> str:

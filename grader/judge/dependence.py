@@ -8,7 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from grader.judge.asked import Asked
-from grader.judge.boxes import against, covers, extents, in_words, told_extents
+from grader.judge.boxes import (
+    against,
+    covers,
+    element_in_words,
+    extents,
+    in_words,
+    told_extents,
+)
 from grader.judge.difference import (
     Difference,
     combining_step,
@@ -94,7 +101,7 @@ def _unstored(told: Told, asked: Sequence[Asked], workload: str) -> Iterator[Evi
         yield Evidence(
             kind="provenance",
             code="missing",
-            text=f"no thread stores element {list(left[0].index)} of the result: line {line} stores {count} of its "
+            text=f"no thread stores {element_in_words(left[0].index)}: line {line} stores {count} of its "
             f"{tensor.size} elements",
             place=most.place,
             workload=workload,
@@ -167,11 +174,11 @@ def _missing_evidence(
     which = in_words(extents(missing, tensor.shape)) or "all"
     shown = f"misses {which} of {tensor.role} ({_of(missing, found)})"
     if fate.kind == "other-elements":
-        shown = f"takes of {tensor.role} {_exchanged(found)}"
+        shown = f"takes {_exchanged(found)}"
     return _evidence(
         found,
         fate.kind,
-        f"element {list(found.asked.index)} of the result {shown}{fate.words}",
+        f"{element_in_words(found.asked.index)} {shown}{fate.words}",
         place=fate.place,
         related=tuple(p for p in (end.place if end else None, by) if p is not None),
         workload=workload,
@@ -212,7 +219,8 @@ def _others_come(told: Told, found: Difference, stored: Place | None, by: Place 
 def _exchanged(found: Difference) -> str:
     """Say which elements a wrong one has in the place of which others."""
     had, wanted = (extents(some, found.tensor.shape) for some in (found.extra, found.missing))
-    return against(had, wanted)
+    has, needs = against(had, wanted)
+    return f"{has} of {found.tensor.role} in the place of {needs}"
 
 
 def _gone_on_without(
@@ -249,7 +257,7 @@ def _missing_through(found: Difference, place: Place, workload: str) -> Evidence
         found,
         "lost",
         f"line {by.line if by else 0} brings {len(found.got)} of the {len(found.needs)} elements of "
-        f"{found.tensor.role} that element {list(found.asked.index)} of the result depends on; line {place.line} takes "
+        f"{found.tensor.role} that {element_in_words(found.asked.index)} depends on; line {place.line} takes "
         "the others from memory for other elements",
         place=place,
         related=(by,) if by else (),
@@ -272,7 +280,7 @@ def _lost_part(found: Difference, end: Lost, workload: str) -> Evidence:
     return _evidence(
         found,
         "lost",
-        f"what line {line} reads of {found.tensor.role} for element {list(found.asked.index)} of the result ends "
+        f"what line {line} reads of {found.tensor.role} for {element_in_words(found.asked.index)} ends "
         f"in part at line {at}: of {len(end.reads.elements)} elements nothing goes on from there",
         place=end.goes_on or end.place,
         related=tuple(p for p in (end.place, end.reads.access.place) if p is not None),
@@ -289,7 +297,7 @@ def _counted_again(found: Difference, reads: Reads, workload: str) -> Evidence:
     return _evidence(
         found,
         "doubled",
-        f"element {list(found.asked.index)} of the result takes {len(reads.elements)} elements of "
+        f"{element_in_words(found.asked.index)} takes {len(reads.elements)} elements of "
         f"{found.tensor.role} {reads.times} times in all through line {line}",
         place=reads.access.place,
         workload=workload,
@@ -305,7 +313,7 @@ def _extra(found: Difference, workload: str) -> Evidence:
     return _evidence(
         found,
         "extra",
-        f"element {list(found.asked.index)} of the result depends on {len(found.extra)} elements of "
+        f"{element_in_words(found.asked.index)} depends on {len(found.extra)} elements of "
         f"{found.tensor.role} that it should not depend on: {box or 'all of it'}",
         place=most.access.place,
         workload=workload,

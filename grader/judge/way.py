@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from grader.judge.boxes import element_in_words
 from grader.judge.inputs import Array
 from grader.records import Constant, Evidence, Place, Scale, Slice
 from grader.simulator.provenance import Origin, Step, Told
@@ -242,7 +243,7 @@ def way_of(told: Told, asked: Sequence[Asked], workload: str, *, whole: bool) ->
         yield Evidence(
             kind="provenance",
             code="slice",
-            text=f"element {list(one.index)} of the result is computed in line{'s' * (len(computed) > 1)} "
+            text=f"{element_in_words(one.index)} is computed in line{'s' * (len(computed) > 1)} "
             f"{lines or 'no'} and stored in line {stored}",
             place=leaves.place if leaves else None,
             workload=workload,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -10,7 +11,7 @@ from pathlib import Path
 from grader import execution, plugins, sandbox
 from grader.build import discover
 from grader.config import Options
-from grader.devices import Device, choose_checker, choose_device
+from grader.devices import Device, Warm, choose_checker, choose_device
 from grader.errors import GraderError
 from grader.execution.full_size_part import Asking, FullSizePart, full_size_part
 from grader.execution.reference import Inputs
@@ -71,6 +72,13 @@ class GradingContext:
         devices = [one.identity if one else "none" for one in (self.device, self.checker)]
         named = (*devices, str(self.seed), *plugins.installed_plugins())
         return digest("grading", SCHEMA, grader_version(), kept, *named)
+
+
+def warm_up(grading: GradingContext) -> None:
+    """Begin to load what guests need, before the first sample is there."""
+    device = grading.device
+    if device is not None and isinstance(device, Warm):
+        threading.Thread(target=device.warm_up, daemon=True).start()
 
 
 def _part_bytes(part: FullSizePart | None) -> int:

@@ -28,13 +28,14 @@ from grader.records import (
     Comparison,
     Evaluation,
     Evidence,
+    Finding,
     Submission,
     Task,
     Workload,
     digest,
 )
 from grader.records.observed import leaves_out
-from grader.rules import is_caused, is_explained
+from grader.rules import all_rules, is_caused, is_explained
 
 Follower = tuple[Device, Submission, Build, Task, References, Sequence[Comparison]]
 """A device that can follow a program's values, and what it has to know of the program."""
@@ -137,9 +138,16 @@ def _with_changes(grading: GradingContext, task: Task | None, program: Program) 
     follower, lines = _follower(grading, task, program), frozenset(one.line for one in errors)
     fixable = any(one.fixes and one.severity == "error" for one in program.findings)
     seconds = grading.options.explain_seconds * (FIXABLE if fixable else 1.0)
-    known = leads(lines, program.evaluation.probes)
+    effects = [one for one in program.findings if _is_effect(one)]
+    known = leads(lines, program.evaluation.probes, outside=bool(effects))
     changed = change_wrong(*follower, known, seconds) if follower and seconds else ()
     return _with_seen(program.evaluation, *changed)
+
+
+def _is_effect(finding: Finding) -> bool:
+    """Whether a finding says only what a run did."""
+    rule = all_rules().get(finding.rule)
+    return rule is not None and rule.effect and finding.severity == "error"
 
 
 def _with_larger_launches(

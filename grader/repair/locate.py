@@ -16,10 +16,10 @@ VAGUE = (*_WRONG, "MEM008", "MEM011")
 """Rules that see a wrong result or access, and not what causes it."""
 
 
-WIDER = ((0, 0), (1, 1), (2, 1), (0, 0))
+WIDER = ((0, 0), (1, 0), (0, 1), (1, 1), (2, 1))
 """By how many tokens, on the left and right, a piece is shown wider: an operator between what it joins, an index with its array."""
-SHORT = 2
-"""Letters of a piece that says little alone."""
+SHORT, LONG = 2, 200
+"""Letters of a piece that says little alone, and of one that is too much for a sentence."""
 _TOKEN = re.compile(r"\w+(?:(?:\.|->|::)\w+)*|[<>=!+*/%&|-]=|\S")
 _WHOLE = re.compile(r"[-!\w(\"'].*[\w)\]\"']|\w")
 _LINE = re.compile(r"line (\d+): `")
@@ -39,9 +39,18 @@ def locate_by_repairs(
     if change is None:
         return findings
     return tuple(
-        _place_finding(item, submission, *change) if item.rule == rule else item
+        item
+        if item.rule != rule or _knows(item, label)
+        else _place_finding(item, submission, *change)
         for item in findings
     )
+
+
+def _knows(finding: Finding, label: str) -> bool:
+    """Whether a changed run proved where the cause is, and its own fix stands elsewhere."""
+    own = finding.rule == "DEP006" and any(one.label == label for one in finding.fixes)
+    said = _LINE.match(label)
+    return own and said is not None and finding.place is not None and finding.place.line != int(said[1])  # fmt: skip
 
 
 def _change(old: str, new: str, label: str) -> tuple[int, str, str] | None:
@@ -99,14 +108,17 @@ def _what_it_needs(old: str, new: str) -> str:
     codes = difflib.SequenceMatcher(None, *words, autojunk=False).get_opcodes()
     changes = [code for code in codes if code[0] != "equal"]
     spans = (changes[0][1], changes[-1][2]), (changes[0][3], changes[-1][4])
-    for left, more in WIDER:
-        was, right = (
+    pairs = (
+        tuple(
             _piece(text, tokens, begin - left, end + more)
             for text, tokens, (begin, end) in zip((old, new), (before, after), spans, strict=True)
         )
-        if was and right and (len(was) > SHORT or (left, more) == WIDER[-1]):
-            return f"`{was}` has to be `{right}`"
-    return f"it has to be `{new.strip()[:120]}`"
+        for left, more in WIDER
+    )
+    whole = [pair for pair in pairs if all(pair)]
+    for was, right in sorted(whole, key=lambda pair: len(pair[0]) <= SHORT)[:1]:
+        return f"`{was}` has to be `{right}`"
+    return f"it has to be `{new.strip()[:LONG]}`"
 
 
 def _piece(text: str, tokens: Sequence[re.Match[str]], begin: int, end: int) -> str:
@@ -115,7 +127,7 @@ def _piece(text: str, tokens: Sequence[re.Match[str]], begin: int, end: int) -> 
         return ""
     piece = text[tokens[begin].start() : tokens[end - 1].end()]
     even = all(piece.count(a) == piece.count(b) for a, b in ("()", "[]", "{}"))
-    return piece if even and _WHOLE.fullmatch(piece) and len(piece) <= 120 else ""
+    return piece if even and _WHOLE.fullmatch(piece) and len(piece) <= LONG else ""
 
 
 def _language(code: str, line: int) -> Literal["python", "cuda"]:

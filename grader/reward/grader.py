@@ -63,6 +63,7 @@ class Grader:
         wanted = next((s for s in (seed, chosen.seed) if s is not None), secrets.randbits(62))
         self._shaping = shaping or Shaping()
         self._workers = open_local(open_context(chosen, Store(chosen.cache), wanted))
+        self._workers.warm_up()
         self.jobs = self._workers.jobs
         self._pool = ThreadPoolExecutor(self.jobs, thread_name_prefix="reward")
 

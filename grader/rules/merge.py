@@ -29,7 +29,17 @@ def merge(findings: Iterable[Finding]) -> tuple[Finding, ...]:
                 break
         else:
             kept.append(finding)
-    return tuple(kept)
+    proven = any(map(_right_when_changed, kept))
+    return tuple(_as_warning(one) if proven and _only_claims(one) else one for one in kept)
+
+
+def _only_claims(finding: Finding) -> bool:
+    """Whether a text explains what a run proved of another line: all is right with this line as it is."""
+    return _explains(finding) and finding.confidence != "proven"
+
+
+def _as_warning(finding: Finding) -> Finding:
+    return finding.model_copy(update={"severity": "warning"})
 
 
 def _first_resorts(findings: Sequence[Finding]) -> Iterator[Finding]:
@@ -86,7 +96,8 @@ def is_caused(findings: Iterable[Finding]) -> bool:
 
 
 def _is_effect(finding: Finding) -> bool:
-    return finding.rule in all_rules() and all_rules()[finding.rule].effect
+    effect = finding.rule in all_rules() and all_rules()[finding.rule].effect
+    return effect and not finding.root_cause
 
 
 def _in_part(finding: Finding) -> bool:

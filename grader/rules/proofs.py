@@ -1,8 +1,8 @@
-"""Joins what rules find in a text with what runs showed of the same kernels."""
+"""Findings of what runs showed: one a line, one a kernel."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 
-from grader.records import Evidence, Finding, Severity
+from grader.records import Evidence, Finding
 from grader.records.observed import kernel_of
 from grader.rules.causes import cause_of
 from grader.rules.rule import Rule
@@ -36,65 +36,15 @@ def of_the_leavers(finding: Finding, code: str, source: Source) -> Finding:
     return finding.model_copy(update={"cause": cause})
 
 
-def confirm(
-    found: Iterable[Finding], evidence: Iterable[Evidence], source: Source
-) -> Iterator[Finding]:
-    """Attach to each kernel's first finding what runs showed of that kernel; drop the rest."""
-    pending: dict[str, list[Evidence]] = {}
+def by_line(evidence: Iterable[Evidence]) -> Mapping[int, list[Evidence]]:
+    """Return what runs showed by the lines that it is at."""
+    found: dict[int, list[Evidence]] = {}
     for item in evidence:
-        pending.setdefault(kernel_of(item, spans(source)), []).append(item)
-    for finding in found:
-        proof = pending.pop(finding.kernels[0], None)
-        yield _add_proof(finding, proof) if proof else finding
+        found.setdefault(item.place.line if item.place else 0, []).append(item)
+    return found
 
 
-def settle(
-    rule: Rule, found: Iterable[Finding], evidence: Iterable[Evidence], source: Source
-) -> Iterator[Finding]:
-    """Join text findings of one rule with what runs showed of the same kernels.
-
-    Evidence goes to the nearest text finding of the same kernel; what no text finding explains becomes a
-    finding of its own. What runs did not show is weighed elsewhere (`grader.rules.refuted`).
-    """
-    told, lines = tuple(found), spans(source)
-    proofs: dict[int, list[Evidence]] = {}
-    rest: dict[tuple[str, int], list[Evidence]] = {}
-    for item in evidence:
-        index = _nearest(item, told, lines)
-        if index is not None:
-            proofs.setdefault(index, []).append(item)
-        else:
-            rest.setdefault((item.code, item.place.line if item.place else 0), []).append(item)
-    for index, finding in enumerate(told):
-        yield _add_proof(finding, proofs[index]) if index in proofs else finding
-    for items in rest.values():
-        weight: Severity = "warning" if items[0].code in FORGIVEN else "error"
-        yield rule.finding(items[0].place, cause_of(items[0]), severity=weight, evidence=items)
-
-
-def _add_proof(finding: Finding, proof: Sequence[Evidence]) -> Finding:
-    """Return a finding of the text with what runs showed of it: an error, unless GPUs carry on with that."""
-    harmless = all(item.code.replace("_", "-") in CARRIED_ON for item in proof)
-    return finding.model_copy(
-        update={
-            "severity": finding.severity if harmless else "error",
-            "confidence": "proven",
-            "evidence": (*finding.evidence, *proof),
-        }
-    )
-
-
-def _nearest(
-    item: Evidence, found: Sequence[Finding], kernels: Sequence[tuple[str, int, int]]
-) -> int | None:
-    """Return which finding is nearest to a line of the evidence, in its kernel or beside that line."""
-    lines = [place.line for place in (item.place, *item.related) if place is not None]
-    distances: list[tuple[int, int]] = []
-    for index, finding in enumerate(found):
-        if finding.place is not None:
-            own = [(first, last) for name, first, last in kernels if name in finding.kernels[:1]]
-            inside = not lines or any(a <= line <= b for a, b in own for line in lines)
-            distance = min((abs(line - finding.place.line) for line in lines), default=0)
-            if inside or distance <= 1:
-                distances.append((distance, index))
-    return min(distances, default=(0, None))[1]
+def reported(rule: Rule, evidence: Iterable[Evidence]) -> Iterator[Finding]:
+    """Yield a finding for each line at which runs showed what a rule is about."""
+    for items in by_line(evidence).values():
+        yield rule.finding(items[0].place, cause_of(items[0]), evidence=items)

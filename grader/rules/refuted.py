@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from grader.records import Context, Counterfactual, Evidence, Finding, Outcome, Prediction, Run
+from grader.records import Context, Evidence, Finding, Outcome, Prediction, Run
 from grader.records.observed import FATAL, KERNELS_MATTER, RUN_KINDS
-from grader.rules.families import family_of
 from grader.rules.predictions import BY_HARDWARE, CODES
 from grader.source import Source
 from grader.source.analysis.walks import spans
@@ -29,23 +28,19 @@ def weighed_by_runs(
     """Yield the findings that what was seen leaves refilled, each with the weight that it leaves it.
 
     Refuted: dropped, or a note that says what else it takes. Uncovered: a warning at most, unless the text
-    makes it `certain` (codes of rules), or nothing better explains what went wrong. So is what a text alone says of
-    wrong results that a run under another change came by right.
+    makes it `certain` (codes of rules), or nothing better explains what went wrong.
     """
     if context.outcome is None:
         yield from findings
         return
     found = tuple(findings)
     seen = _Seen(source, context, context.outcome)
-    settled = any(isinstance(e.details, Counterfactual) for one in found for e in one.evidence)
     suspects = context.outcome.failed and not any(_proven_error(one) for one in found)
     for finding in found:
         answer = seen.answer(finding)
         if answer in {"refuted", "unseen"}:
             yield from _without_weight(finding, answer)
-        elif (settled and _only_explains(finding)) or (
-            answer == "uncovered" and not suspects and finding.rule not in certain
-        ):
+        elif answer == "uncovered" and not suspects and finding.rule not in certain:
             yield _at_most_a_warning(finding)
         else:
             yield finding
@@ -54,11 +49,6 @@ def weighed_by_runs(
 def is_shown(finding: Finding) -> bool:
     """Whether something that was observed, and not a text alone, shows it."""
     return any(item.kind != "text" for item in finding.evidence)
-
-
-def _only_explains(finding: Finding) -> bool:
-    """Whether nothing but a text says that this makes results wrong."""
-    return not is_shown(finding) and family_of(finding.rule).explains_results
 
 
 def _proven_error(finding: Finding) -> bool:

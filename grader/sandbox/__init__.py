@@ -5,6 +5,7 @@ from grader.sandbox.forms import forms, strongest
 from grader.sandbox.job import GuestJob, GuestOutput, GuestReply, GuestResult, GuestWorkload, Part
 from grader.sandbox.limits import Limits, crowding
 from grader.sandbox.session import converse
+from grader.sandbox.trial import warm_up
 from grader.sandbox.without_namespaces import reached_by
 
 __all__ = [
@@ -21,4 +22,5 @@ __all__ = [
     "forms",
     "reached_by",
     "strongest",
+    "warm_up",
 ]

@@ -107,9 +107,12 @@ class ForkServer:
             self._parent.wait()
 
 
+Key = tuple[int, tuple[str, ...], tuple[str, ...]]
+"""The process whose it is, and what is loaded in it beside torch."""
+
 _lock = threading.Lock()
-_fork_servers: dict[tuple[int, tuple[str, ...], tuple[str, ...]], ForkServer | None] = {}
-"""By process, and by what is loaded in it beside torch."""
+_fork_servers: dict[Key, ForkServer | None] = {}
+_starting: dict[Key, threading.Lock] = {}
 
 
 def shared_server(libraries: tuple[str, ...] = (), more: tuple[str, ...] = ()) -> ForkServer | None:
@@ -118,19 +121,27 @@ def shared_server(libraries: tuple[str, ...] = (), more: tuple[str, ...] = ()) -
     With `libraries` of the simulator or `more` (`triton`, `shapes`, `exact`: see grader.guest.fork_server), its branch that has
     loaded them; the parent itself where there is none.
     """
+    own = os.getpid()  # a forked host must not speak over its parent's socket
+    first = _server((own, (), ()), ForkServer.started)
+    if first is None or not (libraries or more):
+        return first
+    return _server((own, libraries, more), lambda: first.branch(libraries, more)) or first
+
+
+def _server(key: Key, make: Callable[[], ForkServer]) -> ForkServer | None:
+    """Return the server of the key; while it starts, only those wait that want this one."""
     with _lock:
-        # A forked host must not speak over its parent's socket.
-        own: tuple[int, tuple[str, ...], tuple[str, ...]] = (os.getpid(), (), ())
-        if own not in _fork_servers:
-            _fork_servers.clear()
-            _fork_servers[own] = _make_server(ForkServer.started)
-        first = _fork_servers[own]
-        if first is None or not (libraries or more):
-            return first
-        key = (os.getpid(), libraries, more)
-        if key not in _fork_servers:
-            _fork_servers[key] = _make_server(lambda: first.branch(libraries, more))
-        return _fork_servers[key] or first
+        if key in _fork_servers:
+            return _fork_servers[key]
+        starting = _starting.setdefault(key, threading.Lock())
+    with starting:
+        with _lock:
+            if key in _fork_servers:
+                return _fork_servers[key]
+        made = _make_server(make)
+        with _lock:
+            _fork_servers[key] = made
+        return made
 
 
 def _make_server(make: Callable[[], ForkServer]) -> ForkServer | None:

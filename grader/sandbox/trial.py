@@ -35,6 +35,24 @@ def holds_warm(form: Form) -> bool:
         return _holds_warm(form)
 
 
+def warm_up(form: Form, libraries: tuple[str, ...]) -> None:
+    """Begin to load what guests are forked from: torch, then its rules of shapes, and the simulator.
+
+    Returns at once; whoever wants a guest waits for its part alone.
+    """
+    loaded: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
+        (libraries, ()),
+        ((), ("shapes",)),
+    )
+
+    def load(one: tuple[tuple[str, ...], tuple[str, ...]]) -> None:
+        if holds_warm(form):
+            shared_server(*one)
+
+    for one in loaded:
+        threading.Thread(target=load, args=(one,), daemon=True).start()
+
+
 @cache
 def _holds_warm(form: Form) -> bool:
     fork_server = shared_server()

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from grader.pipeline import GradingContext, review_key
+from grader.pipeline.context import warm_up
 from grader.pipeline.lost import lost_evaluation, lost_review
 from grader.records import Assessment, Sample, Task
 from grader.report.folder import RunFolder, Written
@@ -58,6 +59,10 @@ class LocalExecutor(ABC):
         """Judge one answer, without deeper diagnosis, repair and reports."""
         response = self.respond(Request(sample=sample, task=task), lambda _stage: None)
         return response.assessment or Assessment(evaluation=lost_evaluation(LOST, response.failure))
+
+    def warm_up(self) -> None:
+        """Begin to start what the first samples need."""
+        warm_up(self.grading)
 
     def finish(self) -> None:
         """End what was started, and keep the store from growing without end."""

@@ -51,6 +51,12 @@ class WorkerPool(LocalExecutor):
         finally:
             self._idle.put(place)
 
+    def warm_up(self) -> None:
+        """Begin to start all processes, which warm up themselves."""
+        super().warm_up()
+        for process in self._processes:
+            process.start()
+
     def close(self) -> None:
         """End the other processes, whatever they are doing."""
         for process in self._processes:

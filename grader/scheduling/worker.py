@@ -48,6 +48,11 @@ class WorkerProcess:
             pass
         raise LostError(f"a process of this program {self._bury_process(process)}")
 
+    def start(self) -> None:
+        """Start it before it is asked."""
+        with contextlib.suppress(LostError):
+            self._line(0)
+
     def close(self) -> None:
         """End the process, and its guests with it; what is asked from now on is lost."""
         with self._lock:

@@ -15,6 +15,7 @@ from collections.abc import Callable
 
 from grader.build.admission import ADMISSION
 from grader.pipeline import GradingContext, open_context
+from grader.pipeline.context import warm_up
 from grader.scheduling.grade_one import grade_one
 from grader.scheduling.messages import Request, Response, Settings
 from grader.store import Store
@@ -27,6 +28,7 @@ def main() -> None:
     ADMISSION.share(settings.processes)
     options = settings.options
     grading = open_context(options, Store(options.cache), settings.seed)
+    warm_up(grading)
     for descriptor in map(int, sys.argv[1].split(",")):
         threading.Thread(target=_serve, args=(grading, descriptor), daemon=True).start()
     sys.stdin.read()

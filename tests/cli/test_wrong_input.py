@@ -21,6 +21,8 @@ WRONG = {
     "a task": (["--task", "sofmax"], "did you mean softmax"),
     "a folder of tasks": (["--tasks", "nosuchdir"], "does not exist"),
     "an option": (["--devise", "sim"], "Did you mean --device?"),
+    "an option that is like none": (["--zzz"], "--help lists what can be given"),
+    "no value": (["--task"], "--task needs a value"),
     "time": (["--run-seconds", "0"], "greater than 0"),
 }
 

@@ -86,7 +86,7 @@ def test_another_row_is_read_in_the_place_of_ones_own() -> None:
     )
     asked = Asked(0, (1,), wrong=True, needs={"input 1": row(1, COLUMNS)}, way=NO_WAY)
     assert (
-        "takes of input 1 row 2 in the place of 1"
+        "takes row 2 of input 1 in the place of 1"
         in one(evidence_of(told, [asked], "w"), "other-elements").text
     )
 

@@ -261,8 +261,7 @@ def test_formulas_read_and_write_half_precision_themselves() -> None:
         node("a", "call_function", "silu", ref("x")),
         node("b", "call_method", "t", ref("a"), shape=(8, 4)),
     )
-    assert "load<at::BFloat16, kCount>" in code
-    assert "using Out0 = at::BFloat16;" in code
+    assert "const at::BFloat16* __restrict__ x0, at::BFloat16* __restrict__ y0" in code
     assert "constexpr int kPack = 8;" in code
     assert ".float()" not in code
     assert ".to(torch.bfloat16)" not in code
@@ -272,6 +271,20 @@ def test_reductions_of_rows_read_and_write_half_precision_themselves() -> None:
     code = in_bfloat16(node("a", "call_function", "softmax", ref("x"), kwargs={"dim": -1}))
     assert "at::BFloat16* __restrict__ y0" in code
     assert ".float()" not in code
+
+
+def test_operands_of_one_shape_need_no_layout_and_views_do() -> None:
+    view = node("v", "call_method", "t", ref("x"), shape=(8, 4))
+    code = in_bfloat16(view, node("a", "call_function", "silu", ref("v"), shape=(8, 4)))
+    assert "struct Layout" in code
+    assert "struct Layout" not in in_bfloat16(node("a", "call_function", "silu", ref("x")))
+
+
+def test_sizes_beside_what_is_moved_do_not_widen_it() -> None:
+    size = node("n", "call_method", "size", ref("x"), 0, shape=None)
+    wide = node("w", "call_method", "reshape", ref("x"), [ref("n"), -1], shape=(4, 8))
+    code = in_bfloat16(size, wide, node("a", "call_function", "silu", ref("w")))
+    assert "const at::BFloat16* __restrict__ x0" in code
 
 
 def test_long_rows_of_an_odd_length_are_moved_in_packs_that_begin_before_them() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader.records import Context, Evidence, Finding, ProbedInput, UnwrittenOutput
+from grader.records import Context, Evidence, Finding, Place, ProbedInput, UnwrittenOutput
 from grader.rules import review_text
 from grader.rules.examples import as_submission
 from grader.source import parse
@@ -153,7 +153,10 @@ torch::Tensor run(torch::Tensor x) {
     return y;
 }
 """
-    assert {rule for rule, _ in said(alone)} == {"SYN004"}
+    at = next(n for n, text in enumerate(as_submission(alone).split("\n"), 1) if "__shfl" in text)
+    place = Place(line=at, end_line=at)
+    missed = Evidence(kind="simulator", code="shuffle-absent-lane", text="absent", place=place)
+    assert {rule for rule, _ in said(alone, missed)} == {"SYN004"}
 
 
 def test_a_count_of_bytes_is_wrong_where_it_is_computed() -> None:

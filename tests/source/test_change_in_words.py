@@ -32,6 +32,7 @@ def rows(x_ptr, y_ptr, n, m, BLOCK: tl.constexpr):
         (9, "operator", "sub.rn.f32", "add.f32", "line 9 has `-`: with `+` every"),
         (9, "constant", "1", "0", "line 9 has `1.0`: with `0.0` every"),
         (9, "around", "line 8", "mul.f32 argument 2", "line 9 has `x`: with `x * n` every"),
+        (9, "around", "line 8", "selp if 0 line 7", "line 9 has `x`: with `tl.where(cols, x, 0.0)` every"),
         (9, "around", "line 8", "sqrt.rn.f32", "line 9 has `x`: with `tl.sqrt(x)` every"),
         (9, "argument", "1.0 / D", "sqrt(x)", "line 9 gives `scale` as `1.0 / D`: with `sqrt(x)`, where"),
         (9, "argument", "x.stride(0)", "`x.stride(1)` and `x.stride(0)`", "line 9 gives `scale` as `x.stride(0)`: with that and `x.stride(1)` exchanged"),

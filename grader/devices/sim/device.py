@@ -33,7 +33,7 @@ from grader.records import (
     Workload,
     digest,
 )
-from grader.sandbox import Form, GuestJob, GuestReply, GuestResult
+from grader.sandbox import Form, GuestJob, GuestReply, GuestResult, warm_up
 from grader.simulator.gpus import Gpu, gpu
 from grader.source import Source, parse
 from grader.store import Store
@@ -84,6 +84,11 @@ class Simulator(GuestDevice):
             "nvcc": toolchain.nvcc_version,
             **toolchain.triton,
         }
+
+    def warm_up(self) -> None:
+        """Begin to load what guests are forked from."""
+        prepared = self.prepared
+        warm_up(self.form, (str(prepared.library), str(prepared.torch_library)))
 
     def ready(self) -> Readiness:
         """Say whether it can build and run."""

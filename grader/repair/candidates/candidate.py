@@ -20,6 +20,8 @@ A factor scales a result, a shift adds to it, and what changes its degree makes 
 Kind = Literal["replace", "before", "after", "guard"]
 """`replace`: other words in the place of these; `before` and `after`: a statement beside this one; `guard`: this statement
 under a condition."""
+NEVER = "false"
+"""The condition of a statement that goes."""
 ALONE = {"init_declarator", "assignment_expression", "return_statement", "argument_list"}
 """Where an expression of C++ stands for itself, and needs no parentheses."""
 SHOWN = 60
@@ -69,6 +71,8 @@ class Piece:
             return Edit(start=start, end=end, text=beside + self.code)
         if self.kind == "replace":
             return self.text.edit(start, end, self.plain)
+        if self.kind == "guard" and self.code == NEVER:
+            return self.text.edit(start, end, "")
         guarded = f"if ({self.code}) " if self.kind == "guard" else ""
         words = guarded or f"{self.code}\n{indent_of(self.text, self.node)}"
         return self.text.edit(start, start, words)
@@ -93,6 +97,12 @@ class Candidate:
     def line(self) -> int:
         """Line of the submission where it begins."""
         return self.pieces[0].lines[0]
+
+    @property
+    def lines(self) -> frozenset[int]:
+        """Lines of the submission on which it puts other words; of what is put beside a statement, its first one."""
+        found = ((one.lines[0], one.lines[one.kind == "replace"]) for one in self.pieces)
+        return frozenset(line for begin, end in found for line in range(begin, end + 1))
 
     @property
     def label(self) -> str:

@@ -9,7 +9,7 @@ from functools import cached_property
 
 from grader.diagnose import Program
 from grader.records import Counterfactual, Evidence, Mismatch, Slice
-from grader.repair.candidates.candidate import Touches
+from grader.repair.candidates.candidate import Candidate, Touches
 from grader.source import Function, Source, Unit
 from grader.source.cpp_reading import variables
 from grader.source.cuda_code import descendants, text
@@ -160,20 +160,21 @@ class Clues:
     def _pointed_at(self) -> frozenset[Touches]:
         return frozenset(one for code in self.codes for one in POINTS_AT.get(code, ()))
 
-    def likelihood(self, touches: Touches, line: int, origins: Collection[int]) -> float:
+    def likelihood(self, one: Candidate, origins: Collection[int]) -> float:
         """Return what the cost of a change is multiplied with; `origins` are the lines that made what suspect ones use."""
+        touches, lines = one.touches, one.lines
         factor = 1.0
         if self._pointed_at:
             factor = SUSPECT if touches in self._pointed_at else RARE
         if self._would_show(touches):
             factor *= RARE * RARE
-        if line in self.proven:
+        if lines & self.proven:
             return factor * PROVEN
-        if line in self.lines:
-            return factor * (TRACED if line in self.traced else SUSPECT)
-        if line in origins or line in self.on_the_way:
+        if lines & self.lines:
+            return factor * (TRACED if lines & self.traced else SUSPECT)
+        if lines & self.on_the_way or not lines.isdisjoint(origins):
             return factor * ORIGIN
-        return factor * (CONSEQUENCE if line in self.consequences else 1.0)
+        return factor * (CONSEQUENCE if lines & self.consequences else 1.0)
 
     def _would_show(self, touches: Touches) -> bool:
         """Whether a run on the simulator would have shown that such a change is needed, and didn't."""

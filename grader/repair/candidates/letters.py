@@ -6,11 +6,14 @@
 from __future__ import annotations
 
 import re
+from difflib import SequenceMatcher
 from functools import lru_cache
 from itertools import permutations
 
 Letters = tuple[str, str]
 Names = frozenset[str]
+ALIKE = 0.55
+"""How much of a value's text its twin's has to share, to be one."""
 WORD = re.compile(r"(?<![.\w])[A-Za-z_]\w*")
 
 
@@ -26,6 +29,17 @@ def twin_of(names: Names, name: str, letters: Letters) -> str:
             re.sub(re.escape(old), lambda was: _cased(was[0], new), name, flags=re.IGNORECASE)
         )
     return next((one for one in made if one != name and one in names), name)
+
+
+def as_twin(names: Names, one: tuple[str, str], other: tuple[str, str]) -> str:
+    """Return a variable's value as its twin's, by the names that go with its own; empty where it has no twin in the other one.
+
+    Both are names with the texts of their values.
+    """
+    letters = difference(one[0], other[0])
+    words = rename_twins(names, one[1], letters) if letters else ""
+    alike = SequenceMatcher(None, words, other[1], autojunk=False)
+    return words if words not in {"", one[1], other[1]} and alike.ratio() > ALIKE else ""
 
 
 def rename_twins(names: Names, words: str, letters: Letters) -> str:

@@ -25,18 +25,16 @@ def candidates(
     source: Source,
     program: Program,
     workload: str = "",
-    reference: str = "",
     most: int | None = None,
 ) -> list[Candidate]:
     """Return the small changes of a submission's kernels and of its host code, ordered by cost, then by place.
 
-    Only those that may matter on `workload`, where one is named, and `most` of them at most; `reference` is the task's
-    text, if it has one.
+    Only those that may matter on `workload`, where one is named, and `most` of them at most.
     """
     clues = Clues(program, workload)
     before = origins(source, clues.lines)
     cuda = (_weigh(*one, clues, before) for one in cuda_changes(source, clues))
-    triton = (_weigh(*one, clues, before) for one in triton_changes(source, clues, reference))
+    triton = (_weigh(*one, clues, before) for one in triton_changes(source, clues))
     python = (one for one in _spread(triton) if _is_authors(program, one.line))
     ordered = sorted((*cuda, *python), key=lambda one: one.cost)
     return list(islice((one for one in ordered if one.fix() is not None), most))
@@ -45,7 +43,7 @@ def candidates(
 def _weigh(scope: Changeable, one: Candidate, clues: Clues, before: frozenset[int]) -> Candidate:
     """Return a change with what evidence makes of its cost."""
     rarer = HOST if scope.on_host and one.touches != "launch" else 1.0
-    cost = one.cost * clues.likelihood(one.touches, one.line, before) * rarer
+    cost = one.cost * clues.likelihood(one, before) * rarer
     return replace(one, cost=cost, unweighed=one.cost)
 
 

@@ -76,6 +76,11 @@ class Changeable(ABC):
         """Return several expressions in other words as one change."""
         return Candidate(tuple(self.piece(*pair) for pair in pairs), cost, touches)
 
+    def exchange(self, first: Any, second: Any, cost: float, touches: Touches) -> Candidate:
+        """Return two expressions in each other's place."""
+        one, other = (self.piece(node, "").old for node in (first, second))
+        return self.changes(cost, touches, (first, other), (second, one))
+
 
 Of = TypeVar("Of", bound="Changeable")
 

@@ -66,8 +66,7 @@ def guess(program: Program, screen: Screen, seconds: float = SECONDS) -> Guesses
     in_triton = names_in(source) == {"triton"}
     most = triton.MOST if in_triton else FIRST + MOST
     seconds *= triton.LONGER if in_triton else 1.0
-    asked = (wrong[0].name if wrong else "", screen.reference, most)
-    every = candidates(source, program, *asked) if wrong else []
+    every = candidates(source, program, wrong[0].name, most) if wrong else []
     allowance = Allowance(time.monotonic() + seconds * crowding())
     nearest = Guesses()
     for chosen in _batches(every):

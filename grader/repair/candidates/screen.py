@@ -70,11 +70,6 @@ class Screen:
         make = self.device.draft if self.quick else self.device.build
         return make(woven, self.task.workloads[0].init)
 
-    @property
-    def reference(self) -> str:
-        """The task's reference as text; empty where it has none."""
-        return self.task.reference
-
     def suspects(self, evaluation: Evaluation) -> tuple[Workload, ...]:
         """Return the workloads that went wrong: those that decide before others, small ones that hide little first.
 

@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from grader.languages import names_in
 from grader.records import Edit, Submission
@@ -18,42 +19,11 @@ from grader.repair.candidates.triton.forward import forward_with
 from grader.source import Source, Unit, edits, parse
 
 CHOICE = "kg_choice_"
-PRELUDE = f"""\
-#ifndef {CHOICE}
-#include <cstdlib>
-#include <cuda_runtime.h>
-static __constant__ int {CHOICE}device;
-static int {CHOICE}host;
-#ifdef __CUDA_ARCH__
-#define {CHOICE} {CHOICE}device
-#else
-#define {CHOICE} {CHOICE}host
-#endif
-static inline int {CHOICE}turn() {{
-    const char* chosen = std::getenv("{CHOICE}");
-    {CHOICE}host = chosen ? std::atoi(chosen) : 0;
-    cudaMemcpyToSymbol({CHOICE}device, &{CHOICE}host, sizeof(int));
-    return 0;
-}}
-#endif
-"""
+PRELUDE = Path(__file__).with_name("choice.cuh").read_text("utf-8")
 BREAK = "\n/*@*/"
 """Begins a line of its own for each alternative of an expression: by it a compiler's message tells which one it is about."""
 TURN = f"const int {CHOICE}now = {CHOICE}turn(); (void){CHOICE}now; "
-EPILOGUE = f'''
-
-def {CHOICE}forward(original):
-    def forward(self, *arguments):
-        import os
-
-        os.environ["{CHOICE}"] = str(arguments[-1])
-        return {CHOICE}forwards.get(arguments[-1], original)(self, *arguments[:-1])
-
-    return forward
-
-
-ModelNew.forward = {CHOICE}forward(ModelNew.forward)
-'''
+EPILOGUE = "\n\n" + Path(__file__).with_name("choice.py.txt").read_text("utf-8")
 """`forward` takes the candidate's number after its own arguments; some candidates are a `forward` of their own."""
 
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+import re
+import tomllib
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 from grader.repair.compose.graph import Node, UncoveredError
 
@@ -75,63 +78,25 @@ def _plain(template: str, *numbers: Callable[[Node], str]) -> Formula:
     return formula
 
 
+def _written() -> Iterator[tuple[str, tuple[int, Formula]]]:
+    """Yield the operations of `pointwise.toml`, each with how many operands it names."""
+    table = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+    for name, entry in table.items():
+        words = entry if isinstance(entry, str) else entry["text"]
+        numbers = [] if isinstance(entry, str) else entry["numbers"]
+        count = 1 + max(map(int, re.findall(r"\{(\d)\}", words)))
+        yield name, (count, _plain(words, *(_with(*number) for number in numbers)))
+
+
 COMPARED = {"gt": ">", "lt": "<", "ge": ">=", "le": "<=", "eq": "==", "ne": "!="}
 """Comparisons: inside a fused kernel a truth value is 1 or 0."""
 
 FORMULAS: dict[str, tuple[int, Formula]] = {
     **{name: (2, _plain(f"({{0}} {sign} {{1}} ? 1.0f : 0.0f)")) for name, sign in COMPARED.items()},
-    "where": (3, _plain("({0} != 0.0f ? {1} : {2})")),
-    "masked_fill": (3, _plain("({1} != 0.0f ? {2} : {0})")),
-    "prelu": (2, _plain("({0} > 0.0f ? {0} : {1} * {0})")),
+    **dict(_written()),
     "add": (2, _sum("+")),
     "sub": (2, _sum("-")),
-    "rsub": (2, lambda _n, o: f"{o[1]} - {o[0]}"),
-    "mul": (2, _plain("{0} * {1}")),
-    "truediv": (2, _plain("{0} / {1}")),
     "pow": (2, _pow),
-    "square": (1, _plain("{0} * {0}")),
-    "maximum": (2, _plain("({0} != {0} || {0} > {1} ? {0} : {1})")),
-    "minimum": (2, _plain("({0} != {0} || {0} < {1} ? {0} : {1})")),
-    "neg": (1, _plain("-{0}")),
-    "abs": (1, _plain("fabsf({0})")),
-    "sqrt": (1, _plain("sqrtf({0})")),
-    "rsqrt": (1, _plain("rsqrtf({0})")),
-    "reciprocal": (1, _plain("1.0f / {0}")),
-    "exp": (1, _plain("expf({0})")),
-    "log": (1, _plain("logf({0})")),
-    "log1p": (1, _plain("log1pf({0})")),
-    "log2": (1, _plain("log2f({0})")),
-    "log10": (1, _plain("log10f({0})")),
-    "exp2": (1, _plain("exp2f({0})")),
-    "expm1": (1, _plain("expm1f({0})")),
-    "erf": (1, _plain("erff({0})")),
-    "floor": (1, _plain("floorf({0})")),
-    "ceil": (1, _plain("ceilf({0})")),
-    "sinh": (1, _plain("sinhf({0})")),
-    "cosh": (1, _plain("coshf({0})")),
-    "tan": (1, _plain("tanf({0})")),
-    "atan": (1, _plain("atanf({0})")),
-    "tanhshrink": (1, _plain("{0} - tanhf({0})")),
-    "softshrink": (1, _plain("({0} > {n0} ? {0} - {n0} : {0} < -{n0} ? {0} + {n0} : {0} * 0.0f)", _with("lambd", 1, 0.5))),
-    "hardshrink": (1, _plain("(fabsf({0}) <= {n0} ? 0.0f : {0})", _with("lambd", 1, 0.5))),
-    "threshold": (1, _plain("({0} <= {n0} ? {n1} : {0})", _with("threshold", 1, 0.0), _with("value", 2, 0.0))),
-    "sin": (1, _plain("sinf({0})")),
-    "cos": (1, _plain("cosf({0})")),
-    "relu": (1, _plain("({0} < 0.0f ? 0.0f : {0})")),
-    "relu6": (1, _plain("fminf(({0} < 0.0f ? 0.0f : {0}), 6.0f)")),
-    "sigmoid": (1, _plain("1.0f / (1.0f + expf(-{0}))")),
-    "tanh": (1, _plain("tanhf({0})")),
-    "silu": (1, _plain("{0} / (1.0f + expf(-{0}))")),
-    "softsign": (1, _plain("{0} / (1.0f + fabsf({0}))")),
-    "softplus": (1, _plain("({0} * {n0} > {n1} ? {0} : log1pf(expf({0} * {n0})) / {n0})", _with("beta", 1, 1.0), _with("threshold", 2, 20.0))),
-    "mish": (1, _plain("{0} * tanhf({0} > 20.0f ? {0} : log1pf(expf({0})))")),
-    "leaky_relu": (1, _plain("({0} > 0.0f ? {0} : {n0} * {0})", _with("negative_slope", 1, 0.01))),
-    "elu": (1, _plain("({0} > 0.0f ? {0} : {n0} * expm1f({0}))", _with("alpha", 1, 1.0))),
-    "celu": (1, _plain("({0} > 0.0f ? {0} : {n0} * expm1f({0} / {n0}))", _with("alpha", 1, 1.0))),
-    "selu": (1, _plain("1.0507009873554805f * ({0} > 0.0f ? {0} : 1.6732632423543772f * expm1f({0}))")),
-    "hardsigmoid": (1, _plain("fminf(fmaxf({0} / 6.0f + 0.5f, 0.0f), 1.0f)")),
-    "hardswish": (1, _plain("{0} * fminf(fmaxf({0} + 3.0f, 0.0f), 6.0f) / 6.0f")),
-    "logsigmoid": (1, _plain("fminf({0}, 0.0f) - log1pf(expf(-fabsf({0})))")),
     "clamp": (1, _clamp),
     "clamp_min": (1, lambda n, o: f"({o[0]} < {_with('min', 1, 0.0)(n)} ? {_with('min', 1, 0.0)(n)} : {o[0]})"),
     "hardtanh": (1, _clamp),

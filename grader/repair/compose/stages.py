@@ -79,8 +79,23 @@ def conv(node: Node, to: Writer) -> Call:
     # a layer's groups may follow from the sizes, as in a depthwise convolution
     words.append(_words(node, to, given, "groups"))
     narrow = C_TYPES.get(to.node(_x(node)).half, "")
-    stage = Stage("conv", "conv.cu.jinja", (("transposed", transposed), ("narrow", narrow)))
+    values = (
+        ("transposed", transposed),
+        ("narrow", narrow),
+        ("channels", _channels(node, given, to)),
+    )
+    stage = Stage("conv", "conv.cu.jinja", values)
     return Call(stage, f"KERNEL({to.value(_x(node))}, {tensors}, {', '.join(words)})")
+
+
+def _channels(node: Node, given: dict[str, Any], to: Writer) -> int:
+    """Return for how many channels a thread has work: those that share inputs, 8 at most."""
+    groups, weight = given["groups"], given["weight"]
+    if not isinstance(groups, int) and isinstance(weight, Ref) and node.op == "conv":
+        inputs = to.node(weight).shape or (0, 0)
+        groups = (to.node(_x(node)).shape or (0, 0))[1] // max(1, inputs[1])
+    made = (node.shape or (0, 0))[1]
+    return min(8, max(1, made // max(1, groups))) if isinstance(groups, int) else 8
 
 
 def pool(node: Node, to: Writer) -> Call:

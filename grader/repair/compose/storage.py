@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from grader.repair.compose.graph import MOVES, Graph, Node
+from grader.repair.compose.graph import MOVES, Graph, Node, Ref
 from grader.repair.compose.groups import Group, Grouping
 
 C_TYPES = {
@@ -52,9 +52,14 @@ class Storage:
         if node.op == "placeholder":
             return self._is_only_used(node, by_formulas=True)
         if node.op in MOVES:
-            sources = [self.graph.node(name) for name in node.inputs]
-            return all(self._moves_half(one, node.half, before) for one in sources)
+            return all(self._moves_half(one, node.half, before) for one in self._moved(node))
         return self._is_fused(node) and self._is_only_used(node, by_formulas=False)
+
+    def _moved(self, node: Node) -> list[Node]:
+        """Return what is moved; sizes that are given beside it are numbers."""
+        first = next(iter((*node.args, *node.kwargs.values())), None)
+        items = first if isinstance(first, list | tuple) else [first]
+        return [self.graph.node(item.name) for item in items if isinstance(item, Ref)]
 
     @staticmethod
     def _moves_half(source: Node, half: str, before: Mapping[str, str]) -> bool:

@@ -240,7 +240,14 @@ class _Body:
         if kernel.group.reduces:
             ragged = ("ragged", self._is_ragged(kernel, rows, pack(moved)))
             return Stage("rows", "rows.cu.jinja", (*values, ragged))
-        return Stage("elementwise", "pointwise.cu.jinja", values)
+        alike = self._are_alike(kernel)
+        return Stage("elementwise", "alike.cu.jinja" if alike else "pointwise.cu.jinja", values)
+
+    def _are_alike(self, kernel: Fused) -> bool:
+        """Whether operands and results have one shape, and none is a view that leaves gaps or another order."""
+        nodes = [self.to.node(ref) for ref in kernel.operands]
+        shapes = {node.shape for node in (*nodes, *kernel.results())}
+        return len(shapes) == 1 and not any(node.op in VIEWS for node in nodes)
 
     def _is_ragged(self, kernel: Fused, per_row: list[bool], width: int) -> bool:
         """Whether rows of one length, all of their own tensors, begin anywhere among the packs that a thread moves."""

@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 from copy import deepcopy
+from pathlib import Path
 
 from grader.records import Context, Edit, Finding, Fix
 from grader.repair.fixes.maker import FixMaker
@@ -18,24 +19,8 @@ NAME = "reference_layers"
 LABEL = "take the weights that the reference's layers draw"
 UNUSED = {"get_inputs", "get_init_inputs", "forward"}
 STATE = {"Parameter", "ParameterList", "ParameterDict", "register_parameter", "register_buffer"}
-TAKEN = """\
-with torch.no_grad():
-    drawn, own = reference.state_dict(), self.state_dict()
-    words = {name: "".join(filter(str.isalnum, name)) for name in [*own, *drawn]}
-    for name, one in [*own.items()]:
-        alike = [k for k, w in drawn.items() if words[k].endswith(words[name]) and w.shape == one.shape]
-        if name in alike or len(alike) == 1:
-            own.pop(name).copy_(drawn.pop(name if name in alike else alike[0]))
-    pairs = []
-    for one in own.values():
-        alike = [name for name in drawn if drawn[name].numel() == one.numel()]
-        if alike:
-            name = min(alike, key=lambda name: drawn[name].dim() != one.dim())
-            pairs.append((one, drawn.pop(name)))
-    turned = TURNED
-    for one, weight in pairs:
-        one = one.transpose(0, 1) if turned and one.dim() > 1 else one
-        one.copy_(weight.reshape(one.shape))"""
+TAKEN = Path(__file__).with_suffix(".py.txt").read_text("utf-8").rstrip("\n")
+"""Copies what the reference has drawn into the answer's own parameters; `TURNED` says whether all are transposed."""
 SOMETIMES = (
     "any(one.shape != weight.shape == one.t().shape for one, weight in pairs if one.dim() == 2)"
 )

@@ -1,5 +1,6 @@
 """DEP001: elements of an input that a result depends on are never read."""
 
+import ast
 import math
 from collections.abc import Iterator
 
@@ -7,11 +8,12 @@ from grader.records import Context, Dependence, Evidence, Extent, Finding, Fix, 
 from grader.records.observed import beside, differences, touched_by_lines
 from grader.rules.page_file import read_page
 from grader.rules.rule import Rule
-from grader.source import Source
+from grader.source import Source, nodes_under
 from grader.source.analysis.launched_from import launch_place
 from grader.source.analysis.on_the_way import line_place
 from grader.source.analysis.overwritten import overwritten
 from grader.source.analysis.steering import Steering, around, bound_made, python_loop, steering_of
+from grader.source.analysis.triton import kernels
 from grader.source.code_edits import fix, replace_node
 
 Said = tuple[str, Place | None, tuple[Fix, ...]]
@@ -23,7 +25,8 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     for item, gap in differences(context, "missing", "skipped"):
         if item.place is None:
             continue
-        said, place, fixes = _forgotten(source, item.place) or _say_gap(
+        forgotten = _forgotten(source, item.place) or (None if gap.read else _going_nowhere(source))
+        said, place, fixes = forgotten or _say_gap(
             source, context, item, gap, _cause(source, item.place, gap)
         )
         yield RULE.finding(
@@ -47,6 +50,19 @@ def _forgotten(source: Source, place: Place) -> Said | None:
         anew,
         (),
     )
+
+
+def _going_nowhere(source: Source) -> Said | None:
+    """Say that a kernel loads what it then forgets: a compiler leaves the load out, and the last store lacks it."""
+    for kernel in kernels(source):
+        used = {n.id for n in nodes_under(kernel.node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}  # fmt: skip
+        for access in kernel.accesses:
+            named = [n for n, values in kernel.assigned.items() if any(v is access.call for v in values)]  # fmt: skip
+            stores = [one.call for one in kernel.accesses if one.kind != "load"]
+            if named and not used & set(named) and stores:
+                said = f"line {access.call.lineno} loads `{named[0]}`, and nothing uses it before line {stores[-1].lineno} stores the result"
+                return said, source.place(stores[-1]), ()
+    return None
 
 
 def _cause(source: Source, place: Place, gap: Dependence) -> Steering | None:

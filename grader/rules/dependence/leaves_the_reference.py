@@ -1,7 +1,7 @@
 """DEP005: a line gives another value than the reference comes by, and all before it are the reference's."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from grader.records import Context, Evidence, Finding
 from grader.records.observed import dependence_differs, values_of, wrong_results
@@ -31,10 +31,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         or any(i.code.startswith("probe-k") for i in wrong)
     ):
         return
-    patterns = [item for item in wrong if item.kind == "mismatch"]
-    first = next(
-        (i for i in patterns if i.code in {"constant-factor", "constant-offset"}), wrong[0]
-    )
+    first = _in_common(wrong)
     made = on_the_way(source, context, first)
     if made is None or not made.certain:
         return
@@ -48,6 +45,18 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         evidence=[*(item for item in wrong if item.code == first.code), *slices],
         cause="value",
         last_resort=True,
+    )
+
+
+def _in_common(wrong: Sequence[Evidence]) -> Evidence:
+    """Return the factor or offset by which all wrong results are off, else the first of what is wrong."""
+    patterns = [item for item in wrong if item.kind == "mismatch"]
+    for code in ("constant-factor", "constant-offset"):
+        off = [item for item in patterns if item.code == code]
+        if off and {item.workload for item in off} == {item.workload for item in patterns}:
+            return off[0]
+    return next(
+        (i for i in wrong if i.code not in {"constant-factor", "constant-offset"}), wrong[0]
     )
 
 

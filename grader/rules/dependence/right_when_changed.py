@@ -1,9 +1,10 @@
 """DEP006: under one small change of a line, all results are right."""
 
+import re
 from collections.abc import Iterator
 
 from grader.records import Context, Counterfactual, Edit, Finding, Fix, Place
-from grader.records.observed import wrong_results
+from grader.records.observed import touched_by_lines, wrong_results
 from grader.rules.page_file import read_page
 from grader.rules.rule import Rule
 from grader.source import Source
@@ -19,14 +20,25 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     """Name the line of the change that a run proved, and what it changes."""
     for item in context.seen("provenance"):
         if isinstance(item.details, Counterfactual) and item.place is not None:
+            place, said = _laid_out_otherwise(context, item.details) or (item.place, "")
             yield RULE.finding(
-                item.place,
-                say_change(source, item.place, item.details),
+                place,
+                said or say_change(source, item.place, item.details),
                 confidence="proven",
                 root_cause=True,
                 evidence=[item, *wrong_results(context)[:4]],
                 fixes=_fixes(source, item.place, item.details),
             )
+
+
+def _laid_out_otherwise(context: Context, change: Counterfactual) -> tuple[Place, str] | None:
+    """Return the line that reads a tensor, which is passed as it is, as if two of its dims were in the other order."""
+    turned = re.fullmatch(r"(.+) with dims (\d) and (\d) exchanged", change.after)
+    for item, touched in touched_by_lines(context) if turned else ():
+        if turned and touched.tensor == turned[1] and touched.access == "load" and item.place:
+            how = f"reads `{change.parameter}` as if dims {turned[2]} and {turned[3]} of {turned[1]} were exchanged"
+            return item.place, f"line {item.place.line} {how}: with them so every element is right"
+    return None
 
 
 def _fixes(source: Source, place: Place, change: Counterfactual) -> list[Fix]:

@@ -6,12 +6,12 @@ from itertools import islice
 from tree_sitter import Node
 
 from grader.records import Context, Finding, Fix
-from grader.records.observed import has_wrapped, observed_evidence
+from grader.records.observed import has_wrapped, kernel_of, observed_evidence
 from grader.rules.page_file import read_page
-from grader.rules.proofs import once, settle
+from grader.rules.proofs import once, reported
 from grader.rules.rule import Rule
 from grader.source import Source, Unit
-from grader.source.analysis.walks import Case, cases, full_size_of
+from grader.source.analysis.walks import Case, cases, full_size_of, spans
 from grader.source.code_edits import fix
 from grader.source.cuda_code import around, descendants, one_line, text
 from grader.source.flow import Event
@@ -24,9 +24,11 @@ NARROW = frozenset({"int", "unsigned int", "int32_t", "unsigned"})
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Compute the indices of the last block at the task's sizes; join what a run there showed."""
     overflowed = [item for item in observed_evidence(context, "oob") if has_wrapped(item)]
-    for finding in settle(RULE, once(_of_text(source, context)), overflowed, source):
+    for finding in (*once(_of_text(source, context)), *reported(RULE, overflowed)):
         fixes = finding.fixes or tuple(_of_line(source, finding))
-        yield finding.model_copy(update={"fixes": fixes})
+        kernel = next((kernel_of(item, spans(source)) for item in finding.evidence), "")
+        cause = f"overflow {kernel or finding.kernels[0]}"
+        yield finding.model_copy(update={"fixes": fixes, "cause": cause})
 
 
 def _of_text(source: Source, context: Context) -> Iterator[Finding]:

@@ -163,4 +163,5 @@ RULE = Rule(
     detects=("text", "evidence"),
     check=check,
     predicts="unwritten-read",
+    effect=True,
 )

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from grader.records import Context, Evidence, Finding, Fix, NotDeviceMemory, Place
 from grader.records.observed import kernel_of, observed_evidence
 from grader.rules.page_file import read_page
-from grader.rules.proofs import settle
+from grader.rules.proofs import reported
 from grader.rules.rule import Rule
 from grader.source import Source, Unit
 from grader.source.analysis.host_code import origin
@@ -35,7 +35,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             fixes=_fixes(case, tensor),
             kernels=(case.kernel,),
         )
-    yield from settle(RULE, (), rest, source)
+    yield from reported(RULE, rest)
     followed = observed_evidence(context, "host-access")
     for item in followed[:1]:
         place = next((place for unit in units(source) for place in _places(unit)), None)

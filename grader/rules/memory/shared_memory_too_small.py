@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from tree_sitter import Node
 
 from grader.records import Context, Finding, Fix
-from grader.records.observed import observed_evidence, ran_clean
+from grader.records.observed import kernel_of, observed_evidence, ran_clean
 from grader.rules.page_file import read_page
-from grader.rules.proofs import confirm, once
+from grader.rules.proofs import once
 from grader.rules.rule import Rule
 from grader.source import Source
 from grader.source.analysis.apart import Past, past_the_end, sample
 from grader.source.analysis.host_code import refuses, resolve
-from grader.source.analysis.walks import Case, cases
+from grader.source.analysis.walks import Case, cases, spans
 from grader.source.code_edits import fix
 from grader.source.cpp import Loop, walk
 from grader.source.cuda_code import descendants, text
@@ -30,9 +30,12 @@ VERBS = {"load": "reads", "store": "writes", "atomic": "writes"}
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for accesses past the end of shared arrays: fixed ones, for long rows as well, and what launches reserve."""
-    proof = observed_evidence(context, "shared-oob")
     dynamic = tuple(once(_dynamic(source, context)))
-    yield from confirm((*_fixed(source, context), *dynamic), proof, source)
+    lines, seen = spans(source), observed_evidence(context, "shared-oob")
+    for finding in (*_fixed(source, context), *dynamic):
+        proof = [item for item in seen if kernel_of(item, lines) == finding.kernels[0]]
+        shown = {"severity": "error", "confidence": "proven", "evidence": tuple(proof)}
+        yield finding.model_copy(update=shown) if proof else finding
     short = {finding.kernels for finding in dynamic}
     for case in cases(source, context):
         yield from _too_large(case) if (case.kernel,) not in short else ()

@@ -54,7 +54,7 @@ def _tiny(case: Case) -> str:
         few = case.walk.threads <= 64 and turns <= 1 and blocks >= MANY
     else:
         few = all(size is None or size > 1 for size in case.launch.grid)
-    barriers = len(case.walk.barriers) if loads and few else 0
+    barriers = case.walk.barriers if loads and few else 0
     if barriers < 2:
         return ""
     count = f"{blocks} blocks" if case.sizes.real else "one block for each position of three axes"

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from grader.records import Context, Finding
 from grader.records.observed import observed_evidence, ran_right
 from grader.rules.page_file import read_page
-from grader.rules.proofs import settle
+from grader.rules.proofs import reported
 from grader.rules.rule import Rule
 from grader.source import Source, Unit, cpp
 from grader.source.analysis.folds import MAXIMA, MINIMA, folds, same_text
@@ -30,8 +30,8 @@ NEUTRAL = {
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look at the accumulators of device functions, and at what runs showed of them."""
-    found = _text(source, context)
-    yield from settle(RULE, found, observed_evidence(context, "uninit-local"), source)
+    yield from _text(source, context)
+    yield from reported(RULE, observed_evidence(context, "uninit-local"))
 
 
 def _text(source: Source, context: Context) -> Iterator[Finding]:

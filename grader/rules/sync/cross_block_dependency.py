@@ -5,16 +5,16 @@ from collections.abc import Iterator
 from grader.records import Context, Evidence, Finding
 from grader.records.observed import observed_evidence
 from grader.rules.page_file import read_page
-from grader.rules.proofs import settle
+from grader.rules.proofs import reported
 from grader.rules.rule import Rule
 from grader.source import Source
 from grader.source.analysis.races import is_within_program
 
 
-def check(source: Source, context: Context) -> Iterator[Finding]:
+def check(_source: Source, context: Context) -> Iterator[Finding]:
     """Report races between blocks, and blocks that wait for each other, once a line."""
     proof = (*_inside(context), *observed_evidence(context, "grid"))
-    yield from settle(RULE, (), proof, source)
+    yield from reported(RULE, proof)
 
 
 def _inside(context: Context) -> Iterator[Evidence]:

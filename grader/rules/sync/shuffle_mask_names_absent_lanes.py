@@ -1,37 +1,39 @@
 """SYN004: a shuffle's mask names lanes that don't take part."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from tree_sitter import Node
-
-from grader.records import Context, Finding
-from grader.records.observed import observed_evidence
+from grader.records import Context, Evidence, Finding, Severity
+from grader.records.observed import GROUPS, kernel_of, observed_evidence, wrong_results
+from grader.rules.causes import cause_of
 from grader.rules.page_file import read_page
-from grader.rules.proofs import of_the_leavers, settle
+from grader.rules.proofs import CARRIED_ON, by_line, of_the_leavers
 from grader.rules.rule import Rule
 from grader.source import Source
-from grader.source.analysis.apart import Parted, absent_lanes, parted_barriers
-from grader.source.analysis.walks import Case, cases
+from grader.source.analysis.partings import EXCHANGE, Parting, exchange_at, parting_at
+from grader.source.analysis.walks import spans
 from grader.source.code_edits import fix
-from grader.source.cuda_code import around, cuda_code, one_line
+from grader.source.cuda_code import cuda_code
 from grader.source.rewriting.all_lanes import all_lanes, branch_of
 
 OLD = ("__shfl", "__shfl_down", "__shfl_up", "__shfl_xor", "__ballot", "__any", "__all")
-FUNCTIONS = {"function_definition", "lambda_expression"}
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
-    """Look for shuffles that a part of the named lanes reaches."""
-    found: dict[tuple[str, int], Finding] = {}
-    apart = False
-    for case in cases(source, context):
-        apart = apart or any(not one.left for one in parted_barriers(case))
-        for one in absent_lanes(case):
-            where = _where(one)
-            found.setdefault((case.kernel, case.line(where)), _of_the_mask(case, one, where))
-    groups = ("shuffle", "divergence") if found and not apart else ("shuffle",)
-    for finding in settle(RULE, found.values(), observed_evidence(context, *groups), source):
-        yield of_the_leavers(finding, "sync-exited-lanes", source)
+    """Report the exchanges that a run saw only some of the named lanes come to, each once."""
+    for line, items in by_line(observed_evidence(context, "shuffle", "divergence")).items():
+        if not (exchange_at(source, line) or any(i.code in GROUPS["shuffle"] for i in items)):
+            continue
+        masks = all(item.code == "sync-lane-not-in-mask" for item in items)
+        parting = None if masks else parting_at(source, line, EXCHANGE)
+        if parting is not None and parting.branch is not None:
+            yield _of_the_branch(source, parting, items)
+        else:
+            left = all(item.code in CARRIED_ON for item in items)
+            harmless = left and not wrong_results(context)
+            said = cause_of(items[0])
+            weight: Severity = "warning" if harmless else "error"
+            plain = RULE.finding(items[0].place, said, severity=weight, evidence=items)
+            yield of_the_leavers(plain, "sync-exited-lanes", source)
     yield from _without_a_mask(source)
 
 
@@ -53,51 +55,20 @@ def _without_a_mask(source: Source) -> Iterator[Finding]:
                 )
 
 
-def _where(one: Parted) -> Node:
-    """Return the shuffle, or what stands at the branch where that is in a caller.
-
-    That is the call in the kernel, or the branch itself where it is in a helper in between.
-    """
-    shuffle: Node = one.at.node
-    call: Node | None = one.at.call
-    branch = one.cause
-    if call is None or branch is None:
-        return shuffle
-    helper = _function(shuffle)
-    if helper is not None and helper.start_byte <= branch.start_byte < helper.end_byte:
-        return shuffle
-    return branch if _function(branch) != _function(call) else call
-
-
-def _function(node: Node) -> Node | None:
-    return next((outer for outer in around(node) if outer.type in FUNCTIONS), None)
-
-
-def _of_the_mask(case: Case, one: Parted, where: Node) -> Finding:
-    """Say which lanes a warp exchange waits for in vain, and what keeps them away."""
-    inner = (
-        f" (the shuffle itself is on line {case.line(one.at.node)})"
-        if where is not one.at.node
-        else ""
-    )
-    exchange = f"the warp exchange{inner}"
-    condition = f"`{one_line(one.cause, 60)}`" if one.cause is not None else "`a condition`"
-    line = case.line(one.cause)
-    if one.left:
-        message = f"{exchange} names all lanes with its mask, but lanes have returned under {condition} (line {line})"
-    else:
-        message = (
-            f"{exchange} waits for all lanes that its mask names, but not all of a warp get there: {condition} (line {line}) "
-            f"keeps lanes away (e.g. {one.absent % 32}), so the result is undefined and the kernel may hang"
-        )
-    branch = branch_of(where, one.cause)
+def _of_the_branch(source: Source, parting: Parting, items: Sequence[Evidence]) -> Finding:
+    """Say which exchange waits for lanes in vain, and what keeps them away."""
+    unit, where = parting.unit, parting.where
+    line = unit.place(parting.meeting).line
+    inner = "" if where is parting.meeting else f" (the shuffle itself is on line {line})"
+    kernel = kernel_of(items[0], spans(source))
+    branch = branch_of(where, parting.condition)
     return RULE.finding(
-        case.place(where),
-        message,
-        severity="warning" if one.left else None,
-        confidence="likely",
-        kernels=(case.kernel,),
-        fixes=all_lanes(case, where, branch) if branch else (),
+        unit.place(where),
+        f"the warp exchange{inner} waits for all lanes that its mask names, but not all of a warp get there: "
+        f"{parting.asked} keeps lanes away, so the result is undefined and the kernel may hang",
+        evidence=items,
+        kernels=(kernel,),
+        fixes=all_lanes(unit, where, branch) if branch else (),
     )
 
 

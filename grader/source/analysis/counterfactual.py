@@ -7,7 +7,7 @@ from typing import Final
 
 from grader.records import Counterfactual, Place
 from grader.source import Source
-from grader.source.rewriting.changed_line import BETWEEN, VERBS, ChangedLine, names_set
+from grader.source.rewriting.changed_line import BETWEEN, VERBS, ChangedLine
 
 _COUNTS: Final = ("no", "one", "two", "three", "four")
 
@@ -47,11 +47,19 @@ def _vague(line: ChangedLine, change: Counterfactual) -> str:
     """Return a change of what the line has no word for."""
     verb, _, operand = change.after.partition(" ")
     sign = VERBS.get(verb.partition(".")[0], verb.partition(".")[0])
+    if verb == "selp":
+        way, filler, condition = operand.split(" ", 2)
+        name = line.name_of(condition)
+        which = f"`{name}`" if name else "a condition"
+        holds = "holds" if (way == "unless") else "does not hold"
+        return f"takes a value: with `{filler}` in its place where {which} {holds}"
     if change.change == "around":
         other = f" and `{name}`" if (name := line.number_or_name(operand)) else ""
         return f"takes a value: with `{sign}` of it{other or ' and another value' * bool(operand)}"
     if change.change == "operand":
-        return f"takes a value: with `{line.name_of(change.after) or 'another'}` in its place"
+        made = change.after.partition("#")[0].replace("part of", "a value of")
+        named = f"`{name}`" if (name := line.name_of(change.after)) else made
+        return f"takes a value: with {named} in its place"
     if change.change == "constant":
         return f"has a number that is {change.before} there: with `{change.after}`"
     return f"combines values: with {f'`{sign}`' if '.' in change.after else f'them {change.after}'}"
@@ -64,14 +72,3 @@ def _given(change: Counterfactual) -> str:
     if re.search(r"\bx\b", change.after):
         return f"with `{change.after}`, where `x` is that,"
     return f"with {change.after}"
-
-
-def set_again(source: Source, begun: Place) -> Place | None:
-    """Return the next line that sets anew the name which a line begins, or one beside it: compilers move constants."""
-    beside = source.lines[max(begun.line - 2, 0) : begun.line + 1]
-    names = {name for line in beside for name in names_set(line)}
-    for number, line in enumerate(source.lines[begun.line :], begun.line + 1):
-        found = re.match(r"\s*(\w+)\s*=(?!=)", line)
-        if found and found[1] in names:
-            return source.line_place(number)
-    return None

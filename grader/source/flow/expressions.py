@@ -244,7 +244,7 @@ class Machine(Variables):
 
     def enter(self, frame: Frame, body: cpp.Stmt, call: cpp.Call) -> Value:
         """Run a function's body in a frame, and come back with its result."""
-        doubt, branches = self.doubt, len(self.branch)
+        doubt = self.doubt
         loops, self.loops = self.loops, []
         self.frames.append(frame)
         self.calls.append(call.node)
@@ -254,7 +254,6 @@ class Machine(Variables):
             self.frames.pop()
             self.calls.pop()
             self.loops = loops
-        del self.branch[branches:]
         self.doubt = doubt
         return frame.result if frame.result is not None else Value()
 

@@ -9,11 +9,10 @@ from grader.source.flow import mathematics
 from grader.source.flow.access import Accesses
 from grader.source.flow.groups import EXCHANGES, OF_GROUPS, Group, made_group, number_of_group
 from grader.source.flow.state import Box
-from grader.source.flow.trace import StopWalkError
+from grader.source.flow.trace import Meeting, StopWalkError
 from grader.source.flow.values import Value, unknown_value
 from grader.source.functions import Function
 
-FULL = 0xFFFFFFFF
 WHOLE_WARP = 5
 BARRIERS = {"__syncthreads", "__syncthreads_or", "__syncthreads_and", "__syncthreads_count"}
 ATOMICS = {
@@ -117,7 +116,7 @@ class Intrinsics(Accesses):
             return self.method(expr)
         if name in BARRIERS:
             out = unknown_value(*self.eval_all(expr.args))
-            self.walk.barriers.append(self.meet(expr.node))
+            self.walk.barriers += 1
             return out
         if name in EXCHANGES or name in VOTES:
             return self._exchange(expr, self.eval_all(expr.args))
@@ -188,20 +187,17 @@ class Intrinsics(Accesses):
 
     def _exchange(self, expr: Call, args: list[Value]) -> Value:
         """Evaluate a shuffle or a vote of the warp."""
-        mask: int | None = 0
-        if expr.name.endswith("_sync") and args:
-            mask, args = args[0].scalar, args[1:]
-        return self.exchange(expr, args, mask or 0)
+        return self.exchange(expr, args[1:] if expr.name.endswith("_sync") else args)
 
-    def exchange(self, expr: Call, args: list[Value], mask: int) -> Value:
+    def exchange(self, expr: Call, args: list[Value]) -> Value:
         """Note an exchange, and return what it gives: a lane's own value is not known any more."""
         name, out = expr.name, unknown_value(*args[:1])
         kind = EXCHANGES.get(name, OF_GROUPS.get(name, "all"))
-        made = self.meet(expr.node, mask & FULL, kind)
+        call = self.calls[0] if self.calls else None
+        made = Meeting(expr.node, call, len(self.walk.memory), kind)
         made.steps = out.exchanged.steps + 1 if out.exchanged else 1
         if "reduce" in name:
             made.steps = WHOLE_WARP
-        self.walk.exchanges.append(made)
         out.exchanged = made if kind else None
         return out
 
@@ -222,10 +218,10 @@ class Intrinsics(Accesses):
         """Evaluate what a group does: meet, exchange, or tell a number of itself."""
         if expr.name in {"sync", "arrive", "wait"}:
             if group.kind != "tile" or group.size > 32:
-                self.walk.barriers.append(self.meet(expr.node))
+                self.walk.barriers += 1
             return Value()
         if expr.name in OF_GROUPS and args:
-            return self.exchange(expr, args, FULL if group.size >= 32 else 0)
+            return self.exchange(expr, args)
         number = number_of_group(group, expr.name, self.walk.thread, self.walk.threads)
         out = replace(unknown_value(*args[:1]), joined=group.kind != "tile")
         return out if number is None else Value(number, "u")

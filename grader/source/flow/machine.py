@@ -65,13 +65,7 @@ class Statements(State):
         if held is None:
             return self._run_both(stmt)
         branch = stmt.then if held else stmt.orelse
-        if branch is None:
-            return ""
-        self.branch.append(stmt.test.node)
-        how = self.run(branch)
-        if not how:
-            self.branch.pop()
-        return how
+        return self.run(branch) if branch is not None else ""
 
     def _run_both(self, stmt: cpp.If) -> str:
         saved = self.doubt
@@ -91,8 +85,6 @@ class Statements(State):
         if self.doubt:
             frame.doubt = True
             return ""
-        if len(self.frames) == 1 and self.branch:
-            self.walk.left = self.branch[-1]
         return LEAVING
 
     def _run_jump(self, stmt: cpp.Jump) -> str:
@@ -104,18 +96,15 @@ class Statements(State):
 
     def _run_loop(self, stmt: cpp.Loop) -> str:
         """Run a loop; long ones only at their beginning and their end."""
-        scope, saved, depth = self.frames[-1], self.doubt, len(self.branch)
+        scope, saved = self.frames[-1], self.doubt
         scope.open()
         if stmt.init is not None:
             for part in stmt.init.body if isinstance(stmt.init, cpp.Block) else (stmt.init,):
                 self.run(part)
         frame = LoopFrame(stmt.node)
         self.loops.append(frame)
-        self.branch += [stmt.test.node] if stmt.test is not None else []
         how = self._turns(stmt, frame)
         self.loops.pop()
-        if how != LEAVING:
-            del self.branch[depth:]
         self.settle_doubt(saved)
         scope.close()
         return how if how == LEAVING else ""

@@ -5,7 +5,7 @@ from typing import Any
 
 from grader.source.cpp import Node
 from grader.source.flow.memory import Region
-from grader.source.flow.trace import Access, Event, Meeting, Walk
+from grader.source.flow.trace import Access, Event, Walk
 from grader.source.flow.values import Value, converted, merge
 from grader.source.functions import Function
 from grader.source.units import Unit
@@ -75,8 +75,6 @@ class State:
         self.calls: list[Node] = []
         self.doubt = False
         """Whether this is under a condition on data, which may or may not hold."""
-        self.branch: list[Node] = []
-        """The conditions that it went by."""
         self.seen: set[tuple[str, int]] = set()
 
     def emit(self, kind: str, node: Node, value: int = 0) -> None:
@@ -85,19 +83,13 @@ class State:
             self.seen.add((kind, node.id))
             self.walk.events.append(Event(kind, node, value))
 
-    def meet(self, node: Node, mask: int = 0, kind: str = "") -> Meeting:
-        """Return a barrier or an exchange that the thread comes to."""
-        call = self.calls[0] if self.calls else None
-        made = len(self.walk.memory)
-        return Meeting(node, call, not self.doubt, tuple(self.branch), made, mask, kind)
-
     def access(
         self, kind: str, region: Region, node: Node, offset: int | None, **details: Any
     ) -> None:
         """Record an access to memory."""
         call = self.calls[0] if self.calls else None
         loops = tuple((one.node.id, one.turn) for one in self.loops)
-        at = (kind, region, node, call, offset, not self.doubt, loops, len(self.walk.barriers))
+        at = (kind, region, node, call, offset, not self.doubt, loops, self.walk.barriers)
         self.walk.memory.append(Access(*at, **details))
 
     def find(self, name: str) -> Box | None:

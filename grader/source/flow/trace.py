@@ -52,26 +52,21 @@ class Access:
 
 @dataclass(slots=True)
 class Meeting:
-    """A barrier or an exchange of a warp that a thread came to."""
+    """An exchange of a warp that a thread came to."""
 
     node: Node
     call: Node
     """The outermost call in the kernel when `node` is in a helper function."""
-    sure: bool
-    branches: tuple[Node, ...]
-    """The conditions that the thread went by, the outermost first."""
     accesses: int
     """How many accesses to memory the thread had made."""
-    mask: int = 0
-    """The lanes that an exchange names; 0 of a barrier."""
     kind: str = ""
-    """Of an exchange: who has the lanes' common result, `one` of them or `all`; empty: a result of its own each."""
+    """Who has the lanes' common result, `one` of them or `all`; empty: a result of its own each."""
     steps: int = 0
     """How many exchanges the value has come through; one alone moves it."""
 
     @property
     def place(self) -> tuple[int, int]:
-        """What another thread's meeting has in common that is at the same place."""
+        """What another thread's exchange has in common that is at the same place."""
         return self.node.id, self.call.id if self.call is not None else 0
 
 
@@ -115,10 +110,8 @@ class Walk:
     memory: list[Access] = field(default_factory=list)
     """All accesses, in order."""
     regions: list[Region] = field(default_factory=list)
-    barriers: list[Meeting] = field(default_factory=list)
-    exchanges: list[Meeting] = field(default_factory=list)
-    left: Node = None
-    """The `return` under a condition that ended it."""
+    barriers: int = 0
+    """How many it came to."""
     stopped: str = ""
     """Why the walk ended before the kernel did."""
     steps: int = 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tree_sitter import Node
 
 from grader.records import Edit, Fix
-from grader.source.analysis.walks import Case
+from grader.source import Unit
 from grader.source.code_edits import delete_lines_of, fix
 from grader.source.cuda_code import around, text
 from grader.source.statements import (
@@ -28,7 +28,7 @@ def branch_of(where: Node, cause: Node | None) -> Node | None:
     return branch if inside else None
 
 
-def all_lanes(case: Case, where: Node, branch: Node) -> tuple[Fix, ...]:
+def all_lanes(unit: Unit, where: Node, branch: Node) -> tuple[Fix, ...]:
     """Return the fix that runs an exchange before its branch: the lanes that this keeps away bring their own value."""
     loops = [loop for loop in enclosing_loops(where) if branch.start_byte < loop.start_byte]
     own, alone = loops[-1] if loops else simple_statement(where), only_statement(branch)
@@ -36,29 +36,29 @@ def all_lanes(case: Case, where: Node, branch: Node) -> tuple[Fix, ...]:
         own = alone or own
     if own.type not in {"expression_statement", *LOOPS} or own.start_byte <= branch.start_byte:
         return ()
-    moved = _outdent(case, own, branch)
+    moved = _outdent(unit, own, branch)
     if own == alone:
-        return fix(OWN, [_replace_branch(case, branch, moved)])
-    return fix(OWN, [insert_before(case.unit, statement(branch), moved), _leave_branch(case, own)])
+        return fix(OWN, [_replace_branch(unit, branch, moved)])
+    return fix(OWN, [insert_before(unit, statement(branch), moved), _leave_branch(unit, own)])
 
 
-def _leave_branch(case: Case, own: Node) -> Edit | None:
+def _leave_branch(unit: Unit, own: Node) -> Edit | None:
     """Take a statement out of a branch."""
     if own.parent is None or own.parent.type != "compound_statement":
-        return case.unit.edit(own.start_byte, own.end_byte, ";")
-    return delete_lines_of(case.unit, own)
+        return unit.edit(own.start_byte, own.end_byte, ";")
+    return delete_lines_of(unit, own)
 
 
-def _replace_branch(case: Case, branch: Node, made: str) -> Edit | None:
+def _replace_branch(unit: Unit, branch: Node, made: str) -> Edit | None:
     """Put another statement in the place of the branch."""
     whole = statement(branch)
-    return case.unit.edit(whole.start_byte, whole.end_byte, made)
+    return unit.edit(whole.start_byte, whole.end_byte, made)
 
 
-def _outdent(case: Case, own: Node, branch: Node) -> str:
+def _outdent(unit: Unit, own: Node, branch: Node) -> str:
     """Return a statement's text as it stands where the branch begins."""
-    base = indent_of(case.unit, statement(branch))
-    more = " " * max(len(indent_of(case.unit, own)) - len(base), 0)
+    base = indent_of(unit, statement(branch))
+    more = " " * max(len(indent_of(unit, own)) - len(base), 0)
     first, *rest = text(own).split("\n")
     return "\n".join((first, *(line.removeprefix(more).removeprefix(base) for line in rest)))
 

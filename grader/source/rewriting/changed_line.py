@@ -134,11 +134,12 @@ class ChangedLine:
         return [(*word.span(), new) for word in self.words if word[0] == old != new]
 
     def _comparisons(self) -> Iterator[Change]:
-        """Yield the sign of a comparison as the run had it; compilers negate comparisons and turn them round."""
+        """Yield the sign of a comparison as the run had it; compilers turn comparisons round, and where code jumps negate them."""
         before, after = (words.split(".")[1].rstrip("u") for words in (self.change.before, self.change.after))  # fmt: skip
         ways = [(before, after), (_NEGATED[before], _NEGATED[after])]
         turned = [(_TURNED[one], _TURNED[other]) for one, other in ways]
-        for one, other in (*ways, *turned):
+        ways = [ways[0], turned[0], ways[1]] if self._in_triton else [*ways, turned[0]]
+        for one, other in (*ways, turned[1]):
             if found := self._each(_SIGNS[one], _SIGNS[other]):
                 yield from found
                 return
@@ -169,6 +170,9 @@ class ChangedLine:
     def _steps(self, places: Sequence[Change]) -> list[Change]:
         """Return values with the step that the run added."""
         verb, _, operand = self.change.after.partition(" ")
+        if verb == "selp":
+            chosen = ((a, b, self._where(text, operand)) for a, b, text in places)
+            return [one for one in chosen if one[2]]
         number = self.number_or_name(operand)
         if operand and not number:
             return []
@@ -182,6 +186,15 @@ class ChangedLine:
             whole = sign == "/" and self._in_triton and self.change.after.startswith("div.s32")
             return f"({inner} {'//' if whole else sign} {number})"
         return self._written(verb, inner if verb in {"square", "neg", "rcp"} else text, number or "0.0")  # fmt: skip
+
+    def _where(self, text: str, operand: str) -> str:
+        """Return a value that counts only under a condition."""
+        way, filler, condition = operand.split(" ", 2)
+        name = self.name_of(condition)
+        filler = filler.replace("inf", self._written("inf")) if "inf" in filler else f"{filler}.0"
+        sides = (text, filler) if way == "if" else (filler, text)
+        form = "tl.where({}, {}, {})" if self._in_triton else "({} ? {} : {})"
+        return form.format(name, *sides) if name else ""
 
     def _added_up(self) -> Iterator[Change]:
         """Yield what a loop sets anew added to what it was before."""

@@ -93,27 +93,6 @@ void run(torch::Tensor x) {
     assert [region.cells for region in walk.regions if region.space == "shared"] == [32]
 
 
-def test_uniform_branches_may_hold_barriers() -> None:
-    body = "__global__ void k(const float* x, float* y, int n) {{ if ({}) __syncthreads(); y[0] = 1; }}\n"
-    for test in ("blockIdx.x < 3", "n > 5", "threadIdx.x < 128", "warpSize == 32"):
-        assert not any(apart.parted_barriers(cased(body.format(test), STORE))), test
-    for test in ("threadIdx.x < 3", "threadIdx.x % 2"):
-        assert any(apart.parted_barriers(cased(body.format(test), STORE))), test
-
-
-def test_what_hangs_on_data_is_not_certain() -> None:
-    text = """
-__global__ void k(const float* x, float* y, int n) {
-    __shared__ float s[128];
-    if (x[0] > 0) s[threadIdx.x] = 1;
-    if (x[threadIdx.x] > 0) __syncthreads();
-    y[threadIdx.x] = s[127 - threadIdx.x];
-}
-"""
-    case = cased(text, STORE)
-    assert not any(apart.parted_barriers(case))
-
-
 def test_long_loops_are_not_walked_to_their_end() -> None:
     text = """
 __global__ void k(const float* x, float* y, int n) {

@@ -36,8 +36,7 @@ def _arguments(scope: Scope) -> Iterator[Candidate]:
         typed = zip(call.arguments, types, strict=False)
         for (first, one), (second, other) in pairwise(typed):
             if one == other and text(first) != text(second):
-                pairs = (first, text(second)), (second, text(first))
-                yield scope.changes(3.0, "index", *pairs)
+                yield scope.exchange(first, second, 3.0, "index")
 
 
 def _elements(scope: Scope) -> Iterator[Candidate]:
@@ -52,8 +51,7 @@ def _elements(scope: Scope) -> Iterator[Candidate]:
     for array, places in read.items():
         if len(places) <= FEW:
             for first, second in combinations(places.values(), 2):
-                pairs = (first, text(second)), (second, text(first))
-                yield scope.changes(2.5, "index", *pairs)
+                yield scope.exchange(first, second, 2.5, "index")
         if array in scope.pointers and len(places) > 1:
             yield from _at_one_index(scope, array, list(places.values()))
 
@@ -77,8 +75,7 @@ def _sizes_of_launches(scope: Scope) -> Iterator[Candidate]:
                         yield scope.changes(2.0, "launch", (first, x), (second, y))
     for launch in scope.text.launches:
         if launch.host_function is scope.function and launch.grid and launch.block:
-            sizes = (launch.grid, text(launch.block)), (launch.block, text(launch.grid))
-            yield scope.changes(2.5, "launch", *sizes)
+            yield scope.exchange(launch.grid, launch.block, 2.5, "launch")
 
 
 # ---------------------------------------------------------------- quotient and remainder
@@ -113,7 +110,7 @@ def _divide(scope: Scope, *values: Node) -> bool:
 def _swapped_parts(scope: Scope, first: Node, second: Node) -> Iterator[Candidate]:
     one, two = text(first), text(second)
     a, b = parts(first)[2], parts(second)[2]
-    yield scope.changes(1.5, "index", (first, two), (second, one))
+    yield scope.exchange(first, second, 1.5, "index")
     if a != b:
         pairs = (first, _put_words(two, {a: b, b: a})), (second, _put_words(one, {a: b, b: a}))
         yield scope.changes(1.8, "index", *pairs)

@@ -213,13 +213,29 @@ def other_shares(site: Site) -> list[str]:
     """Return other sizes divided by what a name's own is: `(O / groups)` where it was made as `C / groups`."""
     own = dict(site.scope.made).get(site.words)
     size, sign, by = parts(own) if own is not None else ("", "", "")
-    others = [n for n in site.scope.sizes if n not in {size, by}] if sign == "/" else []
-    return [f"({name} / {by})" for name in others]
+    shared = sign == "/" and by in site.scope.sizes
+    return [f"({n} / {by})" for n in site.scope.sizes if n not in {size, by}] if shared else []
+
+
+def divisors(site: Site) -> list[str]:
+    """Return the count by which a mean was divided, where a name stands for one."""
+    own = dict(site.scope.made).get(site.words)
+    _, sign, by = parts(own) if own is not None else ("", "", "")
+    return [by] if sign == "/" and by.isidentifier() else []
+
+
+def conditions(site: Site) -> list[str]:
+    """Return by what the function chooses between two numbers."""
+    chosen = descendants(site.scope.body, "conditional_expression")
+    found = (text(one.child_by_field_name("condition")) for one in chosen)
+    return list(dict.fromkeys(words for words in found if not mentions(words, site.words)))
 
 
 HOLES["REAL"] = reals
 HOLES["FIELD"] = other_fields
 HOLES["SHARE"] = other_shares
+HOLES["DIVISOR"] = divisors
+HOLES["CONDITION"] = conditions
 HOLES["TWIN"] = twin_names
 HOLES["POINTER"] = other_pointers
 HOLES["MISSING"] = missing_bounds

@@ -10,7 +10,7 @@ import re
 from functools import partial
 
 from grader.repair.candidates.cuda import holes as these
-from grader.repair.candidates.cuda.scope import Site, stored_in
+from grader.repair.candidates.cuda.scope import Site, parts, stored_in
 from grader.repair.candidates.cuda.sites import (
     axes_of,
     calls,
@@ -43,7 +43,6 @@ from grader.repair.candidates.pattern import Cost, Rewrite, Where
 from grader.source.cuda_code import text
 
 NAME = r"\(?[A-Za-z_]\w*\)?"
-SIZE_NAME = r"\w+"
 
 
 def _rows(touches: str, *rows: tuple[str, str, float | Cost], where: tuple[Where, ...] = ()) -> tuple[Rewrite, ...]:  # fmt: skip
@@ -152,6 +151,7 @@ FORMULAS = (
         "value",
         *((f"{name}(a) + b", f"{name}({{a}} + {{b}})", 1.5) for name in ROOTS),
         *((f"tanh{f}(c * (v + k * v * v * v))", "erff({v:f} * 0.70710678118654752f)", 1.5) for f in ("f", "")),
+        *((f"tanh{f}(a)", "erff({REAL} * 0.70710678118654752f)", 2.0) for f in ("f", "")),
         *((f"erf{f}(v * c)", "tanhf(0.7978845608028654f * ({v} + 0.044715f * {v:f} * {v:f} * {v:f}))", 1.5) for f in ("f", "")),
     ),
     *_rows(
@@ -172,8 +172,9 @@ FORMULAS = (
     *_rows("degree", ("f(a)", "{a} * {f}({a})", 3.0), where=(real, device, is_a("a", NAME))),
     *_rows("degree", ("f(a + b)", "({f}({a}) + {b})", 2.0), ("f(a + b)", "({a} + {f}({b}))", 2.5), where=(real, device)),
     *_rows("value", ("v", "rintf({v})", 1.0), where=(is_truncated,)),
+    *_rows("factor", ("a", "({CONDITION} ? {a} : 1.0f - {a})", 2.5), where=(node_is("identifier"), real, device)),
     *_rows("factor", ("a = a + b", "{a} = {a} * {REAL} + {b}", 2.0), ("a += b", "{a} = {a} * {REAL} + {b}", 3.0), where=(device, kind("a", "real"), is_a("a", NAME))),
-    *_rows("factor", ("a * b", "{a} * {b} * {NEAR} / ({NEAR} - 1)", 3.5), where=(real, device, is_a("b", NAME))),
+    *_rows("factor", ("a", "{a} * {DIVISOR} / ({DIVISOR} - 1)", 1.8), where=(node_is("identifier"), real, device)),
     *_rows("degree", ("a / b", "{a} / sqrt({b})", 2.5), where=(real, device, kind("b", "real"))),
     *_rows("degree", ("a / b", "{a} / sqrt((float)({b}))", 2.5), where=(real, device, not_(kind("b", "real")))),
     *_rows("shift", *((f"a {sign} b", f"{{a}} {sign} 0.5f * {{b:f}}", 3.0) for sign in "-+"), where=(real, device)),
@@ -184,7 +185,7 @@ FORMULAS = (
         *((f"(a {sign} b) * s", f"{{a}} * {{s:f}} {sign} {{b:f}}", 2.5) for sign in "+-"),
         where=(real, device),
     ),
-    *_rows("factor", ("a / b", "{a} / ({b} - 1)", 4.0), where=(not_(integer), is_a("b", NAME))),
+    *_rows("factor", ("a / b", "{a} / ({b} - 1)", 4.0), ("a / b", "{a} / (2 * {b})", 2.6), ("a / b", "{a} / (4 * {b})", 3.0), where=(not_(integer), is_a("b", NAME))),
     *_rows(
         "factor",
         ("a / b", "{a} / {SIZE}", 2.6),
@@ -211,6 +212,13 @@ def _words(name: str) -> set[str]:
     return set(re.split(r"_|(?<=[a-z])(?=[A-Z])", name))
 
 
+def _cost_of_field(site: Site, name: str) -> float:
+    """Return what another field costs: names of one axis end alike, as in `ow * shape.sw`."""
+    left, _, right = parts(site.node.parent) if site.node.parent else ("", "", "")
+    beside = right if left == site.words else left
+    return 1.5 if beside[-1:] == name[-1:] else 2.5
+
+
 def _cost_turned(site: Site, size: str) -> float:
     index = re.split(r"\W+", site.text("a"))[-1]
     below = rf"\b{index}\s*<\s*{size}\b|\b{index}\s*=[^;=]*%\s*{size}\b"
@@ -230,8 +238,8 @@ CASTS = ("", "(size_t)", "(int64_t)", "(long long)")
 INDICES = (
     *_rows("index", ("a", "{MEANT}", _other_name), where=(*IS_NAME, integer, in_index)),
     *_rows("", ("a", "{TWIN}", 2.0), where=IS_NAME),
-    *_rows("index", ("a", "{FIELD}", 2.0), where=(node_is("field_expression"), integer)),
-    *_rows("index", ("a", "{SHARE}", 2.5), where=(*IS_NAME, integer)),
+    *_rows("index", ("a", "{FIELD}", _cost_of_field), where=(node_is("field_expression"), integer)),
+    *_rows("index", ("a", "{SHARE}", 1.5), where=(*IS_NAME, integer)),
     *_rows("index", ("a", "{POINTER}", 4.0), where=IS_NAME),
     *_rows("index", ("a", "{OTHERAXIS}", 2.4), where=(*IS_NAME, in_index)),
     *_rows(
@@ -246,7 +254,7 @@ INDICES = (
     *_rows("index", ("a", "{a} * {SIZE}", 2.5), where=(is_addend,)),
     *_rows("index", ("a % b", "({a} / {SIZE}) % {b}", 2.2), where=(device,)),
     *_rows("index", ("a % b", "({a} % {b} + {b}) % {b}", 1.5), where=(integer, is_a("a", r".*-.*"))),
-    *_rows("index", ("a", "{NEAR}", 3.5), where=(is_index,)),
+    *_rows("index", ("a", "{NEAR}", 3.5), ("a", "{a} - 1", 2.4), ("a", "{a} + 1", 2.8), where=(is_index,)),
     *_rows(
         "index",
         *((f"{cast}a * s + b", f"{cast}{{b:f}} * {{ANYSIZE}} + {{a}}", _cost_turned) for cast in CASTS[1:]),

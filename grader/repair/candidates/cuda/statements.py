@@ -8,7 +8,7 @@ from itertools import permutations
 
 from tree_sitter import Node
 
-from grader.repair.candidates.candidate import Candidate, Piece
+from grader.repair.candidates.candidate import NEVER, Candidate, Piece
 from grader.repair.candidates.cuda.scope import (
     Scope,
     is_target,
@@ -55,7 +55,11 @@ def _term_behind_function(scope: Scope, node: Node) -> Iterator[Candidate]:
     calls = [c for c in descendants(node.parent, "call_expression") if c.start_byte > node.end_byte]
     for call in calls:
         if [text(argument) for argument in read_call(call).arguments] == [name]:
-            yield scope.changes(2.0, "degree", (node, ";"), (call, f"({text(call)} + {term})"))
+            pieces = (
+                scope.piece(call, f"({text(call)} + {term})"),
+                scope.piece(node, NEVER, "guard"),
+            )
+            yield Candidate(pieces, 1.5, "degree")
 
 
 # ---------------------------------------------------------------- guards

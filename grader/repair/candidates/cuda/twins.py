@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from difflib import SequenceMatcher
 from itertools import permutations
 
 from grader.repair.candidates.candidate import Candidate
 from grader.repair.candidates.cuda.scope import Scope, Site
-from grader.repair.candidates.letters import axes, difference, rename_twins
+from grader.repair.candidates.letters import as_twin, axes, difference
 from grader.source.cuda_code import text
 
-ALIKE = 0.55
-"""How much of a value's text its twin's has to share, to be one."""
 AS_TWIN = 1.0
 """Cost of a value made as its twin's."""
 
@@ -20,11 +17,8 @@ AS_TWIN = 1.0
 def twins(scope: Scope) -> Iterator[Candidate]:
     """Yield the values of variables as those of their twins."""
     for (one, value), (other, twin) in permutations(scope.made, 2):
-        letters = difference(one, other)
-        words = rename_twins(scope.names, text(value), letters) if letters else ""
-        if words not in {"", text(value), text(twin)}:
-            if SequenceMatcher(None, words, text(twin), autojunk=False).ratio() > ALIKE:
-                yield scope.change(twin, words, AS_TWIN, "")
+        if words := as_twin(scope.names, (one, text(value)), (other, text(twin))):
+            yield scope.change(twin, words, AS_TWIN, "")
 
 
 def twin_names(site: Site) -> list[str]:

@@ -12,10 +12,8 @@ from grader.repair.candidates.alike import cheapest, together
 from grader.repair.candidates.candidate import Candidate, Touches
 from grader.repair.candidates.evidence import Clues
 from grader.repair.candidates.pattern import rewrite_expressions
-from grader.repair.candidates.triton.behind import lines_behind
 from grader.repair.candidates.triton.forward import LEFT_OUT, extension_calls, leave_out
 from grader.repair.candidates.triton.holes import fill
-from grader.repair.candidates.triton.lacking import brings_in, lacking
 from grader.repair.candidates.triton.meaning import meaning
 from grader.repair.candidates.triton.rewrites import REWRITES
 from grader.repair.candidates.triton.scope import Scope, scopes
@@ -31,37 +29,25 @@ IN_A_TUPLE = 1.0
 """Cost of two parts of a tuple in the other order: of a grid, a shape, the strides of a block."""
 APART = 0.5
 """What each argument between them adds."""
-LACKED = 0.4
-"""What the cost of a change is multiplied with that brings in an operation which the task takes and the program lacks."""
-APART_FROM_IT = 1.6
-"""What the cost of a change is multiplied with where nothing that evidence names is made of it."""
 
 
-def triton_changes(
-    source: Source, clues: Clues, reference: str
-) -> Iterator[tuple[Scope, Candidate]]:
+def triton_changes(source: Source, clues: Clues) -> Iterator[tuple[Scope, Candidate]]:
     """Yield the changes of a Triton program's kernels and of what launches them, each text once."""
-    lacks = lacking(reference, source.code)
-    behind = lines_behind(source, clues.lines | clues.on_the_way)
     for scope in (one for one in scopes(source) if not (one.kernel and clues.host_alone)):
         for one in _changes(scope):
-            piece = one.pieces[0]
-            likely = APART_FROM_IT if behind and one.line not in behind else 1.0
-            likely *= LACKED if brings_in(piece.old, piece.code, lacks) else 1.0
             what: Touches = one.touches if scope.kernel or one.touches == "launch" else "host"
-            yield scope, replace(one, cost=one.cost * likely, touches=what)
+            yield scope, replace(one, touches=what)
 
 
 def _changes(scope: Scope) -> Iterator[Candidate]:
     every = (
         *rewrite_expressions(scope, scope.expressions, REWRITES, fill),
-        *_exchange_arguments(scope),
         *twins(scope),
         *(scope.change(*one, LEFT_OUT, "host") for one in leave_out(scope)),
     )
     single = cheapest(every, partial(_says, scope))
     several = together(single, lambda one: [scope.statement_of(one.pieces[0].node)])
-    yield from (*single, *several, *unflattened(scope))
+    yield from (*single, *several, *unflattened(scope), *_exchanges(scope))
 
 
 def _says(scope: Scope, one: Candidate) -> Hashable:
@@ -82,42 +68,25 @@ def _head(scope: Scope, statement: ast.AST) -> str:
     return scope.source.code[start : scope.source.span(body[0])[0] if body else end]
 
 
-def _exchange_arguments(scope: Scope) -> Iterator[Candidate]:
+def _exchanges(scope: Scope) -> Iterator[Candidate]:
     """Yield launches with two tensors, or two numbers, in the other order, and tuples with two of their parts so."""
     for launch in launches(scope.source):
         if launch.host is scope.node:
             kinds = [scope.kind_of(one) or type(one).__name__ for one in launch.call.args]
-            yield from _pairs(scope, launch.call, launch.call.args, kinds, EXCHANGED, "launch")
+            yield from _pairs(scope, launch.call.args, kinds, EXCHANGED, "launch")
     for call in extension_calls(scope):
-        kinds = [type(one).__name__ for one in call.args]
-        yield from _pairs(scope, call, call.args, kinds, OF_EXTENSION, "host")
-    targets = (
-        target for one in scope.statements if isinstance(one, ast.Assign) for target in one.targets
-    )
+        yield from _pairs(scope, call.args, list(map(type, call.args)), OF_EXTENSION, "host")
+    targets = (to for one in scope.statements if isinstance(one, ast.Assign) for to in one.targets)
+    touches: Touches = "launch" if scope.kernel is None else "index"
     for node in (*scope.expressions, *targets):
         if isinstance(node, ast.Tuple):
-            touches: Touches = "launch" if scope.kernel is None else "index"
-            yield from _pairs(scope, node, node.elts, [""] * len(node.elts), IN_A_TUPLE, touches)
+            yield from _pairs(scope, node.elts, [""] * len(node.elts), IN_A_TUPLE, touches)
 
 
 def _pairs(
-    scope: Scope,
-    node: ast.expr,
-    parts: Sequence[ast.expr],
-    kinds: Sequence[str],
-    cost: float,
-    touches: Touches,
+    scope: Scope, parts: Sequence[ast.expr], kinds: Sequence[object], cost: float, touches: Touches
 ) -> Iterator[Candidate]:
     every = list(zip(range(len(parts)), parts, kinds, strict=False))
     for (at, first, kind), (then, second, other) in combinations(every, 2):
         if kind == other and scope.source.text(first) != scope.source.text(second):
-            words = _both(scope, node, first, second)
-            yield scope.change(node, words, cost + APART * (then - at - 1), touches)
-
-
-def _both(scope: Scope, around: ast.expr, first: ast.expr, second: ast.expr) -> str:
-    """Return an expression with two of its parts exchanged."""
-    start, end = scope.source.span(around)
-    (a, b), (c, d) = scope.source.span(first), scope.source.span(second)
-    code = scope.source.code
-    return code[start:a] + code[c:d] + code[b:c] + code[a:b] + code[d:end]
+            yield scope.exchange(first, second, cost + APART * (then - at - 1), touches)

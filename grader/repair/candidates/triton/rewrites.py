@@ -84,6 +84,7 @@ REWRITES = (
     _row("p + i", ("{p} + {INDEX}",), 1.2, "index", "pointer"),
     _row("p + r * n + i", ("{p} + {r} * {SIZE} + {i}",), 1.1, "index", "pointer"),
     _row("a + b", ("{a} * {SIZE} + {b}",), 1.5, "index", "", "index"),
+    _row("a * n + b", ("{b} * {SIZE} + {a}",), 1.3, "index", "", "index"),
     _row("a", ("{a} * {SIZE}",), 1.1, "bound", "assigned", "SIZE"),
     _row("a * b", ("{a} * {SIZE} * {b}", "{a}"), 1.5, "index", "", "index"),
     _row("a", ("{SIZE}",), 1.4, "index", "", "SIZE"),

@@ -10,17 +10,22 @@ import ast
 import operator
 import re
 from collections.abc import Iterator, Mapping
-from difflib import SequenceMatcher
 from itertools import pairwise, permutations
 
 from grader.repair.candidates.candidate import Candidate
-from grader.repair.candidates.letters import WORD, Letters, axes, difference, rename_twins, twin_of
+from grader.repair.candidates.letters import (
+    WORD,
+    Letters,
+    as_twin,
+    axes,
+    difference,
+    rename_twins,
+    twin_of,
+)
 from grader.repair.candidates.triton.function import names_in, target_of
 from grader.repair.candidates.triton.scope import Scope
 from grader.repair.candidates.triton.tree import ATOMS, is_loose
 
-ALIKE = 0.55
-"""How much of a statement's text its twin's has to share, to be one."""
 AS_TWIN, MISSING, CONDITION, MIRRORED, AS_NEIGHBOUR = 0.7, 0.9, 0.8, 1.0, 0.9
 """Costs: a value made as its twin's, a statement that only the twin has, a condition on the other axis, two axes in each
 other's place, a step that a statement of the same form has."""
@@ -39,16 +44,10 @@ def twins(scope: Scope) -> Iterator[Candidate]:
 
 def _as_twin(scope: Scope, one: Simple, other: Simple) -> Iterator[Candidate]:
     """Yield the value of a statement as that of its twin, by the names that go with its own."""
-    letters = difference(target_of(one), target_of(other))
-    if letters is None or type(one) is not type(other):
-        return
-    new, old = (
-        rename_twins(scope.names, scope.source.text(one.value), letters),
-        scope.source.text(other.value),
-    )
-    alike = SequenceMatcher(None, new, old, autojunk=False).ratio()
-    if new != scope.source.text(one.value) and new != old and alike > ALIKE:
-        yield scope.change(other.value, new, AS_TWIN, scope.touched(other.value))
+    pairs = ((target_of(node), scope.source.text(node.value)) for node in (one, other))
+    words = as_twin(scope.names, *pairs) if type(one) is type(other) else ""
+    if words:
+        yield scope.change(other.value, words, AS_TWIN, scope.touched(other.value))
 
 
 def _missing_updates(scope: Scope, own: list[Simple]) -> Iterator[Candidate]:
@@ -105,10 +104,7 @@ def _exchanged(scope: Scope, one: Simple, other: Simple) -> Iterator[Candidate]:
     match one.value, other.value:
         case ast.BinOp(left=a, op=first), ast.BinOp(left=b, op=then) if ast.dump(a) == ast.dump(b):
             if {type(first), type(then)} == {ast.FloorDiv, ast.Mod}:
-                words = [scope.source.text(node.value) for node in (other, one)]
-                yield scope.changes(
-                    AS_TWIN, "index", (one.value, words[0]), (other.value, words[1])
-                )
+                yield scope.exchange(one.value, other.value, AS_TWIN, "index")
 
 
 def _divides(*nodes: ast.AST) -> bool:

@@ -6,42 +6,13 @@ A kernel compiles in a fraction of a second where it is launched, so nothing has
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 from grader.records import Submission
 from grader.repair.candidates.candidate import Candidate
 from grader.source import edits
 
-EPILOGUE = """
-
-
-def kg_choice_class(number):
-    import linecache
-    import sys
-    import types
-
-    text = kg_choice_text
-    for start, end, words in sorted(kg_choice_edits.get(number, ()), reverse=True):
-        text = text[:start] + words + text[end:]
-    name = f"kg_choice_{number}"
-    module = sys.modules[name] = types.ModuleType(name)
-    module.__file__ = f"{__file__}.{number}.py"  # Triton reads its kernels' text by this name
-    linecache.cache[module.__file__] = (len(text), None, text.splitlines(True), module.__file__)
-    exec(compile(text, module.__file__, "exec"), vars(module))
-    return module.ModelNew
-
-
-def kg_choice_forward(self, *arguments):
-    *given, number = arguments
-    own = type(self)
-    self.__class__ = kg_choice_class(number)
-    try:
-        return self.forward(*given)
-    finally:
-        self.__class__ = own
-
-
-ModelNew.forward = kg_choice_forward
-"""
+EPILOGUE = "\n\n\n" + Path(__file__).with_name("choice.py.txt").read_text("utf-8")
 """`forward` takes the candidate's number after its own arguments; the weights are those of the program itself."""
 
 

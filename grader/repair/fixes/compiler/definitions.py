@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from grader.records import Fix
 from grader.repair.fixes.compiler.diagnostic import Diagnostic, at_file_scope
+from grader.repair.fixes.compiler.names import names
 from grader.source import Function
 from grader.source.code_edits import fix, prototype
 from grader.source.cpp_reading import variables
@@ -14,32 +15,6 @@ from grader.source.cpp_types import known_at
 from grader.source.cuda_code import cuda_code, descendants, read_call, text
 from grader.source.statements import child_of, enclosing_loops, insert_before
 
-QUOTIENT = """\
-template <typename A, typename B>
-__host__ __device__ constexpr auto {name}(A a, B b) {{ return (a + b - 1) / b; }}
-"""
-POWER = """\
-__host__ __device__ constexpr int {name}(int n) {{
-    int power = 1;
-    while (power < n) power *= 2;
-    return power;
-}}
-"""
-WARP = """\
-__device__ __forceinline__ float {name}(float v) {{
-    for (int offset = 16; offset > 0; offset >>= 1) {step};
-    return v;
-}}
-"""
-SUM = "v += __shfl_xor_sync(0xffffffff, v, offset)"
-MAXIMUM = "v = fmaxf(v, __shfl_xor_sync(0xffffffff, v, offset))"
-HELPERS = (
-    (re.compile(r"i?ceil(?:div|dim)?|div(?:up|ceil|roundup)|cdiv|updiv"), QUOTIENT),
-    (re.compile(r"nextpow(?:er)?(?:of)?(?:2|two)"), POWER),
-    (re.compile(r"warp(?:all)?(?:reduce)?(?:sum)?"), WARP.replace("{step}", SUM)),
-    (re.compile(r"warp(?:all)?(?:reduce)?max"), WARP.replace("{step}", MAXIMUM)),
-)
-"""Helpers that everybody knows, by their names in small letters and without underscores."""
 CHECKS = re.compile(r"\w*(?:CHECK|ASSERT|CUDA_CALL|CUDA_SAFE|ERRCHK|ERROR)\w*", re.IGNORECASE)
 CONSTANTS = (("WARP", "32"), ("TILE", "16"), ("EPS", "1e-5f"), ("BLOCK", "256"), ("THREAD", "256"))
 """What a constant that is defined nowhere is most likely meant to be, by a part of its name."""
@@ -69,7 +44,9 @@ def _definition(found: Diagnostic, name: str) -> str:
     if any(one.name == name for unit in found.source.cuda for one in unit.functions):
         return ""
     plain = name.lower().replace("_", "")
-    helper = next((words for pattern, words in HELPERS if pattern.fullmatch(plain)), "")
+    helper = next(
+        (one["text"] for one in names()["helpers"] if re.fullmatch(one["names"], plain)), ""
+    )
     value = next((value for part, value in CONSTANTS if part in name and name.isupper()), "")
     if helper:
         return helper.format(name=name)

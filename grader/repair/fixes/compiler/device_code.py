@@ -7,33 +7,10 @@ from itertools import islice
 
 from grader.records import Fix
 from grader.repair.fixes.compiler.diagnostic import Diagnostic
+from grader.repair.fixes.compiler.names import names
 from grader.source.code_edits import fix, replace_node
 from grader.source.cuda_code import Call, cuda_code, descendants, text
 from grader.source.statements import insert_before
-
-MATHS = {
-    "exp": "expf", "log": "logf", "sqrt": "sqrtf", "rsqrt": "rsqrtf", "tanh": "tanhf", "abs": "fabsf", "fabs": "fabsf",
-    "max": "fmaxf", "min": "fminf", "maximum": "fmaxf", "minimum": "fminf", "pow": "powf", "erf": "erff", "log1p": "log1pf",
-    "sin": "sinf", "cos": "cosf", "floor": "floorf", "ceil": "ceilf", "expm1": "expm1f",
-}  # fmt: skip
-"""CUDA's float functions by the names that torch and the standard library use."""
-FORMULAS = {
-    "sigmoid": "(1.0f / (1.0f + expf(-({0}))))", "relu": "fmaxf(({0}), 0.0f)", "silu": "(({0}) / (1.0f + expf(-({0}))))",
-    "softplus": "log1pf(expf({0}))", "square": "(({0}) * ({0}))", "gelu": "(0.5f * ({0}) * (1.0f + erff(({0}) * 0.70710678f)))",
-    "clamp": "fminf(fmaxf({0}, {1}), {2})", "clip": "fminf(fmaxf({0}, {1}), {2})",
-}  # fmt: skip
-"""Functions that torch has and CUDA does not."""
-ATOMIC = """\
-__device__ float {name}(float* address, float value) {{
-    int* bits = (int*)address;
-    int old = *bits, seen;
-    do {{
-        seen = old;
-        old = atomicCAS(bits, seen, __float_as_int({pick}(value, __int_as_float(seen))));
-    }} while (old != seen);
-    return __int_as_float(old);
-}}
-"""
 
 
 def device_function(found: Diagnostic) -> Iterator[Fix]:
@@ -62,12 +39,14 @@ def device_maths(found: Diagnostic) -> tuple[Fix, ...]:
             callee = call.node.child_by_field_name("function")
             if not foreign or callee is None or not cuda_code(unit).in_device_code(call.node):
                 continue
-            if call.last in MATHS:
-                edits.append(replace_node(unit, callee, MATHS[call.last]))
-            elif call.last in FORMULAS and not _has_calls(call):
+            if call.last in names()["maths"]:
+                edits.append(replace_node(unit, callee, names()["maths"][call.last]))
+            elif call.last in names()["formulas"] and not _has_calls(call):
                 given = [text(one) for one in call.arguments]
                 if len(given) == (3 if call.last.startswith("cl") else 1):
-                    edits.append(replace_node(unit, call.node, FORMULAS[call.last].format(*given)))
+                    edits.append(
+                        replace_node(unit, call.node, names()["formulas"][call.last].format(*given))
+                    )
     return fix("call CUDA's own function", edits)
 
 
@@ -80,6 +59,6 @@ def atomic_extremum(found: Diagnostic) -> tuple[Fix, ...]:
     if found.kind != "no-overload" or found.name not in {"atomicMax", "atomicMin"}:
         return ()
     pick = "fmaxf" if found.name == "atomicMax" else "fminf"
-    words = ATOMIC.format(name=found.name, pick=pick)
+    words = names()["atomic"]["text"].format(name=found.name, pick=pick)
     edits = [insert_before(unit, first, words) for unit, first in found.users(found.name)]
     return fix(f"write {found.name} for floats", edits)

@@ -9,18 +9,13 @@ from tree_sitter import Node
 
 from grader.records import Edit, Fix
 from grader.repair.fixes.compiler.diagnostic import Diagnostic
+from grader.repair.fixes.compiler.names import names
 from grader.source import Function
 from grader.source.code_edits import fix, replace_node
 from grader.source.cpp_reading import variables
 from grader.source.cuda_code import cuda_code, descendants, read_call, text, units
 from grader.source.rewriting.launch_arguments import element_type
 
-OWN = {
-    "half": "at::Half", "__half": "at::Half", "__nv_bfloat16": "at::BFloat16", "nv_bfloat16": "at::BFloat16",
-    "long long": "int64_t", "long long int": "int64_t", "unsigned int": "int", "unsigned": "int", "uint32_t": "int",
-    "unsigned long long": "int64_t", "size_t": "int64_t", "uint64_t": "int64_t", "char": "int8_t",
-}  # fmt: skip
-"""torch's types of the same bits, by CUDA's and C's."""
 STANDARD = re.compile(r"(,\s*)?([\"'])--?std=[^\"']*\2(?(1)|\s*,?\s*)")
 """A flag among others, with the comma that belongs to it."""
 GENERIC = re.compile(r"data_ptr<\s*scalar_t\s*>")
@@ -90,8 +85,8 @@ def reinterpret_pointer(found: Diagnostic) -> tuple[Fix, ...]:
     for unit in units(found.source) if found.kind == "undefined-symbol" else ():
         for call in cuda_code(unit).calls:
             taken = call.name in {"data_ptr", "data"} and call.object is not None
-            if taken and call.template in OWN and found.says("data_ptr"):
-                asked = f"{text(call.object)}.data_ptr<{OWN[call.template]}>()"
+            if taken and call.template in names()["own"] and found.says("data_ptr"):
+                asked = f"{text(call.object)}.data_ptr<{names()['own'][call.template]}>()"
                 new = f"reinterpret_cast<{call.template}*>({asked})"
                 edits.append(replace_node(unit, call.node, new))
     return fix("take the pointer in torch's own type", edits)

@@ -15,7 +15,7 @@ from grader.source.analysis.triton_axes import cuts
 from grader.source.code_edits import add_argument, fix, replace
 
 _BROADCAST = re.compile(r"\w+\[(?::, None|None, :)\]")
-MOST = 6
+MOST = 4
 """Masks that are tried for one access."""
 
 
@@ -111,9 +111,11 @@ def _conditions(source: Source, kernel: Kernel, access: Access) -> Iterator[str]
         yield from (f"{shape} < {length}" for length in lengths[:2])
     for name in _single_indices(kernel, access):
         yield from (f"{name} < {number}" for number in forgotten)
-    for shape, _ in terms:
-        yield from (f"{shape} < {number}" for number in numbers)
-        yield f"{shape} >= 0"
+    for shape, lengths in terms:
+        yield from (f"{shape} < {number}" for number in numbers if not lengths)
+        made = kernel.made_of(ast.Name(shape.partition("[")[0], ast.Load()))
+        if any(isinstance(getattr(part, "op", None), ast.Sub) for part in made):
+            yield f"{shape} >= 0"
 
 
 def _left_out(

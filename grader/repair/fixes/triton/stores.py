@@ -1,4 +1,4 @@
-"""Fixes of what programs do to each other and leave out: atomics for stores that race, whole loops, grids that follow."""
+"""Fixes of what programs do to each other and leave out: atomics for stores that race, an element for each program."""
 
 from __future__ import annotations
 
@@ -8,19 +8,18 @@ from collections.abc import Iterator
 from grader.records import Context, Finding, Fix
 from grader.repair.fixes.maker import FixMaker
 from grader.source import Source
-from grader.source.analysis.triton import Access, Kernel, kernels, launches
+from grader.source.analysis.triton import Access, Kernel, kernels
 from grader.source.code_edits import fix, replace
 
 
 def propose(finding: Finding, source: Source, context: Context) -> Iterator[Fix]:
-    """Yield what may order the stores, and grids of which no program is left out."""
+    """Yield what may order the stores."""
     del finding, context
     for kernel in kernels(source):
         for access in kernel.accesses:
             if access.kind == "store":
                 yield from _atomic(source, kernel, access)
                 yield from _own_element(source, kernel, access)
-    yield from _grids(source)
 
 
 def _atomic(source: Source, kernel: Kernel, access: Access) -> Iterator[Fix]:
@@ -54,19 +53,6 @@ def _own_element(source: Source, kernel: Kernel, access: Access) -> Iterator[Fix
         if value is not None and alone != source.text(value):
             edits.append(replace(source, value, alone))
         yield from fix("store to the program's own element", edits)
-
-
-def _grids(source: Source) -> Iterator[Fix]:
-    """Yield grids with their axes swapped."""
-    for launch in launches(source):
-        grid = launch.grid.body if isinstance(launch.grid, ast.Lambda) else launch.grid
-        if isinstance(grid, ast.Tuple) and len(grid.elts) > 1:
-            first, second = grid.elts[:2]
-            edits = [
-                replace(source, first, source.text(second)),
-                replace(source, second, source.text(first)),
-            ]
-            yield from fix("swap the grid's axes", edits)
 
 
 FIX = FixMaker(("SYN006", "MEM008", "SYN002"), propose, order=1)

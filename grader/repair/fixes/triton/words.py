@@ -16,40 +16,11 @@ KEYWORDS = {"dim": "axis", "dims": "axis", "keepdim": "keep_dims", "keepdims": "
 """torch's and numpy's names of parameters, and Triton's."""
 FOREIGN = frozenset({"torch", "np", "numpy", "math"})
 LIBDEVICE = "tl.extra.cuda.libdevice"
-IN_LIBDEVICE = frozenset(
-    [
-        "acos",
-        "acosh",
-        "asin",
-        "asinh",
-        "atan",
-        "atan2",
-        "atanh",
-        "cbrt",
-        "copysign",
-        "cosh",
-        "erfc",
-        "erfinv",
-        "exp10",
-        "expm1",
-        "fmod",
-        "hypot",
-        "isinf",
-        "isnan",
-        "lgamma",
-        "log10",
-        "log1p",
-        "nearbyint",
-        "pow",
-        "rint",
-        "round",
-        "sinh",
-        "tan",
-        "tanh",
-        "tgamma",
-        "trunc",
-    ]
-)
+IN_LIBDEVICE = frozenset({
+    "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "copysign", "cosh", "erfc", "erfinv", "exp10",
+    "expm1", "fmod", "hypot", "isinf", "isnan", "lgamma", "log10", "log1p", "nearbyint", "pow", "rint", "round", "sinh",
+    "tan", "tanh", "tgamma", "trunc",
+})  # fmt: skip
 """What NVIDIA's library has and `tl` lacks, of what formulas use."""
 _KEYWORD = re.compile(r"unexpected keyword argument '(?P<name>\w+)'")
 _GLOBAL = re.compile(r"global variable (?P<name>\w+)")

@@ -1,0 +1,76 @@
+"""Where the threads of a block part: the branch around a barrier or an exchange that a run saw only some of them come to."""
+
+import re
+from dataclasses import dataclass
+
+from tree_sitter import Node
+
+from grader.source import Source, Unit
+from grader.source.cuda_code import around, cuda_code, one_line
+from grader.source.divergence import depends_on_thread
+
+BRANCHES = ("if_statement", "for_statement", "while_statement")
+EXCHANGE = re.compile(r"__(?:shfl|reduce|match|ballot|any|all|syncwarp)\w*")
+BARRIER = re.compile(r"__syncthreads\w*|__barrier_sync|sync")
+DEEP = 3
+"""Calls from a kernel to the helper that a meeting is in, at most."""
+
+
+@dataclass(frozen=True)
+class Parting:
+    """A meeting that not all threads come to."""
+
+    unit: Unit
+    meeting: Node
+    """The call of the barrier, or of the exchange."""
+    where: Node
+    """It, or the call of the helper that it is in."""
+    branch: Node | None
+    """The innermost branch around that which depends on the thread's number; None where threads have left before."""
+
+    @property
+    def condition(self) -> Node | None:
+        """What the branch asks for."""
+        return self.branch.child_by_field_name("condition") if self.branch is not None else None
+
+    @property
+    def asked(self) -> str:
+        """The condition as it is written, with the line of its branch."""
+        if self.branch is None:
+            return ""
+        words = one_line(self.condition, 60).removeprefix("(").removesuffix(")")
+        return f"`{words}` (line {self.unit.place(self.branch).line})"
+
+
+def parting_at(source: Source, line: int, kind: re.Pattern[str]) -> Parting | None:
+    """Return the meeting of a kind on a line, with the branch that keeps threads away from it."""
+    for unit in source.cuda:
+        for call in cuda_code(unit).calls:
+            place = unit.place(call.node)
+            if kind.fullmatch(call.last) and place.line <= line <= place.end_line:
+                return _parting(unit, call.node, call.node)
+    return None
+
+
+def _parting(unit: Unit, meeting: Node, where: Node, depth: int = 0) -> Parting:
+    branch = next((one for one in around(where) if _parts(one)), None)
+    function = cuda_code(unit).function(where)
+    if branch is None and function is not None and function.runs == "device" and depth < DEEP:
+        calls = [one.node for one in cuda_code(unit).calls if one.last == function.name]
+        found = [_parting(unit, meeting, call, depth + 1) for call in calls]
+        return next((one for one in found if one.branch is not None), Parting(unit, meeting, where, None))  # fmt: skip
+    return Parting(unit, meeting, where, branch)
+
+
+def _parts(node: Node) -> bool:
+    """Whether threads of a block part at a statement."""
+    condition = node.child_by_field_name("condition") if node.type in BRANCHES else None
+    return condition is not None and depends_on_thread(condition)
+
+
+def exchange_at(source: Source, line: int) -> bool:
+    """Whether lanes of a warp exchange values on a line."""
+    calls = ((unit, read) for unit in source.cuda for read in cuda_code(unit).calls)
+    return any(
+        EXCHANGE.fullmatch(call.last) and unit.place(call.node).line == line for unit, call in calls
+    )
