@@ -37,6 +37,8 @@ from run_folder import ROOT
 
 SETTLED = 2.0
 """Seconds in which nine of ten wrong answers should be settled."""
+PREPARING = 300.0
+"""Seconds that headers and simulator may take."""
 SHOWN = 5
 """Answers shown with their stages, slowest first."""
 
@@ -127,8 +129,9 @@ def _prepare(trees: Mapping[str, Path], room: Path, options: argparse.Namespace)
     sample = room / "first.jsonl"
     text = (ROOT / "samples" / "gelu_vectorized.txt").read_text("utf-8")
     sample.write_text(json.dumps({"id": "first", "text": text}) + "\n", "utf-8")
+    patient = argparse.Namespace(jobs=options.jobs, most_seconds=PREPARING)
     started = [
-        _begin(tree, room / f"cache-{name}", sample, room / f"first-{name}.jsonl", options, {})
+        _begin(tree, room / f"cache-{name}", sample, room / f"first-{name}.jsonl", patient, {})
         for name, tree in trees.items()
     ]
     ended = [process.wait() for process in started]

@@ -158,8 +158,8 @@ def _still_right(trial: Trial, changes: Sequence[Change], seconds: float) -> lis
     return alike or [one for one in changes if not one.given and _place_and_kind(one) in nearly]
 
 
-def _place_and_kind(change: Change) -> tuple[int, str, str]:
-    return change.line, change.kind, change.after.partition("#")[0]
+def _place_and_kind(change: Change) -> tuple[int, str, str, tuple[int, ...]]:
+    return change.line, change.kind, change.after.partition("#")[0], change.also
 
 
 class Search:
@@ -179,7 +179,7 @@ class Search:
         tensors = [one.name for one in read_tensors(self._seen.passed)]
         self._concerns = Concerns(known, self._codes, launches, tensors)
         self._lines: dict[tuple[str, int], int] = {}
-        self._left = seconds / 2 if known.outside else seconds
+        self._left = seconds
 
     def groups(self) -> Iterator[list[Change]]:
         """Yield the changes, the likeliest first: by what they change, and how near it is to a suspect."""
@@ -297,6 +297,7 @@ def _evidence(found: Found, source: Source, workloads: Sequence[Workload]) -> Ev
             after=_named(change, source)
             if change.given
             else _in_lines_of_the_text(change.after, change, source),
+            also=_lines_of_the_text(change, source),
             parameter=found.given.step.name if found.given else "",
             exchanged_with=_exchanged_with(found, source),
             right_before=found.before,
@@ -321,6 +322,11 @@ def _named(change: Change, source: Source) -> str:
         return f"`{known}`" if known else found[0]
 
     return re.sub(r"argument (\d+)(?! of)", name, change.after)
+
+
+def _lines_of_the_text(change: Change, source: Source) -> tuple[int, ...]:
+    places = (place_compiled_line(source, change.file, line) for line in change.also)
+    return tuple(place.line for place in places if place)
 
 
 def _in_lines_of_the_text(words: str, change: Change, source: Source) -> str:

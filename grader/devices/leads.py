@@ -15,10 +15,14 @@ from grader.simulator.ptx.code import Code
 
 BESIDE = 2
 """How much later those changes come that have nothing to do with what is wrong: as if so much less likely."""
-MOST_RIGHT = 0.5
-CONDITIONS = ("comparison", "constant", "guard", "argument")
 AT_ONCE = 1
 """Up to which prior a change of a launch's arguments comes before all changes of code: there are few of them."""
+MOST_RIGHT = 0.5
+CONDITIONS = ("comparison", "constant", "guard", "argument")
+FORMULAS = ("operand", "comparison")
+"""What a formula can have wrong though it is in the address of an element: another tensor of the same form."""
+LOST = "lost"
+"""The code of evidence that a value was read and never arrived."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +33,8 @@ class Leads:
     """At which findings stand."""
     tensors: frozenset[str] = frozenset()
     """Of which wrong elements are made of other elements than the reference's."""
+    lost: frozenset[str] = frozenset()
+    """Of which elements are read that never arrive."""
     values: bool = False
     """Whether they are made of the elements that they should be made of: then by another formula."""
     outside: bool = False
@@ -37,10 +43,12 @@ class Leads:
 
 def leads(lines: frozenset[int], evidence: Iterable[Evidence], *, outside: bool) -> Leads:
     """Return what findings' lines and traces say."""
-    details = [one.details for one in evidence]
-    other = frozenset(one.tensor for one in details if isinstance(one, Dependence))
-    whole = any(one.whole for one in details if isinstance(one, Slice))
-    return Leads(lines, other, whole and not other, outside)
+    seen = list(evidence)
+    other = [(e.code == LOST, e.details.tensor) for e in seen if isinstance(e.details, Dependence)]
+    lost = frozenset(tensor for is_lost, tensor in other if is_lost)
+    tensors = frozenset(tensor for is_lost, tensor in other if not is_lost)
+    whole = any(e.details.whole for e in seen if isinstance(e.details, Slice))
+    return Leads(lines, tensors, lost, whole and not other, outside)
 
 
 class Concerns:
@@ -55,16 +63,20 @@ class Concerns:
     ) -> None:
         self._known, self._codes = known, codes
         self._launches, self._tensors = launches, tensors
-        self._functions: dict[tuple[int, int], int] = {}
+        self._functions: dict[tuple[int, int], _Function | None] = {}
 
     def of(self, change: Change) -> bool:
         """Whether a change bears on what is known to be wrong."""
         known = self._known
-        if change.given or not (known.values or known.tensors or known.outside):
+        function = None if change.given else self._function(change)
+        if function is None or not (known.values or known.tensors or known.lost or known.outside):
             return True
-        function = self._function(change)
-        inside = any(function >> at & 1 for at, _ in change.edits)
-        return inside if known.tensors or known.outside else not inside
+        decides = function.decides(change)
+        if known.outside or known.tensors:
+            return decides
+        if known.lost:
+            return decides or function.brings(change)
+        return not decides or change.kind in FORMULAS
 
     def may(self, change: Change, right: float) -> bool:
         """Whether a change can put right at all what is known to be wrong, where such a share is right already.
@@ -75,33 +87,53 @@ class Concerns:
             return True
         return self.of(change) and (right < MOST_RIGHT or change.kind in CONDITIONS)
 
-    def _function(self, change: Change) -> int:
-        """Return the positions that decide which elements are taken: of the tensors in question, or of all."""
+    def _function(self, change: Change) -> _Function | None:
         key = change.program, change.function
         if key not in self._functions:
-            self._functions[key] = self._deciding(*key)
+            code = self._codes[change.program]
+            self._functions[key] = self._read(code, change.function) if code else None
         return self._functions[key]
 
-    def _deciding(self, program: int, number: int) -> int:
-        code = self._codes[program]
-        if code is None:
-            return 0
+    def _read(self, code: Code, number: int) -> _Function:
+        """Return what decides in a function which elements are taken: of the tensors in question, or of all."""
         function = code.functions[number]
         reach = Reach(Values(code, function))
-        wanted = self._pointers.get(function.name, frozenset())
-        found = reach.conditions | (0 if code.of_blocks else reach.shared)
-        for argument, positions in reach.of_arguments.items():
-            if not self._known.tensors or not function.entry or argument in wanted:
-                found |= positions
-        return found
+        known = function.entry and (self._known.tensors or self._known.lost)
+        wanted = self._pointers.get(function.name, frozenset()) if known else reach.of_arguments
+        deciding = 0 if self._known.values else reach.conditions
+        deciding |= 0 if code.of_blocks else reach.shared
+        loads = 0
+        for argument in set(wanted) & set(reach.of_arguments):
+            loads |= reach.accesses[argument]
+            deciding |= 0 if self._known.lost else reach.of_arguments[argument]
+        return _Function(reach, deciding, loads)
 
     @cached_property
     def _pointers(self) -> Mapping[str, frozenset[int]]:
         """Return which arguments of each kernel are the tensors in question, or memory that could hold their elements."""
+        asked = self._known.tensors | self._known.lost
         found: dict[str, frozenset[int]] = {}
         for launch in self._launches:
             named = {n: self._tensors[m] for n, m in enumerate(launch.memory) if m >= 0}
             unknown = {n for n, m in enumerate(launch.memory) if m == -1}
-            mine = {n for n, name in named.items() if name in self._known.tensors} | unknown
+            mine = {n for n, name in named.items() if name in asked} | unknown
             found[launch.kernel] = found.get(launch.kernel, frozenset()) | mine
         return found
+
+
+@dataclass(frozen=True)
+class _Function:
+    reach: Reach
+    deciding: int
+    """Positions that decide which elements are taken."""
+    loads: int
+    """Positions that load elements of the tensors in question."""
+
+    def decides(self, change: Change) -> bool:
+        return any(self.deciding >> at & 1 for at, _ in change.edits)
+
+    def brings(self, change: Change) -> bool:
+        """Whether a change makes something of a value that is loaded of these tensors."""
+        new = {r for _, made in change.edits for one in made for r in self.reach.read_by(one)}
+        old = {r for at, _ in change.edits for r in self.reach.read_at(at)}
+        return any(self.reach.behind_one(register) & self.loads for register in new - old)

@@ -8,7 +8,7 @@ program gives without them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -17,8 +17,8 @@ import numpy as np
 from grader.devices.base import Device, RunResult
 from grader.devices.capabilities import Bounded, IdleRunner
 from grader.judge import References, compare
-from grader.judge.honesty import computing_operators
-from grader.judge.side_effects import IDLE, probe, side_effects
+from grader.judge.honesty import computing_operators, works
+from grader.judge.side_effects import IDLE, KEPT, probe, side_effects
 from grader.judge.tolerance import element_count
 from grader.languages import read
 from grader.records import DECIDING, Build, Comparison, Evidence, Run, Submission, Task, Workload
@@ -64,7 +64,23 @@ def state_check(
         _differences(asked, known, results, {n: o for n, o in origin.items() if o in right})
     )
     kept = side_effects(known, [item.result for item in results])
-    return (*wrong[:1], *(item for item in kept if item.code == "result-changed"))
+    again = tuple(_handed_out(origin, runs, [item.run for item in results]))
+    return (*wrong[:1], *again[:1], *(item for item in kept if item.code == "result-changed"))
+
+
+def _handed_out(
+    origin: Mapping[str, str], runs: Sequence[Run], again: Sequence[Run]
+) -> Iterator[Evidence]:
+    """Yield where nothing computes any more what a kernel computed at first."""
+    launched = {run.workload for run in runs if run.launches}
+    for run in again:
+        name = origin[run.workload]
+        if run.status == "ran" and name in launched and not works(run):
+            text = (
+                f"Called on {name} again, it launches no kernel and computes nothing: it hands out the result of an "
+                "earlier call."
+            )
+            yield probe(KEPT, text, name)
 
 
 def without_kernels(

@@ -20,7 +20,8 @@ MOST_PROGRAM = 4 << 20
 """Bytes of a program that is told."""
 MOST_SAMPLE = 1 << 20
 MOST_LAUNCHES = 24
-LONGER = 8
+LEAST_ADDRESS = 1 << 40
+LONGER = 4
 LEAST_STEPS = 1 << 20
 """A launch of a changed program may have so many times the instructions of the longest, and these at least."""
 
@@ -192,8 +193,11 @@ class Arguments:
             )
 
     def _memory(self, value: int) -> int:
-        """Return -2 for what is no address of the GPU's, and else which known tensor begins there; -1: none."""
-        if self._runtime.kgsim_kind(ctypes.c_void_p(value)) < 1:
+        """Return -2 for what is no address of the GPU's, and else which known tensor begins there; -1: none.
+
+        What is too large for a size is an address of memory that forward gave back.
+        """
+        if value < LEAST_ADDRESS and self._runtime.kgsim_kind(ctypes.c_void_p(value)) < 1:
             return -2
         starts = (n for n, tensor in enumerate(self.tensors) if tensor.data_ptr() == value)
         return next(starts, -1)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from grader.judge.side_effects import idle
+from grader.judge.side_effects import handed_out_again, idle
 from grader.records import RIGHT_VALUES, Evaluation, Finding, Run
 
 LAUNCH_RULES = {"CHT001", "CHT003", "EXT002"}
@@ -133,17 +133,19 @@ def suspicions(
     A rule that says that a kernel is never used yields to a run in which one was launched and torch
     computed nothing (nor, for `custom-only`, took values to the host). `custom-only` also asks that
     no library does the work, that the result is another one when the kernels are left out, and that
-    the inputs are read.
+    the inputs are read. Under no policy may a program hand out the results of earlier calls.
     """
     rejected = _cheats(evaluation, findings, policy)
     if evaluation.verdict.status not in RIGHT_VALUES:
         return Suspicions(rejected)
+    again = tuple(filter(None, (handed_out_again(evaluation.probes),)))
     observed = evaluation.observed
     unread = blind(observed) or any(f.reads_no_input for f in findings)
     if policy == "any":
-        return Suspicions(rejected, notes=(WEAK,) if unread else ())
+        return Suspicions(rejected, again, (WEAK,) if unread else ())
     unseen = bool(observed) and all(run.status == "not_run" for run in observed)
     dishonest = (
+        *again,
         BLIND if unread else "",
         *(() if unseen else _delegated_work(observed)),
         idle(evaluation.probes),
@@ -175,6 +177,11 @@ def blind(runs: Sequence[Run]) -> bool:
     by_torch = computing_operators(runs) or names & (COPYING | {VALUES_TO_THE_HOST})
     by_a_library = any(name.startswith(LIBRARY) for name in names)
     return bool(launched) and all(r.blind for r in launched) and not by_torch and not by_a_library
+
+
+def works(run: Run) -> bool:
+    """Whether anything computed in a run: a kernel, an operator of torch, a library."""
+    return bool(run.launches or names_of([run]) - MOVING_OPERATORS)
 
 
 def computing_operators(runs: Sequence[Run]) -> tuple[str, ...]:

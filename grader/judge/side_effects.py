@@ -27,6 +27,8 @@ FIRST_ROWS = "first-rows-at-full-size"
 """The whole program ran on the first rows of the task's own size, and its result was right."""
 SATURATED = "saturated-at-full-size"
 """At the task's own size its result is a constant, which hides what is wrong at smaller ones."""
+KEPT = "result-kept"
+"""Called again with values that it had before, it computes nothing."""
 IDLE = "kernels-idle"
 """The results are the same when no kernel runs."""
 
@@ -119,6 +121,11 @@ def liberties(probes: Sequence[Evidence]) -> tuple[str, ...]:
 def say_saturated(probes: Sequence[Evidence]) -> str:
     """Return the sentence that says that the task's own size shows nothing; "" where it may."""
     return next((item.text for item in probes if item.code == SATURATED), "")
+
+
+def handed_out_again(probes: Sequence[Evidence]) -> str:
+    """Return the sentence that says that results of earlier calls are handed out; "" where none is."""
+    return next((item.text for item in probes if item.code == KEPT), "")
 
 
 def idle(probes: Sequence[Evidence]) -> str:

@@ -41,9 +41,11 @@ Follower = tuple[Device, Submission, Build, Task, References, Sequence[Compariso
 """A device that can follow a program's values, and what it has to know of the program."""
 
 CAUSE = "the runs that tell why the results are wrong"
+"""What is left out where there is no time for it, in words."""
 FIXABLE = 0.25
 """Share of the time for changed runs where a finding brings a fix already: they only ask whether the cause lies elsewhere."""
-"""What is left out where there is no time for it, in words."""
+BESIDE_AN_EFFECT = 0.5
+"""The same where one names what a run did: most often that is the cause as well."""
 
 
 def diagnose_program(
@@ -137,9 +139,10 @@ def _with_changes(grading: GradingContext, task: Task | None, program: Program) 
     errors = (one.place for one in program.findings if one.severity == "error" and one.place)
     follower, lines = _follower(grading, task, program), frozenset(one.line for one in errors)
     fixable = any(one.fixes and one.severity == "error" for one in program.findings)
-    seconds = grading.options.explain_seconds * (FIXABLE if fixable else 1.0)
-    effects = [one for one in program.findings if _is_effect(one)]
-    known = leads(lines, program.evaluation.probes, outside=bool(effects))
+    effects = any(map(_is_effect, program.findings))
+    share = BESIDE_AN_EFFECT if effects else FIXABLE if fixable else 1.0
+    seconds = grading.options.explain_seconds * share
+    known = leads(lines, program.evaluation.probes, outside=effects)
     changed = change_wrong(*follower, known, seconds) if follower and seconds else ()
     return _with_seen(program.evaluation, *changed)
 

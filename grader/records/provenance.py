@@ -117,6 +117,8 @@ class Counterfactual(Record):
     """The share of elements that are right without it."""
     alternatives: int = 1
     """How many changes do it."""
+    also: tuple[int, ...] = ()
+    """Further lines that are changed alike."""
     workloads: int = 1
     """On how many all is right with it."""
 

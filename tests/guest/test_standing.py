@@ -34,6 +34,10 @@ def test_equal_values_and_other_shapes_come_in_tensors_of_their_own() -> None:
     (again,) = refilled.take([torch.zeros(3)])
     (other,) = refilled.take([torch.zeros(3, 1)])
     assert len({id(first), id(again), id(other)}) == 3
+    first.add_(1)  # as a task in place does
+    (once_more,) = refilled.take([torch.zeros(3)])
+    assert once_more is first
+    assert once_more.tolist() == [0, 0, 0]
 
 
 def test_an_input_that_a_result_shares_memory_with_is_left_alone() -> None:

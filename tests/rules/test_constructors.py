@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from grader.records import Context
+from grader.records import Context, Evidence
 from grader.source import parse
 from grader.source.edits import apply
 from tests.rules.reviews import detected_with_fixes
@@ -53,7 +53,8 @@ def test_a_parameter_that_forward_reads_from_self_is_kept() -> None:
     code = CODE.replace("        self.bias = bias\n", "").replace(
         "* self.weight", "* self.weight * self.n"
     )
-    (finding,) = detected_with_fixes("EXT003", parse(code), Context())
-    with pytest.raises(AttributeError):
+    with pytest.raises(AttributeError) as raised:
         made(code)(torch.ones(4))
+    seen = Evidence(kind="python", code="raised", text=f"AttributeError: {raised.value}")
+    (finding,) = detected_with_fixes("EXT003", parse(code), Context(evidence=(seen,)))
     assert made(apply(code, finding.fixes[0].edits))(torch.ones(4)).tolist() == [4.0] * 4

@@ -33,9 +33,7 @@ def _source(test: str) -> str:
     ],
 )
 def test_a_test_of_the_remainder_is_seen(test: str) -> None:
-    source = parse(_source(test))
-    assert is_guarded(source, remainder=True)
-    assert is_guarded(source)
+    assert is_guarded(parse(_source(test)))
 
 
 @pytest.mark.parametrize(
@@ -49,6 +47,4 @@ def test_a_test_of_the_remainder_is_seen(test: str) -> None:
     ],
 )
 def test_only_comparisons_of_sizes_with_numbers_count(test: str, seen: bool) -> None:
-    source = parse(_source(test))
-    assert is_guarded(source) is seen
-    assert not is_guarded(source, remainder=True)
+    assert is_guarded(parse(_source(test))) is seen

@@ -131,7 +131,6 @@ DEFECTS = [
         "torch::empty",
     ),
     # indices
-    P("elementwise_guard", "(n + 255) / 256", "n / 256", ("IDX005",), "n / 256", "warning"),
     # numerics
     P(
         "tree_barrier_first",
@@ -175,4 +174,4 @@ def test_is_found_at_its_line(planted: Planted) -> None:
 
 
 def test_there_are_many_defects() -> None:
-    assert sum(1 for planted in DEFECTS if planted.codes) >= 20
+    assert sum(1 for planted in DEFECTS if planted.codes) >= 19

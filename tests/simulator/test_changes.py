@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,6 +12,7 @@ from grader.records import JsonValue
 from grader.simulator.changes import Request, argument_changes, changes_of
 from grader.simulator.changes.arguments import BLOCKS, OWN
 from grader.simulator.changes.change import Given
+from grader.simulator.changes.everywhere import changes_everywhere
 from grader.simulator.changes.forms import float_bits
 from grader.simulator.ptx import decode, encode
 from grader.simulator.ptx.code import Pool, read_code
@@ -82,7 +85,16 @@ def test_bytes_that_are_no_program_are_refused(at: int, byte: int) -> None:
 def test_each_thing_of_a_line_has_others_in_its_place(
     line: int, kind: str, before: str, after: str
 ) -> None:
-    assert (line, kind, before, after) in {change.key for change in CHANGES}
+    assert (line, kind, before, after) in {change.key[:4] for change in CHANGES}
+
+
+def test_the_same_change_of_two_lines_is_one_change_more() -> None:
+    first = next(one for one in CHANGES if one.after == "setp.gt.s32")
+    second = replace(first, line=first.line + 1, edits=((first.edits[0][0] + 1, ()),))
+    (both,) = changes_everywhere([second, first])
+    assert (both.line, both.also) == (first.line, (second.line,))
+    assert both.edits == (*first.edits, *second.edits)
+    assert not list(changes_everywhere([first, replace(first, line=9)]))
 
 
 def test_a_change_is_told_as_words_in_the_place_of_others() -> None:

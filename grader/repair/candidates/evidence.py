@@ -47,7 +47,7 @@ POINTS_AT: Mapping[str, tuple[Touches, ...]] = {
     **dict.fromkeys(("zeros", "constant-value", "nan", "unset", "uninit-local-read"), ("literal", "store", "bound", "value")),
     # what became of the result when an input was changed
     "probe-degree": ("degree",),
-    "probe-shift": ("shift", "store", "sync"),
+    "probe-shift": ("shift", "store", "sync", "literal"),
     "probe-weight": ("factor", "literal", "bound", "value", "store"),
     "probe-moved": ("index", "bound"),
     "probe-ignored": ("bound", "index", "literal", "store", "host"),
@@ -134,6 +134,11 @@ class Clues:
         """Lines that compute a wrong element, and give no value that the reference comes by."""
         lines = ((one, line) for one in self._slices for line in one.computed)
         return frozenset(line for one, line in lines if line not in one.right)
+
+    @cached_property
+    def stored(self) -> frozenset[int]:
+        """Lines at which wrong elements are stored."""
+        return frozenset(one.stored for one in self._slices)
 
     @cached_property
     def codes(self) -> frozenset[str]:

@@ -14,9 +14,12 @@ from grader.repair.candidates.evidence import Clues, origins
 from grader.repair.candidates.pattern import Changeable
 from grader.repair.candidates.triton.changes import triton_changes
 from grader.source import Source
+from grader.source.analysis.triton import no_part_of
 
 HOST = 1.3
 """What the cost of a change is multiplied with in host code, where slips are rarer but for those of launches."""
+ASIDE = 8.0
+"""The same on a line that has no part in one of several wrong results."""
 NEXT_OF_A_PLACE, NEXT_OF_A_LINE = 0.06, 0.01
 """What each next change of an expression, and of a line, adds to the cost in Triton, as a share of it."""
 
@@ -33,16 +36,20 @@ def candidates(
     """
     clues = Clues(program, workload)
     before = origins(source, clues.lines)
-    cuda = (_weigh(*one, clues, before) for one in cuda_changes(source, clues))
-    triton = (_weigh(*one, clues, before) for one in triton_changes(source, clues))
+    aside = no_part_of(source, clues.stored)
+    cuda = (_weigh(*one, clues, before, aside) for one in cuda_changes(source, clues))
+    triton = (_weigh(*one, clues, before, aside) for one in triton_changes(source, clues))
     python = (one for one in _spread(triton) if _is_authors(program, one.line))
     ordered = sorted((*cuda, *python), key=lambda one: one.cost)
     return list(islice((one for one in ordered if one.fix() is not None), most))
 
 
-def _weigh(scope: Changeable, one: Candidate, clues: Clues, before: frozenset[int]) -> Candidate:
+def _weigh(
+    scope: Changeable, one: Candidate, clues: Clues, before: frozenset[int], aside: frozenset[int]
+) -> Candidate:
     """Return a change with what evidence makes of its cost."""
     rarer = HOST if scope.on_host and one.touches != "launch" else 1.0
+    rarer *= ASIDE if one.lines <= aside else 1.0
     cost = one.cost * clues.likelihood(one, before) * rarer
     return replace(one, cost=cost, unweighed=one.cost)
 

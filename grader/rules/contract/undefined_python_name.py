@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from grader.records import Context, Finding, Fix
 from grader.rules.page_file import read_page
 from grader.rules.rule import Rule
-from grader.source import Source, nodes_under
-from grader.source.analysis.diagnostics import confirming_errors
+from grader.source import Source
+from grader.source.analysis.diagnostics import confirming_errors, explain
 from grader.source.analysis.unbound_names import (
     MODULE_NAMES,
     binds_unseen,
@@ -18,29 +18,16 @@ from grader.source.analysis.unbound_names import (
     unbound,
 )
 from grader.source.code_edits import fix, insert_line_before
-from grader.source.python_code import Function, PythonCode
+from grader.source.python_code import PythonCode
 
 INPUT_FUNCTIONS = {"get_inputs", "get_init_inputs", "get_test_inputs"}
-MODULE = {
-    "training", "forward", "register_buffer", "register_parameter", "register_module", "add_module",
-    "parameters", "named_parameters", "buffers", "named_buffers", "children", "named_children",
-    "modules", "named_modules", "train", "eval", "requires_grad_", "zero_grad", "apply", "cuda",
-    "cpu", "to", "to_empty", "half", "float", "double", "bfloat16", "type", "state_dict",
-    "load_state_dict", "get_parameter", "get_buffer", "get_submodule", "set_submodule",
-    "share_memory", "extra_repr", "compile", "register_forward_hook", "register_forward_pre_hook",
-    "register_full_backward_hook", "get_extra_state", "set_extra_state", "dump_patches",
-    "call_super_init", "xpu", "ipu", "mtia",
-}  # fmt: skip
-SETTERS = {"register_buffer", "register_parameter", "add_module", "register_module"}
-UNSEEN = {"setattr", "vars", "exec", "__getattr__", "__getattribute__", "__dict__"}
-"""What sets or finds attributes whose names no text shows."""
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look up every global name that the program reads among those that it binds, and ModelNew's attributes."""
     code = source.module
-    if code is not None and code.model is not None and not code.model.decorator_list:
-        yield from _never_set(source, code, code.model, context)
+    if code is not None:
+        yield from _never_set(source, code, context)
     if code is not None and not binds_unseen(code):
         yield from _undefined(source, code, context)
 
@@ -164,68 +151,28 @@ def _copy(
 # attributes of self
 
 
-def _never_set(
-    source: Source, code: PythonCode, model: ast.ClassDef, context: Context
-) -> Iterator[Finding]:
-    """Compare the attributes that ModelNew reads with those that it or nn.Module sets."""
-    known = _set(code, model)
-    if known is None or [code.canonical(base) for base in model.bases] != ["torch.nn.Module"]:
-        return
-    seen = {*known, *MODULE}
-    for function in code.reached:
-        for node in _reads(function):
-            tried = any(isinstance(outer, ast.Try) for outer in code.ancestors(node))
-            if node.attr not in seen and not node.attr.startswith("_") and not tried:
-                seen.add(node.attr)
-                yield RULE.finding(
-                    source.place(node),
-                    f"self.{node.attr} is read here, and nothing sets it: AttributeError when forward runs",
-                    evidence=confirming_errors(
-                        context, ("python-attribute",), (node.attr,), run=True
-                    ),
-                    names=(node.attr,),
-                )
+def _never_set(source: Source, code: PythonCode, context: Context) -> Iterator[Finding]:
+    """Report the attributes of self that Python missed, each where it is read first."""
+    told: set[str] = set()
+    for item in confirming_errors(context, ("python-attribute",), run=True):
+        meaning = explain(item.said)
+        owner, name = meaning.names if meaning is not None else ("", "")
+        reads = (node for node in code.of(ast.Attribute) if _is_of_self(node, name))
+        node = next(reads, None) if owner in code.classes and name not in told else None
+        if node is not None:
+            told.add(name)
+            yield RULE.finding(
+                source.place(node),
+                f"self.{name} is read here, and nothing sets it: AttributeError when forward runs",
+                evidence=[item],
+                names=(name,),
+            )
 
 
-def _set(code: PythonCode, model: ast.ClassDef) -> set[str] | None:
-    """Return the attributes that the class sets or asks for; None where it may set others."""
-    names: set[str] = set()
-    for node in nodes_under(model):
-        match node:
-            case (
-                ast.FunctionDef(name=name)
-                | ast.AsyncFunctionDef(name=name)
-                | ast.ClassDef(name=name)
-            ):
-                names.add(name)
-            case (
-                ast.Attribute(attr=name, ctx=ast.Store() | ast.Del())
-                | ast.Name(id=name, ctx=ast.Store())
-            ):
-                names.add(name)
-            case ast.Attribute(attr="__dict__"):
-                names.add("__dict__")
-            case ast.Call(func=func, args=[first, *_]):
-                called = code.canonical(func)
-                names |= {called} & UNSEEN
-                if called.rsplit(".", 1)[-1] in SETTERS:
-                    names.add(str(first.value) if isinstance(first, ast.Constant) else "setattr")
-    for assign in code.of(ast.Assign):
-        attributes = (target for target in assign.targets if isinstance(target, ast.Attribute))
-        names |= {one.attr for one in attributes if code.canonical(one.value) == "ModelNew"}
-    for name, call in code.calls:
-        if name in {"hasattr", "getattr"} and len(call.args) > 1:
-            names |= {str(one.value) for one in call.args[1:2] if isinstance(one, ast.Constant)}
-    return None if names & UNSEEN else names
-
-
-def _reads(function: ast.AST) -> Iterator[ast.Attribute]:
-    """Yield what a method reads of its self."""
-    first = function.args.args[:1] if isinstance(function, Function) else []
-    for node in nodes_under(function) if first and first[0].arg == "self" else ():
-        match node:
-            case ast.Attribute(value=ast.Name(id="self"), ctx=ast.Load()):
-                yield node
+def _is_of_self(node: ast.Attribute, name: str) -> bool:
+    """Whether a node reads an attribute of this name of self."""
+    mine = isinstance(node.value, ast.Name) and node.value.id == "self"
+    return mine and node.attr == name and isinstance(node.ctx, ast.Load)
 
 
 RULE = Rule(

@@ -1,4 +1,4 @@
-"""IDX005: a launch or a kernel only fits the sizes of one example, or its number of dimensions."""
+"""IDX005: a kernel only fits the sizes of one example, or its number of dimensions."""
 
 import ast
 from collections.abc import Iterator
@@ -6,14 +6,12 @@ from collections.abc import Iterator
 from grader.records import Context, Evidence, Finding, Fix, Place, TensorSpec
 from grader.records.observed import wrong_results
 from grader.rules.page_file import read_page
-from grader.rules.proofs import once
 from grader.rules.rule import Rule
 from grader.source import Source
-from grader.source.analysis.host_code import body_start, refuses, resolve
+from grader.source.analysis.host_code import body_start, refuses
 from grader.source.analysis.walks import Case, cases, task_inputs
 from grader.source.code_edits import fix
-from grader.source.cpp import Binary, Call, Name, Number, walk
-from grader.source.cuda_code import text
+from grader.source.cpp import Call, Name, Number, walk
 from grader.source.forward_arguments import bindings
 from grader.source.statements import insert_before
 
@@ -23,42 +21,9 @@ HANDLED = frozenset({"dim", "numel", "ndimension", "view", "reshape", "flatten",
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
-    """Look for grids that leave a rest, and for constants that are the task's sizes."""
-    yield from once(_short_grids(source, context))
+    """Look for constants that are the task's sizes, and for inputs taken for matrices."""
     yield from _constants(source, context)
     yield from _ranks(source, context)
-
-
-def _short_grids(source: Source, context: Context) -> Iterator[Finding]:
-    """Look for numbers of blocks that are rounded down, for kernels in which no loop takes up the rest."""
-    for case in cases(source, context):
-        count = _quotient(case)
-        stores = [one for one in case.walk.accesses if one.kind != "load"]
-        if count is None or not stores or any(one.loops for one in stores):
-            continue
-        if not refuses(source, case, remainder=True):
-            left, by = text(count.left.node), text(count.right.node)
-            rounded = f"(({left}) + ({by}) - 1) / ({by})"
-            edit = case.unit.edit(count.node.start_byte, count.node.end_byte, rounded)
-            yield RULE.finding(
-                case.place(count.node),
-                f"`{left} / {by}` blocks are rounded down: what is left over of a size that doesn't divide has no thread",
-                severity="warning",
-                predicts="unwritten-read",
-                fixes=fix("round the number of blocks up", [edit]),
-                kernels=(case.kernel,),
-            )
-
-
-def _quotient(case: Case) -> Binary | None:
-    """Return the quotient that a launch has as many blocks as, where nothing is added to round it up."""
-    expr = resolve(case.launch.host, case.launch.call.config[0])
-    first = (
-        expr.args if isinstance(expr, Call) and expr.name == "dim3" else getattr(expr, "items", ())
-    )
-    expr = resolve(case.launch.host, first[0]) if first else expr
-    rounds = isinstance(expr, Binary) and expr.op == "/" and "+" not in text(expr.left.node)
-    return expr if rounds and isinstance(expr, Binary) else None
 
 
 def _constants(source: Source, context: Context) -> Iterator[Finding]:

@@ -38,11 +38,13 @@ class Change:
     """Of an argument: what launches get; `file` and `line` are then the kernel and the number of its launch."""
     parameters: tuple[int, ...] = ()
     """Which they are."""
+    also: tuple[int, ...] = ()
+    """Further lines that are changed alike."""
 
     @property
-    def key(self) -> tuple[int, str, str, str]:
+    def key(self) -> tuple[int, str, str, str, tuple[int, ...]]:
         """Return what it is in the source: the same in another build of it."""
-        return self.line, self.kind, self.before, self.after
+        return self.line, self.kind, self.before, self.after, self.also
 
 
 @dataclass(frozen=True)

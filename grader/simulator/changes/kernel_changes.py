@@ -10,6 +10,7 @@ from itertools import chain
 from grader.simulator.changes.around import Around
 from grader.simulator.changes.carried import carried_changes
 from grader.simulator.changes.change import Change, Edits, spare
+from grader.simulator.changes.everywhere import changes_everywhere
 from grader.simulator.changes.forms import (
     NUMBERS,
     PLAIN,
@@ -44,11 +45,12 @@ def changes_of(
     changed = _Changed(program, values, code.places, (*NUMBERS, *numbers))
     around = Around(program, values, code.places)
     carried = carried_changes(program, values, code.places)
-    known: set[Edits] = set()
+    known: dict[Edits, Change] = {}
     for change in chain(carried, changed.instructions(), changed.operands(), around.changes()):
         if change.edits not in known:
-            known.add(change.edits)
+            known[change.edits] = change
             yield change
+    yield from changes_everywhere([*known.values()])
 
 
 class _Changed(Sites):

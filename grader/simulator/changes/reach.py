@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 
-from grader.simulator.changes.values import Values, base, leaves
+from grader.simulator.changes.values import Values, base, leaves, split
 from grader.simulator.ptx.code import Instruction
 
 _ACCESSES = frozenset({"ld", "st", "atom", "red", "cp"})
@@ -17,6 +17,7 @@ class Reach:
     def __init__(self, values: Values) -> None:
         self._values = values
         self._code = values.function.instructions
+        self._behind: dict[int, int] = {}
 
     def behind(self, registers: Iterable[int]) -> int:
         """Return all positions that what is in these registers follows from."""
@@ -28,10 +29,24 @@ class Reach:
             known.add(register)
             for at in self._values.set_at(register):
                 found |= 1 << at
-                open_ones += self._read_at(at)
+                open_ones += self.read_at(at)
         return found
 
-    def _read_at(self, at: int) -> Iterator[int]:
+    def behind_one(self, register: int) -> int:
+        """Return all positions that what is in one register follows from."""
+        if register not in self._behind:
+            self._behind[register] = self.behind([register])
+        return self._behind[register]
+
+    def read_by(self, instruction: Instruction) -> Iterator[int]:
+        """Yield the registers that an instruction reads, wherever it stands."""
+        operands, gives = split(instruction)
+        for n, operand in enumerate(operands):
+            if n >= gives or operand.kind == "mem":
+                yield from (leaf.value for _, leaf in leaves(operand, ()) if leaf.kind == "reg")
+
+    def read_at(self, at: int) -> Iterator[int]:
+        """Yield the registers that the instruction at a position reads."""
         yield from (leaf.value for _, leaf in self._values.read[at] if leaf.kind in ("reg", "not"))
         if self._code[at].guard:
             yield self._code[at].guard // 2 - 1
@@ -52,15 +67,29 @@ class Reach:
     def of_arguments(self) -> dict[int, int]:
         """Return for each argument that is an address what the accesses by it follow from, and where they are."""
         found: dict[int, int] = {}
-        for at, instruction in enumerate(self._code):
-            if not _is_global(instruction):
-                continue
-            guard = [instruction.guard // 2 - 1] if instruction.guard else []
-            behind = self.behind([*_address(instruction), *guard]) | 1 << at
-            for argument, loaded in self._pointers.items():
-                if behind & loaded:
-                    found[argument] = found.get(argument, 0) | behind
+        for at, behind in self._accesses.items():
+            for argument in self._by(behind):
+                found[argument] = found.get(argument, 0) | behind | 1 << at
         return found
+
+    @cached_property
+    def accesses(self) -> dict[int, int]:
+        """Return for each argument that is an address where the accesses by it are."""
+        found: dict[int, int] = {}
+        for at, behind in self._accesses.items():
+            for argument in self._by(behind):
+                found[argument] = found.get(argument, 0) | 1 << at
+        return found
+
+    @cached_property
+    def _accesses(self) -> dict[int, int]:
+        """Return the positions of accesses to global memory, and what each one's address and condition follow from."""
+        guards = {at: [i.guard // 2 - 1] if i.guard else [] for at, i in enumerate(self._code)}
+        found = (at for at, i in enumerate(self._code) if _is_global(i))
+        return {at: self.behind([*_address(self._code[at]), *guards[at]]) for at in found}
+
+    def _by(self, behind: int) -> Iterator[int]:
+        return (argument for argument, loaded in self._pointers.items() if behind & loaded)
 
     @cached_property
     def _pointers(self) -> dict[int, int]:

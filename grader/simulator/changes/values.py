@@ -168,7 +168,8 @@ class Values:
                     for _, leaf in leaves(n, ())
                     if leaf.kind == "reg"
                 ]
-                argument = instruction.opcode == "ld.param.u64" and operands[0].kind == "reg"
+                loads = instruction.opcode in ("ld.param.u64", "ld.param.b64")
+                argument = loads and operands[0].kind == "reg"
                 if argument or (
                     name in ("cvta", "add", "mov", "sub") and any(r in found for r in of)
                 ):

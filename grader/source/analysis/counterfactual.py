@@ -17,7 +17,9 @@ def say_change(source: Source, place: Place, change: Counterfactual) -> str:
     count = change.workloads
     of = f"{_COUNTS[count] if count < len(_COUNTS) else count} workload{'s' * (count != 1)}"
     has = _has_and_needs(ChangedLine(source, place, change))
-    return f"line {place.line} {has} every element is right on {of}"
+    lines = " and ".join(map(str, change.also))
+    too = f" and the same in line {lines}" if lines else ""
+    return f"line {place.line} {has}{too} every element is right on {of}"
 
 
 def _has_and_needs(line: ChangedLine) -> str:

@@ -9,14 +9,11 @@ SIZES = frozenset({"size", "shape", "numel", "nelement", "data_ptr"})
 
 
 @lru_cache(maxsize=16)
-def is_guarded(source: Source, *, remainder: bool = False) -> bool:
-    """Whether forward, or what it calls, compares sizes with numbers in an assertion or a branch.
-
-    With `remainder` only tests of divisibility count, as `n % 4` or `n & 3`.
-    """
+def is_guarded(source: Source) -> bool:
+    """Whether forward, or what it calls, compares sizes with numbers in an assertion or a branch, as `n % 4` does."""
     functions = source.module.reached if source.module is not None else ()
     return any(
-        _limits(part, remainder)
+        _limits(part)
         for function in functions
         if any(isinstance(n, ast.Attribute) and n.attr in SIZES for n in nodes_under(function))
         for node in nodes_under(function)
@@ -25,13 +22,11 @@ def is_guarded(source: Source, *, remainder: bool = False) -> bool:
     )
 
 
-def _limits(part: ast.AST, remainder: bool) -> bool:
+def _limits(part: ast.AST) -> bool:
     match part:
         case ast.BinOp(op=ast.Mod()) | ast.BinOp(op=ast.BitAnd(), right=ast.Constant()):
             return True
-        case ast.Compare(
-            ops=[ast.Lt() | ast.LtE() | ast.Gt() | ast.GtE()], comparators=[limit]
-        ) if not remainder:
+        case ast.Compare(ops=[ast.Lt() | ast.LtE() | ast.Gt() | ast.GtE()], comparators=[limit]):
             number = limit.value if isinstance(limit, ast.Constant) else None
             return number not in {0, 1} and not isinstance(number, float)
     return False

@@ -17,11 +17,8 @@ from grader.source.functions import Function
 CHECKS = ("TORCH_CHECK", "AT_ASSERT", "TORCH_INTERNAL_ASSERT", "assert", "CHECK")
 
 
-def are_sizes_checked(function: Function, *, remainder: bool = False) -> bool:
-    """Whether host code compares sizes with numbers: in a check, or to choose another way.
-
-    With `remainder` only tests of divisibility count.
-    """
+def are_sizes_checked(function: Function) -> bool:
+    """Whether host code compares sizes with numbers: in a check, or to choose another way."""
     for part in walk(function.code):
         tests: tuple[Expr, ...] = ()
         if isinstance(part, Call) and part.name.startswith(CHECKS):
@@ -29,23 +26,19 @@ def are_sizes_checked(function: Function, *, remainder: bool = False) -> bool:
         elif isinstance(part, If):
             tests = (part.test,)
         for test in tests:
-            if any(_limits(inner, remainder) for inner in walk(test)):
+            if any(_limits(inner) for inner in walk(test)):
                 return True
     return False
 
 
-def refuses(source: Source, case: Case, *, remainder: bool = False) -> bool:
+def refuses(source: Source, case: Case) -> bool:
     """Whether the host code of a launch, or forward itself, tests sizes before it."""
-    return are_sizes_checked(case.launch.host, remainder=remainder) or is_guarded(
-        source, remainder=remainder
-    )
+    return are_sizes_checked(case.launch.host) or is_guarded(source)
 
 
-def _limits(part: object, remainder: bool) -> bool:
+def _limits(part: object) -> bool:
     if not isinstance(part, Binary):
         return False
-    if remainder:
-        return part.op == "%" or (part.op == "&" and isinstance(part.right, Number))
     return part.op in {"<", "<=", ">", ">=", "%"} and not _against_zero(part)
 
 

@@ -1,7 +1,7 @@
 """Triton kernels as they are written: accesses with their masks, what a value is made of, and launches."""
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from types import MappingProxyType
@@ -240,6 +240,26 @@ def accesses_at(source: Source, line: int) -> tuple[Access, ...]:
             there = tuple(one for one, first, last in spans if first <= line <= last)
             return there or tuple(_used_at(kernel, line))
     return ()
+
+
+def no_part_of(source: Source, stored: Collection[int]) -> frozenset[int]:
+    """Return the lines of kernels that what is stored at one of some lines is not made of: changed alone they can't put it right."""
+    found: set[int] = set()
+    for kernel in kernels(source):
+        every = [one for one in ast.walk(kernel.node) if isinstance(one, ast.stmt)]
+        for access in kernel.accesses:
+            if access.kind != "load" and access.call.lineno in stored:
+                names = kernel.names_behind(access.call)
+                made = [s for s in every if any(n in names for n, _ in _assignments(s)) or _is_call(s, access.call)]  # fmt: skip
+                ranges = [(s.lineno, s.end_lineno or 0) for s in made if not isinstance(s, ast.For)]
+                heads = {s.lineno for s in every if hasattr(s, "body") if any(s.lineno <= a <= (s.end_lineno or 0) for a, _ in ranges)}  # fmt: skip
+                part = heads.union(*(range(a, b + 1) for a, b in ranges))
+                found |= set(range(kernel.node.lineno, (kernel.node.end_lineno or 0) + 1)) - part
+    return frozenset(found)
+
+
+def _is_call(statement: ast.stmt, call: ast.Call) -> bool:
+    return isinstance(statement, ast.Expr) and statement.value is call
 
 
 def _used_at(kernel: Kernel, line: int) -> Iterator[Access]:

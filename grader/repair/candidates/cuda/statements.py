@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import permutations
 
 from tree_sitter import Node
 
@@ -41,7 +40,7 @@ def statements(scope: Scope) -> Iterator[Candidate]:
             continue
         if shared and not text(node).startswith("__syncthreads"):
             yield scope.change(node, BARRIER, 2.0, "sync", "before")
-        yield from _guard_statement(scope, node)
+        yield from _guard_reads(scope, node)
         yield from _term_behind_function(scope, node)
 
 
@@ -65,43 +64,14 @@ def _term_behind_function(scope: Scope, node: Node) -> Iterator[Candidate]:
 # ---------------------------------------------------------------- guards
 
 
-def _guard_statement(scope: Scope, node: Node) -> Iterator[Candidate]:
-    """Yield a statement under the conditions that may be missing, and the return of threads that are too many."""
-    for words, cost in (*_of_store(scope, node), *_of_reads(scope, node), *_of_block(scope, node)):
-        yield scope.change(node, words, cost, "guard", "guard")
-    for index, bound in _own_bounds(scope, node) if _may_return(scope, node) else ():
-        yield scope.change(node, f"if ({index} >= {bound}) return;", 1.5, "guard", "before")
+def _guard_reads(scope: Scope, node: Node) -> Iterator[Candidate]:
+    """Yield a statement only where the variables that its reads are indexed by are neither negative nor too large.
 
-
-def _of_block(scope: Scope, node: Node) -> Iterator[tuple[str, float]]:
-    if node.type == "compound_statement":
-        yield from ((f"{index} < {bound}", 1.5) for index, bound in _own_bounds(scope, node))
-
-
-def _of_store(scope: Scope, node: Node) -> Iterator[tuple[str, float]]:
-    """Ask that the index of a store is less than a size, or that a thread's place in two directions is."""
-    left = _left_side(node)
-    if left is None or left.type != "subscript_expression":
-        return
-    index = text(left.child_by_field_name("indices"))[1:-1]
-    yield from ((f"{index} < {bound}", 2.5) for bound in _bounds(scope, node, index))
-    named = {text(one) for one in descendants(left, "identifier")}
-    own = [name for name in _own_numbers(scope, node) if name in named]
-    for bounds in permutations(scope.sizes, 2) if len(own) == 2 else ():
-        yield " && ".join(f"{i} < {n}" for i, n in zip(own, bounds, strict=True)), 2.0
-
-
-def _of_reads(scope: Scope, node: Node) -> Iterator[tuple[str, float]]:
-    """Ask that the variables that reads are indexed by are neither negative nor too large."""
-    if node.type == "expression_statement":
-        for name in _read_at(scope, node):
-            yield from ((f"{name} >= 0 && {name} < {bound}", 2.5) for bound in scope.sizes)
-
-
-def _left_side(node: Node) -> Node | None:
-    inner = node.named_children[0] if node.named_children else None
-    plain = node.type == "expression_statement" and inner is not None
-    return inner.child_by_field_name("left") if plain and inner is not None else None
+    An access that leaves its tensor is a finding, and has a fix of its own: this is for those that read another row.
+    """
+    for name in _read_at(scope, node) if node.type == "expression_statement" else ():
+        for bound in scope.sizes:
+            yield scope.change(node, f"{name} >= 0 && {name} < {bound}", 2.5, "guard", "guard")
 
 
 def _read_at(scope: Scope, node: Node) -> list[str]:
@@ -113,37 +83,6 @@ def _read_at(scope: Scope, node: Node) -> list[str]:
             names = (text(inner) for inner in descendants(read, "identifier"))
             found |= dict.fromkeys(name for name in names if name in signed)
     return list(found)
-
-
-def _may_return(scope: Scope, node: Node) -> bool:
-    """Whether a statement is a kernel's first real one, and no thread waits for others."""
-    if scope.function.runs != "kernel" or node.parent != scope.body:
-        return False
-    before = [one for one in scope.body.named_children if one.end_byte <= node.start_byte]
-    if any(one.type not in {"declaration", "comment"} for one in before):
-        return False
-    return not re.search("__syncthreads|__shfl", text(scope.body))
-
-
-def _own_bounds(scope: Scope, node: Node) -> Iterator[tuple[str, str]]:
-    for index in _own_numbers(scope, node):
-        yield from ((index, bound) for bound in _bounds(scope, node, index))
-
-
-def _own_numbers(scope: Scope, node: Node) -> list[str]:
-    """Return the variables that hold a thread's number in the whole grid and are known there."""
-    known = set(scope.known("integer", node.start_byte))
-    made = ((name, text(value)) for name, value in scope.made if name in known)
-    own = (name for name, words in made if "blockIdx." in words and "threadIdx" in words)
-    return list(dict.fromkeys(own))
-
-
-def _bounds(scope: Scope, node: Node, index: str) -> list[str]:
-    """Return the sizes that an index may be compared with: parameters, and what is made of them."""
-    made_of_it = {name for name, value in scope.made if mentions(text(value), index)}
-    own = scope.own("integer", node.start_byte, NEAR + len(made_of_it))
-    named = (*scope.sizes, *[name for name in own if name not in made_of_it][-NEAR:])
-    return [name for name in dict.fromkeys(named) if not mentions(index, name)]
 
 
 # ---------------------------------------------------------------- stores

@@ -1,0 +1,43 @@
+"""The same change at several lines of a function: what is wrong in one place of a text is often copied to another."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from grader.simulator.changes.change import Change
+from grader.simulator.ptx.code import Instruction
+
+MOST_LINES = 6
+KINDS = ("comparison", "constant", "operand", "around")
+
+
+def changes_everywhere(single: Sequence[Change]) -> Iterator[Change]:
+    """Yield for changes of several lines that put the same in the place of the same: all of them at once."""
+    alike: dict[tuple[str, str, str], dict[int, Change]] = defaultdict(dict)
+    for change in single:
+        if change.kind in KINDS:
+            key = change.kind, _without_count(change.before), _without_count(change.after)
+            alike[key].setdefault(change.line, change)
+    for by_line in alike.values():
+        if 1 < len(by_line) <= MOST_LINES and (joined := _joined([*by_line.values()])):
+            yield joined
+
+
+def _without_count(name: str) -> str:
+    """Return a value's name without which of those of its name it is."""
+    return name.partition("#")[0]
+
+
+def _joined(changes: Sequence[Change]) -> Change | None:
+    """Return them as one; None where they are changes of the same instructions."""
+    edits: dict[int, tuple[Instruction, ...]] = {}
+    for change in changes:
+        if any(at in edits for at, _ in change.edits):
+            return None
+        edits |= dict(change.edits)
+    first, *others = sorted(changes, key=lambda one: one.line)
+    prior = min(max(one.prior for one in changes) + 1, 3)
+    lines = tuple(one.line for one in others)
+    return replace(first, edits=tuple(sorted(edits.items())), prior=prior, also=lines)
