@@ -170,10 +170,7 @@ class ChangedLine:
     def _steps(self, places: Sequence[Change]) -> list[Change]:
         """Return values with the step that the run added."""
         verb, _, operand = self.change.after.partition(" ")
-        if verb == "selp":
-            chosen = ((a, b, self._where(text, operand)) for a, b, text in places)
-            return [one for one in chosen if one[2]]
-        number = self.number_or_name(operand)
+        number = operand if verb == "selp" else self.number_or_name(operand)
         if operand and not number:
             return []
         made = [(a, b, self._step(verb.partition(".")[0], text, number)) for a, b, text in places]
@@ -181,6 +178,8 @@ class ChangedLine:
 
     def _step(self, verb: str, text: str, number: str) -> str:
         sign = VERBS.get(verb, verb)
+        if verb == "selp":
+            return self._where(text, number)
         inner = text if re.fullmatch(r"[\w.]+|[\w.]+\([^()]*\)", text) else f"({text})"
         if sign in BETWEEN and number:
             whole = sign == "/" and self._in_triton and self.change.after.startswith("div.s32")
