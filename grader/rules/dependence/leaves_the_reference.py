@@ -33,7 +33,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         return
     first = _in_common(wrong)
     made = on_the_way(source, context, first)
-    if made is None or not made.certain:
+    if made is None:
         return
     slices = [item for item in context.seen("provenance") if item.code == "slice"]
     anew = overwritten(source, [made.place])

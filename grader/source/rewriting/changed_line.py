@@ -79,7 +79,8 @@ class ChangedLine:
             case "constant":
                 return list(self._constants())
             case "operator":
-                return list(self._operators())
+                anew = self.change.after.startswith("added up")
+                return list(self._added_up() if anew else self._operators())
             case "operand":
                 names = self.name_of(self.change.before), self.name_of(self.change.after)
                 return self._each(*names) if all(names) else []
@@ -90,8 +91,6 @@ class ChangedLine:
 
     def likely(self) -> list[Change]:
         """Return ways to write what the line has no word for."""
-        if self.change.change == "operator" and self.change.after.startswith("added up"):
-            return list(self._added_up())
         if self.change.change == "operand":
             old, new = (self.name_of(value.removeprefix("part of ")) for value in (self.change.before, self.change.after))  # fmt: skip
             return [(a, b, new) for a, b, name in self._variables(0) if new and new != name and old in {"", name}]  # fmt: skip

@@ -80,12 +80,13 @@ def _launched(site: Site) -> list[str]:
 
 def reals(site: Site) -> list[str]:
     """Return the real numbers that are known there and not in it: parameters, and what was declared last."""
+    at = site.node.start_byte
     return _unused_names(
         site,
         [
             *HOLES["GIVEN"](site),
-            *site.scope.own("real", site.node.start_byte, NEAR),
-            *site.scope.idle_parts,
+            *site.scope.own("real", at, NEAR),
+            *(n for n in site.scope.idle_parts if n[:-2] in site.scope.known("", at)),
         ],
     )
 

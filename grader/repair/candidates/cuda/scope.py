@@ -180,10 +180,8 @@ class Scope(Changeable):
     def idle_parts(self) -> tuple[str, ...]:
         """Parts of small vectors that are never read, where others of the same vector are: `stats.x`."""
         read = {text(node) for node in descendants(self.body, "field_expression")}
-        named = (
-            (v.name, re.search(r"float([234])$", v.type)) for v in variables(self.body) if v.plain
-        )
-        every = ([f"{name}.{x}" for x in "xyzw"[: int(found[1])]] for name, found in named if found)
+        found = ((v.name, re.search(r"float([234])$", v.type)) for v in variables(self.body))
+        every = ([f"{name}.{x}" for x in "xyzw"[: int(n[1])]] for name, n in found if n)
         return tuple(one for some in every if read & {*some} for one in some if one not in read)
 
     def idle_elements(self, at: int) -> list[str]:
