@@ -94,7 +94,7 @@ def _triton() -> Iterator[rule_use.Program]:
 
 def _references() -> Iterator[rule_use.Program]:
     for name, task in builtin_tasks().items():
-        for form, code in (("cuda", reference_code(task, "plain")), ("triton", triton_code(task))):
+        for form, code in (("cuda", reference_code(task)), ("triton", triton_code(task))):
             if code is not None:
                 yield _program(f"references/{name}-{form}", code, name)
 

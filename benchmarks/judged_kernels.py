@@ -24,9 +24,8 @@ from grader.pipeline.context import GradingContext
 from grader.pipeline.evaluation import evaluate
 from grader.records import Task
 from grader.repair.compose import UncoveredError
-from grader.repair.gradient_formulas import FORMULAS
 from grader.repair.reference import compose_for_task, program, reference_code
-from grader.repair.with_gradients import gradient_task, join_passes
+from grader.repair.with_gradients import formulas, gradient_task, join_passes
 from grader.store import Store
 from grader.tasks import builtin_tasks, task_named
 from grader.tasks.precision import forms
@@ -61,7 +60,7 @@ def asked(patterns: Sequence[str], *, halves: bool, gradients: bool) -> Iterator
     for name, task in builtin_tasks().items():
         if not any(fnmatch.fnmatch(name, pattern) for pattern in patterns):
             continue
-        if gradients and name not in FORMULAS:
+        if gradients and name not in formulas():
             continue
         yield from forms(task) if halves else (task,)
 
@@ -69,11 +68,7 @@ def asked(patterns: Sequence[str], *, halves: bool, gradients: bool) -> Iterator
 def judged(grading: GradingContext, task: Task, *, gradients: bool) -> tuple[bool, str]:
     """Return whether a task's kernel is right, and what is said of it."""
     try:
-        code = (
-            reference_code(task, "plain")
-            or reference_code(task)
-            or compose_for_task(task, grading.form).code
-        )
+        code = reference_code(task) or compose_for_task(task, grading.form).code
         if gradients:
             code = join_passes(task, code, compose_for_task(gradient_task(task), grading.form).code)
             task = task_named(f"{task.name}-backward", None)

@@ -1,6 +1,6 @@
 """The plain reference-fixed kernel of each built-in task, put through `evaluate` on `sim` (or `cuda`).
 
-    nice python benchmarks/plain_kernels.py [--device sim] [--keep FILE] [--form plain] [part of a name ...]
+    nice python benchmarks/plain_kernels.py [--device sim] [--keep FILE] [part of a name ...]
 
 Prints a table as it goes: task, family, lines of CUDA, verdict, right in general, seconds. `--keep` writes each row to a
 JSONL file, and a later run with the same file goes on where that one stopped. Exits with 1 where a task has no such
@@ -22,7 +22,7 @@ from grader.config import Options
 from grader.pipeline.context import GradingContext
 from grader.pipeline.evaluation import evaluate_draft
 from grader.records import Task
-from grader.repair.families.family import MOST_LINES, cuda_lines
+from grader.repair.families.kernels import MOST_LINES, cuda_lines
 from grader.repair.reference import program, reference_code
 from grader.store import Store
 from grader.tasks import builtin_tasks
@@ -31,11 +31,11 @@ SEED = 20260101
 Row = dict[str, str | int | float]
 
 
-def row(grading: GradingContext, task: Task, chosen: argparse.Namespace) -> Row:
+def row(grading: GradingContext, task: Task) -> Row:
     """Return what one task's kernel came to."""
     begin = time.monotonic()
-    code = reference_code(task, chosen.form)
-    said: Row = {"verdict": "none", "general": "", "sentence": f"no {chosen.form} form"}
+    code = reference_code(task)
+    said: Row = {"verdict": "none", "general": "", "sentence": "no plain form"}
     if code is not None:
         verdict = evaluate_draft(grading, program(code, task.name), task).verdict
         said |= {"verdict": verdict.status, "sentence": verdict.sentence}
@@ -45,9 +45,9 @@ def row(grading: GradingContext, task: Task, chosen: argparse.Namespace) -> Row:
     return {"task": task.name, "family": task.family, "lines": lines, **said, "seconds": seconds}
 
 
-def right(one: Row, form: str) -> bool:
+def right(one: Row) -> bool:
     """Whether the kernel is what it should be."""
-    fits = form == "fast" or int(one["lines"]) <= MOST_LINES
+    fits = int(one["lines"]) <= MOST_LINES
     return one["verdict"] == "correct" and one["general"] == "True" and fits
 
 
@@ -55,7 +55,6 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("names", nargs="*")
     parser.add_argument("--device", default="sim")
-    parser.add_argument("--form", choices=("plain", "fast"), default="plain")
     parser.add_argument("--keep", type=Path)
     chosen = parser.parse_intermixed_args()
     kept = chosen.keep.read_text().splitlines() if chosen.keep and chosen.keep.exists() else []
@@ -71,14 +70,14 @@ def main() -> int:
     for name, task in builtin_tasks().items():
         if name in known or (chosen.names and not any(part in name for part in chosen.names)):
             continue
-        one = row(grading, task, chosen)
+        one = row(grading, task)
         found.append(one)
         keys = ("task", "family", "lines", "verdict", "general", "seconds", "sentence")
         print("|", " | ".join(str(one[key]) for key in keys), "|", flush=True)
         if chosen.keep:
             with chosen.keep.open("a") as file:
                 file.write(json.dumps(one) + "\n")
-    passed = sum(right(one, chosen.form) for one in found)
+    passed = sum(right(one) for one in found)
     print(f"\n{passed} of {len(found)} are as they should be.")
     return 0 if passed == len(found) else 1
 

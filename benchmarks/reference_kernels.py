@@ -116,13 +116,12 @@ def asked(globs: list[str], *, types: bool) -> Iterator[Task]:
 
 
 def kernel_of(task: Task, *, types: bool) -> str | None:
-    """Return the task's fast kernel, or with `types` any that it has."""
+    """Return the task's fast kernel, or with `types` the plain one where there is none."""
     try:
-        found = reference_code(task)
-        return found or (compose_for_task(task, strongest()).code if types else None)
+        return reference_code(task, "fast") or compose_for_task(task, strongest()).code
     except UncoveredError as error:
         print(f"{task.name} is not composed: {error}", flush=True)
-        return reference_code(task, "plain")
+        return reference_code(task) if types else None
 
 
 def build_environment(mode: str) -> dict[str, str]:

@@ -103,7 +103,7 @@ def build(
             return made
         if sign := host_fault.sign(made):
             bench.confirm(sign)
-            left = max(limits.wall - made.seconds, limits.wall / 10)
+            left = host_fault.seconds_of_second_try(limits.wall, made.seconds)
             shutil.rmtree(scratch / FILES, ignore_errors=True)
             made = bench.build(submission, init, replace(limits, wall=left), scratch)
         gap = say_what_lacks(made.log, submission.code, prepared.toolchain)

@@ -66,6 +66,14 @@ _SIGNS = re.compile(
 )
 
 
+def seconds_of_second_try(wall: float, took: float) -> float:
+    """Return how long a build may take that is tried again: what is left, and no less than the first try took.
+
+    Else the second ends by the clock, and that is charged to the submission.
+    """
+    return max(wall - took, took)
+
+
 def sign(build: Build) -> str:
     """Return the line of a failed build that speaks of the machine; empty where none does."""
     if build.status == "crashed" and "SIGKILL" in build.reason:

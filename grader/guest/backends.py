@@ -1,4 +1,4 @@
-"""What of torch beside `torch.cuda` is as on a machine with a GPU: pinned memory, cuDNN, compilers."""
+"""What of torch beside `torch.cuda` is as on a machine with a GPU: streams, cuDNN, compilers."""
 
 from __future__ import annotations
 
@@ -9,14 +9,10 @@ import torch
 
 def install(cuda_version: str) -> None:
     """Make torch answer as one that was built for this version of CUDA, e.g. `13.0`."""
-    _install_tensors()
+    # Torch's own asks for a stream of its own; no memory is given back while a stream uses it.
+    torch.Tensor.record_stream = lambda _self, _stream: None
     _install_backends()
     _install_compilers(cuda_version)
-
-
-def _install_tensors() -> None:
-    torch.Tensor.pin_memory = lambda self, _device=None: self
-    torch.Tensor.is_pinned = lambda _self, _device=None: False
 
 
 def _install_backends() -> None:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+from jinja2 import Template
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from grader.diagnose import Examiner, Program
 from grader.ingest import extract
 from grader.records import Finding, Repair, Sample, Submission, Task, Verdict
+from grader.repair.families.render import environment
 from grader.source import edits
 
 MAX_TRIES = 3
@@ -155,16 +155,5 @@ def _marker() -> str:
     return secrets.token_hex(8)
 
 
-@cache
-def _environment() -> Environment:
-    return Environment(
-        loader=FileSystemLoader(Path(__file__).parent / "prompts"),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        autoescape=False,  # noqa: S701 - prompts are plain text
-    )
-
-
 def _template(name: str) -> Template:
-    return _environment().get_template(f"{name}.md.jinja")
+    return environment(Path(__file__).parent / "prompts").get_template(f"{name}.md.jinja")

@@ -15,7 +15,7 @@ from grader.diagnose import Examiner
 from grader.records import Evaluation, Form, Repair, Submission, Task
 from grader.repair.compose import UncoveredError, compose, read_graph
 from grader.repair.compose.write import Composed
-from grader.repair.families import Names, families
+from grader.repair.families import Names, kernel_of_family
 from grader.repair.plain_triton import triton_code
 from grader.repair.with_gradients import gradient_task, join_passes
 from grader.tasks import builtin_tasks
@@ -49,11 +49,11 @@ def reference_fixed(
         return _with_gradients(task, examiner, form)
     plain = _examine_form(task, examiner, "plain", triton_code(task) if in_triton else None)
     if not plain.repairs:
-        plain = _examine_form(task, examiner, "plain", reference_code(task, "plain"))
+        plain = _examine_form(task, examiner, "plain", reference_code(task))
     if plain.repairs and not both:
         return plain
     try:
-        code = reference_code(task) or compose_for_task(task, form).code
+        code = reference_code(task, "fast") or compose_for_task(task, form).code
     except UncoveredError as error:
         return Fixed(plain.repairs, "" if plain.repairs else f"No reference-fixed kernel: {error}.")
     fast = _examine_form(task, examiner, "fast", code)
@@ -68,11 +68,7 @@ def _with_gradients(task: Task, examiner: Examiner, form: sandbox.Form) -> Fixed
         return Fixed(note="No reference-fixed kernel: none is written for these gradients.")
     try:
         gradients = compose_for_task(gradient_task(base), form).code
-        results = (
-            reference_code(base, "plain")
-            or reference_code(base)
-            or compose_for_task(base, form).code
-        )
+        results = reference_code(base) or compose_for_task(base, form).code
     except UncoveredError as error:
         return Fixed(note=f"No reference-fixed kernel: {error}.")
     return _examine_form(task, examiner, "plain", join_passes(base, results, gradients))
@@ -107,12 +103,9 @@ def program(code: str, name: str) -> Submission:
     return Submission(sample=name, code=code, line_map=lines, how="reference-fixed kernel")
 
 
-def reference_code(task: Task, form: Form = "fast") -> str | None:
-    """Return the program's text; None for a task of no family, or whose family lacks this form for it."""
-    family = families().get(task.family)
-    if family is None:
-        return None
-    return family.write(task, _names(task), form)
+def reference_code(task: Task, form: Form = "plain") -> str | None:
+    """Return the text of a form that a family has written; None for a task of no such family."""
+    return kernel_of_family(task, _names(task), form)
 
 
 def compose_for_task(task: Task, form: sandbox.Form) -> Composed:

@@ -4,43 +4,21 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Sequence
+import tomllib
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
 
 from grader.records import Task, TensorSpec
 from grader.repair.compose import UncoveredError
-from grader.repair.gradient_formulas import FORMULAS
+from grader.repair.families import render
 from grader.tasks.backward import PARAMETERS, with_backward
 
-_FUNCTION = '''
-class {name}(torch.autograd.Function):
-    """The kernels of both passes as one function of torch's."""
 
-    @staticmethod
-    def forward(ctx, model, {arguments}):
-        ctx.model, ctx.plain = model, ({plain})
-        ctx.save_for_backward({tensors})
-        found = model.results({inputs})
-        return tuple(found) if isinstance(found, list) else found
-
-    @staticmethod
-    def backward(ctx, {upstream}):
-        {tensors}, = ctx.saved_tensors
-        {unpacked}
-        {found} = ctx.model.gradients({arguments}, {upstream})
-        return None, {returned}
-
-
-class ModelNew(nn.Module):
-    def __init__(self, *arguments):
-        super().__init__()
-        self.results = Results(*arguments)
-        self.gradients = Gradients(*arguments)
-        for name, layer in self.results.named_children():
-            setattr(self.gradients, name, layer)  # the same weights
-
-    def forward(self, {inputs}):
-        return {name}.apply(self, {given})
-'''
+@cache
+def formulas() -> Mapping[str, str]:
+    """Return what computes the gradients of each built-in task that has such a formula."""
+    return tomllib.loads(Path(__file__).with_name("gradient_formulas.toml").read_text("utf-8"))
 
 
 def gradient_reference(task: Task) -> str:
@@ -49,7 +27,7 @@ def gradient_reference(task: Task) -> str:
     model = next(n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == "Model")
     forward = next(n for n in model.body if isinstance(n, ast.FunctionDef) and n.name == "forward")
     names = ", ".join(("self", *_arguments(forward), *_weights(task), *_upstream(task)))
-    body = "\n".join(f"        {line}" for line in FORMULAS[task.name].strip().split("\n"))
+    body = "\n".join(f"        {line}" for line in formulas()[task.name].strip().split("\n"))
     lines = task.reference.splitlines()[: forward.lineno - 1]
     return "\n".join((*lines, f"    def forward({names}):", body, ""))
 
@@ -57,7 +35,7 @@ def gradient_reference(task: Task) -> str:
 def gradient_task(task: Task) -> Task:
     """Return a built-in task's gradients as a task of their own, as they are traced: all it takes are inputs."""
     asked = with_backward(task)
-    if asked is None or task.name not in FORMULAS:
+    if asked is None or task.name not in formulas():
         raise UncoveredError(f"no formula for the gradients of {task.name}")
     first = asked.workloads[0]
     count = 1 + (first.backward.upstream if first.backward else 0)
@@ -83,27 +61,17 @@ def join_passes(task: Task, results: str, gradients: str) -> str:
     inputs = _arguments(_forward(task))
     weights, upstream = _weights(task), _upstream(task)
     tensors = [*(inputs[k] for k in _tensors(task)), *weights]
-    plain = [name for name in inputs if name not in tensors]
-    arguments = [*inputs, *weights]
     position = {f"input {k + 1}": name for k, name in enumerate(inputs)}
     position |= dict(zip(PARAMETERS.get(task.name, ()), weights, strict=True))
-    found = {position[one]: f"by_{position[one]}" for one in by}
-    text = _FUNCTION.format(
-        name="WithGradients",
-        arguments=", ".join(arguments),
-        plain="".join(f"{name}, " for name in plain),
-        unpacked="".join(f"{name}, " for name in plain) + ("= ctx.plain" if plain else "")
-        or "pass",
-        tensors=", ".join(tensors),
-        inputs=", ".join(inputs),
-        upstream=", ".join(upstream),
-        found=", ".join(found.values()),
-        returned=", ".join(found.get(name, "None") for name in arguments),
-        given=", ".join(
-            [*inputs, *(f"self.results.{one}" for one in PARAMETERS.get(task.name, ()))]
-        ),
-    )
-    text = text.replace("        pass\n", "")
+    text = render(
+        "with_gradients.py.jinja", "",
+        {
+            "inputs": inputs, "arguments": [*inputs, *weights], "tensors": tensors, "upstream": upstream,
+            "plain": [name for name in inputs if name not in tensors],
+            "found": {position[one]: f"by_{position[one]}" for one in by},
+            "parameters": PARAMETERS.get(task.name, ()),
+        },
+    )  # fmt: skip
     parts = (_part(results, "Results", ""), _part(gradients, "Gradients", "_BACKWARD"))
     imports = dict.fromkeys(line for lines, _ in parts for line in lines)
     title = f'"""{task.title}, with gradients: reference-fixed kernel.\n\nA kernel for each pass, joined by a torch.autograd.Function.\n"""'

@@ -59,6 +59,11 @@ def test_a_guest_that_somebody_killed() -> None:
     assert not host_fault.sign(_failed("", "crashed", "ended by SIGSEGV"))
 
 
+def test_a_second_try_has_the_time_that_the_first_took() -> None:
+    assert host_fault.seconds_of_second_try(120, 20) == 100
+    assert host_fault.seconds_of_second_try(120, 115) == 115
+
+
 @pytest.fixture(scope="module")
 def prepared() -> Prepared:
     toolchain = building.discover()

@@ -6,13 +6,14 @@ from collections.abc import Callable
 
 import pytest
 
-from grader import execution, pipeline
+from grader import pipeline
 from grader.config import Options
 from grader.pipeline.context import GradingContext
 from grader.pipeline.evaluation import evaluate
-from grader.records import Evaluation, JsonValue, Status, Submission, Task, Verdict
-from grader.repair import reference_code, reference_fixed
+from grader.records import Evaluation, Status, Submission, Task, Verdict
+from grader.repair import reference, reference_code, reference_fixed
 from grader.repair.compose import UncoveredError
+from grader.repair.compose.write import Composed
 from grader.repair.reference import program
 from grader.sandbox import strongest
 from grader.store import Store
@@ -21,22 +22,25 @@ from tests.examiners import Scripted
 from tests.whole import ENOUGH_FOR_RUNS
 
 SOFTMAX = builtin_tasks()["softmax"]
+FAST = "# composed"
 
 
 @pytest.fixture(autouse=True)
-def untraceable(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let no reference be traced: a task of no family has no kernel then."""
+def traced(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a task of a family be composed, and no other one: nothing is traced here."""
 
-    def refuse(*_: object) -> JsonValue:
-        raise UncoveredError("nothing is traced here")
+    def compose(task: Task, _form: object) -> Composed:
+        if not task.family:
+            raise UncoveredError("nothing is traced here")
+        return Composed(FAST, ())
 
-    monkeypatch.setattr(execution, "trace", refuse)
+    monkeypatch.setattr(reference, "compose_for_task", compose)
 
 
 def judge(**statuses: Status) -> tuple[Callable[[Submission], Evaluation], list[str]]:
     """Return an `evaluate` that gives each form its status, and the list of forms that it was asked for."""
     asked: list[str] = []
-    form_of = {reference_code(SOFTMAX, "plain"): "plain", reference_code(SOFTMAX): "fast"}
+    form_of = {reference_code(SOFTMAX): "plain", FAST: "fast"}
 
     def evaluated(submission: Submission) -> Evaluation:
         asked.append(form_of[submission.code])
@@ -86,7 +90,7 @@ def grading(tmp_path_factory: pytest.TempPathFactory) -> GradingContext:
 @pytest.mark.parametrize("name", sorted(ONE_EACH.values()))
 def test_a_plain_kernel_of_each_family_is_right(name: str, grading: GradingContext) -> None:
     task = _without_large_ones(builtin_tasks()[name])
-    code = reference_code(task, "plain")
+    code = reference_code(task)
     assert code is not None
     verdict = evaluate(grading, program(code, name), task).verdict
     assert (verdict.status, verdict.general) == ("correct", True), verdict.sentence

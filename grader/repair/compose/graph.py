@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from grader.repair.compose.torch_names import ALIASES, NUMERIC, RANKED, SIZED
+
 MOST = 2000
 _NAME = re.compile(r"[A-Za-z_]\w{0,80}", re.ASCII)
 _PATH = re.compile(r"[A-Za-z_]\w*(\.\w+)*", re.ASCII)
@@ -123,22 +125,6 @@ def read_graph(told: Any) -> Graph:
     return Graph(_with_numbers(nodes))
 
 
-NUMERIC = {"add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "neg"}
-"""Operations that compute a size where they have no shape, and a tensor's elements where they have one."""
-SIZED = NUMERIC | {
-    "view", "reshape", "expand", "repeat", "split", "chunk", "narrow", "unfold", "unflatten", "getitem", "zeros", "ones", "full",
-    "arange", "conv", "conv_transpose", "group_norm", "layer_norm", "int", "roll",
-}  # fmt: skip
-"""Operations on sizes: where a number of the model's own goes in, it is read at run time."""
-
-
-MOVES = {
-    "view", "reshape", "flatten", "squeeze", "unsqueeze", "permute", "transpose", "t", "expand", "expand_as", "flip", "chunk",
-    "split", "narrow", "select", "movedim", "swapaxes", "unflatten", "contiguous", "unbind", "getitem", "cat", "stack", "view_as", "pad",
-}  # fmt: skip
-"""Operations whose results have the type of what goes in."""
-
-
 def _with_numbers(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
     """Return the nodes with the values of the model's own numbers where these are no sizes."""
     known = {node.name: node.number for node in nodes if node.number is not None}
@@ -208,24 +194,6 @@ def operation(target: str) -> str:
     if words[-2:] in {"1d", "2d", "3d"} and words[:-2] in RANKED:
         words = words[:-2]
     return ALIASES.get(words, words)
-
-
-RANKED = {
-    "adaptive_avg_pool", "adaptive_max_pool", "avg_pool", "batch_norm", "conv", "conv_transpose", "dropout", "instance_norm", "max_pool",
-}  # fmt: skip
-"""Operations that torch has for one, two and three dims."""
-ALIASES = {
-    "iadd": "add", "radd": "add", "isub": "sub", "subtract": "sub", "imul": "mul", "multiply": "mul", "rmul": "mul",
-    "itruediv": "truediv", "div": "truediv", "divide": "truediv", "true_divide": "truediv", "mm": "matmul",
-    "bmm": "matmul", "re_lu": "relu", "re_lu6": "relu6", "leaky_re_lu": "leaky_relu", "si_lu": "silu",
-    "swish": "silu", "clip": "clamp", "absolute": "abs", "rpow": "pow", "msel_oss": "mse_loss", "gel_u": "gelu",
-    "mseloss": "mse_loss", "negative": "neg", "crossentropyloss": "cross_entropy", "max_pool1d_with_indices": "",
-    "cross_entropy_loss": "cross_entropy", "log_sigmoid": "logsigmoid", "nllloss": "nll_loss",
-    "bceloss": "binary_cross_entropy", "rmsnorm": "rms_norm",
-    "bcewith_logits_loss": "binary_cross_entropy_with_logits", "pre_lu": "prelu", "greater": "gt", "less": "lt",
-    "greater_equal": "ge", "less_equal": "le", "not_equal": "ne", "baddbmm": "addmm",
-    "smooth_l1loss": "smooth_l1_loss", "kldiv_loss": "kl_div", "boolean_dispatch": "",
-}  # fmt: skip
 
 
 def _value(value: Any) -> Any:

@@ -7,7 +7,7 @@ import re
 
 from grader.repair.compose.graph import UncoveredError
 from grader.repair.compose.stage import Stage
-from grader.repair.families.family import render
+from grader.repair.families.render import render
 from grader.source.python_needed import names_used, needed
 
 IDEA = "One kernel for each stage; elementwise neighbours share one, and what only renames data stays as it is."

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 from grader.repair.compose.graph import Node, Ref, UncoveredError
+from grader.repair.compose.operations import operations
 from grader.repair.compose.recurrent import recurrent
 from grader.repair.compose.stage import Call, Stage, Writer
 from grader.repair.compose.storage import C_TYPES
-from grader.repair.families.family import Operation
-from grader.repair.families.normalisations import MOMENTS
-from grader.repair.families.reductions import LOG_SOFTMAX, ONLINE_SUM, REDUCTIONS, SOFTMAX
-from grader.repair.families.windows import overlapping_windows
-
-LOG_SUM_EXP = replace(ONLINE_SUM, finish="return s.top + logf(s.sum);", maps=False)
+from grader.repair.compose.windows import overlapping_windows
 
 
 def _numbers(value: Any, count: int, to: Writer) -> str:
@@ -83,6 +78,7 @@ def conv(node: Node, to: Writer) -> Call:
         ("transposed", transposed),
         ("narrow", narrow),
         ("channels", _channels(node, given, to)),
+        ("width", _filter_width(node, given, to)),
     )
     stage = Stage("conv", "conv.cu.jinja", values)
     return Call(stage, f"KERNEL({to.value(_x(node))}, {tensors}, {', '.join(words)})")
@@ -96,6 +92,14 @@ def _channels(node: Node, given: dict[str, Any], to: Writer) -> int:
         groups = (to.node(_x(node)).shape or (0, 0))[1] // max(1, inputs[1])
     made = (node.shape or (0, 0))[1]
     return min(8, max(1, made // max(1, groups))) if isinstance(groups, int) else 8
+
+
+def _filter_width(node: Node, given: dict[str, Any], to: Writer) -> int:
+    """Return how many taps a filter has along the last axis, as far as that is known."""
+    weight, layer = given["weight"], node.attributes.get("kernel_size")
+    shape = to.node(weight).shape if isinstance(weight, Ref) else layer
+    width = shape[-1] if isinstance(shape, list | tuple) and shape else shape
+    return width if isinstance(width, int) else 1
 
 
 def pool(node: Node, to: Writer) -> Call:
@@ -142,7 +146,7 @@ def norm(node: Node, to: Writer) -> Call:
         count = _words(node, to, given, "num_groups") if grouped else f"{x}.size(1)"
         groups, inner = f"{x}.size(0) * {count}", f"{x}[0, 0].numel()"
     tensors, eps = _words(node, to, given, "weight", "bias"), _words(node, to, given, "eps")
-    stage = Stage("norm", "normalise.cu.jinja", (("op", MOMENTS), ("layer", layer)))
+    stage = Stage("norm", "normalise.cu.jinja", (("op", operations()["moments"]), ("layer", layer)))
     return Call(stage, f"KERNEL({x}, {tensors}, {groups}, {inner}, {eps})")
 
 
@@ -166,12 +170,12 @@ def batch_norm(node: Node, to: Writer) -> Call:
 NAMED = {"amax": "max", "amin": "min"}
 SINGLE = {"max", "min", "argmax", "argmin"}
 """Reductions along one dim alone."""
-ALONG: dict[str, Operation] = {**REDUCTIONS, "logsumexp": LOG_SUM_EXP}
+ALONG = ("sum", "mean", "prod", "max", "min", "argmax", "argmin", "logsumexp")
 
 
 def reduction(node: Node, to: Writer) -> Call:
     """Reductions along some dims, or all of them; several dims go one after the other."""
-    operation = ALONG[NAMED.get(node.op, node.op)]
+    operation = operations()[NAMED.get(node.op, node.op)]
     narrow = C_TYPES.get(to.node(_x(node)).half, "")
     stage = Stage("reduction", "reduce.cu.jinja", (("op", operation), ("narrow", narrow)))
     x, dim = to.value(_x(node)), node.argument(1, "dim", node.kwargs.get("axis"))
@@ -194,11 +198,10 @@ def reduction(node: Node, to: Writer) -> Call:
 
 def softmax(node: Node, to: Writer) -> Call:
     """Softmax and its logarithm."""
-    operation = LOG_SOFTMAX if node.op == "log_softmax" else SOFTMAX
     dim = node.attributes.get("dim") if node.path else node.argument(1, "dim")
     if not isinstance(dim, int):
         raise UncoveredError("softmax without a dim")
-    stage = Stage("softmax", "map.cu.jinja", (("op", operation),))
+    stage = Stage("softmax", "map.cu.jinja", (("op", operations()[node.op]),))
     return Call(stage, f"KERNEL({to.value(_x(node))}, {dim})")
 
 

@@ -16,29 +16,10 @@ from grader.repair.compose.program import program, sources
 from grader.repair.compose.stage import Call, Stage, Writer
 from grader.repair.compose.stages import STAGES
 from grader.repair.compose.storage import C_TYPES, KINDS, Storage, pack
-from grader.repair.families.losses import CROSS_ENTROPY
+from grader.repair.compose.torch_names import FUNCTIONS, LAYOUT, RANDOM, RENAMINGS, VIEWS
 
-LAYOUT = {
-    "view", "reshape", "flatten", "squeeze", "unsqueeze", "permute", "transpose", "t", "expand", "expand_as", "flip",
-    "size", "dim", "numel", "chunk", "split", "narrow", "select", "movedim", "swapaxes", "repeat", "type_as",
-    "to", "float", "view_as", "unflatten", "unfold", "roll", "contiguous", "unbind",
-}  # fmt: skip
-"""Methods that move or rename data and compute nothing: they stay as torch's own."""
 LONG_ROW = 1024
 """Elements of a row from which moving them in packs pays for its ends."""
-VIEWS = {"transpose", "permute", "t", "expand", "swapaxes", "movedim", "getitem", "getattr", "narrow", "select"}  # fmt: skip
-RENAMINGS = {"squeeze", "unsqueeze", "unflatten", "flatten", "view"}
-"""Methods after which memory lies as before."""
-OWN = (
-    "cat", "stack", "flatten", "zeros", "ones", "full", "arange", "eye", "zeros_like", "ones_like", "full_like", "linspace",
-    "tril", "triu",
-)  # fmt: skip
-FUNCTIONS = {
-    **{name: f"torch.{name}" for name in OWN},
-    **{name: f"torch.nn.functional.{name}" for name in ("pad", "interpolate")},
-}
-"""Functions that move data, or make constants of sizes: they stay as torch's own too."""
-RANDOM = {"rand", "randn", "randint", "rand_like", "randn_like", "bernoulli", "normal", "multinomial", "randperm"}  # fmt: skip
 NUMBERS = {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**"}  # fmt: skip
 SINGLE = {"neg": "-{}", "int": "int({})"}
 ATTRIBUTES = {"shape", "T", "mT", "ndim", "device", "dtype"}
@@ -47,7 +28,7 @@ NAMES = dict.fromkeys(("layer_norm", "group_norm", "instance_norm"), "normalise"
 """What a function is called that several operations share."""
 CHAIN = 4
 """Operations that the name of a fused kernel tells at most."""
-LOSS = Stage("loss", "row_loss.cu.jinja", tuple(CROSS_ENTROPY.items()))
+LOSS = Stage("loss", "cross_entropy.cu.jinja")
 
 
 @dataclass(frozen=True)

@@ -1,21 +1,6 @@
-"""Reference-fixed kernels by family: complete programs written from a task's parameters."""
+"""Reference-fixed kernels by family: one template a form, filled with a task's parameters."""
 
-from __future__ import annotations
+from grader.repair.families.kernels import Names, kernel_of_family
+from grader.repair.families.render import render
 
-from functools import cache
-from importlib import import_module
-from pkgutil import iter_modules
-
-from grader.repair.families.family import Family, Names
-
-__all__ = ["Family", "Names", "families"]
-
-
-@cache
-def families() -> dict[str, Family]:
-    """Return all families by name: those of every module of this folder."""
-    found: dict[str, Family] = {}
-    for module in iter_modules(__path__):
-        for family in getattr(import_module(f"{__name__}.{module.name}"), "FAMILIES", ()):
-            found[family.name] = family
-    return found
+__all__ = ["Names", "kernel_of_family", "render"]

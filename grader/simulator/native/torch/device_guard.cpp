@@ -61,6 +61,11 @@ struct GuardedAllocator : c10::Allocator {
   int kind_;
 };
 
+c10::Allocator* pinned_allocator() {
+  static GuardedAllocator pinned(c10::kCPU, kKindPinned);
+  return &pinned;
+}
+
 // The current stream is an id that nothing depends on.
 struct SimulatedGuard final : c10::impl::DeviceGuardImplInterface {
   static thread_local c10::StreamId stream;
@@ -121,12 +126,14 @@ struct SimulatedHooks final : at::CUDAHooksInterface {
   bool compiledWithCuDNN() const override { return false; }
   long versionCuDNN() const override { return 91000; }
   long versionCUDART() const override { return 13000; }
-  // Not in every torch, hence without `override`. Autograd asks whether it is built.
+  // Not in every torch, hence without `override`. Autograd asks whether it is built, pinned memory for the allocator.
+  void init() const {}
+  c10::Allocator* getPinnedMemoryAllocator() const { return pinned_allocator(); }
   bool isBuilt() const { return true; }
   bool isAvailable() const { return true; }
   long versionRuntimeCuDNN() const { return 91000; }
   bool isGPUArch(const std::vector<std::string>&, DeviceIndex = -1) const { return false; }
-  bool isPinnedPtr(const void*) const override { return false; }
+  bool isPinnedPtr(const void* data) const override { return kgsim_kind(data) == kKindPinned; }
   int getNumGPUs() const override { return 1; }
   DeviceIndex deviceCount() const override { return 1; }
   DeviceIndex current_device() const override { return 0; }
