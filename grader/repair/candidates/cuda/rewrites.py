@@ -206,7 +206,7 @@ FORMULAS = (
 
 
 def _other_name(site: Site, name: str) -> float:
-    if these.rest_of(site, name):
+    if these.rest_of(site, name) or these.share_of(site, name):
         return 1.9
     one, other = _words(site.words), _words(name)
     if one > other or one < other:
@@ -274,12 +274,12 @@ INDICES = (
     *_rows("index", ("&a[i]", "{a}", 2.2)),
     *_rows("index", ("a", "{RENAMED}", 2.0), where=(is_outermost,)),
     *_rows("index", ("t[a][b]", "{t}[{b}][{a}]", 2.5)),
+    *_rows("index", ("a", "{a} + {SIZE} - {ANYSIZE}", 1.3), where=(is_made, device, *IS_NAME)),
     *_rows(
         "index",
         ("v", "{v} - {SIZE}", 3.0),
         ("v", "{v} + {SIZE}", 3.5),
         ("v", "{v:f} * {SIZE}", 3.5),
-        ("a", "{a} + {SIZE} - {ANYSIZE}", 3.0),
         where=(is_made, device),
     ),
     *_rows("index", ("v", "{v} + 1", 2.4), ("v", "{v} - 1", 2.4), where=(is_made, device, not_(node_is("number_literal")))),
