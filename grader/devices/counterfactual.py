@@ -13,7 +13,7 @@ from itertools import groupby
 
 from grader.devices.base import Device
 from grader.devices.capabilities import Changer
-from grader.devices.leads import AT_ONCE, BESIDE, Concerns, Leads
+from grader.devices.leads import AT_ONCE, Concerns, Leads
 from grader.devices.trial import ALL, PROBES, Few, Trial, launched_codes
 from grader.errors import GraderError
 from grader.judge import References
@@ -183,7 +183,7 @@ class Search:
 
     def groups(self) -> Iterator[list[Change]]:
         """Yield the changes, the likeliest first: by what they change, and how near it is to a suspect."""
-        possible = [one for one in self._all if self._concerns.may(one, self.before)]
+        possible = [one for one in self._all if self._concerns.may(one)]
         if self._known.outside:
             possible = [one for one in possible if self._unlikely(one) < BESIDE_AN_EFFECT]
         ordered = sorted(possible, key=self._unlikely)
@@ -238,7 +238,7 @@ class Search:
         if change.given:
             return change.prior - 2 if change.prior <= AT_ONCE else 4 * change.prior
         far = min((abs(self._line(change) - line) for line in self._suspects), default=0)
-        beside = 0 if self._concerns.of(change) else BESIDE
+        beside = self._concerns.beside(change)
         return 4 * (change.prior + beside) + (1 if far <= NEAR else 2 if far <= 4 * NEAR else 3)
 
     def is_elsewhere(self, change: Change) -> bool:

@@ -15,10 +15,10 @@ from grader.simulator.ptx.code import Code
 
 BESIDE = 2
 """How much later those changes come that have nothing to do with what is wrong: as if so much less likely."""
+BRINGS = -1
+"""The same for those that bring in what never arrived."""
 AT_ONCE = 1
 """Up to which prior a change of a launch's arguments comes before all changes of code: there are few of them."""
-MOST_RIGHT = 0.5
-CONDITIONS = ("comparison", "constant", "guard", "argument")
 FORMULAS = ("operand", "comparison")
 """What a formula can have wrong though it is in the address of an element: another tensor of the same form."""
 LOST = "lost"
@@ -65,6 +65,13 @@ class Concerns:
         self._launches, self._tensors = launches, tensors
         self._functions: dict[tuple[int, int], _Function | None] = {}
 
+    def beside(self, change: Change) -> int:
+        """Return how much less likely than its kind a change is, by what is known to be wrong."""
+        function = self._function(change) if self._known.lost and not change.given else None
+        if function is not None and function.brings(change):
+            return BRINGS if change.prior else 0
+        return 0 if self.of(change) else BESIDE
+
     def of(self, change: Change) -> bool:
         """Whether a change bears on what is known to be wrong."""
         known = self._known
@@ -78,14 +85,9 @@ class Concerns:
             return decides or function.brings(change)
         return not decides or change.kind in FORMULAS
 
-    def may(self, change: Change, right: float) -> bool:
-        """Whether a change can put right at all what is known to be wrong, where such a share is right already.
-
-        Where most is, a few accesses want a condition or another bound: any other formula is another one for all.
-        """
-        if not self._known.outside:
-            return True
-        return self.of(change) and (right < MOST_RIGHT or change.kind in CONDITIONS)
+    def may(self, change: Change) -> bool:
+        """Whether a change can put right at all what is known to be wrong."""
+        return not self._known.outside or self.of(change)
 
     def _function(self, change: Change) -> _Function | None:
         key = change.program, change.function

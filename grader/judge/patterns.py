@@ -254,9 +254,10 @@ def _layout(wrong: Wrong) -> Evidence | None:
     shape = wrong.exact.shape
     if not shape or wrong.exact.size > LAYOUT_LIMIT or wrong.exact.size < 4:
         return None
+    scale = min(wrong.scale, float(np.median(np.abs(wrong.a))))  # of results that span decades
     for code, text, moved in _moved_results(wrong.exact):
         values = moved.reshape(-1)[wrong.index].astype(np.float64)
-        close = np.abs(values - wrong.a) <= 1e-4 * (np.abs(values) + wrong.scale)
+        close = np.abs(values - wrong.a) <= 1e-4 * (np.abs(values) + scale)
         if float(np.mean(close)) >= 0.9 and np.ptp(values) > 0:
             return wrong.evidence(code, text)
     return None

@@ -53,8 +53,8 @@ def _knows(finding: Finding, label: str) -> bool:
     return own and said is not None and finding.place is not None and finding.place.line != int(said[1])  # fmt: skip
 
 
-def _change(old: str, new: str, label: str) -> tuple[int, str, str] | None:
-    """Return line, old and new text of what a label says, where it changes lines for others; else None.
+def _change(old: str, new: str, label: str) -> tuple[int, str, str, list[int]] | None:
+    """Return line, old and new text of what a label says, and other lines beside it, where it changes lines for others; else None.
 
     Where that is all that the fix changes, the label need not say which. Among several it names the
     line in a text between both, in which only some of the changes were made.
@@ -72,15 +72,28 @@ def _change(old: str, new: str, label: str) -> tuple[int, str, str] | None:
         return None
     _, i1, i2, j1, j2 = changes[0]
     if i2 - i1 == j2 - j1 == 1:
-        return i1 + 1, before[i1], after[j1]
+        return i1 + 1, before[i1], after[j1], []
     one_stretch = (
         i1 == j1 and i2 == j2 and i1 < number <= i2
     )  # what is done at its first line goes on
-    return (number, before[number - 1], after[number - 1]) if one_stretch else None
+    others = [at for at in range(i1 + 1, i2 + 1) if at != number]
+    return (number, before[number - 1], after[number - 1], others) if one_stretch else None
+
+
+def _and_lines(others: Sequence[int]) -> str:
+    """Say that other lines change with one."""
+    if not others:
+        return ""
+    return f", and {'lines' if len(others) > 1 else 'line'} {', '.join(map(str, others))} with it"
 
 
 def _place_finding(
-    finding: Finding, submission: Submission, line: int, old: str, new: str
+    finding: Finding,
+    submission: Submission,
+    line: int,
+    old: str,
+    new: str,
+    others: Sequence[int] = (),
 ) -> Finding:
     there = finding.place is not None and finding.place.line == line
     if there and finding.rule not in _WRONG:
@@ -95,7 +108,7 @@ def _place_finding(
         language=_language(submission.code, line),
         excerpt=old.strip()[:200],
     )
-    said = _what_it_needs(old, new)
+    said = f"{_what_it_needs(old, new)}{_and_lines(others)}"
     if finding.rule not in _WRONG:
         said = f"{said}: {finding.message.rstrip('.')}"
     return finding.model_copy(update={"place": place, "message": said})

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 
-from grader.records import Finding, Review, digest
+from grader.records import Finding, Review, Status, digest
 from grader.report.changed_lines import Changed, Span, is_held
 from grader.report.escape import code, end_sentence, prose
 from grader.report.findings import shown_findings
@@ -44,6 +44,10 @@ class Comment:
     """Markdown without the mark."""
 
 
+UNJUDGED: tuple[Status, ...] = ("not_run", "no_task", "grader_error")
+"""Statuses that say nothing of a kernel: where it was only read, too."""
+
+
 @dataclass
 class PullReview:
     """What is said in a pull request."""
@@ -69,11 +73,14 @@ class PullReview:
 
     def _headline(self) -> str:
         total, right = self.counts.total(), self.counts["correct"]
+        unjudged = sum(self.counts[status] for status in UNJUDGED)
         if not total:
             return "kernel-grader: this pull request changes none of the graded kernels"
         if total == 1:
-            return f"kernel-grader: the changed kernel is {'' if right else 'not '}correct"
-        return f"kernel-grader: {right} of {total} changed kernels are correct"
+            said = "correct" if right else "not judged" if unjudged else "not correct"
+            return f"kernel-grader: the changed kernel is {said}"
+        more = f", {unjudged} not judged" if unjudged else ""
+        return f"kernel-grader: {right} of {total} changed kernels are correct{more}"
 
     def _table(self) -> Iterator[str]:
         if not self.rows:

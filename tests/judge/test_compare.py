@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grader.judge import Expected, References, compare, tolerance
-from grader.judge.patterns import OUTSIDE
+from grader.judge.patterns import OUTSIDE, _layout
+from grader.judge.wrong import Wrong
 from grader.records import Comparison, Task, TensorSpec, Workload
 
 
@@ -342,3 +343,14 @@ def test_a_large_output_is_compared_in_parts():
 def test_one_number_of_the_other_sign() -> None:
     assert "sign-flip" in codes(judged(np.float32([-3.5]), np.array([3.5])))
     assert "sign-flip" not in codes(judged(np.float32([-3.0]), np.array([3.5])))
+
+
+def test_small_values_among_results_that_span_decades_are_not_called_swapped():
+    exact = np.array([[1e-3, 2e-3, 3e-3], [5e-3, 1.0, 2.0], [6e-3, 2.0, 1e12]])
+    actual, mask = np.full_like(exact, 7e2), exact > 0.5
+    wrong = Wrong(actual=actual, exact=exact, mask=mask, scale=1e12)
+    assert _layout(wrong) is None
+    swapped = np.array([[1.0, 2.0], [3.0, 4.0]])
+    seen = _layout(Wrong(swapped.T, swapped, np.array([[False, True], [True, False]]), 4.0))
+    assert seen is not None
+    assert seen.code == "transposed"

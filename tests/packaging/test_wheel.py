@@ -101,6 +101,8 @@ def test_it_runs_without_the_checkout(environment: Path, tmp_path: Path) -> None
     copied = {path.name: path.read_bytes() for path in (tmp_path / "tried").iterdir()}
     assert copied == {path.name: path.read_bytes() for path in (ROOT / "samples").iterdir()}
     own = ("--device", "none", "--cache", tmp_path / "cache", "--json")
-    rows = called(program, "tried/l2_norm_race.txt", *own, cwd=tmp_path).splitlines()
-    assert [json.loads(row)["sample"] for row in rows] == ["l2_norm_race"]
-    assert "missing-barrier" in (tmp_path / "reviews" / "l2_norm_race.md").read_text("utf-8")
+    rows = called(program, "tried/softmax_shared_overflow.txt", *own, cwd=tmp_path).splitlines()
+    assert [json.loads(row)["sample"] for row in rows] == ["softmax_shared_overflow"]
+    assert "comment-contradicts-code" in (
+        tmp_path / "reviews" / "softmax_shared_overflow.md"
+    ).read_text("utf-8")

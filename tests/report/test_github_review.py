@@ -178,6 +178,8 @@ def test_the_summary_counts_what_changed_and_what_did_not() -> None:
     assert "| `one` | 🛑 incorrect |" in summary
     assert "does not change: 1 incorrect." in summary
     assert summary.endswith("the end\n")
+    read = pull_review([review("read", status="not_run")], {"samples/total_race.md": ()}, HERE)
+    assert "the changed kernel is not judged" in read.summary()
     assert "changes none of the graded kernels" in pull_review(reviews, {}, HERE).summary()
 
 

@@ -67,3 +67,6 @@ def test_a_change_that_makes_all_right_takes_in_the_access_out_of_bounds_that_it
     (found,) = merge([outside, right])
     assert found.rule == "DEP006"
     assert len(found.evidence) == 2
+    claimed = proven_by_a_run("error", "likely")
+    _, other = merge([right, claimed])
+    assert (other.rule, other.severity) == ("IDX006", "warning")

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from grader.devices.leads import Concerns, Leads
 from grader.records import JsonValue
 from grader.simulator.changes import Request, argument_changes, changes_of
-from grader.simulator.changes.arguments import BLOCKS, OWN
+from grader.simulator.changes.arguments import BLOCKS, OWN, Launched
 from grader.simulator.changes.change import Given
 from grader.simulator.changes.everywhere import changes_everywhere
 from grader.simulator.changes.forms import float_bits
@@ -95,6 +96,22 @@ def test_the_same_change_of_two_lines_is_one_change_more() -> None:
     assert (both.line, both.also) == (first.line, (second.line,))
     assert both.edits == (*first.edits, *second.edits)
     assert not list(changes_everywhere([first, replace(first, line=9)]))
+
+
+def test_what_decides_which_elements_are_taken_comes_first() -> None:
+    launch = Launched("add", (8, 4, 4), (1 << 41, 5, 5), (0, -2, -2), (1, 1, 1))
+    by_kind = {
+        name: {one for one in CHANGES if Concerns(known, [CODE], [launch], ["input 1"]).of(one)}
+        for name, known in {
+            "index": Leads(tensors=frozenset({"input 1"})),
+            "formula": Leads(values=True),
+        }.items()
+    }
+    bound, doubled = (
+        next(c for c in CHANGES if c.after == after) for after in ("setp.gt.s32", "0.5")
+    )
+    assert bound in by_kind["index"]
+    assert doubled in by_kind["formula"] - by_kind["index"]
 
 
 def test_a_change_is_told_as_words_in_the_place_of_others() -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from grader.diagnose import Program
-from grader.records import Counterfactual, Evidence, Mismatch, Slice
+from grader.records import Counterfactual, Dependence, Evidence, Mismatch, Slice
 from grader.repair.candidates.candidate import Candidate, Touches
 from grader.source import Function, Source, Unit
 from grader.source.cpp_reading import variables
@@ -83,13 +83,14 @@ class Clues:
         errors = (item for item in self.program.findings if item.severity == "error")
         places = [item.place for item in errors if item.rule not in VAGUE]
         places += [item.place for item in self._seen]
-        return frozenset(place.line for place in places if place is not None)
+        return self.traced | frozenset(place.line for place in places if place is not None)
 
     @cached_property
     def traced(self) -> frozenset[int]:
         """Lines to which a run followed the values of wrong elements."""
         found = (f for f in self.program.findings if f.confidence == "proven")
-        places = (f.place for f in found if any(i.kind == "provenance" for i in f.evidence))
+        followed = [f for f in found if any(i.kind == "provenance" for i in f.evidence)]
+        places = [f.place for f in followed] + [i.place for f in followed for i in f.evidence if isinstance(i.details, Dependence)]  # fmt: skip
         return frozenset(place.line for place in places if place is not None)
 
     @cached_property

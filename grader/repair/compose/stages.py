@@ -78,6 +78,7 @@ def conv(node: Node, to: Writer) -> Call:
         ("transposed", transposed),
         ("narrow", narrow),
         ("channels", _channels(node, given, to)),
+        ("width", _filter_width(node, given, to)),
     )
     stage = Stage("conv", "conv.cu.jinja", values)
     return Call(stage, f"KERNEL({to.value(_x(node))}, {tensors}, {', '.join(words)})")
@@ -91,6 +92,14 @@ def _channels(node: Node, given: dict[str, Any], to: Writer) -> int:
         groups = (to.node(_x(node)).shape or (0, 0))[1] // max(1, inputs[1])
     made = (node.shape or (0, 0))[1]
     return min(8, max(1, made // max(1, groups))) if isinstance(groups, int) else 8
+
+
+def _filter_width(node: Node, given: dict[str, Any], to: Writer) -> int:
+    """Return how many taps a filter has along the last axis, as far as that is known."""
+    weight, layer = given["weight"], node.attributes.get("kernel_size")
+    shape = to.node(weight).shape if isinstance(weight, Ref) else layer
+    width = shape[-1] if isinstance(shape, list | tuple) and shape else shape
+    return width if isinstance(width, int) else 1
 
 
 def pool(node: Node, to: Writer) -> Call:

@@ -9,7 +9,7 @@ from grader.rules.page_file import read_page
 from grader.rules.rule import Rule
 from grader.source import Source
 from grader.source.analysis.on_the_way import on_the_way
-from grader.source.analysis.overwritten import overwritten, overwritten_before
+from grader.source.analysis.overwritten import overwritten
 
 NO_FORMULA = frozenset({"half-precision", "probe-kept", "probe-unsteady"})
 """What is no matter of one line's value: rounding, and what one call leaves to the next."""
@@ -33,10 +33,10 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         return
     first = _in_common(wrong)
     made = on_the_way(source, context, first)
-    if made is None or not made.certain:
+    if made is None:
         return
     slices = [item for item in context.seen("provenance") if item.code == "slice"]
-    anew = overwritten(source, [made.place]) or overwritten_before(source, made.place)
+    anew = overwritten(source, [made.place])
     forgets = f"; line {anew.line} sets anew in each turn what it could add to" if anew else ""
     yield RULE.finding(
         anew or made.place,

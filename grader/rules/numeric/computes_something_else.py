@@ -82,18 +82,16 @@ def _as_seen(
     """Say what the first pattern means, where the run or the text shows it; None where DEP005 says where."""
     first = seen[0]
     cause = own_draw(source) if first.code == "probe-unsteady" else unused_input(source, first)
-    made = None if cause or first.code in STATE else on_the_way(source, context, first)
-    if made is not None and made.certain:
+    if not cause and first.code not in STATE and on_the_way(source, context, first):
         return None
-    place = made.place if made else cause.place if cause else None
-    place = place or (
+    place = (cause.place if cause else None) or (
         _forward(source) if first.code in STATE else _last_store(source, context, first)
     )
     probes = tuple(item for item in wrong if item.kind == "probe")
     same = tuple(item for item in seen if item.code == first.code and item not in probes)
     return RULE.finding(
         place,
-        f"{_say(first)}{cause.words if cause else ''}: {first.text}{f'; {made.words}' if made else ''}",
+        f"{_say(first)}{cause.words if cause else ''}: {first.text}",
         severity=severity,
         confidence="proven" if first.code in KNOWN else "likely",
         evidence=(*probes, *same),

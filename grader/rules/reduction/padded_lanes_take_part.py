@@ -75,7 +75,7 @@ def _finding(source: Source, kernel: Kernel, call: ast.Call, lane: Lane, *, wron
         f"lanes past the mask take part in `tl.{name}` on line {call.lineno}, and {held}; "
         f"{_say_number(NEUTRAL[name])} would change nothing",
         severity="error" if wrong and sure else "warning",
-        fixes=tuple(_fixes(source, call, lane, WRITTEN[NEUTRAL[name]])),
+        fixes=tuple(_fixes(source, kernel, call, lane, WRITTEN[NEUTRAL[name]])),
         kernels=(kernel.name,),
         conditions="a row that isn't a multiple of the block",
     )
@@ -85,13 +85,15 @@ def _say_number(number: float) -> str:
     return "-inf" if number == -math.inf else "inf" if number == math.inf else f"{number:g}"
 
 
-def _fixes(source: Source, call: ast.Call, lane: Lane, neutral: str) -> Iterator[Fix]:
+def _fixes(
+    source: Source, kernel: Kernel, call: ast.Call, lane: Lane, neutral: str
+) -> Iterator[Fix]:
     load = lane.load
     assert load is not None
     mask = source.text(load.mask) if load.mask is not None else ""
     if lane.lost is not None and isinstance(lane.lost, ast.Assign):
         value = lane.lost.value
-        for part in _parts(mask):
+        for part in _conditions(kernel, call, mask):
             edit = replace(source, value, f"tl.where({part}, {source.text(value)}, {neutral})")
             yield from fix("leave padded lanes out", [edit])
         return
@@ -107,12 +109,16 @@ def _fixes(source: Source, call: ast.Call, lane: Lane, neutral: str) -> Iterator
     yield from fix("leave padded lanes out of the reduction", [edit])
 
 
-def _parts(mask: str) -> tuple[str, ...]:
-    """Return a mask, and of one of several axes each condition by itself, along its axis and along the other one."""
-    conditions = re.findall(r"[^&|]+", mask) if "[" in mask else ()
-    bare = [one.strip().removeprefix("(").removesuffix(")") for one in conditions]
-    turned = [one.replace("[:, None]", "[None, :]") if "[:, None]" in one else one.replace("[None, :]", "[:, None]") for one in bare]  # fmt: skip
-    return tuple(dict.fromkeys((mask, *bare, *turned)))
+def _conditions(kernel: Kernel, call: ast.Call, mask: str) -> list[str]:
+    """Return what may say which lanes count: the mask of a row; of several axes each condition along the one that is reduced."""
+    axis = next((ast.unparse(w.value) for w in call.keywords if w.arg == "axis"), "1")
+    if "[" not in mask or axis not in {"0", "1"}:
+        return [mask]
+    lay = ("[:, None]", "[None, :]")[int(axis)]
+    masks = [ast.unparse(one.mask) for one in kernel.accesses if one.mask is not None]
+    parts = (part.strip() for one in masks for part in re.split("[&|]", one) if "[" in part)
+    bare = (part[1:-1] if part.startswith("(") else part for part in parts)
+    return list(dict.fromkeys(re.sub(r"\[(?::, None|None, :)\]", lay, one) for one in bare))
 
 
 RULE = Rule(**read_page(__file__), check=check, predicts="wrong-values", languages=("triton",))

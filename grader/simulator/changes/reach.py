@@ -102,7 +102,8 @@ class Reach:
 
 def _is_global(instruction: Instruction) -> bool:
     elsewhere = (".param", ".shared", ".local", ".const")
-    return base(instruction) in _ACCESSES and not any(w in instruction.opcode for w in elsewhere)
+    inside = any(word in instruction.opcode for word in elsewhere)
+    return base(instruction) in _ACCESSES and (not inside or ".global" in instruction.opcode)
 
 
 def _address(instruction: Instruction) -> Iterator[int]:

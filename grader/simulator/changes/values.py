@@ -317,14 +317,16 @@ class Values:
 
     @cached_property
     def unread(self) -> tuple[Value, ...]:
-        """Return the kernel's arguments that its code never reads."""
+        """Return the kernel's arguments that its code never reads; the last ones of blocks are their compiler's own."""
         loads = [
             n for n, i in enumerate(self.function.instructions) if i.opcode.startswith("ld.param")
         ]
         read = {_variable(self.function.instructions[n]) for n in loads}
         mine = f"{self.function.name}_param_"
         named = [(n, name) for n, name in enumerate(self._variables) if name.startswith(mine)]
-        of = ((n, int(name.removeprefix(mine))) for n, name in named if n not in read)
+        last = max((n for n, _ in named if n in read), default=0)
+        ends = last if self.of_blocks else len(self._variables)
+        of = ((n, int(name[len(mine) :])) for n, name in named if n not in read and n <= ends)
         values = (self._unread(*one, loads[0], kind) for one in of for kind in ("int", "address"))
         return tuple(values) if self.function.entry and loads else ()
 
@@ -372,7 +374,8 @@ class Values:
 
     def _value(self, key: Key, registers: list[int]) -> Value:
         at = self._set[registers[0]][0][0]
-        kind, line = self.kind(registers[0]), self.lines[at]
+        kind = self.kind(registers[0])
+        line = self.line_made(at) if self.of_blocks else self.lines[at]
         return Value(key, kind, tuple(registers), at, line, self._name(registers[0], line))
 
     def _name(self, register: int, line: int, depth: int = 3) -> str:

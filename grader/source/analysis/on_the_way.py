@@ -24,14 +24,12 @@ class Made:
 
     place: Place
     words: str
-    certain: bool
-    """Whether values on the way were met that are the reference's, or the number itself."""
 
 
 def on_the_way(source: Source, context: Context, first: Evidence) -> Made | None:
     """Return the line whose number the results are off by, or the first that leaves the reference's values.
 
-    None where no run kept the way.
+    None where no run kept the way, or met nothing on it that the reference comes by.
     """
     for item, slice_ in slices(context):
         for line, words in (
@@ -39,19 +37,19 @@ def on_the_way(source: Source, context: Context, first: Evidence) -> Made | None
             *_scaling_lines(first, slice_),
             *_passed_by(slice_),
         ):
-            return Made(line_place(source, line), words, certain=True)
+            return Made(line_place(source, line), words)
         if item.place is None:
             continue
         line, before = item.place.line, [at for at in slice_.right if at != item.place.line]
         if not slice_.computed:
             words = f"what is stored is chosen by comparing, and line {line} compares first"
-            return Made(item.place, words, certain=True)
+            return Made(item.place, words)
         if slice_.by_torch and slice_.unfinished:
             made = torch_makes(source) or item.place
             words = f"line {line} stores what the reference comes by, and torch makes another result of it in line {made.line}"
-            return Made(made, words, certain=True)
+            return Made(made, words)
         if slice_.unfinished:
-            return Made(item.place, _say_unfinished(line, first), certain=True)
+            return Made(item.place, _say_unfinished(line, first))
         words = f"line {line} computes a wrong value"
         if before:
             several = len(before) > 1
@@ -59,9 +57,8 @@ def on_the_way(source: Source, context: Context, first: Evidence) -> Made | None
             words += _say_doubtful(source, item.place, slice_)
         elif slice_.whole:
             words += ", though it is given all the right elements"
-        else:
-            words = f"nothing that is computed from line {line} on is a value of the reference's"
-        return Made(item.place, words, certain=bool(slice_.right) or slice_.whole)
+        if slice_.right or slice_.whole:
+            return Made(item.place, words)
     return None
 
 

@@ -7,7 +7,7 @@ from tree_sitter import Node
 
 from grader.records import Place
 from grader.source import Source
-from grader.source.analysis.steering import LOOPS, around
+from grader.source.analysis.steering import around
 from grader.source.analysis.triton import kernels
 from grader.source.cuda_code import around as enclosing
 from grader.source.cuda_code import descendants, function_around, names_in, text
@@ -25,18 +25,6 @@ def overwritten(source: Source, places: Iterable[Place | None]) -> Place | None:
                 return one.unit.place(found.node)
         if place is not None and (made := _of_triton(source, place)) is not None:
             return made
-    return None
-
-
-def overwritten_before(source: Source, place: Place) -> Place | None:
-    """Return the same for the loops that come before a line in its function, and give it what it uses."""
-    for unit in source.cuda:
-        for loop in (one for kind in LOOPS for one in unit.nodes(kind)):
-            found = _forgets(loop) if unit.place(loop).end_line < place.line else None
-            inside = unit.place(function_around(loop) or loop).end_line >= place.line
-            used = (one for one in unit.nodes("identifier") if unit.place(one).line == place.line)
-            if found is not None and inside and found.name in map(text, used):
-                return unit.place(found.node)
     return None
 
 
@@ -114,7 +102,7 @@ def _of_triton(source: Source, place: Place) -> Place | None:
             end = loop.end_lineno or 0
             if not loop.lineno <= place.line <= end:
                 continue
-            after = {n.id for n in ast.walk(kernel.node) if isinstance(n, ast.Name) and n.lineno > end}  # fmt: skip
+            after = _read_after(kernel.node, end)
             for node in ast.walk(loop):
                 match node:
                     case ast.Assign(targets=[ast.Name(id=name)], value=value) if name in after:
@@ -123,3 +111,11 @@ def _of_triton(source: Source, place: Place) -> Place | None:
                         if begun and name not in used:
                             return source.place(node)
     return None
+
+
+def _read_after(kernel: ast.FunctionDef, line: int) -> set[str]:
+    """Return the names that are read behind a line before they are set anew."""
+    names = [n for n in ast.walk(kernel) if isinstance(n, ast.Name) and n.lineno > line]
+    names.sort(key=lambda n: (n.lineno, isinstance(n.ctx, ast.Store)))
+    first = {n.id: n for n in reversed(names)}
+    return {name for name, node in first.items() if isinstance(node.ctx, ast.Load)}

@@ -158,7 +158,16 @@ class Kernel:
             if not _is_number(value)
         }
         named = {p for p in self.parameters if "ptr" in p.lower()}
-        return frozenset(named or tensors)
+        based = {self._first(one.pointer) for one in self.accesses} & tensors
+        return frozenset(named or based or tensors)
+
+    def _first(self, pointer: ast.expr, depth: int = 8) -> str:
+        """Return the name that a pointer's sum begins with, through assignments."""
+        while isinstance(pointer, ast.BinOp):
+            pointer = pointer.left
+        name = pointer.id if isinstance(pointer, ast.Name) else ""
+        made = self.assigned.get(name, ())
+        return self._first(made[0], depth - 1) if made and depth else name
 
     def _access(self, call: ast.Call) -> Access | None:
         kind = ACCESSES[self.language_name(call)]

@@ -31,7 +31,7 @@ LONG = 400
 """Bytes of an expression beyond which it is not replaced as a whole."""
 FORGOTTEN = 0.5
 """What the cost of a change is multiplied with that uses a variable which nothing in the function uses."""
-_WORD = re.compile(r"[A-Za-z_]\w*")
+_WORD = re.compile(r"[A-Za-z_]\w*(?:\.[xyzw]\b)?")
 
 
 def cuda_changes(source: Source, clues: Clues) -> Iterator[tuple[Scope, Candidate]]:
@@ -73,7 +73,7 @@ def _within(one: Candidate) -> Iterator[Hashable]:
 
 
 def _forgotten(scope: Scope, one: Candidate) -> Candidate:
-    uses = scope.idle.intersection(_WORD.findall(one.pieces[0].code))
+    uses = {*scope.idle, *scope.idle_parts}.intersection(_WORD.findall(one.pieces[0].code))
     return replace(one, cost=one.cost * FORGOTTEN) if uses else one
 
 

@@ -21,6 +21,7 @@ def exchanges(scope: Scope) -> Iterator[Candidate]:
     yield from _arguments(scope)
     yield from _parts_of_an_index(scope)
     yield from _elements(scope)
+    yield from _parts_of_a_vector(scope)
     if scope.on_host:
         yield from _sizes_of_launches(scope)
 
@@ -54,6 +55,16 @@ def _elements(scope: Scope) -> Iterator[Candidate]:
                 yield scope.exchange(first, second, 2.5, "index")
         if array in scope.pointers and len(places) > 1:
             yield from _at_one_index(scope, array, list(places.values()))
+
+
+def _parts_of_a_vector(scope: Scope) -> Iterator[Candidate]:
+    """Exchange what two statements one after the other give two parts of one vector, or elements of one array."""
+    given = [n for n in descendants(scope.body, "assignment_expression") if parts(n)[1] == "="]
+    for first, second in pairwise(given):
+        owners = {re.split(r"[.\[]", parts(node)[0])[0] for node in (first, second)}
+        one, other = (node.child_by_field_name("right") for node in (first, second))
+        if len(owners) == 1 and parts(first)[0] != parts(second)[0] and one and other:
+            yield scope.exchange(one, other, 1.5, "index")
 
 
 def _at_one_index(scope: Scope, array: str, places: list[Node]) -> Iterator[Candidate]:

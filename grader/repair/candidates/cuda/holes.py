@@ -80,8 +80,14 @@ def _launched(site: Site) -> list[str]:
 
 def reals(site: Site) -> list[str]:
     """Return the real numbers that are known there and not in it: parameters, and what was declared last."""
+    at = site.node.start_byte
     return _unused_names(
-        site, [*HOLES["GIVEN"](site), *site.scope.own("real", site.node.start_byte, NEAR)]
+        site,
+        [
+            *HOLES["GIVEN"](site),
+            *site.scope.own("real", at, NEAR),
+            *(n for n in site.scope.idle_parts if n[:-2] in site.scope.known("", at)),
+        ],
     )
 
 
@@ -172,9 +178,10 @@ def numbers(site: Site) -> Mapping[str, float]:
 
 
 def _whole_numbers(value: int) -> Mapping[str, float]:
-    near = {value + 1: 2.5, value - 1: 2.5, value * 2: 2.5}
+    power = value > 2 and value & (value - 1) == 0  # a width or an offset of lanes
+    near = {value + 1: 2.5, value - 1: 2.5, value * 2: 2.0 if power else 2.5}
     if value % 2 == 0:
-        near[value // 2] = 2.5
+        near[value // 2] = 2.0 if power else 2.5
     if value in {0, 1}:
         near |= {2: 4.0}
     if value in {8, 16, 31, 32, 33, 64}:

@@ -100,6 +100,10 @@ def _cost_summed(site: Site, _: str) -> float:
     return 2.0 if not array or site.text("b").startswith(f"{array}[") else 4.0
 
 
+def _cost_inverted(site: Site, _: str) -> float:
+    return 1.5 if host(site) and real(site) else 4.0  # how an image is scaled
+
+
 def _other_sign(site: Site, _: str) -> float:
     return 2.0 if real(site) and device(site) else 3.0
 
@@ -109,10 +113,11 @@ def _numeric(site: Site) -> bool:
 
 
 OPERATORS = (
+    Rewrite("a / b", ("{b} / {a}",), _cost_inverted, "", together=True),
     *_rows(
         "",
         *((f"a {one} b", f"{{a}} {other} {{b}}", _other_sign) for one, other in SIGNS.items()),
-        *((f"a {sign} b", f"{{b}} {sign} {{a}}", 4.0) for sign in "-/"),
+        ("a - b", "{b} - {a}", 4.0),
         *((f"a {sign} b", "{a}", _without) for sign in "+-"),
         ("a * b", "{a}", 3.5),
         ("a / b", "{a}", _cost_undivided),
@@ -273,10 +278,9 @@ INDICES = (
         ("v", "{v} - {SIZE}", 3.0),
         ("v", "{v} + {SIZE}", 3.5),
         ("v", "{v:f} * {SIZE}", 3.5),
-        ("v", "{v} + 1", 2.4),
-        ("v", "{v} - 1", 2.4),
         where=(is_made, device),
     ),
+    *_rows("index", ("v", "{v} + 1", 2.4), ("v", "{v} - 1", 2.4), where=(is_made, device, not_(node_is("number_literal")))),
     *_rows("literal", ("a", "{NUMBER}", lambda site, name: these.numbers(site)[name]), where=(node_is("number_literal"),)),
     *_rows("literal", ("a", "{a}.0f", 1.0), where=(node_is("number_literal"), these.in_real_expression)),
     *_rows("literal", *((zero, "{IDLE}", 1.5) for zero in ("0.0f", "0.f", "0.0"))),
@@ -329,7 +333,7 @@ HOST = (
         where=(host,),
     ),
     *_rows("host", ("v", "{v:f} * {INTEGER}", 3.0), ("v", "{v} + 1", 3.0), ("v", "{v} - 1", 3.5), where=(is_made, host)),
-    *_rows("factor", ("a / b", "{a} / {LENGTH}", 2.0), where=(host, not_(integer))),
+    *_rows("factor", ("a / b", "{a} / {LENGTH}", 2.0), ("a / t.size(d)", "{a} / {t}.numel()", 1.5), where=(host, not_(integer))),
     *_rows("host", ("v", "{v}.contiguous()", 1.2), where=(calls(MOVED), _not_a_method_of_more, host)),
     *_rows("shape", ("f(a)", "{f}({SHAPE})", 3.0), ("f(a, o)", "{f}({SHAPE}, {o})", 3.0), where=(host,)),
 )  # fmt: skip

@@ -176,6 +176,14 @@ class Scope(Changeable):
         known = {one.name for one in self.variables}
         return frozenset() if self.on_host else frozenset(known - self.read)
 
+    @cached_property
+    def idle_parts(self) -> tuple[str, ...]:
+        """Parts of small vectors that are never read, where others of the same vector are: `stats.x`."""
+        read = {text(node) for node in descendants(self.body, "field_expression")}
+        found = ((v.name, re.search(r"float([234])$", v.type)) for v in variables(self.body))
+        every = ([f"{name}.{x}" for x in "xyzw"[: int(n[1])]] for name, n in found if n)
+        return tuple(one for some in every if read & {*some} for one in some if one not in read)
+
     def idle_elements(self, at: int) -> list[str]:
         """Return `bias[c]` for each array that a kernel is given and never reads, with the indices known at a byte."""
         if self.on_host:

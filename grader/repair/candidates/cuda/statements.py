@@ -58,7 +58,7 @@ def _term_behind_function(scope: Scope, node: Node) -> Iterator[Candidate]:
                 scope.piece(call, f"({text(call)} + {term})"),
                 scope.piece(node, NEVER, "guard"),
             )
-            yield Candidate(pieces, 1.5, "degree")
+            yield Candidate(pieces, 0.7, "degree")
 
 
 # ---------------------------------------------------------------- guards

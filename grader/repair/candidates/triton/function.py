@@ -77,7 +77,7 @@ class Function:
             one.value: target.id
             for loop, one in inside
             if isinstance(target := one.targets[0], ast.Name)
-            and target.id not in names_in(one.value)
+            and not names_in(one.value) & {target.id, *names_in(loop.target)}
             and any(value.lineno < loop.lineno for value in self._values_of(target.id))
         }
 

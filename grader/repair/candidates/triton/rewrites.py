@@ -106,6 +106,9 @@ REWRITES = (
     _row("tl.where(m, a, b)", ("tl.where({m}, {b}, {a})", "{a}"), 1.5, "value"),
     _row("tl.where(m, a, c)", tuple(f"tl.where({{m}}, {{a}}, {start})" for start in STARTS), 1.4, "literal"),
     _row("tl.where(m, c, a)", tuple(f"tl.where({{m}}, {start}, {{a}})" for start in STARTS), 1.4, "literal"),
+    _row("tl.load(p)", ("tl.load({p}, mask={BOUND})",), 1.0, "guard"),
+    _row("tl.store(p, v)", ("tl.store({p}, {v}, mask={BOUND})",), 1.0, "guard"),
+    _row("tl.atomic_add(p, v)", ("tl.atomic_add({p}, {v}, mask={BOUND})",), 1.0, "guard"),
     _row("tl.histogram(a, n)", ("tl.histogram({a}, {n}, mask={BOUND})",), 0.8, "guard"),
     # an operation
     _row("tl.maximum(a, b)", ("tl.minimum({a}, {b})",), 1.3, "value"),

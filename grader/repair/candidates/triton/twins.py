@@ -26,9 +26,8 @@ from grader.repair.candidates.triton.function import names_in, target_of
 from grader.repair.candidates.triton.scope import Scope
 from grader.repair.candidates.triton.tree import ATOMS, is_loose
 
-AS_TWIN, MISSING, CONDITION, MIRRORED, AS_NEIGHBOUR = 0.7, 0.9, 0.8, 1.0, 0.9
-"""Costs: a value made as its twin's, a statement that only the twin has, a condition on the other axis, two axes in each
-other's place, a step that a statement of the same form has."""
+AS_TWIN, MISSING, AS_NEIGHBOUR = 0.7, 0.9, 0.9
+"""Costs: a value made as its twin's, a statement that only the twin has, a step that a statement of the same form has."""
 Simple = ast.Assign | ast.AugAssign
 
 
@@ -39,7 +38,6 @@ def twins(scope: Scope) -> Iterator[Candidate]:
         yield from _as_twin(scope, one, other)
         yield from _as_neighbour(scope, one, other)
     yield from _missing_updates(scope, own)
-    yield from _on_other_axes(scope)
 
 
 def _as_twin(scope: Scope, one: Simple, other: Simple) -> Iterator[Candidate]:
@@ -63,24 +61,6 @@ def _missing_updates(scope: Scope, own: list[Simple]) -> Iterator[Candidate]:
                 words = rename_twins(scope.names, scope.source.text(one), letters)
                 if twin in words:
                     yield scope.change(one, words, MISSING, "index", "after")
-
-
-def _on_other_axes(scope: Scope) -> Iterator[Candidate]:
-    """Yield conditions that hold for one axis alone, for both, and places with two axes in each other's place."""
-    for node in scope.expressions:
-        words = scope.source.text(node)
-        for letters in axes(scope.names):
-            there, back = (
-                rename_twins(scope.names, words, pair) for pair in (letters, letters[::-1])
-            )
-            if isinstance(node, ast.Compare) and there != words:
-                around = scope.condition_of(node)
-                if there not in scope.source.text(around):
-                    yield scope.change(
-                        around, f"({scope.source.text(around)}) & ({there})", CONDITION, "guard"
-                    )
-            elif letters < letters[::-1] and words not in {there, back} and scope.is_place(node):
-                yield scope.change(node, _exchange_axes(scope, words, letters), MIRRORED, "index")
 
 
 def unflattened(scope: Scope) -> Iterator[Candidate]:
@@ -125,9 +105,15 @@ def _other(scope: Scope, name: str, letters: Letters) -> str:
 
 def _as_neighbour(scope: Scope, one: Simple, other: Simple) -> Iterator[Candidate]:
     """Yield a statement with the step that one of the same form has, or without the step that that one lacks."""
-    if type(one.value) is not type(other.value) or isinstance(one.value, ATOMS[:2]):
+    if isinstance(one.value, ATOMS[:2]):
         return
     meant = {target_of(one): target_of(other)}
+    if type(one.value) is not type(other.value):
+        if _beside(scope, one, other) and _same(
+            getattr(one.value, "left", one.value), other.value, meant
+        ):
+            yield from _with_step(scope, one.value, other.value, meant)
+        return
     apart = list(_differences(one.value, other.value, meant))
     if len(apart) > 2 or any(there is one.value for there, _ in apart):
         return
@@ -142,6 +128,10 @@ def _as_neighbour(scope: Scope, one: Simple, other: Simple) -> Iterator[Candidat
                     here, _in_place(scope.source.text(core)), AS_NEIGHBOUR, scope.touched(here)
                 )
                 break
+
+
+def _beside(scope: Scope, one: Simple, other: Simple) -> bool:
+    return abs(scope.statements.index(one) - scope.statements.index(other)) == 1
 
 
 def _with_step(

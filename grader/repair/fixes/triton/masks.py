@@ -64,10 +64,12 @@ def _check_access(source: Source, access: Access) -> Iterator[Fix]:
 
 def _neighbours(source: Source, kernel: Kernel, access: Access) -> Iterator[str]:
     """Yield the masks of accesses whose pointers are made of the same indices."""
-    mine = _indices(kernel, access)
-    for other in kernel.accesses:
-        if other is not access and other.mask is not None and _indices(kernel, other) & mine:
-            mask = source.text(other.mask)
+    mine = _indices(kernel, access.pointer)
+    masks = [one.mask for one in kernel.accesses if one is not access and one.mask is not None]
+    own = source.text(access.mask) if access.mask is not None else ""
+    for other in masks:
+        mask, held = source.text(other), _indices(kernel, other)
+        if held and held <= mine and mask != own:
             fits = all(one in source.text(access.pointer) for one in _BROADCAST.findall(mask))
             yield from (mask, _along_the_other_axis(mask))[:: 1 if fits else -1]
 
@@ -78,11 +80,11 @@ def _along_the_other_axis(mask: str) -> str:
     return "[None, :]".join(part.replace("[None, :]", "[:, None]") for part in parts)
 
 
-def _indices(kernel: Kernel, access: Access) -> set[str]:
-    """Return the names of blocks of indices that a pointer is made of."""
+def _indices(kernel: Kernel, value: ast.expr) -> set[str]:
+    """Return the names of blocks of indices that a pointer, or a mask, is made of."""
     return {
         name
-        for name in kernel.names_behind(access.pointer)
+        for name in kernel.names_behind(value)
         for value in kernel.assigned.get(name, ())
         if any(
             kernel.language_name(part) == "arange"
@@ -112,7 +114,8 @@ def _conditions(source: Source, kernel: Kernel, access: Access) -> Iterator[str]
     for name in _single_indices(kernel, access):
         yield from (f"{name} < {number}" for number in forgotten)
     for shape, lengths in terms:
-        yield from (f"{shape} < {number}" for number in numbers if not lengths)
+        bare = access.mask is None and not lengths
+        yield from (f"{shape} < {number}" for number in numbers if bare)
         made = kernel.made_of(ast.Name(shape.partition("[")[0], ast.Load()))
         if any(isinstance(getattr(part, "op", None), ast.Sub) for part in made):
             yield f"{shape} >= 0"
