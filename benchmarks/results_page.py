@@ -31,7 +31,7 @@ Every figure that this project claims, with its day, its machine and the command
 
 *Drawn* says whether the cases could have shaped the grader: **before tuning**, they were new to it; **after tuning**, it had been changed because of them;
 **fixed set**, they are part of this repository or a published list, and anyone may tune on them.
-A date is the day on which the figure was written down. *Other work beside it* means that the machine was not idle.
+Sections are by subject, each with its newest figures first. A date is the day on which the figure was written down. *Other work beside it* means that the machine was not idle.
 
 This page is generated from `docs/results.toml` by `python benchmarks/results_page.py`.
 """

@@ -7,6 +7,7 @@ import copy
 from typing import NamedTuple
 
 from grader.source import read_python
+from grader.source.python_needed import names_used, needed
 
 _GIVEN = frozenset({"get_inputs", "get_init_inputs"})
 _WITH_WEIGHTS = "_WithWeights"
@@ -149,25 +150,9 @@ def _with_weights(
 def _with_what_it_needs(tree: ast.Module, theirs: ast.ClassDef, name: str) -> str:
     """Return a class under a new name, with what else of its file it uses."""
     _Renamed(theirs.name, name).visit(theirs)
-    kept: list[ast.stmt] = [theirs]
-    while needed := [n for n in tree.body if n not in kept and _bound_names(n) & _used_names(kept)]:
-        kept = [n for n in tree.body if n in kept or n in needed]
-    return ast.unparse(ast.Module(kept, []))
-
-
-def _used_names(nodes: list[ast.stmt]) -> set[str]:
-    return {n.id for node in nodes for n in ast.walk(node) if isinstance(n, ast.Name)} - _GIVEN
-
-
-def _bound_names(node: ast.stmt) -> set[str]:
-    match node:
-        case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
-            return {name}
-        case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
-            return {(alias.asname or alias.name).split(".")[0] for alias in aliases}
-        case ast.Assign(targets=targets):
-            return {n.id for target in targets for n in ast.walk(target) if isinstance(n, ast.Name)}
-    return set()
+    uses = names_used(theirs) - _GIVEN
+    rest = [one for one in needed(tree.body, uses) if one is not theirs]
+    return ast.unparse(ast.Module([*rest, theirs], []))
 
 
 class _Call(ast.NodeTransformer):

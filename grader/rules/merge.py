@@ -30,16 +30,14 @@ def merge(findings: Iterable[Finding]) -> tuple[Finding, ...]:
         else:
             kept.append(finding)
     proven = any(map(_right_when_changed, kept))
-    return tuple(_as_warning(one) if proven and _only_claims(one) else one for one in kept)
+    return tuple(_without_claims(kept) if proven else kept)
 
 
-def _only_claims(finding: Finding) -> bool:
-    """Whether a text explains what a run proved of another line: all is right with this line as it is."""
-    return _explains(finding) and finding.confidence != "proven"
-
-
-def _as_warning(finding: Finding) -> Finding:
-    return finding.model_copy(update={"severity": "warning"})
+def _without_claims(findings: Sequence[Finding]) -> Iterator[Finding]:
+    """Lower what a text claims of a line with which, as it is, a run made all right by another."""
+    for one in findings:
+        claims = _explains(one) and one.confidence != "proven"
+        yield one.model_copy(update={"severity": "warning"}) if claims else one
 
 
 def _first_resorts(findings: Sequence[Finding]) -> Iterator[Finding]:

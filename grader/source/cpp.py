@@ -248,7 +248,6 @@ class Declare(Stmt):
     init: Expr | None = None
     shared: bool = False
     extern: bool = False
-    static: bool = False
     stars: int = 0
     reference: bool = False
     const: bool = False

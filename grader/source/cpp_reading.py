@@ -292,7 +292,6 @@ def _declare(node: cpp.Node, child: cpp.Node, kind: str, words: set[str], depth:
         _initial(child, kind, depth),
         shared="__shared__" in words,
         extern="extern" in words,
-        static="static" in words,
         stars=around.count("pointer_declarator"),
         reference="reference_declarator" in around,
         const=bool(words & {"const", "constexpr"}),

@@ -28,8 +28,6 @@ class Instantiation:
     """Type parameters: `scalar_t` -> `double`."""
     values: Mapping[str, int] = field(default_factory=dict)
     launch: Launch | None = None
-    dispatched: str = ""
-    """The AT_DISPATCH macro that chose the types, where one did."""
 
 
 def instantiations(units: tuple[Unit, ...], kernel: Kernel) -> tuple[Instantiation, ...]:
@@ -67,11 +65,11 @@ def _of_launch(unit: Unit, kernel: Kernel, launch: Launch) -> Iterator[Instantia
             deduced = _deduce_type(unit, kernel, launch, parameter.name)
             if deduced is not None:
                 types[parameter.name] = deduced
-    macro, choices = dispatch(launch.node)
+    choices = dispatched_types(launch.node)
     if "scalar_t" in types.values() and choices:
         for choice in choices:
             chosen = {name: choice if one == "scalar_t" else one for name, one in types.items()}
-            yield Instantiation(chosen, values, launch, macro)
+            yield Instantiation(chosen, values, launch)
     else:
         yield Instantiation(types, values, launch)
 
@@ -87,14 +85,14 @@ def _deduce_type(unit: Unit, kernel: Kernel, launch: Launch, name: str) -> str |
     return None
 
 
-def dispatch(node: Node) -> tuple[str, tuple[str, ...]]:
-    """Return the AT_DISPATCH macro around a node and the types that it makes `scalar_t`."""
+def dispatched_types(node: Node) -> tuple[str, ...]:
+    """Return the types that an AT_DISPATCH macro around a node makes `scalar_t`."""
     for outer in around(node):
         if outer.type == "call_expression":
             call = read_call(outer)
             if call.name.startswith("AT_DISPATCH"):
-                return call.name, _choices(call.name, [text(item) for item in call.arguments])
-    return "", ()
+                return _choices(call.name, [text(item) for item in call.arguments])
+    return ()
 
 
 def _choices(macro: str, arguments: list[str]) -> tuple[str, ...]:

@@ -54,6 +54,15 @@ def test_what_is_right_is_right_and_nothing_is_found(way: Way, number: int) -> N
     assert result.run.evidence == ()
 
 
+@pytest.mark.parametrize(("number", "told"), [(35, False), (36, True)])
+def test_unwritten_memory_counts_unless_what_came_of_it_is_stored_over(
+    way: Way, number: int, told: bool
+) -> None:
+    """As in a warm-up on empty memory, before a graph is captured."""
+    result, _ = way(number)
+    assert ("uninit-global-read" in {item.code for item in result.run.evidence}) is told
+
+
 def test_launches_are_reported(way: Way) -> None:
     result, _ = way(0)
     (launch,) = result.run.launches

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import pytest
+import torch
 
 from grader.execution.strong_sizes import find_strong_sizes
+from grader.guest import describe
+from grader.guest.cost import On
 from grader.judge.candidates import COSTLY, describe_candidates
 from grader.judge.sizes import HUGE, MOST, SMALL
 from grader.sandbox import Limits, strongest
@@ -73,3 +76,15 @@ def test_what_takes_minutes_gets_none_and_says_so():
     known = made_of({name: 3 * n for name, n in cost_at(HUGE).items()})
     assert known.workloads() is None
     assert "small enough" in known.missing
+
+
+def test_results_in_a_dict_are_described_in_their_order():
+    def model(x):
+        return {"top": x[:2], "more": (x.sum(), 3)}
+
+    made = describe._ran(lambda _: model, [torch.ones(4)], [], On("cpu"))
+    assert made["outputs"] == [
+        {"shape": [2], "dtype": "float32"},
+        {"shape": [], "dtype": "float32"},
+        {"value": 3},
+    ]

@@ -19,7 +19,7 @@ ALIKE = {"elementwise", "matmul", "conv"}
 """Families whose programs differ in a line: one of each will do."""
 
 
-FAST = ("cosine-loss", "cumsum-reverse", "l2-norm", "matrix-vector", "mse-loss", "rms-norm", "triplet-loss")  # fmt: skip
+FAST = ("cosine-loss", "cumsum-reverse", "l2-norm", "mse-loss", "rms-norm", "triplet-loss")  # fmt: skip
 """A task for each fast template."""
 
 

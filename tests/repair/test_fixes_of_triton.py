@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from grader.records import Context, Evidence, Finding
-from grader.repair.fixes.triton import grids, launches, masks, own_tensors, shapes, stores
+from grader.repair.fixes.triton import grids, masks, own_tensors, shapes, stores
 from grader.source import parse
 from grader.source.edits import apply
 from tests.corpus import corpus
@@ -15,7 +15,6 @@ MAKERS = {
     "MEM011": masks.FIX,
     "SYN006": stores.FIX,
     "DEP001": grids.FIX,
-    "MEM008": launches.FIX,
     "MEM010": own_tensors.FIX,
     "BLD021": shapes.FIX,
 }
@@ -30,12 +29,6 @@ MAKERS = {
         ("matmul_grouped--half-mask", "MEM011", "(offs_cm[:, None] < M)"),
         ("matrix_scalar_2d--one-axis-grid", "DEP001", "M, BLOCK_M), triton.cdiv(N, BLOCK_N))"),
         ("matmul_batched_3d_grid--one-axis-grid", "DEP001", "triton.cdiv(N, 32), batch)"),
-        ("relu_flat--drop-launch", "MEM008", "activation_kernel[grid](x, out, n_elements, "),
-        (
-            "batch_norm_two_kernels--drop-launch",
-            "MEM008",
-            "](x, mean, rstd, N, C, H * W, self.bn.eps, ",
-        ),
         ("l2_norm_rows--write-input", "MEM010", "own = torch.empty_like("),
         ("matrix_scalar_2d--shape-mismatch", "BLD021", "(rows[:, None] < M) & (cols[None, :] < N)"),
         ("cosine_rows--missing-atomic", "SYN006", "tl.atomic_add(out_ptr, loss / B)"),

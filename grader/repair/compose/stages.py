@@ -45,6 +45,9 @@ def matmul(node: Node, to: Writer) -> Call:
     ranks = to.rank(a), to.rank(b)
     triangle = node.kwargs.get("triangle", 0)
     stage = Stage("matmul", "matmul.cu.jinja", (("triangle", bool(triangle)),))
+    single = ranks[1] == 1 or (ranks[1] == 2 and (to.node(b).shape or ())[-1:] == (1,))
+    if ranks[0] == 2 and single and not triangle:
+        return Call(Stage("matvec", "matvec.cu.jinja"), f"KERNEL({left}, {right})")
     if ranks[1] == 1 and ranks[0] >= 2:
         return Call(stage, f"KERNEL({left}, {right}.unsqueeze(-1)).squeeze(-1)")
     if ranks[0] < 2 or (ranks[1] > 2 and ranks[0] != ranks[1]):

@@ -26,8 +26,19 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                     f"the size `{one_line(extent)}` of this array is only known when the kernel runs; "
                     "arrays in device code need a constant size",
                     evidence=refused[place.line],
-                    fixes=_dynamic(unit, function, node, extent),
+                    fixes=_fixes(unit, function, node, extent),
                 )
+
+
+def _fixes(unit: Unit, function: Function, node: Node, extent: Node) -> Iterator[Fix]:
+    """Write the number that all launches give, or reserve the size with each of them."""
+    names = [one.name for one in function.parameters]
+    launches = [one for one in unit.launches if one.kernel == function.name]
+    given = (dict(zip(names, one.arguments, strict=False)).get(text(extent)) for one in launches)
+    numbers = {text(value) for value in given}
+    if len(numbers) == 1 and min(numbers).isdigit():
+        yield from fix(f"write the size {min(numbers)}", [replace_node(unit, extent, min(numbers))])
+    yield from _dynamic(unit, function, node, extent)
 
 
 def _dynamic(unit: Unit, function: Function, node: Node, extent: Node) -> Iterator[Fix]:

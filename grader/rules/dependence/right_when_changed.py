@@ -42,9 +42,13 @@ def _laid_out_otherwise(context: Context, change: Counterfactual) -> tuple[Place
 
 
 def _fixes(source: Source, place: Place, change: Counterfactual) -> list[Fix]:
-    """Return the ways to write the change, the likeliest first."""
+    """Return the ways to write the change, the likeliest first.
+
+    What has no word in the text is guessed in Triton alone: for CUDA the search for small changes tries many in one build.
+    """
     line = ChangedLine(source, place, change)
-    ways = {line.edit(one): None for one in (*line.exact(), *line.likely())}
+    likely = line.likely() if place.language == "python" else ()
+    ways = {line.edit(one): None for one in (*line.exact(), *likely)}
     every: list[tuple[Edit, ...]] = [(one,) for one in ways] if change.change != "argument" else []
     if given := changed_argument(source, place, change) if not every else ():
         every.append(given)

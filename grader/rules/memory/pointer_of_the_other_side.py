@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from grader.records import Context, Evidence, Finding, Fix, NotDeviceMemory, Place
+from grader.records import Context, Evidence, Finding, NotDeviceMemory, Place
 from grader.records.observed import kernel_of, observed_evidence
 from grader.rules.page_file import read_page
 from grader.rules.proofs import reported
@@ -10,7 +10,6 @@ from grader.rules.rule import Rule
 from grader.source import Source, Unit
 from grader.source.analysis.host_code import origin
 from grader.source.analysis.walks import Case, cases, spans
-from grader.source.code_edits import fix
 from grader.source.cuda_code import cuda_code, text, units
 from grader.source.flow import Tensor
 
@@ -32,7 +31,6 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             case.place(tensor.node),
             f"the tensor made here lives in CPU memory, and `{case.kernel}` gets its pointer: the GPU can't read it",
             evidence=items,
-            fixes=_fixes(case, tensor),
             kernels=(case.kernel,),
         )
     yield from reported(RULE, rest)
@@ -51,18 +49,6 @@ def _given(source: Source, context: Context, item: Evidence) -> tuple[Case | Non
         return None, None
     given = [one.pointer for one in case.launch.arguments[refused.parameter :][:1]]
     return case, origin(given[0].region.tensor) if given and given[0] is not None else None
-
-
-def _fixes(case: Case, tensor: Tensor) -> tuple[Fix, ...]:
-    """Give a factory that is told sizes, and a type at most, the options of an input."""
-    inputs = [p.name for p in case.launch.host.parameters if p.kind.endswith("Tensor")]
-    arguments = tensor.node.child_by_field_name("arguments")
-    given = [c for c in arguments.named_children if c.type != "comment"] if arguments else []
-    if not inputs or tensor.name == "full" or len(given) not in {1, 2}:
-        return ()
-    options = f"{inputs[0]}.options()" + (f".dtype({text(given[1])})" if len(given) == 2 else "")
-    edit = case.unit.edit(given[0].end_byte, given[-1].end_byte, f", {options}")
-    return fix(f"make it where `{inputs[0]}` is", [edit])
 
 
 def _places(unit: Unit) -> Iterator[Place]:

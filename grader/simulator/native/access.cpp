@@ -164,7 +164,7 @@ void store_global(Ctx& c, const Insn& i, Addresses& a) {
     if (c.counting) count_global(c, i, a, bytes, good, s);
     if (c.warp->poisoned) {
         u32 from = none, bad = poison_of_values(c, i, from) & good;
-        if (bad) c.accuse(from, bad, i, Use::store);
+        if (bad) c.accuse(from, bad, i, Use::store, a.at);
     }
     const auto race = [&](u32 lanes, u32 same, const Footprint& all) { global_store(c, i, a, bytes, lanes, same, all); };
     c.block->changes += 0 != racing_store(c, i, a, bytes, good, s, nullptr, c.races, race);

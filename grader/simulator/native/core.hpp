@@ -117,7 +117,7 @@ struct Ctx {
     u32 thread(u32 lane) const { return warp->index * warp_lanes + lane; }
     void report(Event event, u32 lane);
     // Accuses the load that a poisoned operand came from, because of what it is used for now.
-    void accuse(u32 op, u32 bad_lanes, const Insn& use, Use how);
+    void accuse(u32 op, u32 bad_lanes, const Insn& use, Use how, const u64* at = nullptr);  // `at`: where each lane stores
     void halt(Status status, std::string reason, const Insn* insn);
 };
 

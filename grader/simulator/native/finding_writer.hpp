@@ -10,7 +10,26 @@ namespace kgsim {
 
 struct Place { std::string file, frames = "[]"; u32 line = 0; };
 
-struct FindingEntry { std::string json_head, json_tail; u64 count = 0; };
+struct FindingEntry {
+    std::string json_head, json_tail;
+    u64 count = 0;
+    // Of values that nobody wrote, and that nothing does but store: where the last was stored, and what kernels had stored there.
+    u64 address = 0, stored = 0;
+    RegionId in = -1;
+    bool used = false;
+
+    void note(const Event& e) {
+        const bool store = e.kind == Found::uninit_global && Use(e.detail) == Use::store && e.address;
+        const auto region = store ? find_region(u64(e.address)) : std::nullopt;
+        used |= !region;
+        if (region) { address = u64(e.address); in = region->id; stored = region->bytes_written_by_kernels; }
+    }
+    // Whether all of the memory that took them was stored to again: a warm-up of what is then run on real data.
+    bool stored_over() const {
+        const auto region = used ? std::nullopt : find_region(address);
+        return region && region->id == in && region->bytes_written_by_kernels >= stored + region->size;
+    }
+};
 // By kind, kernel, the two places.
 using FindingEntries = std::map<std::tuple<u32, std::string, u32, std::string, u32>, FindingEntry>;
 
@@ -43,6 +62,7 @@ public:
                                     there.line ? there.line : e.other);
         FindingEntry& entry = all[key];
         entry.count += tally.count;
+        entry.note(e);
         if (!entry.json_head.empty()) return;
         entry.json_head = "{\"kind\":" + quoted(found_name(e.kind)) + ",\"kernel\":" + quoted(launch_.kernel) + ",\"file\":" +
             quoted(here.file) + ",\"line\":" + number(u64(here.line)) + ",\"frames\":" + here.frames + ",\"block\":" + block(e.block) +

@@ -40,7 +40,7 @@ void flow_poison(Ctx& c, const Insn& i) {
     c.set_poison(i.d2, bad, from);
 }
 
-void Ctx::accuse(u32 op, u32 bad_lanes, const Insn& use, Use how) {
+void Ctx::accuse(u32 op, u32 bad_lanes, const Insn& use, Use how, const u64* at) {
     const u32 from = origin_of(op);
     Event e{};
     switch (Poison(from >> 24)) {
@@ -54,6 +54,7 @@ void Ctx::accuse(u32 op, u32 bad_lanes, const Insn& use, Use how) {
     e.other = use.id;
     if (const auto copy = worker->findings.pending.find(e.insn); copy != worker->findings.pending.end()) e.copy = copy->second;
     e.detail = u32(how);
+    if (at && bad_lanes) e.address = i64(at[std::countr_zero(bad_lanes)]);
     for (u32 l = 0; l < warp_lanes; ++l) if (bad_lanes >> l & 1) report(e, l);
     // Accused once is enough: what follows from this value is the same defect.
     const u32 keep = mask;

@@ -147,7 +147,11 @@ std::string report_json() {
     for (const std::string& key : all.launch_order) { next(); s += launch_json(all.launches.at(key)); }
     s += "],\"findings\":[";
     first = true;
-    for (const auto& [key, e] : all.findings) { next(); s += e.json_head + number(e.count) + e.json_tail; }
+    for (const auto& [key, e] : all.findings) {
+        if (e.stored_over()) continue;
+        next();
+        s += e.json_head + number(e.count) + e.json_tail;
+    }
     s += "],\"lines\":[";
     first = true;
     for (const auto& [key, l] : all.lines) { next(); s += line_json(std::get<0>(key), std::get<1>(key), std::get<2>(key), l); }

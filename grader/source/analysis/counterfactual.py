@@ -17,8 +17,7 @@ def say_change(source: Source, place: Place, change: Counterfactual) -> str:
     count = change.workloads
     of = f"{_COUNTS[count] if count < len(_COUNTS) else count} workload{'s' * (count != 1)}"
     has = _has_and_needs(ChangedLine(source, place, change))
-    lines = " and ".join(map(str, change.also))
-    too = f" and the same in line {lines}" if lines else ""
+    too = f" and the same in line {' and '.join(map(str, change.also))}" if change.also else ""
     return f"line {place.line} {has}{too} every element is right on {of}"
 
 
@@ -50,11 +49,7 @@ def _vague(line: ChangedLine, change: Counterfactual) -> str:
     verb, _, operand = change.after.partition(" ")
     sign = VERBS.get(verb.partition(".")[0], verb.partition(".")[0])
     if verb == "selp":
-        way, filler, condition = operand.split(" ", 2)
-        name = line.name_of(condition)
-        which = f"`{name}`" if name else "a condition"
-        holds = "holds" if (way == "unless") else "does not hold"
-        return f"takes a value: with `{filler}` in its place where {which} {holds}"
+        return f"takes a value: with `{operand.split()[1]}` in its place under a condition"
     if change.change == "around":
         other = f" and `{name}`" if (name := line.number_or_name(operand)) else ""
         return f"takes a value: with `{sign}` of it{other or ' and another value' * bool(operand)}"

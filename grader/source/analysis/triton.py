@@ -193,22 +193,35 @@ class Launch:
 
 @lru_cache(maxsize=64)
 def kernels(source: Source) -> tuple[Kernel, ...]:
-    """Return a submission's kernels and the functions under `@triton.jit` that they call."""
+    """Return a submission's kernels and the functions that they call: those under `@triton.jit`, or handed to it."""
+    made = (call for call in source.walk(ast.Call) if _is_jit(call.func, source))
+    given = {one.id for call in made for one in call.args if isinstance(one, ast.Name)}
     return tuple(
         Kernel(source, node)
         for node in source.walk(ast.FunctionDef)
-        if any(_is_jit(mark, source) for mark in node.decorator_list)
+        if node.name in given or any(_is_jit(mark, source) for mark in node.decorator_list)
     )
+
+
+def _called_as(source: Source) -> Mapping[str, Kernel]:
+    """Return the kernels by what they are called: their names, and those of what is made of one."""
+    found = {one.name: one for one in kernels(source)}
+    for node in source.walk(ast.Assign) if found else ():
+        inside = _names(node.value) & set(found)
+        if len(inside) == 1 and isinstance(node.value, ast.Call | ast.Name | ast.Subscript):
+            for name in filter(None, map(_last_name, node.targets)):
+                found.setdefault(name, found[min(inside)])
+    return found
 
 
 @lru_cache(maxsize=64)
 def launches(source: Source) -> tuple[Launch, ...]:
     """Return a submission's launches in the order of the text."""
-    known = {one.name: one for one in kernels(source)}
+    known = _called_as(source)
     found = []
     for host in (None, *source.walk(ast.FunctionDef)):
         for call in _own_calls(host, source):
-            name = _called_name(call)
+            name = _last_name(call.func.value) if isinstance(call.func, ast.Subscript) else ""
             if name in known and isinstance(call.func, ast.Subscript):
                 grid = _grid_meant(call.func.slice, host)
                 given = _given_arguments(known[name], call)
@@ -365,11 +378,8 @@ def _own_calls(host: ast.FunctionDef | None, source: Source) -> Iterator[ast.Cal
             body += ast.iter_child_nodes(node)
 
 
-def _called_name(call: ast.Call) -> str:
-    target = call.func.value if isinstance(call.func, ast.Subscript) else call.func
-    if isinstance(target, ast.Attribute):
-        return target.attr
-    return target.id if isinstance(target, ast.Name) else ""
+def _last_name(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
 
 
 def _grid_meant(grid: ast.expr, host: ast.FunctionDef | None) -> ast.expr:

@@ -59,9 +59,7 @@ class HostMachine(TorchCalls):
             position = len(self.tensors)
             given = self.sizes.tensors[position] if position < len(self.sizes.tensors) else None
             sizes = given or self.sizes.by_rank.get(_rank(self.function, parameter.name))
-            return self.tensor(
-                Tensor(parameter.name, sizes, node=parameter.node, guessed=given is None)
-            )
+            return self.tensor(Tensor(parameter.name, sizes, node=parameter.node))
         letter = type_letter(parameter.kind)
         if parameter.is_pointer:
             region = Region(parameter.name, "global", parameter.kind, node=parameter.node)

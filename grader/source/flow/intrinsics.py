@@ -3,15 +3,13 @@
 from dataclasses import replace
 from typing import Any
 
-from grader.source.cpp import Call, Declare, Expr, Lambda, Member, Name
-from grader.source.cpp_reading import parse_expression
+from grader.source.cpp import Call, Expr, Lambda, Member, Name
 from grader.source.flow import mathematics
-from grader.source.flow.access import Accesses
+from grader.source.flow.calls import Calls
 from grader.source.flow.groups import EXCHANGES, OF_GROUPS, Group, made_group, number_of_group
 from grader.source.flow.state import Box
 from grader.source.flow.trace import Meeting, StopWalkError
 from grader.source.flow.values import Value, unknown_value
-from grader.source.functions import Function
 
 WHOLE_WARP = 5
 BARRIERS = {"__syncthreads", "__syncthreads_or", "__syncthreads_and", "__syncthreads_count"}
@@ -59,23 +57,11 @@ VOTES = {
 }
 
 
-class Intrinsics(Accesses):
+class Intrinsics(Calls):
     """What CUDA gives a kernel."""
 
     block_shape: tuple[int, int, int] = (1, 1, 1)
     grid_shape: tuple[int | None, int | None, int | None] = (1, 1, 1)
-
-    def call_function(self, function: Function, args: list[Value], call: Call) -> Value:
-        """Run a helper function; defined by `expressions.Machine`."""
-        raise NotImplementedError
-
-    def call_lambda(self, item: Lambda, args: list[Value], call: Call) -> Value:
-        """Run a lambda; defined by `expressions.Machine`."""
-        raise NotImplementedError
-
-    def construct(self, _kind: str, _stmt: Declare) -> Value | None:
-        """Return the object that a declaration makes, for the types that are known."""
-        return None
 
     def _eval_member(self, expr: Member) -> Value:
         """Return `base.name`."""
@@ -97,15 +83,6 @@ class Intrinsics(Accesses):
         }
         known = name in indices and axis in "xyz"
         return Value(indices[name]["xyz".index(axis)], "u") if known else None
-
-    def eval_text(self, text: str) -> Value:
-        """Evaluate a piece of text, such as a template argument."""
-        expr = parse_expression(text)
-        return Value() if expr is None else self.eval(expr)
-
-    def eval_all(self, exprs: tuple[Expr, ...]) -> list[Value]:
-        """Evaluate expressions in order."""
-        return [self.eval(one) for one in exprs]
 
     # --- calls -------------------------------------------------------------------------------
 

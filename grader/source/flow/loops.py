@@ -3,10 +3,10 @@
 from functools import lru_cache
 
 from grader.source import cpp
-from grader.source.flow.machine import Statements
+from grader.source.flow.machine import LEAVING, Statements
 from grader.source.flow.state import Box, LoopFrame
 from grader.source.flow.trace import StopWalkError
-from grader.source.flow.values import Value, forgotten
+from grader.source.flow.values import Value, forgotten, truth
 
 PURE = (
     "__",
@@ -62,7 +62,7 @@ def counter_of(loop: cpp.Loop) -> tuple[str, cpp.Expr | int] | None:
 
 
 class Loops(Statements):
-    """Skipping of turns."""
+    """Loops: the first two turns and the last one are run, where all are alike."""
 
     def havoc(self, stmt: cpp.Stmt) -> None:
         """Forget the numbers of all that a statement assigns."""
@@ -99,3 +99,46 @@ class Loops(Statements):
             return None
         turns = -((now - bound - (test.op == "<=")) // step)
         return (box, now + (turns - 1) * step) if turns > 1 else None
+
+    def _run_loop(self, stmt: cpp.Loop) -> str:
+        """Run a loop; long ones only at their beginning and their end."""
+        scope, saved = self.frames[-1], self.doubt
+        scope.open()
+        if stmt.init is not None:
+            for part in stmt.init.body if isinstance(stmt.init, cpp.Block) else (stmt.init,):
+                self.run(part)
+        frame = LoopFrame(stmt.node)
+        self.loops.append(frame)
+        how = self._turns(stmt, frame)
+        self.loops.pop()
+        self.settle_doubt(saved)
+        scope.close()
+        return how if how == LEAVING else ""
+
+    def _turns(self, stmt: cpp.Loop, frame: LoopFrame) -> str:
+        """Run the turns of a loop; return how it was left."""
+        while True:
+            if stmt.test is not None and (stmt.kind != "do" or frame.turn > 0):
+                held = truth(self.eval(stmt.test))
+                if held is None:
+                    return self._unknown_turns(stmt)
+                if not held:
+                    return ""
+            how = self.run(stmt.body)
+            if how in {LEAVING, "break"}:
+                return how
+            if stmt.step is not None:
+                self.eval(stmt.step)
+            frame.turn += 1
+            if frame.turn >= 2:
+                self.skip_ahead(stmt, frame)
+
+    def _unknown_turns(self, stmt: cpp.Loop) -> str:
+        """Run a loop of unknown length once, without certainty."""
+        saved, self.doubt = self.doubt, True
+        self.run(stmt.body)
+        if stmt.step is not None:
+            self.eval(stmt.step)
+        self.havoc(stmt)
+        self.doubt = saved
+        return ""

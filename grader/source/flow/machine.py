@@ -9,9 +9,9 @@ from collections.abc import Callable
 from typing import Any
 
 from grader.source import cpp
-from grader.source.flow.state import LoopFrame, State
+from grader.source.flow.state import State
 from grader.source.flow.trace import StopWalkError
-from grader.source.flow.values import Value, merge, truth
+from grader.source.flow.values import merge, truth
 
 STEP_LIMIT = 2500
 LEAVING = "return"
@@ -19,18 +19,6 @@ LEAVING = "return"
 
 class Statements(State):
     """Control flow. Each kind of statement has a method by its name; it says how it was left, by `return`, `break`, `continue`, or plainly."""
-
-    def eval(self, expr: cpp.Expr) -> Value:
-        """Evaluate an expression; defined by `expressions.Machine`."""
-        raise NotImplementedError
-
-    def skip_ahead(self, loop: cpp.Loop, frame: LoopFrame) -> None:
-        """Jump to a loop's last turn; defined by `loops`."""
-        raise NotImplementedError
-
-    def havoc(self, stmt: cpp.Stmt) -> None:
-        """Forget what a statement assigns; defined by `loops`."""
-        raise NotImplementedError
 
     def run(self, stmt: cpp.Stmt) -> str:
         """Execute one statement."""
@@ -93,46 +81,3 @@ class Statements(State):
             self.loops[-1].doubt = True
             return ""
         return stmt.kind if self.loops else ""
-
-    def _run_loop(self, stmt: cpp.Loop) -> str:
-        """Run a loop; long ones only at their beginning and their end."""
-        scope, saved = self.frames[-1], self.doubt
-        scope.open()
-        if stmt.init is not None:
-            for part in stmt.init.body if isinstance(stmt.init, cpp.Block) else (stmt.init,):
-                self.run(part)
-        frame = LoopFrame(stmt.node)
-        self.loops.append(frame)
-        how = self._turns(stmt, frame)
-        self.loops.pop()
-        self.settle_doubt(saved)
-        scope.close()
-        return how if how == LEAVING else ""
-
-    def _turns(self, stmt: cpp.Loop, frame: LoopFrame) -> str:
-        """Run the turns of a loop; return how it was left."""
-        while True:
-            if stmt.test is not None and (stmt.kind != "do" or frame.turn > 0):
-                held = truth(self.eval(stmt.test))
-                if held is None:
-                    return self._unknown_turns(stmt)
-                if not held:
-                    return ""
-            how = self.run(stmt.body)
-            if how in {LEAVING, "break"}:
-                return how
-            if stmt.step is not None:
-                self.eval(stmt.step)
-            frame.turn += 1
-            if frame.turn >= 2:
-                self.skip_ahead(stmt, frame)
-
-    def _unknown_turns(self, stmt: cpp.Loop) -> str:
-        """Run a loop of unknown length once, without certainty."""
-        saved, self.doubt = self.doubt, True
-        self.run(stmt.body)
-        if stmt.step is not None:
-            self.eval(stmt.step)
-        self.havoc(stmt)
-        self.doubt = saved
-        return ""

@@ -19,8 +19,6 @@ class Tensor:
     source: Tensor | None = None
     """The tensor that it was made from."""
     node: Node = None
-    guessed: bool = False
-    """Nobody said what sizes it has: they are only usual ones."""
     touched: set[str] = field(default_factory=set)
     """What the host did with it: `zero_`, `copy_`, ..., or `library` where one got it."""
 

@@ -1,9 +1,10 @@
 """A thread while it is followed: what variables hold, and what was seen so far."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from grader.source.cpp import Node
+from grader.source.cpp import Expr, Node
 from grader.source.flow.memory import Region
 from grader.source.flow.trace import Access, Event, Walk
 from grader.source.flow.values import Value, converted, merge
@@ -77,6 +78,15 @@ class State:
         """Whether this is under a condition on data, which may or may not hold."""
         self.seen: set[tuple[str, int]] = set()
 
+    def eval(self, expr: Expr) -> Value:
+        """Evaluate an expression: each kind has its method by its name, in one of the files beside this one."""
+        how: Callable[[Any], Value] = getattr(self, f"_eval_{type(expr).__name__.lower()}")
+        return how(expr)
+
+    def eval_all(self, exprs: tuple[Expr, ...]) -> list[Value]:
+        """Evaluate expressions in order."""
+        return [self.eval(one) for one in exprs]
+
     def emit(self, kind: str, node: Node, value: int = 0) -> None:
         """Record an event once for each place."""
         if (kind, node.id) not in self.seen:
@@ -89,7 +99,7 @@ class State:
         """Record an access to memory."""
         call = self.calls[0] if self.calls else None
         loops = tuple((one.node.id, one.turn) for one in self.loops)
-        at = (kind, region, node, call, offset, not self.doubt, loops, self.walk.barriers)
+        at = (kind, region, node, call, offset, not self.doubt, loops)
         self.walk.memory.append(Access(*at, **details))
 
     def find(self, name: str) -> Box | None:

@@ -38,8 +38,6 @@ class Access:
     """False under a condition on data, which may or may not hold."""
     loops: tuple[tuple[int, int], ...]
     """Node id and turn of the loops around it, outermost first."""
-    interval: int
-    """How many barriers the thread has passed."""
     scale: int = 1
     value: Value | None = None
     """What is stored."""

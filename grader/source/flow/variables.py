@@ -1,7 +1,7 @@
 """Declared variables and arrays, and their types."""
 
 from grader.source.cpp import Declare, Items, Name, Node
-from grader.source.flow.intrinsics import Intrinsics
+from grader.source.flow.access import Accesses
 from grader.source.flow.memory import Region
 from grader.source.flow.state import Box
 from grader.source.flow.values import Pointer, Value, converted, unknown_value
@@ -11,8 +11,12 @@ CELL = "cell"
 """Type of the variable of a shared scalar: every use is an access to shared memory."""
 
 
-class Variables(Intrinsics):
+class Variables(Accesses):
     """What declarations do."""
+
+    def construct(self, _kind: str, _stmt: Declare) -> Value | None:
+        """Return the object that a declaration makes, for the types that are known."""
+        return None
 
     def _run_declare(self, stmt: Declare) -> str:
         """Declare a variable, an array or a shared array."""

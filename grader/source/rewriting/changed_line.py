@@ -79,7 +79,8 @@ class ChangedLine:
             case "constant":
                 return list(self._constants())
             case "operator":
-                return list(self._operators())
+                anew = self.change.after.startswith("added up")
+                return list(self._added_up() if anew else self._operators())
             case "operand":
                 names = self.name_of(self.change.before), self.name_of(self.change.after)
                 return self._each(*names) if all(names) else []
@@ -90,8 +91,6 @@ class ChangedLine:
 
     def likely(self) -> list[Change]:
         """Return ways to write what the line has no word for."""
-        if self.change.change == "operator" and self.change.after.startswith("added up"):
-            return list(self._added_up())
         if self.change.change == "operand":
             old, new = (self.name_of(value.removeprefix("part of ")) for value in (self.change.before, self.change.after))  # fmt: skip
             return [(a, b, new) for a, b, name in self._variables(0) if new and new != name and old in {"", name}]  # fmt: skip
@@ -170,10 +169,7 @@ class ChangedLine:
     def _steps(self, places: Sequence[Change]) -> list[Change]:
         """Return values with the step that the run added."""
         verb, _, operand = self.change.after.partition(" ")
-        if verb == "selp":
-            chosen = ((a, b, self._where(text, operand)) for a, b, text in places)
-            return [one for one in chosen if one[2]]
-        number = self.number_or_name(operand)
+        number = operand if verb == "selp" else self.number_or_name(operand)
         if operand and not number:
             return []
         made = [(a, b, self._step(verb.partition(".")[0], text, number)) for a, b, text in places]
@@ -181,6 +177,8 @@ class ChangedLine:
 
     def _step(self, verb: str, text: str, number: str) -> str:
         sign = VERBS.get(verb, verb)
+        if verb == "selp":
+            return self._where(text, number)
         inner = text if re.fullmatch(r"[\w.]+|[\w.]+\([^()]*\)", text) else f"({text})"
         if sign in BETWEEN and number:
             whole = sign == "/" and self._in_triton and self.change.after.startswith("div.s32")
