@@ -198,11 +198,14 @@ def bound_made(one: Steering) -> Place | None:
         return None
     compared = {text(n) for n in descendants(condition, "binary_expression")}
     names = names_in(condition) - one.counters if len(compared) == 1 else set()
+    every = list(definitions(function_around(one.node)))
+    own = {made.name for made in every}
     before = [
         made
-        for made in definitions(function_around(one.node))
+        for made in every
         if made.is_variable and made.name in names and made.node.end_byte <= one.node.start_byte
-        if _computes(made) and not _OWN.search(text(made.node))
+        if _computes(made) or text(made.value) in own
+        if not _OWN.search(text(made.node))
     ]
     return one.unit.place(before[-1].node) if before else None
 

@@ -44,7 +44,10 @@ HOLES["INTEGER"] = lambda site: _unused_names(
 HOLES["MEANT"] = lambda site: [
     name
     for name in HOLES["INTEGER"](site)
-    if name in site.scope.sizes or name in site.scope.idle or rest_of(site, name)
+    if name in site.scope.sizes
+    or name in site.scope.idle
+    or rest_of(site, name)
+    or share_of(site, name)
 ]
 HOLES["NEAR"] = lambda site: _unused_names(
     site, site.scope.own("integer", site.node.start_byte, NEAR)
@@ -257,6 +260,12 @@ def rest_of(site: Site, name: str) -> bool:
         return False
     values = (value for other, value in site.scope.made if other == name)
     return any(text(n) == site.words for v in values for n in descendants(v, "identifier"))
+
+
+def share_of(site: Site, name: str) -> bool:
+    """Whether a variable is a size that a site is, divided: `cg = C / groups`."""
+    made = dict(site.scope.made).get(name)
+    return made is not None and parts(made)[:2] == (site.words, "/")
 
 
 def in_real_expression(site: Site) -> bool:

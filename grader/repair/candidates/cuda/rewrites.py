@@ -175,6 +175,7 @@ FORMULAS = (
     *_rows("factor", *(("v", f"({{v:f}} {sign} {{REAL}})", 3.0) for sign in "/*"), ("v", "({v:f} / {SIZE})", 2.5), where=(is_value,)),
     *_rows("degree", ("v", "{v} * {v}", 2.5), where=(is_added_up, device)),
     *_rows("degree", ("f(a)", "{a} * {f}({a})", 3.0), where=(real, device, is_a("a", NAME))),
+    *_rows("degree", ("a * b", "{a} * {b} * {b}", 3.0), where=(real, device, is_a("b", NAME))),
     *_rows("degree", ("f(a + b)", "({f}({a}) + {b})", 2.0), ("f(a + b)", "({a} + {f}({b}))", 2.5), where=(real, device)),
     *_rows("value", ("v", "rintf({v})", 1.0), where=(is_truncated,)),
     *_rows("factor", ("a", "({CONDITION} ? {a} : 1.0f - {a})", 2.5), where=(node_is("identifier"), real, device)),
@@ -205,7 +206,7 @@ FORMULAS = (
 
 
 def _other_name(site: Site, name: str) -> float:
-    if these.rest_of(site, name):
+    if these.rest_of(site, name) or these.share_of(site, name):
         return 1.9
     one, other = _words(site.words), _words(name)
     if one > other or one < other:
@@ -273,6 +274,7 @@ INDICES = (
     *_rows("index", ("&a[i]", "{a}", 2.2)),
     *_rows("index", ("a", "{RENAMED}", 2.0), where=(is_outermost,)),
     *_rows("index", ("t[a][b]", "{t}[{b}][{a}]", 2.5)),
+    *_rows("index", ("a", "{a} + {SIZE} - {ANYSIZE}", 1.3), where=(is_made, device, *IS_NAME)),
     *_rows(
         "index",
         ("v", "{v} - {SIZE}", 3.0),

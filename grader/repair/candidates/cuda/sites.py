@@ -138,12 +138,14 @@ def is_index(site: Site) -> bool:
 
 
 def is_addend(site: Site) -> bool:
-    """Whether it is a name that is an index of device code, or is added to others to make one."""
+    """Whether it is a name that is an index of device code, or is added to others to make one or a variable."""
     here = site.node.parent
     while here is not None and here.type == "binary_expression" and parts(here)[1] == "+":
         here = here.parent
     named = site.node.type == "identifier" and integer(site) and device(site)
-    return named and here is not None and here.type == "subscript_argument_list"
+    return (
+        named and here is not None and here.type in {"subscript_argument_list", "init_declarator"}
+    )
 
 
 def loop_of(node: Node) -> Node | None:
