@@ -13,6 +13,7 @@ from grader.records import RIGHT_VALUES, Fix, Repair
 from grader.repair.candidates import Screen, guess
 from grader.repair.candidates.rounds import SECONDS
 from grader.repair.choices import cause_of, choices_of_fixes, has_fixes
+from grader.repair.locate import VAGUE
 from grader.repair.said import how_far
 from grader.repair.smallest import repair_of, take_back_needless
 from grader.repair.trials import Chosen, Trials
@@ -67,7 +68,8 @@ class _Search:
             better = self._next(best)
             if better is None:
                 return best
-            self.together |= doubtful(better.fixes[len(best.fixes) :])
+            nearer = any(finding.rule in VAGUE for finding, _ in best.fixes)
+            self.together |= nearer or doubtful(better.fixes[len(best.fixes) :])
             best = better
         best = self._general(best)
         return take_back_needless(self.start, best, self.trials) if self.together else best
