@@ -40,6 +40,8 @@ def _choose_workload(task: Task, evaluation: Evaluation) -> Workload | None:
     wrong = [item for item in counted if not item.equal]
     if any(item.mismatch and item.mismatch.form for item in wrong):
         return None  # another shape, type or device: that is no question of arithmetic
+    if evaluation.verdict.status == "incorrect" and not wrong:
+        return None  # by what it does from call to call, of which one call says nothing
     deciding = [roles[item.workload] for item in wrong or counted]
     few = [w for w in deciding if element_count(w) >= ENOUGH] or deciding
     return min(few, key=element_count, default=None)
