@@ -221,6 +221,8 @@ def to_host(tensor: torch.Tensor) -> torch.Tensor:
 
 def begin() -> None:
     """Forward is about to be called: torch operators count from here to `end`."""
+    if _state.pop("reported", False):
+        _state["runtime"].kgsim_reset()  # what ran between two calls is no part of either
     _state["runtime"].kgsim_provenance_clear()
     _state["operators"] = None
     _operators()
@@ -316,8 +318,7 @@ def report() -> dict[str, Any]:
     seen["passed"] = _state.pop("passed", None)
     seen["changed_seconds"] = _state.pop("changed_seconds", 0.0)
     seen["autotuned"] = _state["autotuned"]()
-    _state["unwritten"] = []
-    _state["inputs"] = 0
+    _state.update(unwritten=[], inputs=0, reported=True)
     runtime.kgsim_reset()
     return dict(seen)
 

@@ -124,7 +124,10 @@ def test_wrong_values_are_followed_on_the_device_that_checks(grading: GradingCon
     sample = Sample(id="lost", origin="lost", format="python", text=label.code)
     made = review(dataclasses.replace(grading, options=options), sample)
     error = next(one for one in made.findings if one.severity == "error")
-    assert (error.rule, error.place and error.place.line) == ("DEP002", min(label.lines))
+    # By the trace of its values, or by a changed run that came out right.
+    assert error.rule in {"DEP002", "DEP006"}
+    assert error.place
+    assert error.place.line == min(label.lines)
 
 
 @pytest.mark.slow

@@ -13,7 +13,9 @@ from grader.source.python_code import PythonCode
 
 OTHER_BACKENDS = ("triton", "cutlass", "tilelang", "cupy", "numba", "pycuda", "cuda.core", "taichi",
                   "thunderkittens", "helion", "warp")  # fmt: skip
-_LIBRARY = re.compile(r"\b((?:cublas|cudnn|cusparse|cusolver|cufft)[A-Z]\w*)\s*\(")
+_LIBRARY = re.compile(
+    r"\b((?:cublas|cudnn|cusparse|cusolver|cufft)[A-Z]\w*|(?:thrust|cub)(?:::\w+)+)\s*\("
+)
 BUILDERS = ("CUDAExtension", "load", "load_inline", "compile_ptx", "RawKernel", "RawModule")
 
 
