@@ -32,9 +32,10 @@ def locate_by_repairs(
     """Return the findings, those without a cause of their own placed at the one line that fixes them."""
     fix = next((repair for repair in repairs if repair.kind == "fix"), None)
     settled = [(rule, label) for rule, label in fix.settles if rule in VAGUE] if fix else []
-    if fix is None or len(settled) != 1:
+    lines = {said[1] if (said := _LINE.match(label)) else "" for _, label in settled}
+    if fix is None or not settled or (len(settled) > 1 and (len(lines) > 1 or "" in lines)):
         return findings
-    ((rule, label),) = settled
+    rule, label = settled[0]
     change = _change(submission.code, fix.code, label)
     if change is None:
         return findings

@@ -79,3 +79,14 @@ def test_a_line_of_forward_is_python() -> None:
     (found,) = locate_by_repairs((finding("NUM001", 1),), submission, [repair])
     assert found.place is not None
     assert (found.place.line, found.place.language) == (3, "python")
+
+
+def test_several_changes_of_one_line_are_one_cause() -> None:
+    code = CODE.replace("k <= n", "k < m")
+    labels = ("line 2: `<` in the place of `<=`", "line 2: `m` in the place of `n`")
+    verdict = Verdict(status="correct", sentence="")
+    evaluation = Evaluation(submission="x", device="sim", sandbox="none", verdict=verdict)
+    settles = (("DEP006", labels[0]), ("NUM001", labels[1]))
+    repair = Repair(kind="fix", code=code, settles=settles, evaluation=evaluation)
+    (found,) = locate_by_repairs((finding("DEP006", 2),), SUBMISSION, [repair])
+    assert "`k <= n` has to be `k < m`" in found.message

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 
-from grader.records import Context, Evidence, Finding, Severity
+from grader.records import Context, Evidence, Finding, Fix, Severity
 from grader.records.observed import GROUPS, kernel_of, observed_evidence, wrong_results
 from grader.rules.causes import cause_of
 from grader.rules.page_file import read_page
 from grader.rules.proofs import CARRIED_ON, by_line, of_the_leavers
 from grader.rules.rule import Rule
 from grader.source import Source
-from grader.source.analysis.partings import EXCHANGE, Parting, exchange_at, parting_at
+from grader.source.analysis.partings import EXCHANGE, Parting, alike, exchange_at, parting_at
 from grader.source.analysis.walks import spans
 from grader.source.code_edits import fix
 from grader.source.cuda_code import cuda_code
@@ -61,15 +61,27 @@ def _of_the_branch(source: Source, parting: Parting, items: Sequence[Evidence]) 
     line = unit.place(parting.meeting).line
     inner = "" if where is parting.meeting else f" (the shuffle itself is on line {line})"
     kernel = kernel_of(items[0], spans(source))
-    branch = branch_of(where, parting.condition)
     return RULE.finding(
         unit.place(where),
         f"the warp exchange{inner} waits for all lanes that its mask names, but not all of a warp get there: "
         f"{parting.asked} keeps lanes away, so the result is undefined and the kernel may hang",
         evidence=items,
         kernels=(kernel,),
-        fixes=all_lanes(unit, where, branch) if branch else (),
+        fixes=_fixes(parting),
     )
+
+
+def _fixes(parting: Parting) -> Iterator[Fix]:
+    """Yield the fixes of an exchange, each with the same of those alike."""
+    own, *others = (_of_one(one) for one in (parting, *alike(parting)))
+    for one in own:
+        more = (edit for fixes in others for f in fixes if f.label == one.label for edit in f.edits)
+        yield one.model_copy(update={"edits": tuple(dict.fromkeys((*one.edits, *more)))})
+
+
+def _of_one(parting: Parting) -> tuple[Fix, ...]:
+    branch = branch_of(parting.where, parting.condition)
+    return all_lanes(parting.unit, parting.where, branch) if branch else ()
 
 
 RULE = Rule(**read_page(__file__), detects=("text", "evidence"), check=check, predicts="barrier")

@@ -1,6 +1,7 @@
 """Where the threads of a block part: the branch around a barrier or an exchange that a run saw only some of them come to."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tree_sitter import Node
@@ -50,6 +51,20 @@ def parting_at(source: Source, line: int, kind: re.Pattern[str]) -> Parting | No
             if kind.fullmatch(call.last) and place.line <= line <= place.end_line:
                 return _parting(unit, call.node, call.node)
     return None
+
+
+def alike(parting: Parting) -> Iterator[Parting]:
+    """Yield the function's other exchanges under the same condition: a hang at the first hides them."""
+    code = cuda_code(parting.unit)
+    inner = {f.name: f.node for f in parting.unit.device_functions}
+    for call in code.calls:
+        made = (one.node for one in code.calls_under(inner[call.last]) if EXCHANGE.fullmatch(one.last)) if call.last in inner else ()  # fmt: skip
+        meeting = call.node if EXCHANGE.fullmatch(call.last) else next(iter(made), None)
+        same = code.function(call.node) == code.function(parting.where)
+        if meeting is not None and same and call.node != parting.where:
+            other = _parting(parting.unit, meeting, call.node)
+            if other.asked.partition(" (line")[0] == parting.asked.partition(" (line")[0]:
+                yield other
 
 
 def _parting(unit: Unit, meeting: Node, where: Node, depth: int = 0) -> Parting:
