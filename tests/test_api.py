@@ -84,16 +84,16 @@ def test_an_attribute_that_is_not_there_is_an_attribute_error() -> None:
 
 def test_what_is_said_of_one_answer(text_only: dict[str, object]) -> None:
     stages: list[str] = []
-    answer = (ROOT / "samples" / "l2_norm_race.txt").read_text("utf-8")
-    found = grade(answer, task="l2-norm", stage=stages.append, **text_only)
-    assert (found.status, found.review.task.name) == ("not_run", "l2-norm")
+    answer = (ROOT / "samples" / "mean_dim_dispatch.txt").read_text("utf-8")
+    found = grade(answer, task="mean-dim", stage=stages.append, **text_only)
+    assert (found.status, found.review.task.name) == ("not_run", "mean-dim")
     assert found.sentence == found.review.verdict.sentence
     assert {item.rule for item in found.findings} == {item.rule for item in found.review.findings}
     assert found.findings[0].severity != "error"  # nothing ran that could prove it
     assert found.fix is None
     assert found.reference is None
     head, sentence, first, *_ = repr(found).splitlines()
-    assert head == "not_run · l2-norm · not run"
+    assert head == "not_run · mean-dim · not run"
     assert sentence == found.sentence
     assert found.findings[0].rule in first
     assert f"line {found.findings[0].place.line}" in first

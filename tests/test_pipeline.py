@@ -25,6 +25,7 @@ def test_the_reason_says_that_a_problem_file_was_not_used(tmp_path, monkeypatch)
         "describe_draft",
         lambda _, task: task.model_copy(update={"notes": ("it is too large",)}),
     )
+    monkeypatch.setattr(prepare, "is_described", lambda *_: True)
     grading = SimpleNamespace(
         options=SimpleNamespace(task=None, tasks=tmp_path, dtype=None, backward=False),
         form=None,

@@ -288,7 +288,7 @@ torch::Tensor f(torch::Tensor x) {
     findings = [one for one in build(parse(code), said) if one.rule.startswith("BLD")]
     assert [(one.rule, one.confidence) for one in findings] == [("BLD009", "proven")]
     labels = [fix.label for fix in findings[0].fixes]
-    assert labels[0] == "give rows one element for each of the 256 threads"
+    assert labels[0] == "make rows dynamic shared memory and opt in to its size"
 
 
 CALLED = """
