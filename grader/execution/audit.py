@@ -121,7 +121,7 @@ Program = Callable[[Workload], tuple[Array, ...] | None]
 
 
 def _usable(expected: Expected) -> bool:
-    return not expected.failure and expected.finite
+    return not expected.failure and expected.judgeable
 
 
 def _made_here(right: References) -> Mapping[str, Program]:

@@ -14,6 +14,7 @@ import numpy as np
 
 from grader.judge.elements import (
     Pair,
+    numbers_only,
     root_mean_square,
     tolerance_widening,
     within_kernelbench,
@@ -84,7 +85,8 @@ def compare(
     fulfil |a - r| <= absolute * scale + relative * |r|, with `scale` the reference's root mean
     square (nothing for a single number), or lie within what underflows; NaN equals NaN, and an
     infinity the same infinity.
-    Nothing counts where the reference itself fails.
+    Nothing counts where the reference itself fails, or most of what it gives is no number; where few elements are none,
+    the others decide.
     """
     expected = references.expected[workload.name]
     if expected.failure:
@@ -94,7 +96,7 @@ def compare(
         )
     mismatch = _form(workload, expected, result, device)
     if mismatch is not None:
-        return _comparison(workload, mismatch, decides=expected.finite, kernelbench=False)
+        return _comparison(workload, mismatch, decides=expected.judgeable, kernelbench=False)
     return _compare_values(task, workload, references, result)
 
 
@@ -102,12 +104,9 @@ def _compare_values(
     task: Task, workload: Workload, references: References, outputs: Outputs
 ) -> Comparison:
     reference, inputs = references.expected[workload.name], references.inputs[workload.name]
-    judged = [
-        _values(task, workload, inputs, Pair(output.array, exact, native))
-        for output, exact, native in zip(
-            outputs.outputs, reference.exact, reference.native, strict=True
-        )
-    ]
+    arrays = (output.array for output in outputs.outputs)
+    pairs = list(map(Pair, arrays, reference.exact, reference.native))
+    judged, decides = _judge(task, workload, inputs, pairs, reference)
     names = result_names(workload, len(judged))
     exact = dict(zip(names, reference.exact, strict=True)) if len(set(names)) == len(names) else {}
     gradients = {name: value for name, value in exact.items() if name.startswith("gradient")}
@@ -123,11 +122,32 @@ def _compare_values(
     return _comparison(
         workload,
         worst.mismatch if worst else None,
-        decides=reference.finite,
+        decides=decides,
         kernelbench=all(item.kernelbench for item in judged),
         half=bool(wrong) and all(item.half for item in judged),
         note="; ".join(dict.fromkeys(item.note for item in judged if item.note)),
     )
+
+
+def _judge(
+    task: Task,
+    workload: Workload,
+    inputs: Sequence[Array | JsonValue],
+    pairs: Sequence[Pair],
+    reference: Expected,
+) -> tuple[list[_Judged], bool]:
+    """Judge each result; whether that decides: where some of the reference are no numbers, what is wrong with the others does."""
+    every = [_values(task, workload, inputs, pair) for pair in pairs]
+    right = not any(item.mismatch for item in every)
+    if reference.finite or right or not reference.judgeable:
+        return every, reference.finite or (right and reference.judgeable)
+    numbers = [_values(task, workload, inputs, numbers_only(pair)) for pair in pairs]
+    if not any(item.mismatch for item in numbers):
+        return every, False
+    return [
+        replace(one, kernelbench=whole.kernelbench)
+        for one, whole in zip(numbers, every, strict=True)
+    ], True
 
 
 def result_names(workload: Workload, count: int) -> tuple[str, ...]:
@@ -172,8 +192,9 @@ def equal_values(
 ) -> bool:
     """Return whether arrays of the reference's shapes are taken for right, without asking how they differ."""
     expected = references.expected[workload.name]
-    pairs = zip(arrays, expected.exact, expected.native, strict=True)
-    return all(_equal(task, workload, Pair(*pair)) for pair in pairs)
+    pairs = map(Pair, arrays, expected.exact, expected.native)
+    judged = map(numbers_only, pairs) if expected.judgeable else pairs
+    return all(_equal(task, workload, pair) for pair in judged)
 
 
 @np.errstate(all="ignore")

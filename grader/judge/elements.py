@@ -5,7 +5,7 @@ All arithmetic is in float64 on copies, a piece at a time, without warnings.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -61,6 +61,14 @@ def wrong_in(pair: Pair, bound: Tolerance, scale: float, widened: float) -> Arra
     with np.errstate(all="ignore"):
         overflowed = np.isinf(pair.native.astype(np.float64)) & (pair.actual == pair.native)
     return np.asarray(mask & ~overflowed)
+
+
+def numbers_only(pair: Pair) -> Pair:
+    """Return the pair with the reference's own values where these are NaN or infinite: nothing is asked there."""
+    if not is_real(pair.exact) or bool(np.isfinite(pair.exact).all()):
+        return pair
+    actual = np.where(np.isfinite(pair.exact), pair.actual, pair.native)
+    return replace(pair, actual=actual)
 
 
 def root_mean_square(exact: Array) -> float:

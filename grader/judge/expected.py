@@ -33,6 +33,13 @@ class Expected:
         """Whether every element of it is a number."""
         return all(bool(np.isfinite(a).all()) for a in self.exact if is_real(a))
 
+    @property
+    def judgeable(self) -> bool:
+        """Whether at least half of its elements are numbers: a mean over no elements is NaN, the others still decide."""
+        real = [a for a in self.exact if is_real(a)]
+        numbers = sum(int(np.isfinite(a).sum()) for a in real)
+        return 2 * numbers >= sum(a.size for a in real)
+
 
 @dataclass(frozen=True)
 class Group:

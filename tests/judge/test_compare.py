@@ -119,7 +119,7 @@ def test_form_comes_before_values():
 
 def test_nan_and_infinity_equal_only_themselves_and_do_not_count():
     exact = normal(3, 4)
-    exact[1] = np.nan
+    exact[1:] = np.nan
     exact[2, 0] = np.inf
     same = judged(exact.astype(np.float32), exact)
     assert same.equal
@@ -127,6 +127,19 @@ def test_nan_and_infinity_equal_only_themselves_and_do_not_count():
     zeros = exact.astype(np.float32)
     zeros[1] = 0
     assert not judged(zeros, exact).equal
+
+
+def test_where_few_elements_are_no_numbers_the_others_decide():
+    exact = normal(3, 4)
+    exact[1] = np.nan  # the mean over nothing
+    right = exact.astype(np.float32)
+    assert (judged(right, exact).equal, judged(right, exact).decides) == (True, True)
+    filled = np.where(np.isnan(right), 0, right)
+    assert (judged(filled, exact).equal, judged(filled, exact).decides) == (False, False)
+    wrong = filled.copy()
+    wrong[0, 3] += 1
+    found = judged(wrong, exact)
+    assert (found.equal, found.decides, found.mismatch.worst_index) == (False, True, (0, 3))
 
 
 def test_integers_are_exact():
