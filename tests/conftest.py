@@ -34,16 +34,11 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-WORKER = 4 << 30
-"""Bytes of memory for each worker with its guests and compilers, of which few take so much at once."""
-
-
 def pytest_xdist_auto_num_workers() -> int:
-    """Have one worker more than cores, or two a core where there is memory: a third of a worker's time is waiting."""
-    from grader.machine import cores, free_memory
+    """Have one worker more than cores: a third of a worker's time is waiting; with two more the whole takes longer."""
+    from grader.machine import cores
 
-    room = min(free_memory(), 2 * cores() * WORKER)
-    return max(cores() + 1, int(room / WORKER))
+    return cores() + 1
 
 
 def pytest_configure() -> None:

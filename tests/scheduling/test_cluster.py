@@ -60,7 +60,7 @@ PATIENT = {
     "RAY_worker_niceness": "0",
 }
 """On a machine that others use as well Ray's processes are slow to start."""
-COUNT = 12
+COUNT = 40
 MARK = f"KG_TEST={os.getpid()}"
 
 
