@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -28,12 +29,12 @@ class Expected:
     returns: frozenset[int] = frozenset()
     """Positions of arguments whose memory the reference itself hands back."""
 
-    @property
+    @cached_property
     def finite(self) -> bool:
         """Whether every element of it is a number."""
         return all(bool(np.isfinite(a).all()) for a in self.exact if is_real(a))
 
-    @property
+    @cached_property
     def judgeable(self) -> bool:
         """Whether at least half of its elements are numbers: a mean over no elements is NaN, the others still decide."""
         real = [a for a in self.exact if is_real(a)]
