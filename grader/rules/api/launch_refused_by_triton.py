@@ -8,7 +8,8 @@ from grader.records import Context, Finding, Fix, Raised
 from grader.rules.page_file import read_page
 from grader.rules.rule import Rule
 from grader.source import Source
-from grader.source.analysis.triton import Launch, allocated_tensors, kernels, launches
+from grader.source.analysis.triton import Launch, kernels, launches
+from grader.source.analysis.triton_tensors import allocated_tensors
 from grader.source.code_edits import delete_keyword, fix, replace
 
 Told = tuple[ast.AST, str, tuple[Fix, ...]]

@@ -10,6 +10,7 @@ from grader.rules.rule import Rule
 from grader.source import Source
 from grader.source.analysis import triton
 from grader.source.analysis.host_code import global_regions, made_by
+from grader.source.analysis.triton_tensors import allocated_tensors, allocation
 from grader.source.analysis.walks import Case, cases
 from grader.source.code_edits import fix, replace
 from grader.source.cpp import Call, walk
@@ -86,7 +87,7 @@ def _added_to(source: Source) -> Iterator[Finding]:
             kinds.setdefault(kernel.parameter_of(access), set()).add(access.kind)
         adds = {name for name, some in kinds.items() if "atomic" in some and "store" not in some}
         given = {source.text(v) for name, v in launch.arguments.items() if name in adds}
-        for name, made in triton.allocated_tensors(launch.host, source):
+        for name, made in allocated_tensors(launch.host, source):
             if name in given:
                 yield RULE.finding(
                     source.place(made),
@@ -117,7 +118,7 @@ def _left_unwritten(source: Source, context: Context, proof: Proof) -> Finding:
 
 def _in_triton(source: Source, *, in_part: bool) -> Place | None:
     """Return where a Triton program leaves a result unwritten: a store, or where it is made."""
-    store, made = triton.last_store(source), triton.allocation(source)
+    store, made = triton.last_store(source), allocation(source)
     if store is not None and (in_part or made is None):
         return source.place(store.call)
     return source.place(made[0]) if made else None

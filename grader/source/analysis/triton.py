@@ -22,7 +22,6 @@ ACCESSES: Mapping[str, Kind] = MappingProxyType(
     }
 )
 POSITIONS = {"load": ("pointer", "mask", "other"), "store": ("pointer", "value", "mask")}
-ALLOCATIONS = frozenset({"torch.empty", "torch.empty_like", "torch.empty_strided"})
 
 
 @dataclass(frozen=True, eq=False)
@@ -292,39 +291,6 @@ def finish(source: Source) -> ast.Return | None:
                 called = {n.func.attr for n in ast.walk(node.value) if isinstance(n, ast.Call) if isinstance(n.func, ast.Attribute)}  # fmt: skip
                 return node if called & {"sum", "mean"} else None
     return None
-
-
-def allocation(source: Source) -> tuple[ast.expr, Launch | None] | None:
-    """Return where the last tensor with unwritten memory is made, and the launch that it is given to."""
-    for launch in reversed(launches(source)):
-        names = {
-            value.id
-            for name, value in launch.arguments.items()
-            if isinstance(value, ast.Name) and name in _written_pointers(launch.kernel)
-        }
-        for made_as, value in allocated_tensors(launch.host, source):
-            if made_as in names:
-                return value, launch
-    hosts = (None, *source.walk(ast.FunctionDef))
-    made = [value for host in hosts if host for _, value in allocated_tensors(host, source)]
-    return (made[-1], None) if made else None
-
-
-def _written_pointers(kernel: Kernel) -> set[str]:
-    return {kernel.parameter_of(one) for one in kernel.accesses if one.kind != "load"}
-
-
-def allocated_tensors(
-    host: ast.FunctionDef | None, source: Source
-) -> Iterator[tuple[str, ast.Call]]:
-    """Yield the names of tensors that a function makes with unwritten memory, and how."""
-    for node in ast.walk(host) if host else ():
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
-            name = source.full_name(node.value.func)
-            target = node.targets[0]
-            made = name in ALLOCATIONS or name.rpartition(".")[2] == "new_empty"
-            if made and isinstance(target, ast.Name):
-                yield target.id, node.value
 
 
 def _assignments(node: ast.stmt) -> Iterator[tuple[str, ast.expr]]:
