@@ -30,7 +30,7 @@ def changes(source: Source, clues: Clues) -> Iterator[tuple[Changeable, Candidat
             touches = one.touches or scope.touched(one.pieces[0].node)
             if scope.on_host and touches not in OF_HOST:
                 touches = "host"
-            if clues.wrong_shape or touches != "shape":
+            if clues.of_shapes or touches != "shape":
                 yield scope, replace(one, touches=touches)
 
 

@@ -119,9 +119,10 @@ class Clues:
         return frozenset(item.code for item in every)
 
     @cached_property
-    def wrong_shape(self) -> bool:
-        """Whether a result has another shape than asked for."""
-        return any(c.mismatch and c.mismatch.kind == "shape" for c in self.program.evaluation.comparisons)  # fmt: skip
+    def of_shapes(self) -> bool:
+        """Whether a result has another shape than asked for, or the shapes of blocks don't fit."""
+        wrong = (c.mismatch for c in self.program.evaluation.comparisons if c.mismatch)
+        return "incompatible-shapes" in self.codes or any(one.kind == "shape" for one in wrong)
 
     @cached_property
     def host_alone(self) -> bool:

@@ -22,14 +22,8 @@ def other_numbers(words: str) -> Mapping[str, float]:
 
 
 def _whole_numbers(value: int) -> Mapping[str, float]:
-    power = value > 2 and value & (value - 1) == 0  # a width or an offset of lanes
-    near = {value + 1: 2.5, value - 1: 2.5, value * 2: 2.0 if power else 2.5}
-    if value % 2 == 0:
-        near[value // 2] = 2.0 if power else 2.5
-    if value in {0, 1}:
-        near |= {2: 4.0}
-    if value in {8, 16, 31, 32, 33, 64}:
-        near |= {16: 2.0, 31: 2.5, 32: 2.0}
+    near = {value + 1: 2.5, value - 1: 2.5, value * 2: 2.2, 32: 3.0}
+    near |= {value // 2: 2.2} if value % 2 == 0 else {}
     return {str(n): cost for n, cost in near.items() if n >= 0 and n != value}
 
 
