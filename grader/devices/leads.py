@@ -67,7 +67,7 @@ class Concerns:
 
     def beside(self, change: Change) -> int:
         """Return how much less likely than its kind a change is, by what is known to be wrong."""
-        function = self._function(change) if self._known.lost and not change.given else None
+        function = self._function(change) if self._known.lost and not change.on_host else None
         if function is not None and function.brings(change):
             return BRINGS if change.prior else 0
         return 0 if self.of(change) else BESIDE
@@ -75,7 +75,7 @@ class Concerns:
     def of(self, change: Change) -> bool:
         """Whether a change bears on what is known to be wrong."""
         known = self._known
-        function = None if change.given else self._function(change)
+        function = None if change.on_host else self._function(change)
         if function is None or not (known.values or known.tensors or known.lost or known.outside):
             return True
         decides = function.decides(change)

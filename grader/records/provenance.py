@@ -104,11 +104,11 @@ class Counterfactual(Record):
     """A small change of the compiled code under which all results are right."""
 
     kind: Literal["counterfactual"] = "counterfactual"
-    change: Literal["comparison", "constant", "operator", "operand", "guard", "around", "argument"]
-    """What is changed; `around`: a value, by one more operator; `argument`: what a launch is given."""
+    change: Literal["comparison", "constant", "operator", "operand", "guard", "around", "argument", "host"]  # fmt: skip
+    """What is changed; `around`: a value, by one more operator; `argument`: what a launch is given; `host`: Python host code."""
     before: str
     after: str
-    """In the words of PTX: `setp.lt.s32`, `argument 2`, `%tid.x`, a number."""
+    """In the words of PTX: `setp.lt.s32`, `argument 2`, `%tid.x`, a number; host code as it is written."""
     parameter: str = ""
     """Of an argument: which parameter or variable gets it; `before` is then the expression that it gets."""
     exchanged_with: tuple[int, int] = (0, 0)

@@ -25,6 +25,8 @@ def _has_and_needs(line: ChangedLine) -> str:
     change = line.change
     if change.change == "argument":
         return f"gives `{change.parameter}` as `{change.before}`: {_given(change)}"
+    if change.change == "host":
+        return f"has `{_short(change.before)}`: with `{_short(change.after)}`"
     if change.change == "guard":
         holds = "never" if change.after == "never" else "always"
         return f"does this under a condition: if the condition {holds} holds,"
@@ -36,6 +38,10 @@ def _has_and_needs(line: ChangedLine) -> str:
         bare = new[1:-1] if new.startswith("(") and new.endswith(")") else new
         return f"has `{old}`: with `{bare}`"
     return _vague(line, change)
+
+
+def _short(code: str) -> str:
+    return " ".join(code.split())
 
 
 def _joined(change: Counterfactual) -> str:
