@@ -184,6 +184,8 @@ class Search:
         possible = [one for one in self._all if self._concerns.may(one)]
         if self._known.outside:
             possible = [one for one in possible if self._unlikely(one) < BESIDE_AN_EFFECT]
+        if self._known.caused:
+            possible = [one for one in possible if not self.is_elsewhere(one)]
         ordered = sorted(possible, key=self._unlikely)
         for _, group in groupby(ordered, key=self._unlikely):
             yield list(group)
@@ -297,9 +299,7 @@ def _evidence(found: Found, source: Source, workloads: Sequence[Workload]) -> Ev
         workload=workloads[0].name,
         details=Counterfactual(
             change=change.kind,
-            before=found.given.step.text
-            if found.given
-            else _words(change.before, change, source),
+            before=found.given.step.text if found.given else _words(change.before, change, source),
             after=_words(change.after, change, source),
             also=_lines_of_the_text(change, source),
             parameter=found.given.step.name if found.given else "",

@@ -37,18 +37,22 @@ class Leads:
     """Of which elements are read that never arrive."""
     values: bool = False
     """Whether they are made of the elements that they should be made of: then by another formula."""
+    caused: bool = False
+    """Whether these lines are proven to be the cause: only what has to stand there is asked."""
     outside: bool = False
     """Whether a run went out of bounds, or left elements unwritten: no other formula ends that."""
 
 
-def leads(lines: frozenset[int], evidence: Iterable[Evidence], *, outside: bool) -> Leads:
+def leads(
+    lines: frozenset[int], evidence: Iterable[Evidence], *, outside: bool, caused: bool
+) -> Leads:
     """Return what findings' lines and traces say."""
     seen = list(evidence)
     other = [(e.code == LOST, e.details.tensor) for e in seen if isinstance(e.details, Dependence)]
     lost = frozenset(tensor for is_lost, tensor in other if is_lost)
     tensors = frozenset(tensor for is_lost, tensor in other if not is_lost)
     whole = any(e.details.whole for e in seen if isinstance(e.details, Slice))
-    return Leads(lines, tensors, lost, whole and not other, outside)
+    return Leads(lines, tensors, lost, whole and not other, caused, outside)
 
 
 class Concerns:

@@ -32,7 +32,7 @@ class HostText:
         before = [(one, one.__code__) for found in self._functions.values() for one in found]
         names = dict(vars(self._module)) if self._module else {}
         try:
-            self._put_in(*statements[change["statement"]], change)
+            self._put_in(*statements[int(change["statement"])], change)
             yield
         finally:
             for function, code in before:

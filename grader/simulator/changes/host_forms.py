@@ -50,21 +50,21 @@ STEPS = (
     "{}.transpose(0, 1)",
     "{}.transpose(1, 2)",
     "{}.sqrt()",
-    "({}) ** 0.5",
-    "1 / ({})",
-    "-({})",
-    "1 - ({})",
-    "({}) ** 2",
-    "2 * ({})",
-    "({}) / 2",
-    "({}) + 1",
-    "({}) - 1",
-    "({}).mean()",
-    "({}).sum()",
-    "({}).abs()",
-    "({}).exp()",
-    "({}).log()",
-    "({}).clamp(min=0)",
+    "{} ** 0.5",
+    "1 / {}",
+    "-{}",
+    "1 - {}",
+    "{} ** 2",
+    "2 * {}",
+    "{} / 2",
+    "{} + 1",
+    "{} - 1",
+    "{}.mean()",
+    "{}.sum()",
+    "{}.abs()",
+    "{}.exp()",
+    "{}.log()",
+    "{}.clamp(min=0)",
     "torch.argsort({})",
 )
 """What may be lacking around a value."""
@@ -101,13 +101,12 @@ def around(value: ast.expr, written: Written) -> Iterator[Form]:
     text = written(value)
     bare = isinstance(value, ast.Name | ast.Attribute | ast.Call | ast.Subscript)
     for step in STEPS:
-        made = step.format(text if bare or "({})" in step else f"({text})")
-        yield value, value, made, 1
+        yield value, value, step.format(text if bare else f"({text})"), 1
     for inner in ast.walk(value):
         if inner is not value and (reduced := _reduction(inner)):
             name, of = reduced
             kept = text.replace(written(inner), written(of), 1)
-            yield value, value, f"({kept}).{name}()", 1
+            yield value, value, f"{kept if bare else f'({kept})'}.{name}()", 1
 
 
 def _reduction(node: ast.AST) -> tuple[str, ast.expr] | None:

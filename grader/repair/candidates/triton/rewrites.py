@@ -172,7 +172,7 @@ REWRITES = (
     _row("a", ("torch.empty_like({a})",), 0.8, "host", "assigned", "POINTER"),
     _row("a", ("{a} * {SIZE}",), 1.8, "launch", "grid"),
     _row("a", ("triton.next_power_of_2({SIZE})", "triton.next_power_of_2({a})"), 1.0, "launch", "whole"),
-    _row("a", ("triton.next_power_of_2({SIZE})", "triton.next_power_of_2({a})"), 1.8, "launch", "step"),
+    _row("a", ("triton.next_power_of_2({SIZE})", "triton.next_power_of_2({a})"), 3.2, "launch", "step"),
     _row("c", ("16", "32", "64", "128"), 1.3, "launch", "block"),
     _row("a", ("{a}.contiguous()",), 1.6, "launch", "argument", "POINTER"),
     _row("a", ("{a}.transpose(0, 1).contiguous()", "{a}.transpose(-1, -2).contiguous()"), 1.8, "host", "argument", "POINTER"),
