@@ -4,8 +4,7 @@ from collections.abc import Iterator
 
 from grader.records import Context, Counterfactual, Edit, Finding, Fix, Place
 from grader.records.observed import touched_by_lines, wrong_results
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
+from grader.rules.page_file import rule_of
 from grader.source import Source
 from grader.source.analysis.counterfactual import say_change
 from grader.source.rewriting.changed_argument import changed_argument
@@ -60,4 +59,4 @@ def _label(source: Source, place: Place, edits: tuple[Edit, ...]) -> str:
     return f"line {place.line}: {words}{', and the other way round' if more else ''}"
 
 
-RULE = Rule(**read_page(__file__), detects=("evidence",), check=check)
+RULE = rule_of(__file__, check)
