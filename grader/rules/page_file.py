@@ -14,20 +14,19 @@
 
 *Found* lists facts, each of which may be left out: what it is found `from` (text, build, evidence; text where nothing is said), the
 languages that it is found `in`, what else it `takes` to show, what it was `formerly`, and the rules that it is `explained by`.
-An example is a block of `cuda` (see `examples.as_submission`) or `python`. What is known beside its text
+An example is a block of `cuda`, a snippet that the tests make a submission of, or of `python`. What is known beside its text
 follows it: the task's reference as a block `python reference`, other facts as a block `json known`.
 """
 
-import json
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from grader.records import Context, Evidence, LineCount, Prediction, Severity, Task
-from grader.rules.known_gradients import context_of_gradients
-from grader.rules.rule import Check, Detector, Example, Rule, beside
+from grader.records import Prediction, Severity
+from grader.rules.rule import Check, Detector, Example, Rule
 
 TITLE = re.compile(r"# (?P<code>\w+) `(?P<name>[\w-]+)` \((?P<severity>\w+)\)\n")
 SECTION = re.compile(r"^## (Found|Not reported|Fix|Bad|Good)\n", re.MULTILINE)
@@ -37,8 +36,6 @@ BLOCK = re.compile(
 FACT = re.compile(r"^- (from|in|takes|formerly|explained by): (.+)$", re.MULTILINE)
 DETECTORS: TypeAdapter[tuple[Detector, ...]] = TypeAdapter(tuple[Detector, ...])
 SEVERITY: TypeAdapter[Severity] = TypeAdapter(Severity)
-EVIDENCE: TypeAdapter[tuple[Evidence, ...]] = TypeAdapter(tuple[Evidence, ...])
-COUNTS: TypeAdapter[tuple[LineCount, ...]] = TypeAdapter(tuple[LineCount, ...])
 
 
 def rule_of(
@@ -92,28 +89,8 @@ def _paragraphs(text: str) -> str:
 
 def _examples(section: str) -> Iterator[Example]:
     """Yield the examples of a section, each with the blocks of what is known beside it."""
-    code, context = "", Context()
-    for block in BLOCK.finditer(section):
-        match block["kind"].split():
-            case [_, "reference"]:
-                context = beside(block["text"] + "\n")
-            case [_, "known"]:
-                context = _context(block["text"])
-            case _:
-                if code:
-                    yield Example(code, context)
-                code, context = block["text"], Context()
-    yield Example(code, context)
-
-
-def _context(known: str) -> Context:
-    """Return what a block of JSON says is known: a task, evidence, counts, or what became of gradients."""
-    facts = json.loads(known)
-    if "gradients" in facts:
-        return context_of_gradients(**facts["gradients"])
-    task = Task.model_validate(facts["task"]) if "task" in facts else None
-    return Context(
-        task=task,
-        evidence=EVIDENCE.validate_python(facts.get("evidence", ())),
-        counts=COUNTS.validate_python(facts.get("counts", ())),
-    )
+    blocks = [(one["kind"].partition(" ")[2], one["text"]) for one in BLOCK.finditer(section)]
+    starts = [at for at, (fact, _) in enumerate(blocks) if not fact]
+    for start, end in pairwise([*starts, len(blocks)]):
+        facts = {fact: f"{text}\n" for fact, text in blocks[start + 1 : end]}
+        yield Example(blocks[start][1], **facts)

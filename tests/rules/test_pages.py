@@ -80,9 +80,7 @@ def test_a_page_is_read(tmp_path: Path) -> None:
     assert isinstance(first, Example)
     assert isinstance(second, Example)
     assert [first.code, second.code] == ["a", "c"]
-    assert first.context.task is not None
-    assert first.context.task.reference == "b\n"
-    assert second.context.task is None
+    assert (first.reference, second.reference) == ("b\n", "")
 
 
 @pytest.mark.parametrize("gone", ["# SYN003", "(note)", "## Not reported", "## Bad"])
