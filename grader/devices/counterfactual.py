@@ -9,7 +9,7 @@ import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import chain, groupby
 
 from grader.devices.base import Device
 from grader.devices.capabilities import Changer
@@ -32,8 +32,8 @@ from grader.records import (
 )
 from grader.simulator.changes import Change, Kind, Request
 from grader.simulator.changes.arguments import read_launches, read_tensors
-from grader.simulator.changes.carried import ADDED_UP
 from grader.simulator.changes.change import Edited
+from grader.simulator.changes.host import proposed_changes
 from grader.source import Source, parse
 from grader.source.analysis.overwritten import overwritten
 from grader.source.analysis.passed import Blame, blame, given_name
@@ -55,6 +55,7 @@ CODES: Mapping[Kind, str] = {
     "comparison": "counterfactual-comparison",
     "constant": "counterfactual-constant",
     "operator": "counterfactual-operator",
+    "carried": "counterfactual-operator",
     "operand": "counterfactual-operand",
     "guard": "counterfactual-guard",
     "around": "counterfactual-around",
@@ -144,9 +145,10 @@ def _rank(change: Change, others: Sequence[Change]) -> tuple[int, int, int]:
 def _still_right(trial: Trial, changes: Sequence[Change], seconds: float) -> list[Change]:
     """Return those that make the results right on another workload too, whatever its kernels' code is."""
     seen = trial.run(Request(), 1.0)
-    wanted = {one.key if one.on_host else _place_and_kind(one) for one in changes}
-    every = trial.all_changes(seen)
-    same = [c for c in every if (c.key if c.on_host else _place_and_kind(c)) in wanted][:BATCH]
+    wanted = {one.key if one.given else _place_and_kind(one) for one in changes}
+    every = (one for one in trial.all_changes(seen) if not one.text)
+    same = [c for c in every if (c.key if c.given else _place_and_kind(c)) in wanted][:BATCH]
+    same += [one for one in changes if one.text]
     changed = trial.run(Request(launched_codes(seen), tuple(same), clean=True), seconds)
     shares = trial.right(changed.outputs)[1:]
     right = [one for one, share in zip(same, shares, strict=False) if share == 1.0]
@@ -156,8 +158,9 @@ def _still_right(trial: Trial, changes: Sequence[Change], seconds: float) -> lis
     return alike or [one for one in changes if not one.on_host and _place_and_kind(one) in nearly]
 
 
-def _place_and_kind(change: Change) -> tuple[int, str, str, tuple[int, ...]]:
-    return change.line, change.kind, change.after.partition("#")[0], change.also
+def _place_and_kind(change: Change) -> tuple[object, ...]:
+    after = change.after.partition("#")[0]
+    return change.line, change.kind, after, change.also, "after" in change.nameless
 
 
 class Search:
@@ -171,7 +174,9 @@ class Search:
         shares = trial.right(self._seen.outputs)
         self._few = trial.few_blocks(self._seen.outputs)
         self.before = shares[0] if shares else 1.0
-        self._all = list(trial.all_changes(self._seen)) if self.before < 1.0 else []
+        proposed = proposed_changes(trial.submission.code, known.proposed)
+        every = chain(proposed, trial.all_changes(self._seen))
+        self._all = list(every) if self.before < 1.0 else []
         launches = read_launches(self._seen.passed)
         self._kernels = [one.kernel for one in launches]
         tensors = [one.name for one in read_tensors(self._seen.passed)]
@@ -232,8 +237,8 @@ class Search:
 
     def _is_known(self, change: Change) -> bool:
         """Whether it passes an input as it is where another one is passed as it is."""
-        launch, order = read_launches(self._seen.passed)[change.line], change.given[0][-1]
-        as_it_is = isinstance(order, tuple) and list(order[1:]) == sorted(order[1:])
+        launch = read_launches(self._seen.passed)[change.line]
+        as_it_is = isinstance(change.given[0][-1], tuple) and not change.exchanged_dims
         return as_it_is and launch.memory[change.parameters[0]] >= 0
 
     def _unlikely(self, change: Change) -> int:
@@ -260,7 +265,7 @@ class Search:
         if change.text:
             return self._place_of_text(change.text)
         place = place_compiled_line(self._source, change.file, change.line)
-        anew = change.after.startswith(ADDED_UP)
+        anew = change.kind == "carried"
         return (anew and overwritten(self._source, [place])) or place
 
     def _place_of_text(self, edited: Edited) -> Place:
@@ -304,6 +309,8 @@ def _evidence(found: Found, source: Source, workloads: Sequence[Workload]) -> Ev
             also=_lines_of_the_text(change, source),
             parameter=found.given.step.name if found.given else "",
             exchanged_with=_exchanged_with(found, source),
+            exchanged_dims=change.exchanged_dims,
+            nameless=change.nameless,
             right_before=found.before,
             alternatives=found.alternatives,
             workloads=len(workloads),

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from grader.records import Dependence, Evidence, Slice
+from grader.records import Dependence, Edit, Evidence, Finding, Slice
 from grader.simulator.changes import Change
 from grader.simulator.changes.arguments import Launched
 from grader.simulator.changes.reach import Reach
@@ -39,20 +39,26 @@ class Leads:
     """Whether they are made of the elements that they should be made of: then by another formula."""
     caused: bool = False
     """Whether these lines are proven to be the cause: only what has to stand there is asked."""
+    proposed: tuple[Edit, ...] = ()
+    """What findings propose to change."""
     outside: bool = False
     """Whether a run went out of bounds, or left elements unwritten: no other formula ends that."""
 
 
 def leads(
-    lines: frozenset[int], evidence: Iterable[Evidence], *, outside: bool, caused: bool
+    findings: Sequence[Finding], evidence: Iterable[Evidence], *, outside: bool, caused: bool
 ) -> Leads:
-    """Return what findings' lines and traces say."""
+    """Return what findings that are errors and traces say."""
+    errors = [one for one in findings if one.severity == "error"]
+    lines = frozenset(one.place.line for one in errors if one.place)
+    fixes = (fix.edits for one in errors for fix in one.fixes)
+    proposed = tuple(edits[0] for edits in fixes if len(edits) == 1)
     seen = list(evidence)
     other = [(e.code == LOST, e.details.tensor) for e in seen if isinstance(e.details, Dependence)]
     lost = frozenset(tensor for is_lost, tensor in other if is_lost)
     tensors = frozenset(tensor for is_lost, tensor in other if not is_lost)
     whole = any(e.details.whole for e in seen if isinstance(e.details, Slice))
-    return Leads(lines, tensors, lost, whole and not other, caused, outside)
+    return Leads(lines, tensors, lost, whole and not other, caused, proposed, outside)
 
 
 class Concerns:

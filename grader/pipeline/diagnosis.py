@@ -137,13 +137,12 @@ def _with_probes(grading: GradingContext, task: Task | None, program: Program) -
 
 def _with_changes(grading: GradingContext, task: Task | None, program: Program) -> Evaluation:
     """Return a program's evaluation with the change under which its results are right, if one was found."""
-    errors = (one.place for one in program.findings if one.severity == "error" and one.place)
-    follower, lines = _follower(grading, task, program), frozenset(one.line for one in errors)
+    follower = _follower(grading, task, program)
     caused, fixable = is_caused(program.findings), _is_fixable(program)
     effects = any(map(_is_effect, program.findings))
     share = BESIDE_AN_EFFECT if effects else FIXABLE if fixable or caused else 1.0
     seconds = grading.options.explain_seconds * share
-    known = leads(lines, program.evaluation.probes, outside=effects, caused=caused)
+    known = leads(program.findings, program.evaluation.probes, outside=effects, caused=caused)
     changed = change_wrong(*follower, known, seconds) if follower and seconds else ()
     return _with_seen(program.evaluation, *changed)
 

@@ -60,7 +60,9 @@ def changes(reference: str = "") -> list[Change]:
     ],
 )  # fmt: skip
 def test_what_host_code_could_say(before: str, after: str) -> None:
-    found = [one for one in changes("clamp(x, 448.0)") if (one.before, one.after) == (before, after)]
+    found = [
+        one for one in changes("clamp(x, 448.0)") if (one.before, one.after) == (before, after)
+    ]
     assert [CODE.splitlines()[one.line - 1].count(before.splitlines()[0]) for one in found] == [1]
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, islice
 
+from grader.records import Edit
 from grader.simulator.changes.change import Change, Edited
 from grader.simulator.changes.host_forms import Form, around, forms
 from grader.source import Source, parse
@@ -28,12 +29,23 @@ def host_changes(code: str, reference: str) -> Iterator[Change]:
     if source.python is None:
         return
     made = [
-        _change(source, statement, form)
+        _change(source, statement, (source.span(first)[0], source.span(last)[1]), after, prior)
         for statement in source.python.body
-        for form in _Host(source, _numbers(reference)).forms(statement)
+        for first, last, after, prior in _Host(source, _numbers(reference)).forms(statement)
     ]
     apart = {(one.text, one.key): one for one in made if one.before != one.after}
     yield from islice(sorted(apart.values(), key=lambda one: one.prior), MOST)
+
+
+def proposed_changes(code: str, edits: Iterable[Edit]) -> Iterator[Change]:
+    """Yield what findings propose for host code; first of all, as there are few of them."""
+    source = parse(code)
+    host = _Host(source, ())
+    for edit in edits:
+        for statement in source.python.body if source.python else ():
+            start, end = source.span(statement)
+            if start <= edit.start and edit.end <= end and host.holds(statement):
+                yield _change(source, statement, (edit.start, edit.end), edit.text, 0)
 
 
 def _numbers(reference: str) -> tuple[float, ...]:
@@ -43,9 +55,8 @@ def _numbers(reference: str) -> tuple[float, ...]:
     return tuple(dict.fromkeys(float(n) for n in numbers))
 
 
-def _change(source: Source, statement: ast.stmt, form: Form) -> Change:
-    first, last, after, prior = form
-    start, end = source.span(first)[0], source.span(last)[1]
+def _change(source: Source, statement: ast.stmt, at: tuple[int, int], after: str, prior: int) -> Change:  # fmt: skip
+    start, end = at
     begin = source.positions.offset(statement.lineno, 0)
     if isinstance(statement, ast.ClassDef | FunctionNode):
         lines = (one.lineno for one in (*statement.decorator_list, statement))
@@ -76,6 +87,10 @@ class _Host:
             for name, value in one.arguments.items()
             if name in one.kernel.constants
         )
+
+    def holds(self, statement: ast.stmt) -> bool:
+        """Whether a statement of the module is a definition of host code."""
+        return isinstance(statement, ast.ClassDef | FunctionNode) and statement not in self._kernels
 
     def forms(self, statement: ast.stmt) -> Iterator[Form]:
         """Yield what one statement of the module could say instead."""
