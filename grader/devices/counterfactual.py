@@ -190,7 +190,7 @@ class Search:
         if self._known.outside:
             possible = [one for one in possible if self._unlikely(one) < BESIDE_AN_EFFECT]
         if self._known.caused:
-            possible = [one for one in possible if not self.is_elsewhere(one)]
+            possible = [one for one in possible if self._line(one) in self._suspects]
         ordered = sorted(possible, key=self._unlikely)
         for _, group in groupby(ordered, key=self._unlikely):
             yield list(group)

@@ -56,6 +56,7 @@ def changes(reference: str = "") -> list[Change]:
         ("y.repeat(1, 3)", "y.repeat_interleave(3, dim=1)"),
         ("y.repeat(1, 3) - LIMIT", "(y.repeat(1, 3) - LIMIT).contiguous()"),
         ("torch.clamp(y.mean() + 1.0, min=0.0)", "torch.clamp(y + 1.0, min=0.0).mean()"),
+        ("torch.clamp(y.mean() + 1.0, min=0.0)", "torch.clamp(y.mean() + 1.0, min=0.0) / x.shape[0]"),
         ("240.0", "448.0"),
     ],
 )  # fmt: skip

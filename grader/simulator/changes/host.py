@@ -20,6 +20,8 @@ MOST = 1200
 NOT_RUN = frozenset({"__init__", "get_inputs", "get_init_inputs", "main", "test", "setup_context"})
 """Functions that no call of forward or backward runs."""
 REFERENCE = "Model"
+MOST_TENSORS = 3
+"""Arguments of a function by whose sizes its results could have to be divided."""
 STEP_LEFT_OUT = "pass"
 
 
@@ -101,8 +103,9 @@ class _Host:
                 for inner in statement.body:
                     yield from self.forms(inner) if isinstance(inner, FunctionNode) else ()
             case ast.FunctionDef(name=name) if name not in NOT_RUN and statement not in self._kernels:  # fmt: skip
+                given = [one.arg for one in statement.args.args if one.arg not in {"self", "ctx"}]
                 for inner in statement.body:
-                    yield from self._of_statement(inner)
+                    yield from self._of_statement(inner, given[:MOST_TENSORS])
 
     @staticmethod
     def _is_text(value: ast.expr) -> bool:
@@ -111,15 +114,15 @@ class _Host:
             isinstance(value, ast.Constant) and isinstance(value.value, str)
         )
 
-    def _of_statement(self, statement: ast.stmt) -> Iterator[Form]:
-        for node in (*_blocks(statement), statement):
-            if node is not statement:
-                yield from self._of_statement(node)
+    def _of_statement(self, statement: ast.stmt, given: Sequence[str]) -> Iterator[Form]:
+        for node in _blocks(statement):
+            yield from self._of_statement(node, given)
         for value in ast.iter_child_nodes(statement):
             if isinstance(value, ast.expr) and not _is_target(statement, value):
                 yield from self._inside(value)
         for value in _values(statement):
-            yield from around(value, self.source.text)
+            sized = given if isinstance(statement, ast.Return) else ()
+            yield from around(value, self.source.text, sized)
         match statement:
             case ast.AugAssign() | ast.Expr(value=ast.Call(func=ast.Attribute())):
                 yield statement, statement, STEP_LEFT_OUT, 1

@@ -68,6 +68,7 @@ STEPS = (
     "torch.argsort({})",
 )
 """What may be lacking around a value."""
+SIZES = ("shape[0]", "shape[-1]", "numel()")
 REDUCTIONS = ("mean", "sum")
 MOST_ORDERED = 6
 LARGE = 8
@@ -88,6 +89,7 @@ def forms(node: ast.expr, written: Written, known: Sequence[float]) -> Iterator[
             yield from ((node, node, f"{written(left)} {one} {written(right)}", 1) for one in others)  # fmt: skip
         case ast.IfExp(test=test, body=a, orelse=b):
             yield node, node, f"{written(b)} if {written(test)} else {written(a)}", 1
+            yield from ((node, node, written(one), 1) for one in (a, b))
         case ast.Tuple(elts=parts) | ast.List(elts=parts):
             yield from _reordered(parts, written)
         case ast.Call():
@@ -96,11 +98,11 @@ def forms(node: ast.expr, written: Written, known: Sequence[float]) -> Iterator[
             yield node, node, written(inner), 0
 
 
-def around(value: ast.expr, written: Written) -> Iterator[Form]:
-    """Yield a value with one step more, or with a reduction in it done last."""
+def around(value: ast.expr, written: Written, tensors: Sequence[str]) -> Iterator[Form]:
+    """Yield a value with one step more, or with a reduction in it done last; `tensors` are those whose sizes it could lack."""
     text = written(value)
     bare = isinstance(value, ast.Name | ast.Attribute | ast.Call | ast.Subscript)
-    for step in STEPS:
+    for step in (*STEPS, *(f"{{}} / {name}.{size}" for name in tensors for size in SIZES)):
         yield value, value, step.format(text if bare else f"({text})"), 1
     for inner in ast.walk(value):
         if inner is not value and (reduced := _reduction(inner)):
