@@ -10,12 +10,13 @@ from tree_sitter import Node
 
 from grader.records import Context, Place, Task, TensorSpec
 from grader.source import Source, Unit
+from grader.source.analysis.kernel_accesses import Access, accesses
+from grader.source.flow import Access as Walked
 from grader.source.flow import (
     EVEN,
     LONG,
     ODD,
     USUAL,
-    Access,
     Event,
     Flow,
     Launch,
@@ -39,6 +40,24 @@ class Case:
     launch: Launch
 
     @property
+    def function(self) -> Function:
+        """The kernel."""
+        found = self.unit.named(self.launch.kernel)
+        assert found is not None  # `Flow.launched` has only those that are here
+        return found
+
+    @property
+    def accesses(self) -> tuple[Access, ...]:
+        """The kernel's accesses to what it is given, as they are written."""
+        return accesses(self.function)
+
+    def tensor(self, parameter: str) -> Tensor | None:
+        """Return the tensor whose memory a pointer of the kernel leads to."""
+        names = [one.name for one in self.function.parameters]
+        given = dict(zip(names, self.launch.arguments, strict=False)).get(parameter)
+        return given.pointer.region.tensor if given is not None and given.pointer else None
+
+    @property
     def walk(self) -> Walk:
         """The walk of the first thread of its first block, made when it is first asked for."""
         return self.flow.walk(self.launch)
@@ -54,7 +73,7 @@ class Case:
         known = None not in self.launch.grid
         return (x - 1, y - 1, z - 1) if known else (0, 0, 0)
 
-    def stride(self, access: Access) -> int | None:
+    def stride(self, access: Walked) -> int | None:
         """Return how far neighbouring threads' elements are apart at an access of the first thread; None: not told."""
         found = [access.offset]
         for number in (1, 2)[: self.walk.threads - 1]:
