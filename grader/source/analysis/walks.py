@@ -11,7 +11,6 @@ from tree_sitter import Node
 from grader.records import Context, Place, Task, TensorSpec
 from grader.source import Source, Unit
 from grader.source.analysis.kernel_accesses import Access, accesses
-from grader.source.flow import Access as Walked
 from grader.source.flow import (
     EVEN,
     LONG,
@@ -25,6 +24,7 @@ from grader.source.flow import (
     Walk,
     flow,
 )
+from grader.source.flow import Access as Walked
 from grader.source.forward_arguments import Binding, attributes, bindings
 from grader.source.functions import Function
 from grader.source.scalar_types import type_letter
@@ -56,6 +56,11 @@ class Case:
         names = [one.name for one in self.function.parameters]
         given = dict(zip(names, self.launch.arguments, strict=False)).get(parameter)
         return given.pointer.region.tensor if given is not None and given.pointer else None
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block."""
+        return self.launch.threads or 0
 
     @property
     def walk(self) -> Walk:
