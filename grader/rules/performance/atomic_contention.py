@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 
 from grader.records import Context, Finding
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
+from grader.rules.page_file import rule_of
 from grader.source import Source, cpp
 from grader.source.analysis.kernel_accesses import accesses
 from grader.source.cuda_code import names_in
@@ -28,4 +27,4 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
                     )
 
 
-RULE = Rule(**read_page(__file__), languages=("cuda",), check=check)
+RULE = rule_of(__file__, check)

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from math import prod
 
 from grader.records import Context, Finding, KernelResources, Launch
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
+from grader.rules.page_file import rule_of
 from grader.source import Source
 from grader.source.analysis.host_code import grid_node, origin, resolve
 from grader.source.analysis.walks import Case, cases
@@ -118,10 +117,4 @@ def _limits(kernel: str, used: KernelResources, ran: Launch) -> Iterator[str]:
         )
 
 
-RULE = Rule(
-    **read_page(__file__),
-    formerly=("PRF006",),
-    detects=("text", "build"),
-    languages=("cuda",),
-    check=check,
-)
+RULE = rule_of(__file__, check)

@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from tree_sitter import Node
 
 from grader.records import Context, Finding
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
+from grader.rules.page_file import rule_of
 from grader.source import Function, Source
 from grader.source.analysis.host_code import made_by
 from grader.source.analysis.kernel_accesses import Access, accesses
@@ -88,4 +87,4 @@ def _is_complete(case: Case, one: Access) -> bool:
     return kinds == {"store"} and own and not next(enclosing_loops(one.node), None)
 
 
-RULE = Rule(**read_page(__file__), formerly=("PRF011",), languages=("cuda",), check=check)
+RULE = rule_of(__file__, check)

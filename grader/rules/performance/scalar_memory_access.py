@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from tree_sitter import Node
 
 from grader.records import Context, Finding
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
+from grader.rules.page_file import rule_of
 from grader.source import Source
 from grader.source.analysis.kernel_accesses import accesses
 from grader.source.analysis.traffic import line_streamed
@@ -40,4 +39,4 @@ def _strides(loop: Node) -> bool:
     return "+=" in text(loop.child_by_field_name("update"))
 
 
-RULE = Rule(**read_page(__file__), detects=("evidence",), languages=("cuda",), check=check)
+RULE = rule_of(__file__, check)

@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 
 from grader.records import AccessShape, Context, Finding, Fix
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
+from grader.rules.page_file import rule_of
 from grader.source import Source, Unit
 from grader.source.analysis.races import shared_on
 from grader.source.analysis.traffic import bank_turns
@@ -42,4 +41,4 @@ def _pad(unit: Unit, array: Declare) -> tuple[Fix, ...]:
     return fix("pad each row by one element", [edit])
 
 
-RULE = Rule(**read_page(__file__), detects=("evidence",), languages=("cuda",), check=check)
+RULE = rule_of(__file__, check)
