@@ -51,13 +51,19 @@ def _read_first(source: Source, context: Context, proof: Proof) -> Iterator[Find
             tensor = case.tensor(parameter)
             if tensor is None or tensor.origin != "empty" or tensor.touched or filled:
                 continue
-            unset = access.kind != "store" and id(tensor) not in written
-            if unset and (proof or access.kind == "atomic") and tensor.node.id not in named:
+            adds = access.kind == "atomic" or _is_added_to(case, access)
+            new = id(tensor) not in written and tensor.node.id not in named
+            if new and access.kind != "store" and (proof or adds):
                 named.add(tensor.node.id)
                 yield _finding(case, tensor, access)
         given = {one.name: case.tensor(one.name) for one in case.function.parameters}
         stored = (t for name, t in given.items() if written_through(case.unit, case.function, name))
         written |= {id(tensor) for tensor in stored}
+
+
+def _is_added_to(case: Case, load: Access) -> bool:
+    """Whether what is loaded is stored to the same place: `y[i] += x[i]`."""
+    return any(one.kind == "store" and one.node == load.node for one in case.accesses)
 
 
 def _finding(case: Case, tensor: Tensor, access: Access) -> Finding:
