@@ -27,6 +27,11 @@ class Program:
         return self.evaluation.verdict.status
 
     @property
+    def passes(self) -> bool:
+        """Whether all that can be judged of it is right."""
+        return self.evaluation.verdict.passes
+
+    @property
     def rank(self) -> tuple[int, float, int, int]:
         """How far the program got: greater is better. As much wrong for fewer reasons is a step as well.
 
