@@ -20,14 +20,9 @@ WAITS = re.compile(
 """What a block waits for another with."""
 
 
-OPEN = frozenset({"correct", "grader_error", "not_run", "no_task"})
-"""Verdicts that speak against no program, unless runs do."""
-
-
 def needs_fix(program: Program) -> bool:
     """Whether a program is wrong, or right by luck."""
-    verdict = program.evaluation.verdict
-    return verdict.unhurt is False or verdict.status not in OPEN
+    return program.goes_wrong
 
 
 def asks_for_change(program: Program) -> bool:
