@@ -36,7 +36,6 @@ from grader.simulator.changes import (
     Request,
 )
 from grader.simulator.changes.arguments import read_launches, read_tensors
-from grader.simulator.changes.carried import ADDED_UP
 from grader.source import Source, parse
 from grader.source.analysis.overwritten import overwritten
 from grader.source.analysis.passed import Blame, blame, given_name
@@ -58,6 +57,7 @@ CODES: Mapping[Kind, str] = {
     "comparison": "counterfactual-comparison",
     "constant": "counterfactual-constant",
     "operator": "counterfactual-operator",
+    "carried": "counterfactual-operator",
     "operand": "counterfactual-operand",
     "guard": "counterfactual-guard",
     "around": "counterfactual-around",
@@ -158,8 +158,9 @@ def _still_right(trial: Trial, changes: Sequence[Change], seconds: float) -> lis
     return alike or [one for one in changes if not one.given and _place_and_kind(one) in nearly]
 
 
-def _place_and_kind(change: Change) -> tuple[int, str, str, tuple[int, ...]]:
-    return change.line, change.kind, change.after.partition("#")[0], change.also
+def _place_and_kind(change: Change) -> tuple[object, ...]:
+    after = change.after.partition("#")[0]
+    return change.line, change.kind, after, change.also, "after" in change.nameless
 
 
 class Search:
@@ -230,8 +231,8 @@ class Search:
 
     def _is_known(self, change: Change) -> bool:
         """Whether it passes an input as it is where another one is passed as it is."""
-        launch, order = read_launches(self._seen.passed)[change.line], change.given[0][-1]
-        as_it_is = isinstance(order, tuple) and list(order[1:]) == sorted(order[1:])
+        launch = read_launches(self._seen.passed)[change.line]
+        as_it_is = isinstance(change.given[0][-1], tuple) and not change.exchanged_dims
         return as_it_is and launch.memory[change.parameters[0]] >= 0
 
     def _unlikely(self, change: Change) -> int:
@@ -256,7 +257,7 @@ class Search:
     def _place(self, change: Change) -> Place | None:
         """Return the line of the text that a change of code is of; of what a loop sets anew the line that does."""
         place = place_compiled_line(self._source, change.file, change.line)
-        anew = change.after.startswith(ADDED_UP)
+        anew = change.kind == "carried"
         return (anew and overwritten(self._source, [place])) or place
 
     def _try(self, changes: Sequence[Change], few: Few) -> list[Change]:
@@ -300,6 +301,8 @@ def _evidence(found: Found, source: Source, workloads: Sequence[Workload]) -> Ev
             also=_lines_of_the_text(change, source),
             parameter=found.given.step.name if found.given else "",
             exchanged_with=_exchanged_with(found, source),
+            exchanged_dims=change.exchanged_dims,
+            nameless=change.nameless,
             right_before=found.before,
             alternatives=found.alternatives,
             workloads=len(workloads),
