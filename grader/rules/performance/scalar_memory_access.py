@@ -21,7 +21,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             loads = [one for one in accesses(kernel) if one.kind == "load"]
             looped = [one for one in loads if any(map(_strides, enclosing_loops(one.node)))]
             places = [(unit.place(one.node), one.parameter) for one in looped]
-            wide = any(name in kernel.text for name in VECTORS)
+            wide = any(name in text(kernel.node) for name in VECTORS)
             line = 0 if wide else line_streamed(context, [at.line for at, _ in places])
             for place, name in [one for one in places if one[0].line == line][:1]:
                 yield RULE.finding(
