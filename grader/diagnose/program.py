@@ -27,6 +27,17 @@ class Program:
         return self.evaluation.verdict.status
 
     @property
+    def passes(self) -> bool:
+        """Whether all that can be judged of it is right."""
+        return self.evaluation.verdict.passes
+
+    @property
+    def goes_wrong(self) -> bool:
+        """Whether something speaks against it: its verdict or, where values are not judged, its runs."""
+        verdict = self.evaluation.verdict
+        return verdict.unhurt is False or self.status not in SILENT
+
+    @property
     def rank(self) -> tuple[int, float, int, int]:
         """How far the program got: greater is better. As much wrong for fewer reasons is a step as well.
 
@@ -59,6 +70,8 @@ class Examiner(Protocol):
         """Build, run, judge and inspect a program; a failure of the grader's own is its verdict."""
 
 
+SILENT = frozenset({"correct", "grader_error", "not_run", "no_task"})
+"""Verdicts that alone speak against no program."""
 STAGES = {
     "grader_error": -1,
     "no_code": 0,
