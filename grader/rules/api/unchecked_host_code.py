@@ -32,7 +32,9 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
 
 
 def _launches(unit: Unit) -> Iterator[Finding]:
-    missing = [] if CHECKS & set(re.findall(r"\w+", unit.text)) else ["no launch is checked for errors"]
+    missing = (
+        [] if CHECKS & set(re.findall(r"\w+", unit.text)) else ["no launch is checked for errors"]
+    )
     if any(map(_on_default_stream, unit.launches)):
         missing.append("kernels run on the default stream, not on PyTorch's current one")
     for launch in unit.launches[:1] if missing else ():
