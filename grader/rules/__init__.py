@@ -1,17 +1,33 @@
-"""The rules, one a file, in a folder a family; they know no device and not each other."""
+"""The rules, one a file, in a folder a family; they know no device and not each other.
 
-from grader.records import Context
+What every rule is written with is imported from here, for those of plug-ins as well.
+"""
+
+from grader.records import Context, Edit, Evidence, Finding, Fix, Place, Severity
 from grader.rules.engine import review_text
 from grader.rules.merge import is_caused, is_explained
+from grader.rules.page_file import rule_of
 from grader.rules.registry import all_rules
 from grader.rules.rule import Example, Rule
+from grader.source import Source, Unit
+from grader.source.code_edits import fix
 
 __all__ = [
     "Context",
+    "Edit",
+    "Evidence",
     "Example",
+    "Finding",
+    "Fix",
+    "Place",
     "Rule",
+    "Severity",
+    "Source",
+    "Unit",
     "all_rules",
+    "fix",
     "is_caused",
     "is_explained",
     "review_text",
+    "rule_of",
 ]

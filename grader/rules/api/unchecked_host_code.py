@@ -3,9 +3,8 @@
 import re
 from collections.abc import Iterator
 
-from grader.records import Context, Finding
-from grader.rules.page_file import rule_of
-from grader.source import Launch, Source, Unit
+from grader.rules import Context, Finding, Source, Unit, rule_of
+from grader.source import Launch
 from grader.source.cuda_code import text
 
 ASKED = {

@@ -5,22 +5,11 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from grader.records import (  # fmt: skip
-    Context,
-    Details,
-    Edit,
-    Evidence,
-    Finding,
-    Fix,
-    MissingGradient,
-    Place,
-    ShapeMismatch,
-)
-from grader.rules.page_file import rule_of
-from grader.source import Source, nodes_under
+from grader.records import Details, MissingGradient, ShapeMismatch
+from grader.rules import Context, Edit, Evidence, Finding, Fix, Place, Source, fix, rule_of
+from grader.source import nodes_under
 from grader.source.analysis.data_flow import assignments, returns
 from grader.source.analysis.returned_tensor import allocation_of_result, length_written
-from grader.source.code_edits import fix
 from grader.source.cpp_types import type_of
 from grader.source.cuda_code import (
     cuda_code,

@@ -4,11 +4,9 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from grader.records import Context, Finding, Fix
-from grader.rules.page_file import rule_of
-from grader.source import Source, cpp
+from grader.rules import Context, Finding, Fix, Source, fix, rule_of
+from grader.source import cpp
 from grader.source.analysis.walks import Case, cases
-from grader.source.code_edits import fix
 from grader.source.cuda_code import descendants, one_line, text
 from grader.source.flow import Event
 from grader.source.flow.loops import assigned_in

@@ -3,11 +3,9 @@
 from collections.abc import Iterator
 from math import gcd
 
-from grader.records import AccessShape, Context, Finding, Fix
-from grader.rules.page_file import rule_of
-from grader.source import Source
+from grader.records import AccessShape
+from grader.rules import Context, Finding, Fix, Source, fix, rule_of
 from grader.source.analysis.walks import Case, cases
-from grader.source.code_edits import fix
 from grader.source.cuda_code import descendants, text
 from grader.source.flow import Access, Region
 from grader.source.scalar_types import SIZES

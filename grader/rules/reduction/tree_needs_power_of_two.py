@@ -4,13 +4,11 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from grader.records import Context, Edit, Finding, Fix
-from grader.rules.page_file import rule_of
-from grader.source import Source, cpp
+from grader.rules import Context, Edit, Finding, Fix, Source, fix, rule_of
+from grader.source import cpp
 from grader.source.analysis.host_code import resolve
 from grader.source.analysis.reduction_steps import Halving, halving_loops
 from grader.source.analysis.walks import Case, cases
-from grader.source.code_edits import fix
 from grader.source.cuda_code import descendants, text
 
 
