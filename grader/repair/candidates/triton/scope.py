@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, ClassVar, Literal
 
 from grader.repair.candidates.candidate import Kind as Way
@@ -17,7 +17,6 @@ from grader.repair.candidates.rows import read_rows
 from grader.repair.candidates.triton.forward import extension_calls, forward_of
 from grader.repair.candidates.triton.function import Function, called_name, names_in, target_of
 from grader.repair.candidates.triton.holes import HOLES
-from grader.repair.candidates.triton.meaning import meaning
 from grader.repair.candidates.triton.roles import roles_in
 from grader.repair.candidates.triton.tree import ATOMS, TREE, is_loose
 from grader.source import Source, nodes_under
@@ -217,8 +216,8 @@ class Scope(Function, Changeable):
             return statement, f"after: {piece.code}"
         (start, _), (a, b) = self.source.span(statement), piece.span
         words = self._head(statement)
-        said = meaning(words[: a - start] + piece.code + words[b - start :])
-        return None if said == meaning(words) else (statement, said)
+        said = _plain(words[: a - start] + piece.code + words[b - start :])
+        return None if said == _plain(words) else (statement, said)
 
     def _head(self, statement: ast.AST) -> str:
         """Return a statement's text, of a loop or a condition what it begins with."""
@@ -269,6 +268,15 @@ def scopes(source: Source) -> Iterator[Scope]:
     for node in source.walk(ast.FunctionDef):
         if node.name != "__init__":
             yield Scope(source, node, known.get(node))
+
+
+@lru_cache(maxsize=1 << 14)
+def _plain(words: str) -> str:
+    """Return a text without what its spelling adds, such as parentheses; the text itself if it can't be read."""
+    try:
+        return ast.unparse(ast.parse(words.strip()))
+    except SyntaxError:
+        return words
 
 
 def _is_condition(node: ast.expr) -> bool:
