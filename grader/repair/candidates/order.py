@@ -9,7 +9,7 @@ from grader.diagnose import Program
 from grader.repair.candidates.candidate import Candidate
 from grader.repair.candidates.changeable import Changeable
 from grader.repair.candidates.changes import changes
-from grader.repair.candidates.evidence import Clues, origins
+from grader.repair.candidates.evidence import Clues
 from grader.source import Source
 from grader.source.analysis.triton import no_part_of
 
@@ -30,22 +30,19 @@ def candidates(
     Only those that may matter on `workload`, where one is named, and `most` of them at most.
     """
     clues = Clues(program, workload)
-    before = origins(source, clues.lines)
     aside = no_part_of(source, clues.stored)
-    weighed = [_weigh(*one, clues, before, aside) for one in changes(source, clues)]
+    weighed = [_weigh(*one, clues, aside) for one in changes(source, clues)]
     ordered = sorted(
         (one for one in weighed if _is_authors(program, one.line)), key=lambda one: one.cost
     )
     return list(islice((one for one in ordered if one.fix() is not None), most))
 
 
-def _weigh(
-    scope: Changeable, one: Candidate, clues: Clues, before: frozenset[int], aside: frozenset[int]
-) -> Candidate:
+def _weigh(scope: Changeable, one: Candidate, clues: Clues, aside: frozenset[int]) -> Candidate:
     """Return a change with what evidence makes of its cost."""
     rarer = HOST if scope.on_host and one.touches != "launch" else 1.0
     rarer *= ASIDE if one.lines <= aside else 1.0
-    cost = one.cost * clues.likelihood(one, before) * rarer
+    cost = one.cost * clues.likelihood(one) * rarer
     return replace(one, cost=cost, unweighed=one.cost)
 
 
