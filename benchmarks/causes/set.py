@@ -134,7 +134,7 @@ def _answers(file: str, half: int = 0) -> Iterator[Wrong]:
 
 
 def _module(name: str, task: str, kernels: str, model: str) -> str:
-    host = re.search(r"^torch::Tensor run\(.*\)(?= \{$)", kernels, re.MULTILINE)
+    host = re.search(r"^(?:torch::|std::vector<torch::)Tensor>? run\(.*\)(?= \{$)", kernels, re.MULTILINE)
     declared = host[0] if host else ""
     return f'''# task: {task}
 import torch
