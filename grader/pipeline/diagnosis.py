@@ -8,7 +8,7 @@ from functools import partial
 
 from grader import diagnose
 from grader.devices import Device, Tracer
-from grader.devices.counterfactual import change_wrong
+from grader.devices.counterfactual import change_wrong, wrong_values
 from grader.devices.larger_launch import enlarge_launches
 from grader.devices.leads import leads
 from grader.devices.numeric_probes import probe_wrong
@@ -82,7 +82,7 @@ def _probe_program(examiner: Examiner, program: Program, budget: Budget) -> Prog
         again = replace(again, evaluation=_with_larger_launches(grading, task, again))
     if again is not program:
         again = examiner.inspect(program.submission, again.evaluation)
-    if wrong and not is_caused(again.findings):
+    if wrong and not is_caused(again.findings, wrong_values(again.evaluation.comparisons)):
         again = examiner.inspect(program.submission, _with_changes(grading, task, again))
     trouble = tuple(dict.fromkeys((*program.trouble, *again.trouble)))
     return replace(again, trouble=trouble)

@@ -29,11 +29,11 @@ def is_explained(findings: Collection[Finding]) -> bool:
     return merge.is_explained(findings)
 
 
-def is_caused(findings: Collection[Finding]) -> bool:
-    """Say whether a proven finding is the cause of all wrong results; see `grader.rules.merge`."""
+def is_caused(findings: Collection[Finding], wrong: Collection[str] = ()) -> bool:
+    """Say whether a proven finding is the cause of wrong results; see `grader.rules.merge`."""
     from grader.rules import merge
 
-    return merge.is_caused(findings)
+    return merge.is_caused(findings, wrong)
 
 
 def review_text(
