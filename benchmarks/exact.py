@@ -6,7 +6,7 @@ Judges labelled programs (CUDA: corpus, Triton: triton), the reference-fixed ker
 to KernelBench in FOLDERS (`--tasks` has its problems), on `sim` with `--exact`. Prints a line for each, then how many of
 each verdict were shown equal, and what exact arithmetic costs beside the runs. A program counts as wrong where its verdict
 is `incorrect`: 0 of them may be shown equal, but for those that are within half precision's tolerance: wrong by rounding
-alone. Dishonest programs are asked here as well, which a grading never does.
+alone.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ import rule_use
 
 from grader import pipeline
 from grader.config import Options
-from grader.pipeline import exactness
 from grader.pipeline.context import GradingContext
 from grader.pipeline.review import assess
 from grader.records import Sample
@@ -116,7 +115,6 @@ def main() -> None:
     asked = parser.parse_args()
     programs = list(chosen(asked.only.split(","), asked.folders, asked.tasks))
     random.Random(0).shuffle(programs)
-    exactness.ASKED |= {"dishonest"}
     options = Options(device="sim", exact=True, repair=False)
     grading = pipeline.open_context(options, Store(), rule_use.SEED)
     end = time.monotonic() + asked.seconds

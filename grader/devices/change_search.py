@@ -13,7 +13,6 @@ from grader.languages import place_compiled_line
 from grader.records import Place
 from grader.simulator.changes import Change, Kind, Request
 from grader.simulator.changes.arguments import read_launches, read_tensors
-from grader.simulator.changes.carried import ADDED_UP
 from grader.source import Source
 from grader.source.analysis.overwritten import overwritten
 from grader.source.analysis.passed import Blame, blame
@@ -30,6 +29,7 @@ KINDS: tuple[Kind, ...] = (
     "comparison",
     "constant",
     "operator",
+    "carried",
     "operand",
     "guard",
     "around",
@@ -126,8 +126,8 @@ class Search:
 
     def _is_known(self, change: Change) -> bool:
         """Whether it passes an input as it is where another one is passed as it is."""
-        launch, order = read_launches(self._seen.passed)[change.line], change.given[0][-1]
-        as_it_is = isinstance(order, tuple) and list(order[1:]) == sorted(order[1:])
+        launch = read_launches(self._seen.passed)[change.line]
+        as_it_is = isinstance(change.given[0][-1], tuple) and not change.exchanged_dims
         return as_it_is and launch.memory[change.parameters[0]] >= 0
 
     def unlikely(self, change: Change) -> int:
@@ -153,7 +153,7 @@ class Search:
     def _place(self, change: Change) -> Place | None:
         """Return the line of the text that a change of code is of; of what a loop sets anew the line that does."""
         place = place_compiled_line(self._source, change.file, change.line)
-        anew = change.after.startswith(ADDED_UP)
+        anew = change.kind == "carried"
         return (anew and overwritten(self._source, [place])) or place
 
     def _try(self, changes: Sequence[Change], few: Few) -> list[Change]:

@@ -42,6 +42,7 @@ CODES: Mapping[Kind, str] = {
     "comparison": "counterfactual-comparison",
     "constant": "counterfactual-constant",
     "operator": "counterfactual-operator",
+    "carried": "counterfactual-operator",
     "operand": "counterfactual-operand",
     "guard": "counterfactual-guard",
     "around": "counterfactual-around",
@@ -125,8 +126,9 @@ def _still_right(trial: Trial, changes: Sequence[Change], seconds: float) -> lis
     return alike or [one for one in changes if not one.given and _place_and_kind(one) in nearly]
 
 
-def _place_and_kind(change: Change) -> tuple[int, str, str, tuple[int, ...]]:
-    return change.line, change.kind, change.after.partition("#")[0], change.also
+def _place_and_kind(change: Change) -> tuple[object, ...]:
+    after = change.after.partition("#")[0]
+    return change.line, change.kind, after, change.also, "after" in change.nameless
 
 
 def _evidence(found: Found, source: Source, workloads: Sequence[Workload]) -> Evidence:
@@ -149,6 +151,8 @@ def _evidence(found: Found, source: Source, workloads: Sequence[Workload]) -> Ev
             also=_lines_of_the_text(change, source),
             parameter=found.given.step.name if found.given else "",
             exchanged_with=_exchanged_with(found, source),
+            exchanged_dims=change.exchanged_dims,
+            nameless=change.nameless,
             right_before=found.before,
             alternatives=found.alternatives,
             workloads=len(workloads),

@@ -100,12 +100,19 @@ class Scale(Record):
     divides: bool
 
 
+Nameless = tuple[Literal["before", "after"], ...]
+"""Which of the values of a change the text has no name for: they are a part of what their line computes."""
+
+
 class Counterfactual(Record):
     """A small change of the compiled code under which all results are right."""
 
     kind: Literal["counterfactual"] = "counterfactual"
-    change: Literal["comparison", "constant", "operator", "operand", "guard", "around", "argument"]
-    """What is changed; `around`: a value, by one more operator; `argument`: what a launch is given."""
+    change: Literal[
+        "comparison", "constant", "operator", "carried", "operand", "guard", "around", "argument"
+    ]  # fmt: skip
+    """What is changed; `carried`: what a loop sets anew, added to what it was; `around`: a value, by one more operator;
+    `argument`: what a launch is given."""
     before: str
     after: str
     """In the words of PTX: `setp.lt.s32`, `argument 2`, `%tid.x`, a number."""
@@ -113,6 +120,9 @@ class Counterfactual(Record):
     """Of an argument: which parameter or variable gets it; `before` is then the expression that it gets."""
     exchanged_with: tuple[int, int] = (0, 0)
     """Offsets into the submission's code of the argument that it should be exchanged with."""
+    exchanged_dims: tuple[int, int] | None = None
+    """Of an argument: which two dims of the tensor `after` should be in the other order."""
+    nameless: Nameless = ()
     right_before: float
     """The share of elements that are right without it."""
     alternatives: int = 1

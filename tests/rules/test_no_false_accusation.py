@@ -15,8 +15,8 @@ from grader.records import (
     Workload,
     WrongValues,
 )
-from grader.rules.examples import as_submission
 from grader.source import parse
+from tests.rules.examples import as_submission
 from tests.rules.reviews import review_with_fixes
 
 MATMUL = """

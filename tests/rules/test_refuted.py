@@ -23,10 +23,10 @@ from grader.records import (
     Run,
 )
 from grader.rules import all_rules
-from grader.rules.examples import as_submission
 from grader.rules.predictions import CODES, SENTENCES
 from grader.rules.refuted import weighed_by_runs
 from grader.source import parse
+from tests.rules.examples import as_submission
 
 KERNEL = """
 __global__ void twice(const float* x, float* y, int n) {

@@ -5,8 +5,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 
 from grader.records import Context, Finding, Fix, Raised
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
+from grader.rules.page_file import rule_of
 from grader.source import Source
 from grader.source.analysis.triton import Launch, kernels, launches
 from grader.source.analysis.triton_tensors import allocated_tensors
@@ -157,4 +156,4 @@ READERS: Mapping[re.Pattern[str], Callable[[Source, re.Match[str]], Told | None]
     NO_GRID: _no_grid,
     RESOURCES: _resources,
 }
-RULE = Rule(**read_page(__file__), detects=("evidence",), check=check, languages=("triton",))
+RULE = rule_of(__file__, check)

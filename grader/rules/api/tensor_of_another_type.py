@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 
 from grader.records import Context, Evidence, Finding, Fix
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
+from grader.rules.page_file import rule_of
 from grader.source import Source, Unit
 from grader.source.analysis.scalar_kinds import RAISED, TYPES
 from grader.source.code_edits import fix
@@ -80,4 +79,4 @@ def _finding(
     )
 
 
-RULE = Rule(**read_page(__file__), detects=("text", "evidence"), check=check)
+RULE = rule_of(__file__, check)

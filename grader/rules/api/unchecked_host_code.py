@@ -4,8 +4,7 @@ import re
 from collections.abc import Iterator
 
 from grader.records import Context, Finding
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
+from grader.rules.page_file import rule_of
 from grader.source import Function, Launch, Source, Unit
 from grader.source.cuda_code import cuda_code, text
 
@@ -111,10 +110,4 @@ def _asked(unit: Unit, function: Function) -> set[str]:
     return asked
 
 
-RULE = Rule(
-    **read_page(__file__),
-    formerly=("API002",),
-    languages=("cuda",),
-    check=check,
-    predicts="nothing",
-)
+RULE = rule_of(__file__, check, predicts="nothing")

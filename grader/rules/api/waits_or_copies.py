@@ -4,8 +4,7 @@ import ast
 from collections.abc import Iterator
 
 from grader.records import Context, Edit, Finding, Fix
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
+from grader.rules.page_file import rule_of
 from grader.source import Source, Unit, cpp, nodes_under
 from grader.source.clocks import measures_time
 from grader.source.code_edits import delete_lines_of, delete_statement, fix, replace_node
@@ -126,4 +125,4 @@ def _to(node: ast.Call) -> str:
     return ""
 
 
-RULE = Rule(**read_page(__file__), formerly=("PRF010",), check=check, predicts="nothing")
+RULE = rule_of(__file__, check, predicts="nothing")

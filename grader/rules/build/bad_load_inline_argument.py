@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 
 from grader.records import Context, Edit, Finding, Fix
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
+from grader.rules.page_file import rule_of
 from grader.source import Extension, Source
 from grader.source.analysis.diagnostics import confirming_errors
 from grader.source.analysis.exports import to_export
@@ -121,10 +120,4 @@ def _flags_of_nvcc(source: Source, extension: Extension, context: Context) -> It
             )
 
 
-RULE = Rule(
-    **read_page(__file__),
-    detects=("text", "build"),
-    languages=("cuda",),
-    check=check,
-    certain_from_text=True,
-)
+RULE = rule_of(__file__, check, certain_from_text=True)

@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from tree_sitter import Node
 
 from grader.records import Context, Finding
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
+from grader.rules.page_file import rule_of
 from grader.source import Source, Unit
 from grader.source.analysis.diagnostics import confirming_errors
 from grader.source.code_edits import fix, replace_node
@@ -51,4 +50,4 @@ def _type_method(argument: Node) -> tuple[Node, Node] | None:
     return argument, field
 
 
-RULE = Rule(**read_page(__file__), detects=("text", "build"), languages=("cuda",), check=check)
+RULE = rule_of(__file__, check)

@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from tree_sitter import Node
 
 from grader.records import Context, Edit, Finding, Fix
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
+from grader.rules.page_file import rule_of
 from grader.source import Extension, Source, Unit
 from grader.source.analysis.diagnostics import confirming_errors
 from grader.source.code_edits import (
@@ -82,10 +81,4 @@ def _two_bodies(extension: Extension, context: Context) -> Iterator[Finding]:
             )
 
 
-RULE = Rule(
-    **read_page(__file__),
-    detects=("text", "build"),
-    languages=("cuda",),
-    check=check,
-    explained_by=("BLD005",),
-)
+RULE = rule_of(__file__, check)

@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 
 from grader.records import Context, Evidence, Finding, Fix
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
+from grader.rules.page_file import rule_of
 from grader.source import Function, Source, Unit
 from grader.source.analysis.diagnostics import confirming_errors
 from grader.source.code_edits import fix, replace_node
@@ -61,4 +60,4 @@ def _fixes(places: list[Declared]) -> tuple[Fix, ...]:
     return fix("declare the dynamic shared memory as bytes and cast once", edits)
 
 
-RULE = Rule(**read_page(__file__), detects=("text", "build"), languages=("cuda",), check=check)
+RULE = rule_of(__file__, check)

@@ -4,8 +4,7 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from grader.records import Context, Edit, Evidence, Finding, Fix
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
+from grader.rules.page_file import rule_of
 from grader.source import Extension, Source
 from grader.source.analysis.diagnostics import confirming_errors, explain
 from grader.source.analysis.exports import to_export
@@ -116,10 +115,4 @@ def _called(source: Source, item: Evidence) -> Iterator[Finding]:
             return
 
 
-RULE = Rule(
-    **read_page(__file__),
-    detects=("build", "evidence"),
-    languages=("cuda",),
-    check=check,
-    predicts="raises",
-)
+RULE = rule_of(__file__, check, predicts="raises")

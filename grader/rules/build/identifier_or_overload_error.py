@@ -4,8 +4,7 @@ import re
 from collections.abc import Iterator
 
 from grader.records import Context, Evidence, Finding, Place
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
+from grader.rules.page_file import rule_of
 from grader.source import Source
 from grader.source.analysis.diagnostics import Explained, explain, failures
 from grader.source.code_edits import fix
@@ -136,11 +135,4 @@ def _without_return(source: Source) -> Iterator[Finding]:
             )
 
 
-RULE = Rule(
-    **read_page(__file__),
-    detects=("build", "text"),
-    languages=("cuda",),
-    check=check,
-    explained_by=("EXT001",),
-    catch_all=True,
-)
+RULE = rule_of(__file__, check, catch_all=True)

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from tree_sitter import Node
 
 from grader.records import Context, Finding, Fix
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
+from grader.rules.page_file import rule_of
 from grader.source import Kernel, Launch, Parameter, Source, Unit
 from grader.source.analysis.diagnostics import confirming_errors
 from grader.source.analysis.written_through import written_through
@@ -122,4 +121,4 @@ def _fixes(
     return ()
 
 
-RULE = Rule(**read_page(__file__), detects=("text", "build"), languages=("cuda",), check=check)
+RULE = rule_of(__file__, check)

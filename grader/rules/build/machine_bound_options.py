@@ -5,8 +5,7 @@ import re
 from collections.abc import Iterator
 
 from grader.records import Context, Edit, Evidence, Finding
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
+from grader.rules.page_file import rule_of
 from grader.source import Extension, Source
 from grader.source.analysis.diagnostics import confirming_errors
 from grader.source.code_edits import delete_statement, drop_flags, fix
@@ -95,11 +94,4 @@ def _variables(source: Source) -> Iterator[Fixed]:
             yield node, said, [delete_statement(source, node)]
 
 
-RULE = Rule(
-    **read_page(__file__),
-    formerly=("BLD018",),
-    detects=("text", "build"),
-    languages=("cuda",),
-    check=check,
-    predicts="elsewhere",
-)
+RULE = rule_of(__file__, check, predicts="elsewhere")

@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 
 from grader.records import Context, Evidence, Finding, Place
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
+from grader.rules.page_file import rule_of
 from grader.source import Source, Unit
 from grader.source.analysis.diagnostics import confirming_errors, failures
 from grader.source.analysis.library_headers import declared_in
@@ -58,4 +57,4 @@ def _finding(
     )
 
 
-RULE = Rule(**read_page(__file__), detects=("build",), languages=("cuda",), check=check)
+RULE = rule_of(__file__, check)

@@ -5,8 +5,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from grader.records import Context, Evidence, Finding, Fix, Place, ToolMessage
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
+from grader.rules.page_file import rule_of
 from grader.source import Source
 from grader.source.analysis.triton import Kernel, kernels, launches
 from grader.source.code_edits import fix, replace
@@ -134,6 +133,4 @@ def _as_float32(source: Source, kernel: Kernel) -> Iterator[Fix]:
 NARROW = frozenset(
     f"triton.language.{name}" for name in ("float16", "bfloat16", "int32", "int64", "float64")
 )
-RULE = Rule(
-    **read_page(__file__), detects=("build",), check=check, languages=("triton",), catch_all=True
-)
+RULE = rule_of(__file__, check, catch_all=True)

@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 
 from grader.records import Context, Evidence, Finding, Fix
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
+from grader.rules.page_file import rule_of
 from grader.source import Kernel, Source, Unit
 from grader.source.analysis.diagnostics import errors
 from grader.source.cpp import Declare
@@ -99,4 +98,4 @@ def _refusals(context: Context, kernel: str) -> tuple[Evidence, ...]:
     )
 
 
-RULE = Rule(**read_page(__file__), detects=("text", "build"), languages=("cuda",), check=check)
+RULE = rule_of(__file__, check)

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 from grader.languages import readings
 from grader.records import Context, Finding
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
+from grader.rules.page_file import rule_of
 from grader.source import Source
 from grader.source.python_code import PythonCode
 
@@ -95,4 +94,4 @@ def _no_kernel(source: Source) -> bool:
     )
 
 
-RULE = Rule(**read_page(__file__), check=check, explained_by=("EXT003",), predicts="nothing")
+RULE = rule_of(__file__, check, predicts="nothing")

@@ -16,8 +16,7 @@ from grader.records import (  # fmt: skip
     Place,
     ShapeMismatch,
 )
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
+from grader.rules.page_file import rule_of
 from grader.source import Source, nodes_under
 from grader.source.analysis.returned_tensor import allocation_of_result, length_written
 from grader.source.code_edits import fix
@@ -191,6 +190,4 @@ def _allocates(name: str) -> bool:
     return space in {"torch", "at"} and last.startswith(("empty", "zeros", "full", "ones"))
 
 
-RULE = Rule(
-    **read_page(__file__), detects=("text", "evidence"), check=check, predicts="wrong-values"
-)
+RULE = rule_of(__file__, check, predicts="wrong-values")

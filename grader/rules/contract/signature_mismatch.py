@@ -4,8 +4,7 @@ import ast
 from collections.abc import Iterator
 
 from grader.records import Context, Edit, Finding, Fix
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
+from grader.rules.page_file import rule_of
 from grader.source import Source, nodes_under
 from grader.source.analysis.diagnostics import confirming_errors
 from grader.source.analysis.reference_text import reference_parameters
@@ -132,4 +131,4 @@ def _without_super(source: Source, constructor: Function | None) -> Iterator[Fin
     )
 
 
-RULE = Rule(**read_page(__file__), detects=("text", "build"), check=check, certain_from_text=True)
+RULE = rule_of(__file__, check, certain_from_text=True)

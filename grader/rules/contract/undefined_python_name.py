@@ -5,8 +5,7 @@ import builtins
 from collections.abc import Iterator, Mapping
 
 from grader.records import Context, Finding, Fix
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
+from grader.rules.page_file import rule_of
 from grader.source import Source
 from grader.source.analysis.diagnostics import confirming_errors, explain
 from grader.source.analysis.unbound_names import (
@@ -175,10 +174,4 @@ def _is_of_self(node: ast.Attribute, name: str) -> bool:
     return mine and node.attr == name and isinstance(node.ctx, ast.Load)
 
 
-RULE = Rule(
-    **read_page(__file__),
-    formerly=("EXT007",),
-    detects=("text", "build"),
-    check=check,
-    certain_from_text=True,
-)
+RULE = rule_of(__file__, check, certain_from_text=True)

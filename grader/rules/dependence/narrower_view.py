@@ -5,8 +5,7 @@ from collections.abc import Iterator
 
 from grader.records import Context, Finding, Place, Touched
 from grader.records.observed import touched_by_lines
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
+from grader.rules.page_file import rule_of
 from grader.source import Source
 from grader.source.cuda_code import text
 
@@ -63,4 +62,4 @@ _WIDTHS = {
 }
 
 
-RULE = Rule(**read_page(__file__), detects=("evidence",), check=check)
+RULE = rule_of(__file__, check)

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 
 from grader.records import Context, Dependence, Finding, Place
 from grader.records.observed import beside, differences
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
+from grader.rules.page_file import rule_of
 from grader.source import Source
 from grader.source.analysis.overwritten import overwritten
 from grader.source.analysis.steering import Steering, around, bound_made, carried_over
@@ -64,4 +63,4 @@ def _of_threads(gap: Dependence) -> str:
     )
 
 
-RULE = Rule(**read_page(__file__), detects=("evidence",), check=check)
+RULE = rule_of(__file__, check)

@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 
 from grader.records import Context, Finding, MissingGradient
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
+from grader.rules.page_file import rule_of
 from grader.source import Source
 from grader.source.analysis.backward_code import backwards, where_gradients_are_made
 
@@ -21,4 +20,4 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         yield RULE.finding(place, said, confidence="proven", evidence=seen)
 
 
-RULE = Rule(**read_page(__file__), detects=("evidence",), check=check, explained_by=("GRD002",))
+RULE = rule_of(__file__, check)

@@ -4,8 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from grader.records import Context, Finding
 from grader.records.compared_gradients import Asked, asked_gradients
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
+from grader.rules.page_file import rule_of
 from grader.source import Source
 from grader.source.analysis.backward_code import backwards
 
@@ -49,4 +48,4 @@ def _second(asked: Sequence[Asked]) -> list[Asked]:
     return wrong if first and not any(one.result for one in first) else []
 
 
-RULE = Rule(**read_page(__file__), detects=("evidence",), check=check)
+RULE = rule_of(__file__, check)

@@ -5,8 +5,7 @@ from collections.abc import Iterator, Mapping
 
 from grader.records import Context, Finding
 from grader.rules.name_tables import read_names
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
+from grader.rules.page_file import rule_of
 from grader.source import Source, dotted_name, nodes_under
 from grader.source.analysis.decisions import decides_the_result, gives_nothing
 from grader.source.python_code import PythonCode
@@ -148,4 +147,4 @@ def _chance_drawn(code: PythonCode, test: ast.AST, chances: Mapping[str, str]) -
     return ""
 
 
-RULE = Rule(**read_page(__file__), check=check)
+RULE = rule_of(__file__, check)

@@ -7,8 +7,7 @@ from tree_sitter import Node
 
 from grader.records import Context, Finding
 from grader.records.observed import KERNELS_MATTER, seen_wrong
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
+from grader.rules.page_file import rule_of
 from grader.source import Kernel, Source, Unit, dotted_name, nodes_under
 from grader.source.analysis.data_flow import (
     assignments,
@@ -252,4 +251,4 @@ def _is_base_forward(node: ast.AST) -> bool:
     return False
 
 
-RULE = Rule(**read_page(__file__), formerly=("CHT008",), check=check, predicts="no-launch")
+RULE = rule_of(__file__, check, predicts="no-launch")

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 from grader.records import Context, Finding
 from grader.rules.name_tables import read_names
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
+from grader.rules.page_file import rule_of
 from grader.source import Source, nodes_under
 from grader.source.code_edits import delete_statement, fix
 from grader.source.cuda_code import text, units
@@ -99,4 +98,4 @@ def _narrow(source: Source, code: PythonCode) -> Iterator[Finding]:
                     return
 
 
-RULE = Rule(**read_page(__file__), check=check)
+RULE = rule_of(__file__, check)

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 
 from grader.records import Context, Finding
 from grader.rules.name_tables import read_names
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
+from grader.rules.page_file import rule_of
 from grader.source import Source
 from grader.source.analysis.measuring import role
 from grader.source.code_edits import delete_statement, fix
@@ -188,4 +187,4 @@ def _report_interposed(source: Source) -> Iterator[Finding]:
                 yield RULE.finding(unit.place(node), said, severity="warning")
 
 
-RULE = Rule(**read_page(__file__), check=check)
+RULE = rule_of(__file__, check)

@@ -7,8 +7,7 @@ from tree_sitter import Node
 
 from grader.records import Context, Edit, Finding, Fix
 from grader.rules.name_tables import read_names
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
+from grader.rules.page_file import rule_of
 from grader.source import Source, Unit, nodes_under
 from grader.source.analysis.data_flow import methods
 from grader.source.analysis.extension_use import holders, mentions
@@ -194,4 +193,4 @@ def _lazy(source: Source, code: PythonCode) -> Iterator[Finding]:
             return
 
 
-RULE = Rule(**read_page(__file__), formerly=("CHT010",), check=check)
+RULE = rule_of(__file__, check)

@@ -8,9 +8,8 @@ from tree_sitter import Node
 
 from grader.records import Context, Evidence, Finding, Fix, LaunchRefused
 from grader.records.observed import kernel_of, observed_evidence
-from grader.rules.page_file import read_page
+from grader.rules.page_file import rule_of
 from grader.rules.proofs import once
-from grader.rules.rule import Rule
 from grader.source import Source
 from grader.source.analysis.host_code import grid_node, resolve
 from grader.source.analysis.walks import Case, cases, spans
@@ -175,10 +174,4 @@ def _renumbered(case: Case, name: str, size: str) -> Iterator[Fix]:
             yield from fix(f"make {name} {size}", [edit])
 
 
-RULE = Rule(
-    **read_page(__file__),
-    formerly=("IDX002", "IDX003", "MEM006"),
-    detects=("text", "evidence"),
-    check=check,
-    predicts="launch-fails",
-)
+RULE = rule_of(__file__, check, predicts="launch-fails")

@@ -5,8 +5,7 @@ from collections.abc import Iterator
 
 from grader.records import Context, Evidence, Finding, Fix, Place, TensorSpec
 from grader.records.observed import wrong_results
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
+from grader.rules.page_file import rule_of
 from grader.source import Source
 from grader.source.analysis.host_code import body_start, refuses
 from grader.source.analysis.walks import Case, cases, task_inputs
@@ -146,12 +145,4 @@ def _wrong_ranks(context: Context, index: int | None) -> tuple[Evidence, ...]:
     return tuple(item for item in every if item.workload in other)
 
 
-RULE = Rule(
-    **read_page(__file__),
-    formerly=("IDX004", "IDX009"),
-    detects=("text", "evidence"),
-    languages=("cuda",),
-    check=check,
-    explained_by=("MEM002",),
-    predicts="elsewhere",
-)
+RULE = rule_of(__file__, check, predicts="elsewhere")

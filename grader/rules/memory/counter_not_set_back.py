@@ -6,8 +6,7 @@ from tree_sitter import Node
 
 from grader.records import Context, Finding, Fix
 from grader.records.observed import wrong_results
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
+from grader.rules.page_file import rule_of
 from grader.source import Source, Unit
 from grader.source.code_edits import fix, replace_node
 from grader.source.cuda_code import around, cuda_code, one_line, read_call, text
@@ -73,4 +72,4 @@ def _wraps(unit: Unit, declared: Node, call: Node) -> tuple[Fix, ...]:
     return fix("let the count begin anew after the last block", [replace_node(unit, call, words)])
 
 
-RULE = Rule(**read_page(__file__), check=check, predicts="wrong-values")
+RULE = rule_of(__file__, check, predicts="wrong-values")

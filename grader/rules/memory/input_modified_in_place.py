@@ -4,8 +4,7 @@ from collections.abc import Iterator
 
 from grader.records import Context, Evidence, Finding, Fix
 from grader.records.observed import kernel_of, observed_evidence
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
+from grader.rules.page_file import rule_of
 from grader.source import Source
 from grader.source.analysis.host_code import body_start, origin
 from grader.source.analysis.walks import Case, cases, spans
@@ -55,4 +54,4 @@ def _fixes(case: Case, name: str) -> tuple[Fix, ...]:
     return fix(f"work on a copy of `{name}`", edits)
 
 
-RULE = Rule(**read_page(__file__), detects=("evidence",), check=check, predicts="writes-input")
+RULE = rule_of(__file__, check, predicts="writes-input")

@@ -5,8 +5,7 @@ from collections.abc import Iterator
 
 from grader.records import DECIDING, Context, Evidence, Finding, Fix, TensorSpec
 from grader.records.observed import ran_right, wrong_results
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
+from grader.rules.page_file import rule_of
 from grader.source import Source
 from grader.source.analysis import triton
 from grader.source.analysis.data_flow import assignments
@@ -155,10 +154,4 @@ def _made(launch: triton.Launch, value: ast.expr) -> ast.expr:
     return before[-1] if before else value
 
 
-RULE = Rule(
-    **read_page(__file__),
-    formerly=("MEM015",),
-    detects=("text", "evidence"),
-    check=check,
-    predicts="elsewhere",
-)
+RULE = rule_of(__file__, check, predicts="elsewhere")

@@ -5,8 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from grader.records import Context, Evidence, Finding, Fix, Place, UnwrittenOutput
 from grader.records.observed import observed_evidence, values_of
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
+from grader.rules.page_file import rule_of
 from grader.source import Source
 from grader.source.analysis import triton
 from grader.source.analysis.host_code import global_regions, made_by
@@ -158,11 +157,4 @@ def _unwritten_comparisons(context: Context) -> tuple[Evidence, ...]:
     return tuple(item for item in seen if not (sim and set(values_of(item).bits[2:]) == {"f"}))
 
 
-RULE = Rule(
-    **read_page(__file__),
-    formerly=("IDX012", "IDX013"),
-    detects=("text", "evidence"),
-    check=check,
-    predicts="unwritten-read",
-    effect=True,
-)
+RULE = rule_of(__file__, check, predicts="unwritten-read", effect=True)

@@ -4,8 +4,7 @@ import ast
 from collections.abc import Iterator
 
 from grader.records import Context, Finding
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
+from grader.rules.page_file import rule_of
 from grader.source import Source
 from grader.source.analysis.triton import Kernel, Launch, kernels, launches
 from grader.source.code_edits import add_argument, fix
@@ -65,4 +64,4 @@ def _read_as_another(started: list[Launch], name: str, read: set[str]) -> bool:
     return False
 
 
-RULE = Rule(**read_page(__file__), check=check, predicts="wrong-values", languages=("triton",))
+RULE = rule_of(__file__, check, predicts="wrong-values")

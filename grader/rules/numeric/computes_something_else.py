@@ -5,8 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from grader.records import Context, Evidence, Finding, Place, Severity
 from grader.records.observed import dependence_differs, values_of, wrong_results
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
+from grader.rules.page_file import rule_of
 from grader.source import Source
 from grader.source.analysis import triton
 from grader.source.analysis.kept_weights import kept_weights
@@ -194,4 +193,4 @@ def _last_store(source: Source, context: Context, first: Evidence) -> Place | No
 SCALES = frozenset({"row-factor", "probe-degree", "constant-factor"})
 
 
-RULE = Rule(**read_page(__file__), detects=("evidence",), check=check)
+RULE = rule_of(__file__, check)

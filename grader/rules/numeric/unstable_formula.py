@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 from grader.records import Context, Evidence, Finding, Fix
 from grader.records.observed import values_of, wrong_results
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
+from grader.rules.page_file import rule_of
 from grader.source import Source, Unit, cpp
 from grader.source.analysis import triton
 from grader.source.analysis.reference_text import Reference, reference_of
@@ -152,10 +151,4 @@ def _is_small(item: Evidence) -> bool:
     return item.code == "half-precision" or (item.code == "values" and few)
 
 
-RULE = Rule(
-    **read_page(__file__),
-    formerly=("NUM013",),
-    languages=("cuda", "triton"),
-    check=check,
-    predicts="elsewhere",
-)
+RULE = rule_of(__file__, check, predicts="elsewhere")

@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 
 from grader.records import Context, Finding, Fix
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
+from grader.rules.page_file import rule_of
 from grader.source import Source, Unit
 from grader.source.analysis.reference_text import NORMS, reference_of
 from grader.source.code_edits import fix
@@ -78,9 +77,4 @@ def _cancels(part: Binary) -> bool:
     return False
 
 
-RULE = Rule(
-    **read_page(__file__),
-    detects=("text", "evidence"),
-    check=check,
-    conditions="rows so short, or a mean so large against the spread, that the difference counts",
-)
+RULE = rule_of(__file__, check)

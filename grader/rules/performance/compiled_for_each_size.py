@@ -5,8 +5,7 @@ import re
 from collections.abc import Iterator
 
 from grader.records import Context, Finding
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
+from grader.rules.page_file import rule_of
 from grader.source import Source
 from grader.source.analysis.triton import Kernel, Launch, launches
 from grader.source.code_edits import fix, replace
@@ -63,4 +62,4 @@ def _names(nodes: list[ast.expr] | list[ast.AST]) -> set[str]:
     return {one.id for node in nodes for one in ast.walk(node) if isinstance(one, ast.Name)}
 
 
-RULE = Rule(**read_page(__file__), check=check, languages=("triton",))
+RULE = rule_of(__file__, check)

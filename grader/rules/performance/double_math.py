@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from tree_sitter import Node
 
 from grader.records import Context, Finding, Fix
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
+from grader.rules.page_file import rule_of
 from grader.source import Source, cpp
 from grader.source.analysis.walks import Case, cases
 from grader.source.code_edits import fix
@@ -65,4 +64,4 @@ def _divisor(part: cpp.Part) -> cpp.Name | None:
     return None
 
 
-RULE = Rule(**read_page(__file__), languages=("cuda",), check=check)
+RULE = rule_of(__file__, check)

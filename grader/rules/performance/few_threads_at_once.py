@@ -4,8 +4,7 @@ from collections.abc import Iterator, Sequence
 from math import prod
 
 from grader.records import Context, Finding
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
+from grader.rules.page_file import rule_of
 from grader.source import Source
 from grader.source.analysis.host_code import grid_node, origin, resolve
 from grader.source.analysis.walks import Case, cases
@@ -148,10 +147,4 @@ def _registers(case: Case, context: Context, warps: int) -> Iterator[Finding]:
             return
 
 
-RULE = Rule(
-    **read_page(__file__),
-    formerly=("PRF006",),
-    detects=("text", "build"),
-    languages=("cuda",),
-    check=check,
-)
+RULE = rule_of(__file__, check)

@@ -4,8 +4,7 @@ import ast
 from collections.abc import Iterator
 
 from grader.records import Context, Finding
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
+from grader.rules.page_file import rule_of
 from grader.source import Source
 from grader.source.analysis.traffic import counted_at_line
 from grader.source.analysis.triton import Access, Kernel, kernels
@@ -41,4 +40,4 @@ def _by_index(kernel: Kernel, access: Access) -> bool:
     return any(isinstance(one, ast.Call) and kernel.language_name(one) == "load" for one in parts)
 
 
-RULE = Rule(**read_page(__file__), detects=("text", "evidence"), check=check, languages=("triton",))
+RULE = rule_of(__file__, check)

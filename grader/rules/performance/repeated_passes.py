@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 
 from grader.records import Context, Finding
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
+from grader.rules.page_file import rule_of
 from grader.source import Source
 from grader.source.analysis.host_code import global_regions, made_by
 from grader.source.analysis.walks import Case, cases
@@ -87,4 +86,4 @@ def _complete(case: Case, region: Region) -> bool:
     return first.offset == 0 and last.offset == case.walk.threads - 1 and case.stride(first) == 1
 
 
-RULE = Rule(**read_page(__file__), formerly=("PRF011",), languages=("cuda",), check=check)
+RULE = rule_of(__file__, check)

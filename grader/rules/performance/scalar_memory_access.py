@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 
 from grader.records import Context, Finding
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
+from grader.rules.page_file import rule_of
 from grader.source import Source
 from grader.source.analysis.traffic import reaches
 from grader.source.analysis.walks import cases
@@ -34,4 +33,4 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                 break
 
 
-RULE = Rule(**read_page(__file__), languages=("cuda",), check=check)
+RULE = rule_of(__file__, check)

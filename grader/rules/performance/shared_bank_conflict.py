@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from math import gcd
 
 from grader.records import AccessShape, Context, Finding, Fix
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
+from grader.rules.page_file import rule_of
 from grader.source import Source
 from grader.source.analysis.walks import Case, cases
 from grader.source.code_edits import fix
@@ -60,4 +59,4 @@ def _pad(case: Case, region: Region) -> Iterator[Fix]:
                 return
 
 
-RULE = Rule(**read_page(__file__), languages=("cuda",), check=check)
+RULE = rule_of(__file__, check)

@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 
 from grader.records import Context, Finding
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
+from grader.rules.page_file import rule_of
 from grader.source import Source
 from grader.source.analysis.traffic import Reach, far_reaching
 
@@ -36,10 +35,4 @@ def _reaches(reach: Reach) -> bool:
     return reach.sectors >= 4 * reach.ideal and abs(reach.turn) != 1 and reach.stride > 8
 
 
-RULE = Rule(
-    **read_page(__file__),
-    formerly=("PRF001",),
-    detects=("text", "evidence"),
-    languages=("cuda",),
-    check=check,
-)
+RULE = rule_of(__file__, check)

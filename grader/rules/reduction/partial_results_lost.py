@@ -4,9 +4,8 @@ from collections.abc import Iterator, Sequence
 
 from grader.records import Context, Edit, Finding, Fix
 from grader.records.observed import wrong_results
-from grader.rules.page_file import read_page
+from grader.rules.page_file import rule_of
 from grader.rules.proofs import once
-from grader.rules.rule import Rule
 from grader.source import Source
 from grader.source.analysis.reduced_result import (
     Loss,
@@ -148,11 +147,4 @@ def _unused(case: Case) -> Iterator[Finding]:
             )
 
 
-RULE = Rule(
-    **read_page(__file__),
-    formerly=("RED001", "RED003"),
-    detects=("text", "evidence"),
-    languages=("cuda",),
-    check=check,
-    explained_by=("SYN001",),
-)
+RULE = rule_of(__file__, check)

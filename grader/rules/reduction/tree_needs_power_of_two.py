@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from tree_sitter import Node
 
 from grader.records import Context, Edit, Finding, Fix
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
+from grader.rules.page_file import rule_of
 from grader.source import Source, cpp
 from grader.source.analysis.host_code import resolve
 from grader.source.analysis.reduction_steps import Halving, array_of, halving_loops
@@ -133,4 +132,4 @@ def _any_size(case: Case, halving: Halving) -> tuple[Fix, ...]:
     return fix(label, edits if len(edits) == 4 else [])
 
 
-RULE = Rule(**read_page(__file__), languages=("cuda",), check=check)
+RULE = rule_of(__file__, check)

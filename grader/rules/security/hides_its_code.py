@@ -8,8 +8,7 @@ from collections.abc import Iterator
 
 from grader.records import Context, Finding
 from grader.rules.name_tables import read_names
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
+from grader.rules.page_file import rule_of
 from grader.source import Source
 from grader.source.python_code import PythonCode
 
@@ -75,4 +74,4 @@ def _feeds_code(code: PythonCode, call: ast.Call) -> bool:
     )
 
 
-RULE = Rule(**read_page(__file__), check=check)
+RULE = rule_of(__file__, check)

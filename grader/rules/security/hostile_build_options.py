@@ -4,8 +4,7 @@ import re
 from collections.abc import Iterator
 
 from grader.records import Context, Finding
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
+from grader.rules.page_file import rule_of
 from grader.source import Extension, Source
 from grader.source.cuda_code import cuda_code, text, units
 
@@ -62,4 +61,4 @@ def _flags(source: Source, extension: Extension) -> Iterator[Finding]:
                 )
 
 
-RULE = Rule(**read_page(__file__), languages=("cuda",), check=check)
+RULE = rule_of(__file__, check)

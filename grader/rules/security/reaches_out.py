@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 from grader.records import Context, Finding, LinkedName, Place, Severity
 from grader.rules.name_tables import read_names
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
+from grader.rules.page_file import rule_of
 from grader.source import Source, Unit
 from grader.source.analysis.foreign_memory import MEMORY_FILE, of_native, of_python
 from grader.source.analysis.reaching import IN_EXTENSION
@@ -193,4 +192,4 @@ def _native_memory(unit: Unit) -> Iterator[Finding]:
             )
 
 
-RULE = Rule(**read_page(__file__), formerly=("SEC002",), detects=("text", "evidence"), check=check)
+RULE = rule_of(__file__, check)

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from tree_sitter import Node
 
 from grader.records import Context, Finding
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
+from grader.rules.page_file import rule_of
 from grader.source import Function, Source, Unit
 from grader.source.code_edits import delete_line, delete_lines_of, fix
 from grader.source.cpp_types import canonical
@@ -99,4 +98,4 @@ def _imports(source: Source, code: PythonCode) -> Iterator[Finding]:
                 )
 
 
-RULE = Rule(**read_page(__file__), check=check)
+RULE = rule_of(__file__, check)

@@ -7,9 +7,8 @@ from tree_sitter import Node
 from grader.records import Context, Evidence, Finding, Fix, Severity
 from grader.records.observed import kernel_of, observed_evidence
 from grader.rules.causes import cause_of
-from grader.rules.page_file import read_page
+from grader.rules.page_file import rule_of
 from grader.rules.proofs import FORGIVEN, by_line, of_the_leavers
-from grader.rules.rule import Rule
 from grader.source import Source
 from grader.source.analysis.partings import BARRIER, Parting, exchange_at, parting_at
 from grader.source.analysis.starved import starved_reads
@@ -70,4 +69,4 @@ def _hoist(parting: Parting, branch: Node) -> tuple[Fix, ...]:
     return fix("move the barrier out of the branch", edits)
 
 
-RULE = Rule(**read_page(__file__), detects=("evidence",), check=check, predicts="barrier")
+RULE = rule_of(__file__, check, predicts="barrier")

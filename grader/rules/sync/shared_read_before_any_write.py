@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from grader.records import Context, Evidence, Finding
 from grader.records.observed import kernel_of, observed_evidence
 from grader.rules.causes import cause_of
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
+from grader.rules.page_file import rule_of
 from grader.source import Source
 from grader.source.analysis.races import lines_of
 from grader.source.analysis.starved import starved_reads
@@ -31,4 +30,4 @@ def _unexplained(source: Source, context: Context) -> Iterator[Evidence]:
             yield item
 
 
-RULE = Rule(**read_page(__file__), detects=("evidence",), check=check)
+RULE = rule_of(__file__, check)

@@ -74,8 +74,7 @@ class Around(Sites):
         for other in others[:MOST_FACTORS]:
             for opcode in FLOAT_OPERATORS[:4]:
                 steps = ((opcode, (f32, SUBJECT, other)),)
-                title = self._values.title(other)
-                yield self._wrapped(value, places, f"{opcode} {title}", steps)
+                yield self._wrapped(value, places, f"{opcode} {other.name}", steps, other)
 
     def _scaled(self, value: Value, places: list[Site], other: Value) -> Iterator[Change]:
         f32, temporary = (spare(self._values.function, 32, n) for n in (0, 1))
@@ -112,7 +111,12 @@ class Around(Sites):
         return other.registers[nth * len(other.registers) // len(value.registers)]
 
     def _wrapped(
-        self, value: Value, places: list[Site], name: str, steps: Sequence[Step]
+        self,
+        value: Value,
+        places: list[Site],
+        name: str,
+        steps: Sequence[Step],
+        other: Value | None = None,
     ) -> Change:
         """Return the change that puts what steps make of a value in its place."""
         edits: dict[int, tuple[Instruction, ...]] = {}
@@ -124,8 +128,8 @@ class Around(Sites):
         changed = tuple((at, edits[at]) for at in sorted(edits))
         prior = 1 + (" line" in name or name.startswith(SELDOM))
         prior += self._values.of_blocks and value.kind != "float"
-        title = self._values.title(value)
-        return self._change(places[0][0], "around", title, name, changed, prior)
+        at, values = places[0][0], (value, other)
+        return self._change(at, "around", value.name, name, changed, prior, values)
 
     def _step(self, value: Value, register: int, like: Instruction, step: Step) -> Instruction:
         opcode, given = step

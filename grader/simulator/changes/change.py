@@ -6,13 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from grader.records import JsonValue
+from grader.records import JsonValue, Nameless
 from grader.simulator.ptx.code import Code, Function, Instruction, Operand, Pool
 
 SPARE = bytes((32, 32, 64, 64))
 """Registers that changed code may use beside a function's own."""
-Kind = Literal["comparison", "constant", "operator", "operand", "guard", "around", "argument"]
-"""What is changed; `around`: a value, by one more operator; `argument`: what a launch is given."""
+Kind = Literal[
+    "comparison", "constant", "operator", "carried", "operand", "guard", "around", "argument"
+]  # fmt: skip
+"""What is changed; `carried`: what a loop sets anew, added to what it was; `around`: a value, by one more operator; `argument`:
+what a launch is given."""
 Given = tuple[int, int, int, int, int | tuple[int, ...]]
 """Of a launch a parameter, the launch and the parameter whose value it gets, or the value itself: a number, or a known
 tensor with the order of its dims."""
@@ -40,11 +43,21 @@ class Change:
     """Which they are."""
     also: tuple[int, ...] = ()
     """Further lines that are changed alike."""
+    nameless: Nameless = ()
+    """Which of both values the source has no name for."""
 
     @property
-    def key(self) -> tuple[int, str, str, str, tuple[int, ...]]:
+    def key(self) -> tuple[object, ...]:
         """Return what it is in the source: the same in another build of it."""
-        return self.line, self.kind, self.before, self.after, self.also
+        names = self.before, self.after, self.also, self.nameless, self.exchanged_dims
+        return self.line, self.kind, *names
+
+    @property
+    def exchanged_dims(self) -> tuple[int, int] | None:
+        """Return which two dims of a known tensor are passed in the other order."""
+        order = self.given[0][-1] if self.given else 0
+        moved = [n for n, dim in enumerate(order[1:]) if n != dim] if isinstance(order, tuple) else []  # fmt: skip
+        return (moved[0], moved[1]) if moved else None
 
 
 @dataclass(frozen=True)

@@ -140,8 +140,8 @@ class _Changed(Sites):
                 copied = base(self._code[places[0][0]]) == "mov"  # no expression of the source
                 seldom = n // LIKELY if not self._values.of_blocks else int(n >= LIKELY)
                 prior = 2 if copied else min(seldom, 2)
-                names = self._values.title(value), self._values.title(other)
-                yield self._change(places[0][0], "operand", *names, edits, prior)
+                at, names = places[0][0], (value.name, other.name)
+                yield self._change(at, "operand", *names, edits, prior, (value, other))
 
     def _exchanged(self, value: Value, other: Value, places: list[Site]) -> Edits:
         """Return the edits that put each copy of another value in the place of its copy of this one."""

@@ -28,7 +28,7 @@ def _has_and_needs(line: ChangedLine) -> str:
     if change.change == "guard":
         holds = "never" if change.after == "never" else "always"
         return f"does this under a condition: if the condition {holds} holds,"
-    if change.after.startswith("added up"):
+    if change.change == "carried":
         return f"sets anew what earlier turns made: with that and the new value {_joined(change)}"
     pairs = {(line.text[start:end], text) for start, end, text in line.exact()}
     if len(pairs) == 1:
@@ -39,7 +39,7 @@ def _has_and_needs(line: ChangedLine) -> str:
 
 
 def _joined(change: Counterfactual) -> str:
-    verb = change.after.split()[-1].partition(".")[0]
+    verb = change.after.partition(".")[0]
     sign = VERBS.get(verb, verb)
     return f"joined by `{sign}`" if sign in BETWEEN else f"the `{sign}` of both"
 
@@ -51,21 +51,27 @@ def _vague(line: ChangedLine, change: Counterfactual) -> str:
     if verb == "selp":
         return f"takes a value: with `{operand.split()[1]}` in its place under a condition"
     if change.change == "around":
-        other = f" and `{name}`" if (name := line.number_or_name(operand)) else ""
+        other = f" and `{name}`" if (name := line.other(operand)) else ""
         return f"takes a value: with `{sign}` of it{other or ' and another value' * bool(operand)}"
     if change.change == "operand":
-        made = change.after.partition("#")[0].replace("part of", "a value of")
-        named = f"`{name}`" if (name := line.name_of(change.after)) else made
+        named = f"`{name}`" if (name := line.named("after")) else _value_of(change)
         return f"takes a value: with {named} in its place"
     if change.change == "constant":
         return f"has a number that is {change.before} there: with `{change.after}`"
     return f"combines values: with {f'`{sign}`' if '.' in change.after else f'them {change.after}'}"
 
 
+def _value_of(change: Counterfactual) -> str:
+    made = change.after.partition("#")[0]
+    return f"a value of {made}" if "after" in change.nameless else made
+
+
 def _given(change: Counterfactual) -> str:
     """Return what a launch should give, `x` being what it gives."""
     if exchanged := re.fullmatch(r"(`[^`]*`) and `[^`]*`", change.after):
         return f"with that and {exchanged[1]} exchanged"
+    if change.exchanged_dims:
+        return "with {} with dims {} and {} exchanged".format(change.after, *change.exchanged_dims)
     if re.search(r"\bx\b", change.after):
         return f"with `{change.after}`, where `x` is that,"
     return f"with {change.after}"
