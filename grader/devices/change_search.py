@@ -32,6 +32,7 @@ KINDS: tuple[Kind, ...] = (
     "carried",
     "operand",
     "guard",
+    "condition",
     "around",
     "argument",
 )

@@ -45,6 +45,7 @@ CODES: Mapping[Kind, str] = {
     "carried": "counterfactual-operator",
     "operand": "counterfactual-operand",
     "guard": "counterfactual-guard",
+    "condition": "counterfactual-guard",
     "around": "counterfactual-around",
     "argument": "counterfactual-argument",
 }
@@ -128,7 +129,7 @@ def _still_right(trial: Trial, changes: Sequence[Change], seconds: float) -> lis
 
 def _place_and_kind(change: Change) -> tuple[object, ...]:
     after = change.after.partition("#")[0]
-    return change.line, change.kind, after, change.also, "after" in change.nameless
+    return change.line, change.kind, after, change.also, "after" in change.nameless, change.both
 
 
 def _evidence(found: Found, source: Source, workloads: Sequence[Workload]) -> Evidence:
@@ -153,6 +154,7 @@ def _evidence(found: Found, source: Source, workloads: Sequence[Workload]) -> Ev
             exchanged_with=_exchanged_with(found, source),
             exchanged_dims=change.exchanged_dims,
             nameless=change.nameless,
+            both=change.both,
             right_before=found.before,
             alternatives=found.alternatives,
             workloads=len(workloads),

@@ -44,6 +44,8 @@ def _fixes(source: Source, place: Place, change: Counterfactual) -> list[Fix]:
 
     What has no word in the text is guessed in Triton alone: for CUDA the search for small changes tries many in one build.
     """
+    if change.both:
+        return []
     line = ChangedLine(source, place, change)
     likely = line.likely() if place.language == "python" else ()
     ways = {line.edit(one): None for one in (*line.exact(), *likely)}
