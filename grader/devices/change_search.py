@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from grader.devices.leads import AT_ONCE, Concerns, Leads
 from grader.devices.trial import ALL, PROBES, Few, Trial, launched_codes
@@ -13,6 +14,8 @@ from grader.languages import place_compiled_line
 from grader.records import Place
 from grader.simulator.changes import Change, Kind, Request
 from grader.simulator.changes.arguments import read_launches, read_tensors
+from grader.simulator.changes.change import Edited
+from grader.simulator.changes.host import proposed_changes
 from grader.source import Source
 from grader.source.analysis.overwritten import overwritten
 from grader.source.analysis.passed import Blame, blame
@@ -35,6 +38,7 @@ KINDS: tuple[Kind, ...] = (
     "condition",
     "around",
     "argument",
+    "host",
 )
 """What a change can be of, the likeliest first."""
 NEAR = 3
@@ -65,7 +69,9 @@ class Search:
         shares = trial.right(self._seen.outputs)
         self._few = trial.few_blocks(self._seen.outputs)
         self.before = shares[0] if shares else 1.0
-        self._all = list(trial.all_changes(self._seen)) if self.before < 1.0 else []
+        proposed = proposed_changes(trial.submission.code, known.proposed)
+        every = chain(proposed, trial.all_changes(self._seen))
+        self._all = list(every) if self.before < 1.0 else []
         launches = read_launches(self._seen.passed)
         self._kernels = [one.kernel for one in launches]
         tensors = [one.name for one in read_tensors(self._seen.passed)]
@@ -75,7 +81,10 @@ class Search:
 
     def batches(self) -> Iterator[list[Change]]:
         """Yield the changes, the likeliest first, as many at a time as a guest tries before it is worth another."""
-        ordered = sorted(filter(self._concerns.may, self._all), key=self.unlikely)
+        possible = [one for one in self._all if self._concerns.may(one)]
+        if self._known.caused:
+            possible = [one for one in possible if self._line(one) in self._suspects]
+        ordered = sorted(possible, key=self.unlikely)
         while ordered and self._left > 0:
             some = self._as_many()
             yield ordered[:some]
@@ -95,7 +104,7 @@ class Search:
         alike: dict[object, list[Change]] = {}
         for change in changes:
             alike.setdefault(
-                (change.program, change.function, change.edits, change.given), []
+                (change.program, change.function, change.edits, change.given, change.text), []
             ).append(change)
         found = [same[0] for same in alike.values()]
         for few in filter(None, (self._few, ALL)):
@@ -113,7 +122,9 @@ class Search:
         return Found(change, place, len(right), self.before, given)
 
     def is_sure(self, change: Change) -> bool:
-        """Whether the host code, and not the kernel, is what a change of arguments is about."""
+        """Whether the host code, and not the kernel, is what a change of it is about: one that adds a step could be either's."""
+        if change.text:
+            return change.prior == 0
         given = self.blame(change)
         return given is not None and given.sure
 
@@ -153,9 +164,15 @@ class Search:
 
     def _place(self, change: Change) -> Place | None:
         """Return the line of the text that a change of code is of; of what a loop sets anew the line that does."""
+        if change.text:
+            return self._place_of_text(change.text)
         place = place_compiled_line(self._source, change.file, change.line)
         anew = change.kind == "carried"
         return (anew and overwritten(self._source, [place])) or place
+
+    def _place_of_text(self, edited: Edited) -> Place:
+        begin = self._source.positions.offset(edited.whole[0], 0)
+        return self._source.place((begin + edited.start, begin + edited.end))
 
     def _try(self, changes: Sequence[Change], few: Few) -> list[Change]:
         """Return which of them make all right; where the guest ends, each half has another."""

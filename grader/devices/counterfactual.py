@@ -48,6 +48,7 @@ CODES: Mapping[Kind, str] = {
     "condition": "counterfactual-guard",
     "around": "counterfactual-around",
     "argument": "counterfactual-argument",
+    "host": "counterfactual-host",
 }
 
 
@@ -105,10 +106,10 @@ def _proven(trials: Sequence[Trial], source: Source, known: Leads, seconds: floa
         right = search.right_under(changes)[:PROVEN]
         for trial in trials[1:]:
             right = _still_right(trial, right, seconds / 2) if right else right
-        sure = [one for one in right if not one.given or search.is_sure(one)]
+        sure = [one for one in right if not one.on_host or search.is_sure(one)]
         if sure:
             return search.best(sure)
-        unsure += [one for one in right if search.blame(one)]
+        unsure += [one for one in right if one.text or search.blame(one)]
     return search.best(unsure) if unsure else None
 
 
@@ -116,15 +117,16 @@ def _still_right(trial: Trial, changes: Sequence[Change], seconds: float) -> lis
     """Return those that make the results right on another workload too, whatever its kernels' code is."""
     seen = trial.run(Request(), 1.0)
     wanted = {one.key if one.given else _place_and_kind(one) for one in changes}
-    every = trial.all_changes(seen)
+    every = (one for one in trial.all_changes(seen) if not one.text)
     same = [c for c in every if (c.key if c.given else _place_and_kind(c)) in wanted][:PROVEN]
+    same += [one for one in changes if one.text]
     changed = trial.run(Request(launched_codes(seen), tuple(same), clean=True), seconds)
     shares = trial.right(changed.outputs)[1:]
     right = [one for one, share in zip(same, shares, strict=False) if share == 1.0]
     exactly, nearly = {one.key for one in right}, {_place_and_kind(one) for one in right}
     alike = [one for one in changes if one.key in exactly]
     # A value has another name where the code is another: then the line counts.
-    return alike or [one for one in changes if not one.given and _place_and_kind(one) in nearly]
+    return alike or [one for one in changes if not one.on_host and _place_and_kind(one) in nearly]
 
 
 def _place_and_kind(change: Change) -> tuple[object, ...]:
@@ -143,12 +145,8 @@ def _evidence(found: Found, source: Source, workloads: Sequence[Workload]) -> Ev
         workload=workloads[0].name,
         details=Counterfactual(
             change=change.kind,
-            before=found.given.step.text
-            if found.given
-            else _in_lines_of_the_text(change.before, change, source),
-            after=_named(change, source)
-            if change.given
-            else _in_lines_of_the_text(change.after, change, source),
+            before=found.given.step.text if found.given else _words(change.before, change, source),
+            after=_words(change.after, change, source),
             also=_lines_of_the_text(change, source),
             parameter=found.given.step.name if found.given else "",
             exchanged_with=_exchanged_with(found, source),
@@ -169,14 +167,21 @@ def _exchanged_with(found: Found, source: Source) -> tuple[int, int]:
     return (offset(other.line, other.column), offset(other.end_line, other.end_column)) if other else (0, 0)  # fmt: skip
 
 
-def _named(change: Change, source: Source) -> str:
+def _words(words: str, change: Change, source: Source) -> str:
+    """Return what a change takes away or puts in: host code as it is, and other things by what the text calls them."""
+    if change.text:
+        return words
+    return (_named if change.given else _in_lines_of_the_text)(words, change, source)
+
+
+def _named(words: str, change: Change, source: Source) -> str:
     """Return what a launch should get, with the names of its kernel's parameters."""
 
     def name(found: re.Match[str]) -> str:
         known = given_name(source, change.file, int(found[1]))
         return f"`{known}`" if known else found[0]
 
-    return re.sub(r"argument (\d+)(?! of)", name, change.after)
+    return re.sub(r"argument (\d+)(?! of)", name, words)
 
 
 def _lines_of_the_text(change: Change, source: Source) -> tuple[int, ...]:

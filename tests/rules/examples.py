@@ -6,12 +6,14 @@ from dataclasses import dataclass
 
 from pydantic import TypeAdapter
 
-from grader.records import Context, Evidence, LineCount, Task
+from grader.records import Context, Evidence, KernelResources, Launch, LineCount, Task
 from grader.rules.rule import WHOLE, Example, Examples
 from tests.rules.known_gradients import context_of_gradients
 
 EVIDENCE: TypeAdapter[tuple[Evidence, ...]] = TypeAdapter(tuple[Evidence, ...])
 COUNTS: TypeAdapter[tuple[LineCount, ...]] = TypeAdapter(tuple[LineCount, ...])
+LAUNCHES: TypeAdapter[tuple[Launch, ...]] = TypeAdapter(tuple[Launch, ...])
+RESOURCES: TypeAdapter[tuple[KernelResources, ...]] = TypeAdapter(tuple[KernelResources, ...])
 HOST_FUNCTION = re.compile(
     r"^((?:std::vector<)?(?:torch|at)::Tensor>?|void|int64_t|double)\s+(\w+)\s*\(([^{;]*)\)\s*\{",
     re.MULTILINE,
@@ -71,6 +73,8 @@ def context_of(example: Example) -> Context:
         task=beside(example.reference).task if example.reference else task,
         evidence=EVIDENCE.validate_python(facts.get("evidence", ())),
         counts=COUNTS.validate_python(facts.get("counts", ())),
+        launches=LAUNCHES.validate_python(facts.get("launches", ())),
+        resources=RESOURCES.validate_python(facts.get("resources", ())),
     )
 
 

@@ -48,8 +48,9 @@ def _fixes(source: Source, place: Place, change: Counterfactual) -> list[Fix]:
         return []
     line = ChangedLine(source, place, change)
     likely = line.likely() if place.language == "python" else ()
-    ways = {line.edit(one): None for one in (*line.exact(), *likely)}
-    every: list[tuple[Edit, ...]] = [(one,) for one in ways] if change.change != "argument" else []
+    of_kernel = change.change not in {"argument", "host"}
+    ways = {line.edit(one): None for one in (*line.exact(), *likely) if of_kernel}
+    every: list[tuple[Edit, ...]] = [(one,) for one in ways]
     if given := changed_argument(source, place, change) if not every else ():
         every.append(given)
     return [Fix(label=_label(source, place, edits), edits=edits) for edits in every[:MOST]]

@@ -39,8 +39,8 @@ def _written(source: Source, context: Context, item: Evidence) -> tuple[Case | N
     """Return the launch of a store, with the host function's parameter whose memory it goes to."""
     kernel, line = kernel_of(item, spans(source)), item.place.line if item.place else 0
     for case in cases(source, context):
-        stores = [one for one in case.walk.accesses if one.kind != "load" and case.kernel == kernel]
-        roots = [(case.line(one.node), origin(one.region.tensor)) for one in stores]
+        stores = [one for one in case.accesses if one.kind != "load" and case.kernel == kernel]
+        roots = [(case.line(one.node), origin(case.tensor(one.parameter))) for one in stores]
         names = {at: root.name for at, root in roots if root and root.origin == "input"}
         if names:
             return case, names.get(line) or min(names.values())

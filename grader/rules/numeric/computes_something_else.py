@@ -182,9 +182,8 @@ def _forward(source: Source) -> Place | None:
 def _last_store(source: Source, context: Context, first: Evidence) -> Place | None:
     """Return the last store of the kernel that is launched last, or the step after a Triton one that sets the scale."""
     for case in reversed(cases(source, context)):
-        stores = (one for one in reversed(case.walk.accesses) if one.kind in {"store", "atomic"})
-        last = next(stores, None)
-        return case.place(last.node if last is not None else case.walk.kernel.node)
+        stores = [one.node for one in case.accesses if one.kind != "load"]
+        return case.place(stores[-1] if stores else case.function.node)
     store = triton.last_store(source)
     finish = triton.finish(source) if first.code in SCALES else None
     return source.place(finish) if finish else source.place(store.call) if store else None

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from grader.records import Context, Finding
 from grader.rules.page_file import rule_of
 from grader.source import Source
-from grader.source.analysis.traffic import counted_at_line
+from grader.source.analysis.traffic import spread
 from grader.source.analysis.triton import Access, Kernel, kernels
 
 MOST_OF_NEAR = 20
@@ -17,21 +17,16 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for accesses of which nearly each lane needs a sector of its own, by addresses that no memory gave."""
     for kernel in kernels(source):
         for access in kernel.accesses:
-            if _spread(context, access.call.lineno) and not _by_index(kernel, access):
+            seen = spread(context, access.call.lineno, MOST_OF_NEAR)
+            if seen and not _by_index(kernel, access):
                 yield RULE.finding(
                     source.place(access.call),
                     "neighbouring elements of the block lie far apart in memory, so that nearly each takes a sector of 32 bytes of its own: "
                     "let the block run along the axis whose elements are next to each other",
-                    evidence=counted_at_line(context, access.call.lineno),
+                    evidence=seen,
                     kernels=(kernel.name,),
                 )
                 break
-
-
-def _spread(context: Context, line: int) -> bool:
-    seen = [one for one in context.counts if one.line == line and one.requests]
-    sectors, ideal = sum(one.sectors for one in seen), sum(one.ideal_sectors for one in seen)
-    return sectors > MOST_OF_NEAR * sum(one.requests for one in seen) and sectors >= 4 * ideal
 
 
 def _by_index(kernel: Kernel, access: Access) -> bool:

@@ -23,7 +23,7 @@ from grader.source.analysis.reduction_suspects import suspects
 from grader.source.analysis.walks import Case, cases
 from grader.source.code_edits import fix
 from grader.source.cpp import Assign, Declare, Expr, Name, Number, walk
-from grader.source.flow.loops import assigned_in
+from grader.source.cpp_reading import assigned_in
 from grader.source.rewriting.reductions import broadcast, join_warps
 from grader.source.statements import enclosing_loops
 

@@ -100,13 +100,6 @@ class Function:
             node = self._around[node]
         return node
 
-    def condition_of(self, node: ast.expr) -> ast.expr:
-        """Return the whole of a condition that a comparison is part of."""
-        outer = self._around[node]
-        while isinstance(outer, ast.BinOp) and isinstance(outer.op, ast.BitAnd):
-            node, outer = outer, self._around[outer]
-        return node
-
 
 def _is_slice(node: ast.expr) -> bool:
     return any(isinstance(one, ast.Slice) for one in (node, *getattr(node, "elts", ())))

@@ -164,14 +164,6 @@ class Scope(Function, Changeable):
             "SELF": tuple(settings),
         }
 
-    def is_place(self, node: ast.expr) -> bool:
-        """Whether an expression is a place in memory or an index."""
-        roles = self.roles.get(node, frozenset())
-        if "pointer" in roles:
-            return True
-        indices = names_in(node) & set(self.known.get("INDEX", ()))
-        return bool("assigned" in roles and indices) and not self.computes(node)
-
     def touched(self, node: ast.expr) -> Touches:
         """Return what a change of an expression touches."""
         return "value" if self.computes(node) else "index"
