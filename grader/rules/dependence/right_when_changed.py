@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator
 
-from grader.records import Context, Counterfactual, Edit, Finding, Fix, Place
+from grader.records import Counterfactual
 from grader.records.observed import touched_by_lines, wrong_results
-from grader.rules.page_file import rule_of
-from grader.source import Source
+from grader.rules import Context, Edit, Finding, Fix, Place, Source, rule_of
 from grader.source.analysis.counterfactual import say_change
 from grader.source.rewriting.changed_argument import changed_argument
 from grader.source.rewriting.changed_line import ChangedLine
