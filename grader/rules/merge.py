@@ -89,9 +89,9 @@ def is_explained(findings: Iterable[Finding]) -> bool:
 
 def is_caused(findings: Iterable[Finding], wrong: Collection[str] = ()) -> bool:
     """Whether a proven finding says what makes results wrong, and not only what a run did, or some of them; `wrong` are workloads."""
-    proven = [one for one in findings if _explains(one) and one.confidence == "proven"]
-    seen = [one for one in proven if not _is_effect(one) and not _in_part(one)]
-    return any(not wrong or not (at := _workloads(one)) or at & set(wrong) for one in seen)
+    causes = (one for one in findings if not _is_effect(one) and not _in_part(one))
+    proven = (one for one in causes if _explains(one) and one.confidence == "proven")
+    return any(not wrong or not (at := _workloads(one)) or at & set(wrong) for one in proven)
 
 
 def _is_effect(finding: Finding) -> bool:

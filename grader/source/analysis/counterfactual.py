@@ -17,8 +17,8 @@ def say_change(source: Source, place: Place, change: Counterfactual) -> str:
     count = change.workloads
     of = f"{_COUNTS[count] if count < len(_COUNTS) else count} workload{'s' * (count != 1)}"
     has = _has_and_needs(ChangedLine(source, place, change))
-    same = change.also if change.both != "exchanged" else ()
-    too = f" and the same in line {' and '.join(map(str, same))}" if same else ""
+    lines = " and ".join(map(str, change.also)) if change.both != "exchanged" else ""
+    too = f" and the same in line {lines}" if lines else ""
     return f"line {place.line} {has}{too} every element is right on {of}"
 
 
@@ -33,9 +33,8 @@ def _has_and_needs(line: ChangedLine) -> str:
         holds = "never" if change.after == "never" else "always"
         return f"does this under a condition: if the condition {holds} holds,"
     if change.both == "exchanged":
-        old, new = (line.named(side) for side in ("before", "after"))
-        where = f" of line {change.also[0]}" if change.also else ""
-        return f"takes {f'`{old}`' if old else 'a value'}: with that and {f'`{new}`' if new else 'another'}{where} exchanged"
+        old, new = line.named("before"), line.named("after")
+        return f"takes {f'`{old}`: with that and `{new}`' if old and new else 'two values: with them'} exchanged"
     if change.change == "condition":
         return f"has a condition: with {_compared(line, change)} beside it"
     if change.change == "carried":
