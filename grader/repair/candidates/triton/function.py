@@ -90,10 +90,6 @@ class Function:
             part: node for node in nodes_under(self.node) for part in ast.iter_child_nodes(node)
         }
 
-    def block_of(self, node: ast.stmt) -> ast.AST:
-        """Return what a statement stands in."""
-        return self._around[node]
-
     def statement_of(self, node: ast.AST) -> ast.AST:
         """Return the statement that an expression is part of."""
         while not isinstance(node, ast.stmt):
