@@ -9,7 +9,7 @@ import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import chain, groupby
 
 from grader.devices.base import Device
 from grader.devices.capabilities import Changer
@@ -30,12 +30,10 @@ from grader.records import (
     Task,
     Workload,
 )
-from grader.simulator.changes import (
-    Change,
-    Kind,
-    Request,
-)
+from grader.simulator.changes import Change, Kind, Request
 from grader.simulator.changes.arguments import read_launches, read_tensors
+from grader.simulator.changes.change import Edited
+from grader.simulator.changes.host import proposed_changes
 from grader.source import Source, parse
 from grader.source.analysis.overwritten import overwritten
 from grader.source.analysis.passed import Blame, blame, given_name
@@ -62,6 +60,7 @@ CODES: Mapping[Kind, str] = {
     "guard": "counterfactual-guard",
     "around": "counterfactual-around",
     "argument": "counterfactual-argument",
+    "host": "counterfactual-host",
 }
 KINDS = tuple(CODES)
 """What a change can be of, the likeliest first."""
@@ -130,10 +129,10 @@ def _proven(trials: Sequence[Trial], source: Source, known: Leads, seconds: floa
         right = search.right_under(changes)
         for trial in trials[1:]:
             right = _still_right(trial, right, seconds / 2) if right else right
-        sure = [one for one in right if not one.given or search.is_sure(one)]
+        sure = [one for one in right if not one.on_host or search.is_sure(one)]
         if sure:
             return search.best(sure)
-        unsure += [one for one in right if search.blame(one)]
+        unsure += [one for one in right if one.text or search.blame(one)]
     return search.best(unsure) if unsure else None
 
 
@@ -147,15 +146,16 @@ def _still_right(trial: Trial, changes: Sequence[Change], seconds: float) -> lis
     """Return those that make the results right on another workload too, whatever its kernels' code is."""
     seen = trial.run(Request(), 1.0)
     wanted = {one.key if one.given else _place_and_kind(one) for one in changes}
-    every = trial.all_changes(seen)
+    every = (one for one in trial.all_changes(seen) if not one.text)
     same = [c for c in every if (c.key if c.given else _place_and_kind(c)) in wanted][:BATCH]
+    same += [one for one in changes if one.text]
     changed = trial.run(Request(launched_codes(seen), tuple(same), clean=True), seconds)
     shares = trial.right(changed.outputs)[1:]
     right = [one for one, share in zip(same, shares, strict=False) if share == 1.0]
     exactly, nearly = {one.key for one in right}, {_place_and_kind(one) for one in right}
     alike = [one for one in changes if one.key in exactly]
     # A value has another name where the code is another: then the line counts.
-    return alike or [one for one in changes if not one.given and _place_and_kind(one) in nearly]
+    return alike or [one for one in changes if not one.on_host and _place_and_kind(one) in nearly]
 
 
 def _place_and_kind(change: Change) -> tuple[object, ...]:
@@ -174,7 +174,9 @@ class Search:
         shares = trial.right(self._seen.outputs)
         self._few = trial.few_blocks(self._seen.outputs)
         self.before = shares[0] if shares else 1.0
-        self._all = list(trial.all_changes(self._seen)) if self.before < 1.0 else []
+        proposed = proposed_changes(trial.submission.code, known.proposed)
+        every = chain(proposed, trial.all_changes(self._seen))
+        self._all = list(every) if self.before < 1.0 else []
         launches = read_launches(self._seen.passed)
         self._kernels = [one.kernel for one in launches]
         tensors = [one.name for one in read_tensors(self._seen.passed)]
@@ -187,6 +189,8 @@ class Search:
         possible = [one for one in self._all if self._concerns.may(one)]
         if self._known.outside:
             possible = [one for one in possible if self._unlikely(one) < BESIDE_AN_EFFECT]
+        if self._known.caused:
+            possible = [one for one in possible if self._line(one) in self._suspects]
         ordered = sorted(possible, key=self._unlikely)
         for _, group in groupby(ordered, key=self._unlikely):
             yield list(group)
@@ -199,7 +203,7 @@ class Search:
         alike: dict[object, list[Change]] = {}
         for change in changes:
             alike.setdefault(
-                (change.program, change.function, change.edits, change.given), []
+                (change.program, change.function, change.edits, change.given, change.text), []
             ).append(change)
         found = [same[0] for same in alike.values()]
         for few in filter(None, (self._few, ALL)):
@@ -217,7 +221,9 @@ class Search:
         return Found(change, place, len(right), self.before, given)
 
     def is_sure(self, change: Change) -> bool:
-        """Whether the host code, and not the kernel, is what a change of arguments is about."""
+        """Whether the host code, and not the kernel, is what a change of it is about: one that adds a step could be either's."""
+        if change.text:
+            return change.prior == 0
         given = self.blame(change)
         return given is not None and given.sure
 
@@ -256,9 +262,15 @@ class Search:
 
     def _place(self, change: Change) -> Place | None:
         """Return the line of the text that a change of code is of; of what a loop sets anew the line that does."""
+        if change.text:
+            return self._place_of_text(change.text)
         place = place_compiled_line(self._source, change.file, change.line)
         anew = change.kind == "carried"
         return (anew and overwritten(self._source, [place])) or place
+
+    def _place_of_text(self, edited: Edited) -> Place:
+        begin = self._source.positions.offset(edited.whole[0], 0)
+        return self._source.place((begin + edited.start, begin + edited.end))
 
     def _try(self, changes: Sequence[Change], few: Few) -> list[Change]:
         """Return which of them make all right; where the guest ends, each half has another."""
@@ -292,12 +304,8 @@ def _evidence(found: Found, source: Source, workloads: Sequence[Workload]) -> Ev
         workload=workloads[0].name,
         details=Counterfactual(
             change=change.kind,
-            before=found.given.step.text
-            if found.given
-            else _in_lines_of_the_text(change.before, change, source),
-            after=_named(change, source)
-            if change.given
-            else _in_lines_of_the_text(change.after, change, source),
+            before=found.given.step.text if found.given else _words(change.before, change, source),
+            after=_words(change.after, change, source),
             also=_lines_of_the_text(change, source),
             parameter=found.given.step.name if found.given else "",
             exchanged_with=_exchanged_with(found, source),
@@ -317,14 +325,21 @@ def _exchanged_with(found: Found, source: Source) -> tuple[int, int]:
     return (offset(other.line, other.column), offset(other.end_line, other.end_column)) if other else (0, 0)  # fmt: skip
 
 
-def _named(change: Change, source: Source) -> str:
+def _words(words: str, change: Change, source: Source) -> str:
+    """Return what a change takes away or puts in: host code as it is, and other things by what the text calls them."""
+    if change.text:
+        return words
+    return (_named if change.given else _in_lines_of_the_text)(words, change, source)
+
+
+def _named(words: str, change: Change, source: Source) -> str:
     """Return what a launch should get, with the names of its kernel's parameters."""
 
     def name(found: re.Match[str]) -> str:
         known = given_name(source, change.file, int(found[1]))
         return f"`{known}`" if known else found[0]
 
-    return re.sub(r"argument (\d+)(?! of)", name, change.after)
+    return re.sub(r"argument (\d+)(?! of)", name, words)
 
 
 def _lines_of_the_text(change: Change, source: Source) -> tuple[int, ...]:

@@ -109,13 +109,13 @@ class Counterfactual(Record):
 
     kind: Literal["counterfactual"] = "counterfactual"
     change: Literal[
-        "comparison", "constant", "operator", "carried", "operand", "guard", "around", "argument"
+        "comparison", "constant", "operator", "carried", "operand", "guard", "around", "argument", "host"
     ]  # fmt: skip
     """What is changed; `carried`: what a loop sets anew, added to what it was; `around`: a value, by one more operator;
-    `argument`: what a launch is given."""
+    `argument`: what a launch is given; `host`: Python host code."""
     before: str
     after: str
-    """In the words of PTX: `setp.lt.s32`, `argument 2`, `%tid.x`, a number."""
+    """In the words of PTX: `setp.lt.s32`, `argument 2`, `%tid.x`, a number; host code as it is written."""
     parameter: str = ""
     """Of an argument: which parameter or variable gets it; `before` is then the expression that it gets."""
     exchanged_with: tuple[int, int] = (0, 0)

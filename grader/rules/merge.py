@@ -121,7 +121,9 @@ def _precedence(finding: Finding) -> tuple[bool, int, int, str, int]:
 
 
 def _one_defect(first: Finding, second: Finding) -> bool:
-    if _right_when_changed(first) and (_is_effect(second) or _in_part(second)):
+    if _right_when_changed(first) and (
+        _is_effect(second) or _in_part(second) or (_explains(second) and _overlap(first, second))
+    ):
         return True
     if first.cause and first.cause == second.cause:
         return True

@@ -25,6 +25,9 @@ def _has_and_needs(line: ChangedLine) -> str:
     change = line.change
     if change.change == "argument":
         return f"gives `{change.parameter}` as `{change.before}`: {_given(change)}"
+    if change.change == "host":
+        before, after = (" ".join(code.split()) for code in (change.before, change.after))
+        return f"has `{before}`: with `{after}`"
     if change.change == "guard":
         holds = "never" if change.after == "never" else "always"
         return f"does this under a condition: if the condition {holds} holds,"
