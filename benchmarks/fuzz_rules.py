@@ -25,11 +25,11 @@ from fuzz_source import mutated
 
 from grader.records import Evidence, Place
 from grader.rules import Context, all_rules
-from grader.rules.engine import inspect
-from grader.rules.examples import each
+from grader.rules.engine import detect
 from grader.source import parse
 from grader.tasks import builtin_tasks
 from tests.corpus import corpus
+from tests.rules.examples import each
 
 LIMIT = 10.0
 """Seconds of CPU for one input."""
@@ -133,7 +133,7 @@ def review(inputs: int, seed: int, seconds: float, job: int, jobs: int) -> Share
 def _trouble(text: str, made: Context) -> tuple[str, ...]:
     """Review one source; return which rules failed, or how reading it did."""
     try:
-        return inspect(parse(text), made).trouble
+        return detect(parse(text), made).trouble
     except Exception as error:
         return (f"{type(error).__name__}: {error}",)
 

@@ -9,7 +9,7 @@ from grader.config import Options
 from grader.pipeline import prepare, repairs
 from grader.pipeline import review as stages
 from grader.pipeline.prepare import Prepared, choose_task
-from grader.pipeline.written_sizes import limits, written_numbers
+from grader.pipeline.written_numbers import limits, written_numbers
 from grader.records import Extraction, KernelBenchId, Sample, Submission
 from grader.store import Store
 

@@ -25,7 +25,7 @@ _RUNS: frozenset[EvidenceKind] = frozenset({"simulator", "sanitizer", "probe"})
 _ENDLESS = frozenset({"deadlock", "grid-deadlock", "livelock", "barrier-divergence"})
 _STOPS = frozenset(
     {"out-of-bounds", "use-after-free", "misaligned", "trap", "assert", "stack-overflow"}
-    | {"launch-error", "host-memory", "null-pointer", "host-access"}
+    | {"launch-error", "launch-error-unseen", "host-memory", "null-pointer", "host-access"}
 )
 _CAUSES: Mapping[Status, tuple[_Shown, ...]] = {
     "build_failed": (_Shown(_TOOLS),),
@@ -38,11 +38,18 @@ _CAUSES: Mapping[Status, tuple[_Shown, ...]] = {
         _Shown(frozenset({"provenance"})),
     ),
     "unsound": (_Shown(_RUNS, frozenset(UNDEFINED)),),
+    "no_task": (
+        _Shown(_TOOLS),
+        _Shown(_RUNS, _ENDLESS | _STOPS),
+        _Shown(_RUNS, frozenset(UNDEFINED)),
+    ),
 }
 """What shows the cause, by how the program ended; what says most first."""
 
 
-_BY_VALUES: frozenset[Status] = frozenset({"incorrect", "crashed", "hung", "unsound"})
+RUNS_SHOW_MORE = "races, barriers, accesses out of bounds and refused launches show in runs alone; `--device sim` needs no GPU"
+"""What is said of a text that was only read."""
+_BY_VALUES: frozenset[Status] = frozenset({"incorrect", "crashed", "hung", "unsound", "no_task"})
 """How a program ends whose cause a fix of its code shows: with that change alone it is right."""
 
 
@@ -63,6 +70,8 @@ def headline(
     """
     if read_only and verdict.status == "not_run":
         return _verdict_of_text(verdict, findings)
+    if read_only and verdict.status == "no_task":
+        return verdict.model_copy(update={"reasons": (*verdict.reasons, RUNS_SHOW_MORE)})
     if verdict.status == "correct":
         return _not_general(verdict, findings, elsewhere)
     deciding = [one for one in findings if one.rule in settled or not _only(elsewhere, one)]
@@ -163,5 +172,5 @@ def _verdict_of_text(verdict: Verdict, findings: Sequence[Finding]) -> Verdict:
         if found[level]
     ]
     said = f"{' and '.join(parts)} in its text" if parts else "no error or warning in its text"
-    reasons = (verdict.sentence, *verdict.reasons)
+    reasons = (verdict.sentence, *verdict.reasons, RUNS_SHOW_MORE)
     return verdict.model_copy(update={"sentence": f"Read, not run: {said}.", "reasons": reasons})

@@ -27,6 +27,17 @@ class Program:
         return self.evaluation.verdict.status
 
     @property
+    def passes(self) -> bool:
+        """Whether all that can be judged of it is right."""
+        return self.evaluation.verdict.passes
+
+    @property
+    def goes_wrong(self) -> bool:
+        """Whether something speaks against it: its verdict or, where values are not judged, its runs."""
+        verdict = self.evaluation.verdict
+        return verdict.unhurt is False or self.status not in SILENT
+
+    @property
     def rank(self) -> tuple[int, float, int, int]:
         """How far the program got: greater is better. As much wrong for fewer reasons is a step as well.
 
@@ -59,6 +70,8 @@ class Examiner(Protocol):
         """Build, run, judge and inspect a program; a failure of the grader's own is its verdict."""
 
 
+SILENT = frozenset({"correct", "grader_error", "not_run", "no_task"})
+"""Verdicts that alone speak against no program."""
 STAGES = {
     "grader_error": -1,
     "no_code": 0,
@@ -82,6 +95,8 @@ def _stage(evaluation: Evaluation) -> int:
 
     What ends badly on one workload (the task's own size, say) and is right on all others is as far as what is wrong there.
     """
+    if evaluation.build is not None and evaluation.build.status == "failed":
+        return STAGES["build_failed"]
     stage = STAGES.get(evaluation.verdict.status, 0)
     without = [run for run in evaluation.runs if run.status != "ran"]
     right = [item.equal for item in evaluation.comparisons if item.decides]

@@ -36,6 +36,8 @@ class On(TorchFunctionMode):  # type: ignore[misc]
             return args[0]
         if given.get("device") is not None:
             given["device"] = self.device
+        if func is torch.Tensor.to and len(args) > 1 and isinstance(args[1], str):
+            args = (args[0], torch.device(args[1]), *args[2:])
         result = func(*(self._place_value(value) for value in args), **given)
         name = getattr(func, "__name__", "")
         counted = _values_normalised(name, args, given)

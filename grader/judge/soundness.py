@@ -83,7 +83,7 @@ def benign(runs: Iterable[Run], workloads: Collection[str]) -> Iterator[str]:
     found: dict[tuple[str, int], str] = {}
     for item in (item for run in runs for item in run.evidence):
         if item.code in BENIGN and item.workload in workloads:
-            said = f"{_at(item)}{item.text.rstrip('.')}; benign: {BENIGN[item.code]}"
+            said = f"{at_line(item)}{item.text.rstrip('.')}; benign: {BENIGN[item.code]}"
             found.setdefault((item.code, _line(item)), said)
     yield from found.values()
 
@@ -117,7 +117,7 @@ def luck(where: str) -> str:
 def brief(item: Evidence) -> str:
     """Return line, cause and what was seen, and by which other device, without a full stop."""
     seen_on = f" (seen on {item.device})" if item.device else ""
-    return f"{_at(item)}{UNDEFINED[item.code]}: {item.text.rstrip('.')}{seen_on}"
+    return f"{at_line(item)}{UNDEFINED[item.code]}: {item.text.rstrip('.')}{seen_on}"
 
 
 def in_keeping(verdict: Verdict, findings: Sequence[Finding]) -> tuple[Finding, ...]:
@@ -140,5 +140,6 @@ def _line(item: Evidence) -> int:
     return item.place.line if item.place is not None else 0
 
 
-def _at(item: Evidence) -> str:
+def at_line(item: Evidence) -> str:
+    """Return where evidence was seen, as the begin of a clause; empty where that has no line."""
     return f"line {_line(item)}, " if item.place is not None else ""

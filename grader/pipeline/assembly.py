@@ -170,6 +170,7 @@ def _notes(prepared: Prepared, outcome: Outcome) -> tuple[str, ...]:
 
 
 def _of_the_task(choice: TaskChoice, task: Task | None) -> TaskSummary:
+    task = task if task and task.expects else None
     return TaskSummary(
         name=task.name if task else None,
         source=choice.how,

@@ -86,14 +86,18 @@ def _part_bytes(part: FullSizePart | None) -> int:
 
 
 def open_context(
-    options: Options, store: Store, seed: int, preparing: Callable[[str], None] = lambda _what: None
+    options: Options,
+    store: Store,
+    seed: int,
+    preparing: Callable[[str], None] = lambda _what: None,
+    form: sandbox.Form | None = None,
 ) -> GradingContext:
-    """Find the sandbox and the device, and prepare what is prepared once for this machine.
+    """Find the sandbox (the strongest, if no `form` is given) and the device, and prepare what is prepared once for this machine.
 
     Raises GraderError when no sandbox holds, or when the device that was asked for isn't there.
     """
     return_large_blocks()
-    form = sandbox.strongest(unsafe=options.unsafe_no_sandbox)
+    form = form or sandbox.strongest(unsafe=options.unsafe_no_sandbox)
     device, reason = choose_device(options, form, store, preparing)
     checker, no_checker = choose_checker(options, form, store, device, preparing)
     preparing("")

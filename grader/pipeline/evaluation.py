@@ -11,7 +11,7 @@ from grader.pipeline.budget import Budget
 from grader.pipeline.building import build_on
 from grader.pipeline.clock import Clock
 from grader.pipeline.context import GradingContext, describe_draft, known_references
-from grader.pipeline.exactness import exactness
+from grader.pipeline.exactness import add_exact, exactness
 from grader.pipeline.own_share import own_share
 from grader.pipeline.soundness_check import checked_beside
 from grader.pipeline.trial import Seen, Trial, smallest_deciding
@@ -20,7 +20,6 @@ from grader.records import (
     Build,
     Evaluation,
     Evidence,
-    Exact,
     Run,
     Submission,
     Task,
@@ -111,7 +110,7 @@ def _evaluate(
         evaluation = evaluation.model_copy(update={"own_share": share})
         if closely:
             with clock.stage("exact"):
-                evaluation = _exactly(evaluation, exactness(grading, submission, task, evaluation))
+                evaluation = add_exact(evaluation, exactness(grading, submission, task, evaluation))
             evaluation = evaluation.model_copy(update={"seconds": clock.seconds})
     cut = bool(seen.left_out) or evaluation.verdict.status in LATE
     if device is None or build is None or task is None or not seen.runs or not closely:
@@ -120,15 +119,6 @@ def _evaluate(
         return evaluation, cut
     known = known_references(grading, task)
     return _add_sanitizer(grading, device, submission, task, known, evaluation), cut
-
-
-def _exactly(evaluation: Evaluation, exact: Exact | None) -> Evaluation:
-    """Add what exact arithmetic says, and its sentence to the verdict's reasons."""
-    if exact is None:
-        return evaluation
-    reasons = (*evaluation.verdict.reasons, *filter(None, [exact.sentence]))
-    verdict = evaluation.verdict.model_copy(update={"reasons": reasons})
-    return evaluation.model_copy(update={"exact": exact, "verdict": verdict})
 
 
 def _add_sanitizer(

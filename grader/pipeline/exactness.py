@@ -1,17 +1,38 @@
-"""A program beside its reference in exact arithmetic, where that is asked for; no verdict hangs on it."""
+"""A program beside its reference in exact arithmetic, where that is asked for; no verdict hangs on it.
+
+What it says is said of a function: of what a program makes of its inputs, whenever it is called. Of a program that was seen
+to be something else it says nothing.
+"""
 
 from __future__ import annotations
 
+from grader import judge
 from grader.devices import ExactDevice
 from grader.errors import GraderError
+from grader.judge.side_effects import UNSTEADY
 from grader.judge.tolerance import element_count
 from grader.pipeline.context import GradingContext, known_references
-from grader.records import DECIDING, Evaluation, Exact, Submission, Task, Workload
+from grader.records import (
+    DECIDING,
+    Build,
+    Evaluation,
+    Exact,
+    Status,
+    Submission,
+    Task,
+    Workload,
+)
 
 ENOUGH = 64
 """Elements of the inputs from which on a workload shows more than a corner case."""
-ASKED = frozenset({"correct", "incorrect", "unsound"})
+NO_FUNCTION: dict[Status, str] = {
+    "rejected": "the program is rejected: its results say nothing of what its kernels compute",
+    "dishonest": "the program is dishonest: its results say nothing of what its kernels compute",
+    "unsound": "the program is unsound: its results hang on more than its inputs",
+}
+COMPARED = frozenset({"correct", "incorrect", *NO_FUNCTION})
 """Verdicts of programs that ran to their end and were compared: of others it would say nothing new."""
+BY_EARLIER_CALLS = "called alone it is right: its results hang on the calls before"
 
 
 def exactness(
@@ -19,18 +40,63 @@ def exactness(
 ) -> Exact | None:
     """Return what exact arithmetic says of a program whose values were compared."""
     device, build = grading.device, evaluation.build
-    workload = _choose_workload(task, evaluation)
-    told = evaluation.verdict.status in ASKED
-    if not grading.options.exact or not told or workload is None:
+    if not grading.options.exact or evaluation.verdict.status not in COMPARED:
         return None
     if device is None or build is None:
         return None
     if not isinstance(device, ExactDevice):
         return None
+    workload = _choose_workload(task, evaluation)
+    if (why := _why_no_function(evaluation)) or workload is None:
+        return _not_applicable(why or "no values that decide can be followed")
     try:
-        return device.exactly(submission, build, task, known_references(grading, task), workload)
+        said = device.exactly(submission, build, task, known_references(grading, task), workload)
+        wrong = said.algebraic == "equal" and evaluation.verdict.status == "incorrect"
+        if wrong and _is_right_alone(grading, submission, build, task, workload):
+            return _not_applicable(BY_EARLIER_CALLS)
     except GraderError:  # it explains, and the verdict is valid without it
         return None
+    return said
+
+
+def add_exact(evaluation: Evaluation, exact: Exact | None) -> Evaluation:
+    """Add what exact arithmetic says, and its sentence to the verdict's reasons."""
+    if exact is None:
+        return evaluation
+    reasons = dict.fromkeys((*evaluation.verdict.reasons, *filter(None, [exact.sentence])))
+    verdict = evaluation.verdict.model_copy(update={"reasons": tuple(reasons)})
+    return evaluation.model_copy(update={"exact": exact, "verdict": verdict})
+
+
+def withdraw_exact(evaluation: Evaluation) -> Evaluation:
+    """Take back what was said of a program that turned out to be no function of its inputs."""
+    why = _why_no_function(evaluation)
+    return add_exact(evaluation, _not_applicable(why)) if evaluation.exact and why else evaluation
+
+
+def _not_applicable(why: str) -> Exact:
+    return Exact(algebraic="not applicable", workload="", reason=why)
+
+
+def _why_no_function(evaluation: Evaluation) -> str:
+    """Return what was seen of a program that is no function of its inputs; "" where it may be one."""
+    unsteady = (item.text for item in evaluation.probes if item.code in UNSTEADY)
+    return NO_FUNCTION.get(evaluation.verdict.status) or next(unsteady, "")
+
+
+def _is_right_alone(
+    grading: GradingContext, submission: Submission, build: Build, task: Task, workload: Workload
+) -> bool:
+    """Whether a program that was wrong on a workload is right where that is all it is called on."""
+    if grading.device is None:
+        return False
+    known = known_references(grading, task)
+    alone = task.model_copy(update={"workloads": (workload,)})
+    results = grading.device.run(submission, build, alone, known)
+    return any(
+        result.run.status == "ran" and judge.compare(task, workload, known, result).equal
+        for result in results
+    )
 
 
 def _choose_workload(task: Task, evaluation: Evaluation) -> Workload | None:
@@ -41,7 +107,7 @@ def _choose_workload(task: Task, evaluation: Evaluation) -> Workload | None:
     if any(item.mismatch and item.mismatch.form for item in wrong):
         return None  # another shape, type or device: that is no question of arithmetic
     if evaluation.verdict.status == "incorrect" and not wrong:
-        return None  # by what it does from call to call, of which one call says nothing
+        return None  # wrong at other sizes, or by what it does beside its values
     deciding = [roles[item.workload] for item in wrong or counted]
     few = [w for w in deciding if element_count(w) >= ENOUGH] or deciding
     return min(few, key=element_count, default=None)

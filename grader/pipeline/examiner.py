@@ -89,7 +89,7 @@ class Examiner:
         build, device = evaluation.build, self.grading.device
         runs = (*evaluation.runs, *evaluation.checked)
         return Context(
-            task=self.task,
+            task=self.task if self.task and self.task.expects else None,
             torch_version=device.torch_version if device else (2, 6),
             evidence=evidence_of(evaluation),
             resources=build.resources if build else (),

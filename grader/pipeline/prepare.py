@@ -10,9 +10,11 @@ from grader.pipeline.building import build_meanwhile
 from grader.pipeline.clock import Clock
 from grader.pipeline.context import GradingContext, describe_draft, is_described
 from grader.pipeline.problem_names import with_problem_names
+from grader.pipeline.written_numbers import written_numbers
 from grader.records import Extraction, Sample, Submission, Task, TaskChoice
 from grader.source import parse
 
+NO_INPUTS = "it was not run, since it brings neither a `get_inputs` nor a call of its model"
 UNKNOWN = TaskChoice(task=None, how="none", reason="not looked for", confidence=0.0)
 
 
@@ -69,8 +71,10 @@ def choose_task(
         chosen = TaskChoice(task=asked, how="option", reason="what was asked", confidence=1.0)
         return _fill_workloads(grading, chosen, prepared.submission)
     choice = _choose_task(grading, prepared)
+    if choice.task is None:
+        return _with_own_inputs(grading, choice, prepared)
     filled = _fill_workloads(grading, choice, prepared.submission)
-    if choice.task is None or filled.task is None or filled.task.workloads:
+    if filled.task is None or filled.task.workloads:
         return filled
     plain = _choose_task(grading, prepared, drafts=False)
     if plain.task is None:
@@ -91,6 +95,27 @@ def _choose_task(grading: GradingContext, prepared: Prepared, *, drafts: bool = 
     )
     code = parse(submission.code if submission else "")
     return tasks.as_asked(choice, code, options.backward)
+
+
+def _with_own_inputs(grading: GradingContext, choice: TaskChoice, prepared: Prepared) -> TaskChoice:
+    """Return the choice of an unknown task with inputs that the answer brings, where a device can run it on them.
+
+    The sizes that it writes into its code stay as they are: nothing says which others it is made for.
+    """
+    if prepared.submission is None or grading.device is None:
+        return choice
+    own = tasks.own_inputs(prepared.sample, prepared.submission)
+    if own is None:
+        return _add_reason(choice, NO_INPUTS)
+    task = describe_draft(grading, own.task, written_numbers(prepared.submission))
+    ran = f"its inputs are those of {own.source}, and nothing is expected of its results"
+    if not task.workloads:
+        return _add_reason(choice, f"{own.source} gave no inputs: {'; '.join(task.notes)}")
+    return _add_reason(choice, ran).model_copy(update={"task": task})
+
+
+def _add_reason(choice: TaskChoice, why: str) -> TaskChoice:
+    return choice.model_copy(update={"reason": f"{choice.reason}; {why}"})
 
 
 def _fill_workloads(

@@ -28,7 +28,7 @@ _PLAIN = (
 
 def with_problem_names(submission: Submission, task: Task | None) -> Submission:
     """Return the submission completed from the problem's file; as it is where that lends it nothing."""
-    if task is None or task.source == "builtin":
+    if task is None or task.source in {"builtin", "own-inputs"}:
         return submission
     missing = undefined_where_it_counts(parse(submission.code), Context(task=task))
     if INPUTS & {*missing}:

@@ -55,7 +55,8 @@ def find_fix(examiner: Examiner, task: Task, states: tuple[Program, ...]) -> Rep
     grading = examiner.grading
     quick = _quick(states)
     candidates = Candidates(replace(examiner, closely=False), quick, _evaluations(states))
-    screen = screen_of(grading.device, task, known_references(grading, task), quick=quick)
+    known = known_references(grading, task)
+    screen = screen_of(grading.device, task, known, quick=quick) if task.expects else None
     found = Repaired(*find_repair(states, candidates, grading.options.repair_tries, screen))
     if found.repair is not None and looks_closer(grading.device):
         found = replace(
@@ -72,7 +73,7 @@ def confirm(examiner: Examiner, repair: Repair, submission: Submission) -> Repai
     """Return the repair with the evaluation that a submission gets, if it passes that too."""
     fixed = submission.model_copy(update={"code": repair.code})
     evaluation = examiner.examine(fixed).evaluation
-    if evaluation.verdict.status == "correct":
+    if evaluation.verdict.passes:
         return Repaired(repair.model_copy(update={"evaluation": evaluation}))
     sentence = evaluation.verdict.sentence
     return Repaired(note=f"Not fixed: what passed every workload is {sentence}")
@@ -88,7 +89,7 @@ def reference_kernel(
     """
     if not grading.options.repair or grading.device is None:
         return Fixed()
-    if task is None:
+    if task is None or not task.expects:
         return Fixed(note="No reference-fixed kernel: the task isn't known.")
     both = looks_closer(grading.device)
     triton = submission is not None and names_in(parse(submission.code)) == {"triton"}

@@ -9,13 +9,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from grader.pipeline.written_sizes import (
-    Settled,
-    asked_anew,
-    at_written_sizes,
-    task_of,
-    written_numbers,
-)
+from grader.pipeline.written_numbers import written_numbers
+from grader.pipeline.written_sizes import Settled, asked_anew, at_written_sizes, task_of
 from grader.records import RIGHT_VALUES
 from grader.tasks.scale import floor_at, sizes_of
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from grader import judge
 from grader.pipeline.context import GradingContext
+from grader.pipeline.exactness import withdraw_exact
 from grader.records import (
     Build,
     Comparison,
@@ -70,7 +71,7 @@ def weigh_verdict(
         )
     elif found.notes:
         verdict = judge.add_notes(verdict, found.notes)
-    return evaluation.model_copy(update={"verdict": verdict})
+    return withdraw_exact(evaluation.model_copy(update={"verdict": verdict}))
 
 
 def our_failure(error: Exception) -> Verdict:

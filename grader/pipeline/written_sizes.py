@@ -10,25 +10,20 @@ that the task's own never takes. Which kernels it launches at full size tells wh
 
 from __future__ import annotations
 
-import ast
-import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 
 from grader.devices import DryRunner
 from grader.diagnose import Program
-from grader.languages import read
 from grader.pipeline.budget import Budget
 from grader.pipeline.context import GradingContext, describe_draft, known_references
 from grader.pipeline.examiner import Examiner
-from grader.records import DECIDING, RIGHT_VALUES, Evaluation, Submission, Task
-from grader.source import parse
+from grader.pipeline.written_numbers import limits, written_numbers
+from grader.records import DECIDING, RIGHT_VALUES, Evaluation, Task
 from grader.tasks.scale import floor_at, sizes_of
 
 UNSETTLED = frozenset({"incorrect", "crashed", "timeout"})
 """Verdicts that other sizes might change."""
-_NUMBER = re.compile(r"(?<![\w.])\d{2,9}(?![\w.])")
-_LIMIT = re.compile(r"(?<![<>])[<>]=?\s*(\d{2,9})(?![\w.])|(?<![\w.])(\d{2,9})\s*[<>]=?(?![<>])")
 
 
 @dataclass(frozen=True)
@@ -155,21 +150,6 @@ def _ways(
     for run in evaluation.runs:
         if run.workload in deciding.difference(but) and run.status != "not_run":
             yield frozenset(launch.kernel for launch in run.launches)
-
-
-def written_numbers(submission: Submission) -> frozenset[int]:
-    """Return the whole numbers in the code of an answer's kernels, and of what stands beside them."""
-    texts = (one.plain for reading in read(parse(submission.code)) for one in reading.texts)
-    return frozenset(int(number) for text in texts for number in _NUMBER.findall(text))
-
-
-def limits(submission: Submission) -> frozenset[int]:
-    """Return the whole numbers that host code and Python compare something with: they may choose what is launched."""
-    source = parse(submission.code)
-    host = (text for reading in read(source) for text in reading.host_functions)
-    python = (ast.unparse(node) for node in source.walk(ast.Compare))  # where `//` divides
-    found = (match for text in (*host, *python) for match in _LIMIT.finditer(text))
-    return frozenset(int(match[1] or match[2]) for match in found)
 
 
 def _choices(sizes: frozenset[int]) -> Iterator[frozenset[int]]:

@@ -49,10 +49,12 @@ from grader.records.finding import (
     Severity,
 )
 from grader.records.provenance import (
+    Both,
     Constant,
     Counterfactual,
     Dependence,
     Extent,
+    Nameless,
     Scale,
     Slice,
     Touched,
@@ -121,6 +123,7 @@ __all__ = [
     "Assessment",
     "Autotuned",
     "Backward",
+    "Both",
     "Build",
     "BuildStatus",
     "Claim",
@@ -168,6 +171,7 @@ __all__ = [
     "MemoryUse",
     "Mismatch",
     "MissingGradient",
+    "Nameless",
     "Narrowed",
     "NotDeviceMemory",
     "OtherGradient",

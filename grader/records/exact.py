@@ -14,10 +14,11 @@ class Exact(Record):
 
     algebraic: Algebraic
     """`equal`: equal but for rounding, for all values of inputs and weights that take the same path; `not shown`:
-    no proof of being wrong; `not applicable`: the reference can't be followed."""
+    no proof of being wrong; `not applicable`: the reference can't be followed, or the program was seen to be no function of
+    its inputs."""
     workload: str
     reason: str = ""
-    """What could not be followed, where that is known."""
+    """What could not be followed, or why nothing is said, where that is known."""
     elements: int = 0
     unequal: int = 0
     constants: int = 0
@@ -36,7 +37,7 @@ class Exact(Record):
                 f"{where} it equals the reference in every element: they differ by rounding alone"
             )
         if self.algebraic == "not applicable":
-            return ""
+            return f"exact arithmetic says nothing here: {self.reason}"
         if self.without:
             return f"{where} it equals the reference without {self.without}, and not with it"
         extent = f"{self.unequal} of {self.elements} elements are" if self.elements else "it is"

@@ -60,8 +60,15 @@ class Verdict(Record):
     """What KernelBench would say of the sample as it came, at its own tolerance; None where that isn't known."""
     seen_at: SeenAt | None = None
     """What `correct` rests on; None where no values were compared."""
+    unhurt: bool | None = None
+    """Where nobody knows what was asked and values are not judged: whether it builds, and runs without undefined behaviour."""
     cause: int | None = None
     """Position among the review's findings of the one that the sentence states; None where no finding explains it."""
+
+    @property
+    def passes(self) -> bool:
+        """Whether it is correct or, where values are not judged, whatever can be judged is right."""
+        return self.status == "correct" or self.unhurt is True
 
 
 class Evaluation(Record):
@@ -135,7 +142,7 @@ class Repair(Record):
 
     @model_validator(mode="after")
     def _check_passed(self) -> Self:
-        if self.evaluation.verdict.status != "correct":
+        if not self.evaluation.verdict.passes:
             msg = f"a repair must have passed; this one is {self.evaluation.verdict.status}"
             raise ValueError(msg)
         return self

@@ -158,7 +158,8 @@ class Task(Record):
 
     name: str
     title: str
-    source: Literal["builtin", "kernelbench", "embedded", "file"]
+    source: Literal["builtin", "kernelbench", "embedded", "file", "own-inputs"]
+    """`own-inputs`: the task isn't known, and these are inputs that the answer brings itself."""
     reference: str
     """Python text with `Model`; runs in a guest of its own, never on the host."""
     workloads: tuple[Workload, ...]
@@ -186,6 +187,11 @@ class Task(Record):
     weak: tuple[str, ...] = ()
     """Why its verdicts are weak, where an audit found that it can't tell wrong programs apart."""
     notes: tuple[str, ...] = ()
+
+    @property
+    def expects(self) -> bool:
+        """Whether it says what should come out; where it doesn't, only what runs do is looked at."""
+        return self.source != "own-inputs"
 
     @property
     def judged(self) -> tuple[Workload, ...]:

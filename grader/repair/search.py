@@ -77,7 +77,7 @@ class _Search:
     def _next(self, program: Program) -> Program | None:
         """Return a program that is nearer to a right one; None where no step leads on."""
         better = self._by_findings(program) or self._by_two_findings(program)
-        if better is None or not (better.status == "correct" or has_fixes(better)):
+        if better is None or not (better.passes or has_fixes(better)):
             better = self._by_small_change(better or program) or better
         return better or self._by_all_and_small_change(program) or self._afresh()
 
@@ -89,7 +89,7 @@ class _Search:
             if (combined and best is not None) or not self.trials.afford(program, chosen):
                 break
             tried = self.trials.make(program, chosen)
-            if tried is not None and tried.status == "correct":
+            if tried is not None and tried.passes:
                 return tried
             if tried is not None and tried.rank > (best or program).rank:
                 best = tried
@@ -103,7 +103,7 @@ class _Search:
         alone = (c for c in choices_of_fixes(program) if len(c) == 1 and c[0][0].confidence == "proven")  # fmt: skip
         for tried in self.trials.make_each(program, alone):
             better = self._by_findings(tried) if _exposed_rules(program, tried) else None
-            if better is not None and better.status == "correct":
+            if better is not None and better.passes:
                 return better
         return None
 
@@ -121,7 +121,7 @@ class _Search:
     def _afresh(self) -> Program | None:
         """Return the program that the search began with, right after a small change: fixes that come nearer may lead astray."""
         found = self._by_small_change(self.start, ASIDE)
-        return found if found is not None and found.status == "correct" else None
+        return found if found is not None and found.passes else None
 
     def _by_small_change(self, program: Program, seconds: float = SECONDS) -> Program | None:
         """Return the program after a small change that makes it right, or comes nearer to it.
@@ -142,7 +142,7 @@ class _Search:
             tried = self.trials.make(program, chosen)
             if tried is not None and tried.rank > (best or program).rank:
                 best = tried
-            if tried is not None and tried.status == "correct":
+            if tried is not None and tried.passes:
                 break
         return best
 
@@ -158,7 +158,7 @@ class _Search:
         """Return a right program made right at the other sizes as well, where a small change does that."""
         if is_narrow(program):
             for tried in self.trials.make_each(program, self._for_other_sizes(program)):
-                if tried.status == "correct" and tried.evaluation.verdict.general:
+                if tried.passes and tried.evaluation.verdict.general:
                     return tried
         return program
 

@@ -27,7 +27,7 @@ def take_back_needless(first: Program, right: Program, trials: Trials) -> Progra
         if tried is None:
             break
         general = right.evaluation.verdict.general
-        if tried.status == "correct" and tried.evaluation.verdict.general == general:
+        if tried.passes and tried.evaluation.verdict.general == general:
             current = replace(tried, fixes=current.fixes)
     return current
 

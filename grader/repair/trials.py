@@ -44,7 +44,7 @@ class Trials:
     def make(self, program: Program, chosen: Chosen) -> Program | None:
         """Return the program with these changes, evaluated; None where they can't be made together."""
         changed = try_fixes(program, chosen, self.examiner)
-        if changed is not None and len(chosen) == 1 and program.status != "correct":
+        if changed is not None and len(chosen) == 1 and not program.passes:
             if changed.rank <= program.rank:
                 self.in_vain.add(chosen[0][1])
         return changed

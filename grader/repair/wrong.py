@@ -22,7 +22,7 @@ WAITS = re.compile(
 
 def needs_fix(program: Program) -> bool:
     """Whether a program is wrong, or right by luck."""
-    return program.status not in {"correct", "grader_error", "not_run"}
+    return program.goes_wrong
 
 
 def asks_for_change(program: Program) -> bool:

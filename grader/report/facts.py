@@ -44,7 +44,7 @@ def _every(review: Review) -> Iterator[Fact]:
 
 def _algebraic(review: Review) -> str:
     exact = review.evaluation.exact
-    return exact.algebraic if exact and exact.sentence else ""
+    return exact.algebraic if exact else ""
 
 
 def _word(value: bool | None) -> str:

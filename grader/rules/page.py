@@ -3,16 +3,16 @@
 `python -m grader.rules.page` writes the index that is read on GitHub, `docs/conf.py` the pages of the site.
 """
 
+import json
 from collections.abc import Callable, Iterable, Mapping
 from itertools import groupby
 from pathlib import Path
 
 from grader.languages import languages
-from grader.rules.examples import WHOLE
 from grader.rules.families import family_of
 from grader.rules.predictions import SENTENCES
 from grader.rules.registry import own_rules
-from grader.rules.rule import Example, Examples, Rule
+from grader.rules.rule import WHOLE, Example, Examples, Rule
 
 INDEX = Path(__file__).with_name("README.md")
 FOUND = {
@@ -92,13 +92,12 @@ def site_pages() -> dict[str, str]:
 
 def _blocks(examples: Examples) -> Iterable[str]:
     for item in examples if isinstance(examples, tuple) else (examples,):
-        code = item.code if isinstance(item, Example) else item
-        language = "python" if any(mark in code for mark in WHOLE) else "cuda"
-        fence = "````" if "```" in code else "```"
-        block = f"{fence}{language}\n{code.strip(chr(10))}\n{fence}"
-        said = item.context.evidence if isinstance(item, Example) else ()
-        if said:
-            block += "\n\nwith the evidence " + "; ".join(f"`{one.text}`" for one in said)
+        example = Example(item) if isinstance(item, str) else item
+        language = "python" if any(mark in example.code for mark in WHOLE) else "cuda"
+        fence = "````" if "```" in example.code else "```"
+        block = f"{fence}{language}\n{example.code.strip(chr(10))}\n{fence}"
+        if said := json.loads(example.known or "{}").get("evidence"):
+            block += "\n\nwith the evidence " + "; ".join(f"`{one['text']}`" for one in said)
         yield block
 
 

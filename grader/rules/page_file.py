@@ -6,61 +6,56 @@
 
     Why it matters, and how it is put right.
 
+    ## Found
     ## Not reported
     ## Fix
     ## Bad
     ## Good
 
-An example is a block of `cuda` (see `examples.as_submission`) or `python`. What is known beside its text
+*Found* lists facts, each of which may be left out: what it is found `from` (text, build, evidence; text where nothing is said), the
+languages that it is found `in`, what else it `takes` to show, what it was `formerly`, and the rules that it is `explained by`.
+An example is a block of `cuda`, a snippet that the tests make a submission of, or of `python`. What is known beside its text
 follows it: the task's reference as a block `python reference`, other facts as a block `json known`.
 """
 
-import json
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
-from typing import TypedDict
 
 from pydantic import TypeAdapter
 
-from grader.records import Context, Evidence, LineCount, Severity, Task
-from grader.rules.known_gradients import context_of_gradients
-from grader.rules.rule import Example, beside
+from grader.records import Prediction, Severity
+from grader.rules.rule import Check, Detector, Example, Rule
 
 TITLE = re.compile(r"# (?P<code>\w+) `(?P<name>[\w-]+)` \((?P<severity>\w+)\)\n")
-SECTION = re.compile(r"^## (Not reported|Fix|Bad|Good)\n", re.MULTILINE)
+SECTION = re.compile(r"^## (Found|Not reported|Fix|Bad|Good)\n", re.MULTILINE)
 BLOCK = re.compile(
     r"^(?P<fence>`{3,})(?P<kind>\w[\w ]*)\n(?P<text>.*?)\n(?P=fence)$", re.MULTILINE | re.DOTALL
 )
+FACT = re.compile(r"^- (from|in|takes|formerly|explained by): (.+)$", re.MULTILINE)
+DETECTORS: TypeAdapter[tuple[Detector, ...]] = TypeAdapter(tuple[Detector, ...])
 SEVERITY: TypeAdapter[Severity] = TypeAdapter(Severity)
-EVIDENCE: TypeAdapter[tuple[Evidence, ...]] = TypeAdapter(tuple[Evidence, ...])
-COUNTS: TypeAdapter[tuple[LineCount, ...]] = TypeAdapter(tuple[LineCount, ...])
 
 
-class PageTexts(TypedDict):
-    """The fields of a rule that its page holds."""
-
-    code: str
-    name: str
-    severity: Severity
-    summary: str
-    why: str
-    guards: str
-    fix: str
-    bad: tuple[Example, ...]
-    good: tuple[Example, ...]
-
-
-def read_page(file: str) -> PageTexts:
-    """Return what the page beside a rule's Python file says; raises ValueError for one that isn't written as above."""
+def rule_of(
+    file: str,
+    check: Check,
+    *,
+    predicts: Prediction | None = None,
+    certain_from_text: bool = False,
+    effect: bool = False,
+    catch_all: bool = False,
+) -> Rule:
+    """Return the rule of a Python file, with what the page beside it says; raises ValueError for one that isn't written as above."""
     path = Path(file).with_suffix(".md")
     first, *rest = SECTION.split(path.read_text(encoding="utf-8"))
     sections = dict(zip(rest[::2], rest[1::2], strict=True))
-    title = TITLE.match(first)
+    title, facts = TITLE.match(first), dict(FACT.findall(sections.get("Found", "")))
     if title is None or {"Not reported", "Bad", "Good"} - sections.keys():
         raise ValueError(f"{path} lacks its title or a section; see {__name__}")
     summary, _, why = _paragraphs(first[title.end() :]).partition("\n\n")
-    return PageTexts(
+    return Rule(
         code=title["code"],
         name=title["name"],
         severity=SEVERITY.validate_python(title["severity"]),
@@ -70,7 +65,21 @@ def read_page(file: str) -> PageTexts:
         fix=_paragraphs(sections.get("Fix", "")),
         bad=tuple(_examples(sections["Bad"])),
         good=tuple(_examples(sections["Good"])),
+        detects=DETECTORS.validate_python(_listed(facts.get("from", "text"))),
+        languages=_listed(facts.get("in", "")),
+        conditions=facts.get("takes", ""),
+        formerly=_listed(facts.get("formerly", "")),
+        explained_by=_listed(facts.get("explained by", "")),
+        check=check,
+        predicts=predicts,
+        certain_from_text=certain_from_text,
+        effect=effect,
+        catch_all=catch_all,
     )
+
+
+def _listed(words: str) -> tuple[str, ...]:
+    return tuple(words.split(", ")) if words else ()
 
 
 def _paragraphs(text: str) -> str:
@@ -80,28 +89,8 @@ def _paragraphs(text: str) -> str:
 
 def _examples(section: str) -> Iterator[Example]:
     """Yield the examples of a section, each with the blocks of what is known beside it."""
-    code, context = "", Context()
-    for block in BLOCK.finditer(section):
-        match block["kind"].split():
-            case [_, "reference"]:
-                context = beside(block["text"] + "\n")
-            case [_, "known"]:
-                context = _context(block["text"])
-            case _:
-                if code:
-                    yield Example(code, context)
-                code, context = block["text"], Context()
-    yield Example(code, context)
-
-
-def _context(known: str) -> Context:
-    """Return what a block of JSON says is known: a task, evidence, counts, or what became of gradients."""
-    facts = json.loads(known)
-    if "gradients" in facts:
-        return context_of_gradients(**facts["gradients"])
-    task = Task.model_validate(facts["task"]) if "task" in facts else None
-    return Context(
-        task=task,
-        evidence=EVIDENCE.validate_python(facts.get("evidence", ())),
-        counts=COUNTS.validate_python(facts.get("counts", ())),
-    )
+    blocks = [(one["kind"].partition(" ")[2], one["text"]) for one in BLOCK.finditer(section)]
+    starts = [at for at, (fact, _) in enumerate(blocks) if not fact]
+    for start, end in pairwise([*starts, len(blocks)]):
+        facts = {fact: f"{text}\n" for fact, text in blocks[start + 1 : end]}
+        yield Example(blocks[start][1], **facts)

@@ -1,7 +1,7 @@
 """What a rule is: one kind of defect with its explanation, detection, examples and fix."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal, TypedDict, Unpack
 
 from grader.records import (
@@ -14,7 +14,6 @@ from grader.records import (
     Place,
     Prediction,
     Severity,
-    Task,
 )
 from grader.rules.families import family_of
 from grader.source import Source
@@ -22,17 +21,19 @@ from grader.source import Source
 Detector = Literal["text", "build", "evidence"]
 
 
+WHOLE = ("import torch", "load_inline", "class ModelNew", "def get_inputs")
+"""What a whole submission has one of; another example is a CUDA snippet."""
+
+
 @dataclass(frozen=True)
 class Example:
-    """A submission (or a CUDA snippet, see `examples.as_submission`) with what is known of it."""
+    """A submission or a CUDA snippet, with what is known of it."""
 
     code: str
-    context: Context = field(default_factory=Context)
-
-
-def beside(reference: str) -> Context:
-    """Return the context of an example whose task has this reference."""
-    return Context(task=Task(name="t", title="t", source="file", reference=reference, workloads=()))
+    reference: str = ""
+    """The text of the task's reference."""
+    known: str = ""
+    """Other facts, as JSON: evidence, a task, counts."""
 
 
 Examples = str | Example | tuple[str | Example, ...]

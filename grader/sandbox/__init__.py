@@ -6,7 +6,7 @@ from grader.sandbox.job import GuestJob, GuestOutput, GuestReply, GuestResult, G
 from grader.sandbox.limits import Limits, crowding
 from grader.sandbox.session import converse
 from grader.sandbox.trial import warm_up
-from grader.sandbox.without_namespaces import reached_by
+from grader.sandbox.without_namespaces import reached_by, require_reach
 
 __all__ = [
     "Form",
@@ -21,6 +21,7 @@ __all__ = [
     "crowding",
     "forms",
     "reached_by",
+    "require_reach",
     "strongest",
     "warm_up",
 ]

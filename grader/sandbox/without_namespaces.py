@@ -45,11 +45,7 @@ class WithoutNamespaces(Form):
 
     def start(self, plan: Plan, fork_server: ForkServer | None = None) -> Guest:
         """Start the guest's reaper, and below it the guest."""
-        if self.kind == "identity" and (barred := unreachable(plan.read_only)):
-            raise GraderError(
-                f"what a guest must read is below {barred}, which other users can't pass",
-                f"run chmod o+x {barred}, or keep Python, this program and its cache elsewhere",
-            )
+        require_reach(self, plan.read_only)
         with contextlib.ExitStack() as stack:
             ends: list[Callable[[], None]] = []
             stack.callback(lambda: [ends.pop()() for _ in tuple(ends)])
@@ -138,11 +134,24 @@ def are_signals_scoped() -> bool:
     return landlock.abi() >= landlock.ABI_SCOPE
 
 
+def require_reach(form: Form, shown: tuple[Path, ...]) -> None:
+    """Raise GraderError where guests under the form can't read all that they are shown."""
+    if barred := _barred(form, shown):
+        raise GraderError(
+            f"what a guest must read is below {barred}, which other users can't pass",
+            f"run chmod o+x {barred}, or keep Python, this program and its cache (KERNEL_GRADER_CACHE) elsewhere",
+        )
+
+
 def reached_by(form: Form, folder: Path) -> bool:
     """Whether guests under the form can read below a folder of this user's that they are shown."""
-    return not (
-        isinstance(form, WithoutNamespaces) and form.kind == "identity" and unreachable((folder,))
-    )
+    return not _barred(form, (folder,))
+
+
+def _barred(form: Form, shown: tuple[Path, ...]) -> str:
+    """Return the first folder that keeps guests under the form from what they are shown, or ""."""
+    by_identity = isinstance(form, WithoutNamespaces) and form.kind == "identity"
+    return unreachable(shown) if by_identity else ""
 
 
 @cache

@@ -27,6 +27,8 @@ _NO_STATEMENTS = re.compile(
     r"|(using|static_assert)_declaration|namespace_alias_definition"
 )
 """Nodes among statements that are none."""
+PURE = ("__", "shfl", "f", "max", "min", "exp", "log", "sqrt", "rsqrt", "abs", "pow", "tanh", "std::")  # fmt: skip
+"""Beginnings of the names of functions that change none of their arguments."""
 
 
 def expression(node: cpp.Node | None, depth: int = 0) -> cpp.Expr:
@@ -58,6 +60,24 @@ def statement(node: cpp.Node | None, depth: int = 0) -> cpp.Stmt:
         return cpp.Opaque(node, "not parsed")
     inside = (c for c in node.named_children if c.type.endswith(("statement", "declaration")))
     return cpp.Opaque(node, node.type, tuple(_statements(inside, depth + 1)))
+
+
+@lru_cache(maxsize=4096)
+def assigned_in(stmt: cpp.Stmt, *, cells: bool = True) -> frozenset[str]:
+    """Return the names that a statement may change; `cells`: those of arrays and pointers too whose cells it stores to."""
+    names: set[str] = set()
+    for part in cpp.walk(stmt):
+        if isinstance(part, (cpp.Assign, cpp.Update)):
+            target: cpp.Expr = part.target
+            while cells and isinstance(target, cpp.Subscript):
+                target = target.base
+            if isinstance(target, cpp.Name):
+                names.add(target.id)
+        elif isinstance(part, cpp.Call) and not part.name.startswith(PURE):
+            names.update(a.id for a in part.args if isinstance(a, cpp.Name))
+        elif isinstance(part, cpp.Unary) and part.op == "&" and isinstance(part.operand, cpp.Name):
+            names.add(part.operand.id)
+    return frozenset(names)
 
 
 def _read_fields(kind: Any, node: cpp.Node, depth: int) -> Iterator[Any]:

@@ -13,6 +13,7 @@ from grader.tasks.backward import SUFFIX, with_backward
 from grader.tasks.clues import gather, words_of
 from grader.tasks.entry import Entry
 from grader.tasks.infer import ENOUGH, infer_from
+from grader.tasks.own_inputs import own_reference
 from grader.tasks.precision import in_precision, split_name
 from grader.tasks.registry import builtin_tasks, entries
 from grader.tasks.sizes import fit_sizes
@@ -82,6 +83,7 @@ def _as_written(
         or _by_reference(sample, extraction)
         or _by_problem_said(sample, extraction, tasks_dir)
         or _by_kernelbench_number(sample.kernelbench)
+        or (_by_own_reference(extraction) if drafts else None)
         or _by_inference(sample, extraction, tasks_dir)
     )
 
@@ -222,6 +224,12 @@ def _by_reference(sample: Sample, extraction: Extraction) -> TaskChoice | None:
         else "the prompt holds the reference `Model`"
     )
     return TaskChoice(task=draft, how="embedded", reason=reason)
+
+
+def _by_own_reference(extraction: Extraction) -> TaskChoice | None:
+    draft = own_reference(extraction.submission) if extraction.submission else None
+    why = "the answer's own file holds a reference `Model`: it is what the author chose"
+    return TaskChoice(task=draft, how="embedded", reason=why) if draft else None
 
 
 def _by_kernelbench_number(ident: KernelBenchId | None) -> TaskChoice | None:

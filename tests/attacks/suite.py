@@ -14,7 +14,6 @@ from typing import Literal
 
 from grader import pipeline
 from grader.config import Options
-from grader.devices.guests import GuestDevice
 from grader.errors import GraderError
 from grader.pipeline.review import review as reviewed
 from grader.records import RIGHT_VALUES, Review, Sample
@@ -126,15 +125,11 @@ def grading(
     options = Options(
         device=device, repair=False, timing=False, run_seconds=run_seconds, build_seconds=120
     )
-    shop = pipeline.open_context(options, Store(), seed)
-    if not form or not isinstance(shop.device, GuestDevice):
-        return shop
     chosen = next((one for one in forms() if one.name == form), None)
-    if chosen is None:
+    if form and chosen is None:
         held = ", ".join(one.name for one in forms())
         raise GraderError(f"the form {form} does not hold here", f"these do: {held}")
-    formed = dataclasses.replace(shop.device, form=chosen)
-    return dataclasses.replace(shop, form=chosen, device=formed)
+    return pipeline.open_context(options, Store(), seed, form=chosen)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from grader.build import cache
-from grader.sandbox.without_namespaces import identity_form, landlock_form
+from grader.errors import GraderError
+from grader.sandbox.without_namespaces import identity_form, landlock_form, require_reach
 
 
 @pytest.fixture
@@ -34,3 +35,10 @@ def test_a_folder_that_is_somebody_elses_is_not_taken(
     monkeypatch.setattr(cache, "strongest", identity_form)
     monkeypatch.setattr(os, "geteuid", lambda: 12345)
     assert cache.cache_folder() == own
+
+
+def test_what_guests_cannot_read_is_said_before_anything_is_graded(own: Path) -> None:
+    with pytest.raises(GraderError, match="other users can't pass") as barred:
+        require_reach(identity_form(), (own,))
+    assert str(own.parents[-1]) in str(barred.value)
+    require_reach(landlock_form(root=True), (own,))

@@ -13,8 +13,8 @@ from grader.judge import References
 from grader.judge.side_effects import IDLE
 from grader.records import Build, Comparison, Run, Submission, Task, TensorSpec, Workload
 from grader.records.observed import KERNELS_MATTER
-from grader.rules.examples import as_submission
 from grader.sandbox import GuestResult
+from tests.rules.examples import as_submission
 
 LOAD = Workload(name="n", role="nominal", inputs=(TensorSpec(shape=(4,)),))
 TASK = Task(name="t", title="t", source="file", reference="", workloads=(LOAD,))

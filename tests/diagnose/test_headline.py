@@ -2,7 +2,7 @@
 
 import pytest
 
-from grader.diagnose import headline
+from grader.diagnose.headline import RUNS_SHOW_MORE, headline
 from grader.records import Evidence, EvidenceKind, Finding, Place, Status, Verdict
 
 FAILED = Verdict(
@@ -62,6 +62,7 @@ def test_a_message_that_no_rule_explains_stays_as_it_is() -> None:
         ("incorrect", ("simulator", "uninit-shared-read"), ("ptxas", "spills")),
         ("incorrect", ("provenance", "missing"), ("ptxas", "spills")),
         ("unsound", ("simulator", "race"), ("mismatch", "from-index-on")),
+        ("no_task", ("simulator", "race"), ("mismatch", "zeros")),
     ],
 )
 def test_what_shows_the_cause_leads_wherever_it_stands(
@@ -95,7 +96,7 @@ def test_a_line_that_begins_the_message_is_named_once() -> None:
     assert headline(ended("unsound"), [one]).sentence == "Line 31 overwrites `x`."
 
 
-@pytest.mark.parametrize("status", ["correct", "no_task", "grader_error", "timeout"])
+@pytest.mark.parametrize("status", ["correct", "grader_error", "timeout"])
 def test_other_verdicts_have_their_own_sentence(status: Status) -> None:
     assert headline(ended(status), [proven("simulator", "race")]) == ended(status)
 
@@ -113,7 +114,7 @@ def test_a_text_that_was_only_read_is_said_to_be_read(levels: tuple[str, ...], s
     found = [SHARED.model_copy(update={"severity": level}) for level in levels]
     told = headline(verdict, found, read_only=True)
     assert told.sentence == f"Read, not run: {said}."
-    assert told.reasons == (verdict.sentence,)
+    assert told.reasons == (verdict.sentence, RUNS_SHOW_MORE)
 
 
 def test_what_could_not_be_run_says_why() -> None:

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from grader.records import Evidence, Place
 from grader.repair.fixes.compiler.fixes import compiler_fixes
-from grader.rules.examples import as_submission
 from grader.source import parse
 from grader.source.edits import apply
+from tests.rules.examples import as_submission
 
 PROGRAM = """
 #include <torch/extension.h>

@@ -23,8 +23,8 @@ from grader.records import (
 from grader.repair.candidates.candidate import Candidate
 from grader.repair.candidates.evidence import POINTS_AT, origins
 from grader.repair.candidates.order import candidates
-from grader.rules.examples import as_submission
 from grader.source import parse
+from tests.rules.examples import as_submission
 
 from .mean import MEAN
 from .test_slips import PROGRAMS, changed, incorrect

@@ -13,8 +13,8 @@ import pytest
 from grader.diagnose import Program
 from grader.records import Comparison, Evaluation, Mismatch, Submission, Verdict
 from grader.repair.candidates.order import candidates
-from grader.rules.examples import as_submission
 from grader.source import edits, parse
+from tests.rules.examples import as_submission
 
 PROGRAMS = tomllib.loads(Path(__file__).with_name("slips.toml").read_text("utf-8"))["program"]
 

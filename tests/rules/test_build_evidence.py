@@ -7,10 +7,10 @@ from __future__ import annotations
 import pytest
 
 from grader.records import Context, Evidence, Finding
-from grader.rules.examples import as_submission
 from grader.source import Source, parse
 from grader.source.analysis.diagnostics import explain
 from grader.source.edits import apply
+from tests.rules.examples import as_submission
 from tests.rules.reviews import review_with_fixes
 
 # as printed by nvcc 13.0, clang 21 (zig) and g++ for one and the same mistake

@@ -7,8 +7,8 @@ import pytest
 from grader.records import Context, Evidence, MemoryAccess, Place, Race
 from grader.rules import review_text
 from grader.rules.causes import cause_of
-from grader.rules.examples import as_submission
 from grader.source import parse
+from tests.rules.examples import as_submission
 
 
 def _seen(details: MemoryAccess | Race, *lines: int, language: str = "cuda") -> Evidence:

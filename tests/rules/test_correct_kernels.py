@@ -8,8 +8,8 @@ import pytest
 
 from grader.records import Context, Finding
 from grader.rules import all_rules
-from grader.rules.examples import as_submission
 from grader.source import parse
+from tests.rules.examples import as_submission
 
 KERNELS = sorted((Path(__file__).parent / "kernels").glob("*.cu"))
 FAMILIES = ("SYN", "RED", "MEM", "IDX", "NUM", "PRF")

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from grader.records import Context, Evidence
 from grader.rules import Rule, all_rules
-from grader.rules.examples import each
 from grader.source import parse
 from grader.source.edits import apply
+from tests.rules.examples import each
 
 RULES = tuple(all_rules().values())
 EXAMPLES = [

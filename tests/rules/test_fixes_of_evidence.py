@@ -7,9 +7,9 @@ import pytest
 from grader.records import Evidence, Place
 from grader.repair.fixes.shared_memory import filled, of_the_race
 from grader.repair.fixes.whole_warp import full_mask
-from grader.rules.examples import as_submission
 from grader.source import parse
 from grader.source.edits import apply
+from tests.rules.examples import as_submission
 
 TURNS = """
 __global__ void passes(const float* x, float* y, int n) {

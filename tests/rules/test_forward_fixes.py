@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from grader.records import CountMismatch, FormMismatch
 from grader.repair.fixes.result_form import result_in_form, suffixes
 from grader.rules import all_rules
-from grader.rules.rule import Example
 from grader.source import parse
 from grader.source.edits import apply
+from tests.rules.examples import each
 from tests.rules.reviews import detected_with_fixes
 
 MODEL = """
@@ -55,8 +55,7 @@ def test_a_shape_of_the_same_values_is_one_call_away(
 
 def test_a_kernel_gets_the_batchs_statistics_in_training_mode() -> None:
     rule = all_rules()["NUM005"]
-    bad = rule.bad[0] if isinstance(rule.bad, tuple) else rule.bad
-    assert isinstance(bad, Example)
+    bad = each(rule.bad)[0]
     (found,) = detected_with_fixes("NUM005", parse(bad.code), bad.context)
     (made,) = found.fixes
     text = apply(bad.code, made.edits)

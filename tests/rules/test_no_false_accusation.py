@@ -15,8 +15,8 @@ from grader.records import (
     Workload,
     WrongValues,
 )
-from grader.rules.examples import as_submission
 from grader.source import parse
+from tests.rules.examples import as_submission
 from tests.rules.reviews import review_with_fixes
 
 MATMUL = """
@@ -458,39 +458,6 @@ def test_an_approximation_explains_the_few_digits_that_it_costs(
     wrong = Evidence(kind="mismatch", code=code, text="told", workload="asked", details=size)
     found = review(GELU, context=Context(task=task, evidence=(wrong,), device="sim"))
     assert {f.rule: f.severity for f in found if f.rule in {"NUM001", "NUM008"}} == rules
-
-
-ROWS = """
-__global__ void sums(const float* x, float* y, int rows, int dim) {
-    int r = blockIdx.x * blockDim.x + threadIdx.x;
-    if (r >= rows) return;
-    float s = 0.0f;
-    for (int i = 0; i < dim; ++i) s += x[r * dim + i];
-    y[r] = s;
-}
-torch::Tensor run(torch::Tensor x) {
-    auto y = torch::empty({x.size(0)}, x.options());
-    sums<<<(x.size(0) + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.size(0), x.size(1));
-    return y;
-}
-"""
-
-
-def test_no_number_is_said_of_sizes_that_are_guessed() -> None:
-    """What the simulator counts at the real sizes stands beside it, and is another number."""
-    [found] = [one for one in review(ROWS) if one.rule == "PRF002"]
-    assert "many more 32-byte sectors than it needs" in found.message
-    spec = TensorSpec(shape=(512, 64), dtype="float32")
-    task = Task(
-        name="t",
-        title="t",
-        source="file",
-        reference="",
-        workloads=(Workload(name="w", role="nominal", inputs=(spec,)),),
-    )
-    [known] = [one for one in review(ROWS, context=Context(task=task)) if one.rule == "PRF002"]
-    assert "64 elements apart" in known.message
-    assert "32 32-byte sectors where 4 would do" in known.message
 
 
 @pytest.mark.parametrize(

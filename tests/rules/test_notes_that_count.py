@@ -6,8 +6,8 @@ import pytest
 
 from grader.records import Context, Task, TensorSpec, Workload
 from grader.rules import review_text
-from grader.rules.examples import as_submission
 from grader.source import parse
+from tests.rules.examples import as_submission
 
 
 def notes(code: str, rule: str, *shape: int) -> list[str]:

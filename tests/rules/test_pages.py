@@ -6,9 +6,9 @@ import pytest
 
 import grader.rules
 from grader.rules.page import INDEX, file_of, index_of_files, page, site_pages
-from grader.rules.page_file import read_page
+from grader.rules.page_file import rule_of
 from grader.rules.registry import own_rules
-from grader.rules.rule import Rule
+from grader.rules.rule import Example, Rule
 
 FOLDER = Path(grader.rules.__file__).parent
 GOOD = """# SYN003 `its-name` (note)
@@ -19,6 +19,11 @@ wrong.
 Why.
 
 More.
+
+## Found
+
+- from: text, evidence
+- formerly: SYN007
 
 ## Not reported
 
@@ -67,18 +72,19 @@ def test_the_site_shows_what_the_page_says(rule: Rule) -> None:
 
 def test_a_page_is_read(tmp_path: Path) -> None:
     (tmp_path / "its_name.md").write_text(GOOD)
-    texts = read_page(str(tmp_path / "its_name.py"))
-    assert (texts["code"], texts["name"], texts["severity"]) == ("SYN003", "its-name", "note")
-    assert (texts["summary"], texts["why"]) == ("What is wrong.", "Why.\n\nMore.")
-    assert [one.code for one in texts["bad"]] == ["a", "c"]
-    task = texts["bad"][0].context.task
-    assert task is not None
-    assert task.reference == "b\n"
-    assert texts["bad"][1].context.task is None
+    rule = rule_of(str(tmp_path / "its_name.py"), lambda _source, _context: ())
+    assert (rule.code, rule.name, rule.severity) == ("SYN003", "its-name", "note")
+    assert (rule.summary, rule.why) == ("What is wrong.", "Why.\n\nMore.")
+    assert (rule.detects, rule.formerly) == (("text", "evidence"), ("SYN007",))
+    first, second = rule.bad
+    assert isinstance(first, Example)
+    assert isinstance(second, Example)
+    assert [first.code, second.code] == ["a", "c"]
+    assert (first.reference, second.reference) == ("b\n", "")
 
 
 @pytest.mark.parametrize("gone", ["# SYN003", "(note)", "## Not reported", "## Bad"])
 def test_a_page_that_lacks_something_is_refused(tmp_path: Path, gone: str) -> None:
     (tmp_path / "its_name.md").write_text(GOOD.replace(gone, ""))
     with pytest.raises(ValueError, match="lacks"):
-        read_page(str(tmp_path / "its_name.py"))
+        rule_of(str(tmp_path / "its_name.py"), lambda _source, _context: ())

@@ -6,8 +6,8 @@ import pytest
 
 from grader.records import Context, Evidence, Finding, Place, ProbedInput, UnwrittenOutput
 from grader.rules import review_text
-from grader.rules.examples import as_submission
 from grader.source import parse
+from tests.rules.examples import as_submission
 
 ROWS = """
 __global__ void spread(const float* x, float* y, int n) {

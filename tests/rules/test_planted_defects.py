@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from grader.records import Context, Evidence
-from grader.rules.examples import as_submission
+from tests.rules.examples import as_submission
 
 from .test_correct_kernels import review
 

@@ -13,10 +13,10 @@ from grader.records import (
     Place,
     WrongValues,
 )
-from grader.rules.examples import as_submission
 from grader.simulator.wording import KINDS
 from grader.source import parse
 from grader.tasks import builtin_tasks
+from tests.rules.examples import as_submission
 from tests.rules.reviews import review_with_fixes
 
 KERNELS = Path(__file__).parent / "kernels"

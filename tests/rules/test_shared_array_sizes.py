@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from grader.records import Context, Evidence, Finding, Launch, Place, Task, TensorSpec, Workload
-from grader.rules.examples import as_submission
 from grader.source import parse
+from tests.rules.examples import as_submission
 from tests.rules.reviews import review_with_fixes
 
 CODE = as_submission("""

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from grader.records import Context, Evidence, Launch
 from grader.rules import review_text
-from grader.rules.examples import as_submission
-from grader.rules.rule import beside
 from grader.source import parse
+from tests.rules.examples import as_submission, beside
 
 POOL = """
 __global__ void NAME(const float* x, float* y, int n) {

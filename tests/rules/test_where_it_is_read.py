@@ -43,7 +43,7 @@ def test_a_tensor_that_is_read_in_another_order_is_wrong_where_it_is_read() -> N
     source = parse(CODE)
     read = Touched(tensor="w", dtype="float32", item=4, access="load", width=4, extents=(ROW,), elements=10, size=10)  # fmt: skip
     change = Counterfactual(
-        change="argument", before="w", after="w with dims 0 and 1 exchanged", parameter="w_ptr", right_before=0.0
+        change="argument", before="w", after="w", exchanged_dims=(0, 1), parameter="w_ptr", right_before=0.0
     )  # fmt: skip
     seen = (_seen(source, 8, "touched", read), _seen(source, 13, "counterfactual-argument", change))
     (found,) = all_rules()["DEP006"].check(source, Context(evidence=seen, device="sim"))

@@ -63,15 +63,18 @@ def test_what_a_line_has_and_what_it_needs(
         (9, "operator", "sub.rn.f32", "add.f32", "s = tl.exp(x + 1.0)"),
         (9, "constant", "1", "-inf", 's = tl.exp(x - -float("inf"))'),
         (9, "around", "line 8", "sqrt.rn.f32", "s = tl.exp(tl.sqrt(x) - 1.0)"),
-        (9, "around", "part of line 9", "neg.f32", "s = tl.exp((-x) - 1.0)"),
-        (9, "operator", "line 6 and line 9", "added up: add.f32", "s += tl.exp(x - 1.0)"),
+        (9, "around", "", "neg.f32", "s = tl.exp((-x) - 1.0)"),
+        (9, "carried", "line 6 and line 9", "add.f32", "s += tl.exp(x - 1.0)"),
     ],
 )  # fmt: skip
 def test_what_a_run_proved_is_written(
     line: int, change: str, before: str, after: str, written: str
 ) -> None:
     source = parse(CODE)
-    seen = Counterfactual(change=change, before=before, after=after, right_before=0.0)
+    nameless = () if before else ("before",)
+    seen = Counterfactual(
+        change=change, before=before, after=after, nameless=nameless, right_before=0.0
+    )
     changed = ChangedLine(source, source.line_place(line), seen)
     first = [changed.edit(one) for one in (*changed.exact(), *changed.likely())][:1]
     assert edits.apply(CODE, first).splitlines()[line - 1].strip() == written
@@ -91,16 +94,21 @@ def rotate(a, b, scale):
     [
         ("1.0 / self.d", "sqrt(x)", "return rotate(q, q, (1.0 / self.d) ** 0.5)"),
         ("q", "input 2", "return rotate(k, q, 1.0 / self.d)"),
-        ("q", "input 1 with dims 0 and 1 exchanged", "return rotate(q.transpose(0, 1).contiguous(), q, 1.0 / self.d)"),
+        ("q", (0, 1), "return rotate(q.transpose(0, 1).contiguous(), q, 1.0 / self.d)"),
         ("1.0 / self.d", "1 / (1 - (argument 1 of ModelNew))", "return rotate(q, q, 1.0 / (1.0 - (self.d)))"),
     ],
 )  # fmt: skip
-def test_what_a_launch_had_to_get_is_written(call: str, after: str, written: str) -> None:
+def test_what_a_launch_had_to_get_is_written(
+    call: str, after: str | tuple[int, int], written: str
+) -> None:
     source = parse(HOST)
     place = _place(source, call)
-    seen = Counterfactual(
-        change="argument", before=call, after=after, parameter="a", right_before=0.0
+    said = (
+        {"after": after}
+        if isinstance(after, str)
+        else {"after": "input 1", "exchanged_dims": after}
     )
+    seen = Counterfactual(change="argument", before=call, **said, parameter="a", right_before=0.0)
     code = edits.apply(HOST, changed_argument(source, place, seen))
     assert code.splitlines()[3].strip() == written
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from grader.rules.examples import as_submission
 from grader.source import parse
 from grader.source.constants import fold
 from grader.source.cuda_code import cuda_code
+from tests.rules.examples import as_submission
 
 KERNEL = """
 template <typename T>

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from grader.records import Context, Task, TensorSpec, Workload
 from grader.repair.fixes.unguarded_reads import zero_outside
-from grader.rules.examples import as_submission
 from grader.source import parse
 from grader.source.cuda_code import cuda_code, text
 from grader.source.edits import apply
 from grader.source.indices import Coordinate, Reader
+from tests.rules.examples import as_submission
 
 KERNEL = """
 __global__ void k(const float* x, float* y, int A, int B, int C) {

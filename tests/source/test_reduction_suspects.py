@@ -2,9 +2,9 @@
 
 import pytest
 
-from grader.rules.examples import as_submission
 from grader.source import parse
 from grader.source.analysis.reduction_suspects import suspects
+from tests.rules.examples import as_submission
 
 KERNEL = """
 __global__ void k(const float* x, float* y) {

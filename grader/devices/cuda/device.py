@@ -10,6 +10,7 @@ from pathlib import Path
 
 from grader import build as building
 from grader.build.cache import cache_folder
+from grader.build.guest_environment import read_only
 from grader.build.prepare import prepare
 from grader.config import Options
 from grader.devices.base import RunResult, Sanitized
@@ -47,7 +48,16 @@ from grader.records import (
     Workload,
     digest,
 )
-from grader.sandbox import Form, GuestJob, GuestReply, GuestResult, GuestWorkload, Limits, converse
+from grader.sandbox import (
+    Form,
+    GuestJob,
+    GuestReply,
+    GuestResult,
+    GuestWorkload,
+    Limits,
+    converse,
+    require_reach,
+)
 from grader.simulator.report import switches
 from grader.source import Source
 from grader.store import Store
@@ -310,12 +320,13 @@ def open_cuda(
     GPUs of another kind than the first are left alone: times on them say nothing of each other.
 
     Raises:
-        GraderError: a compiler is missing, or what it compiles does not.
+        GraderError: a compiler is missing, or what it compiles does not, or guests can't read what they need.
 
     """
     toolchain = building.discover()
     if not toolchain.torch_cuda:
         raise GraderError("this torch is built without CUDA", "Install a CUDA build of torch.")
     prepared = prepare(toolchain, preparing)
+    require_reach(form, read_only(prepared))
     same = tuple(gpu for gpu in gpus if gpu.name == gpus[0].name)
     return CudaDevice(options, form, store, prepared, same)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from grader import build as building
+from grader.build.guest_environment import read_only
 from grader.build.prepare import prepare
 from grader.config import Options
 from grader.devices.base import Changed, LargerLaunch, Readiness, RunResult, Traced
@@ -33,7 +34,7 @@ from grader.records import (
     Workload,
     digest,
 )
-from grader.sandbox import Form, GuestJob, GuestReply, GuestResult, warm_up
+from grader.sandbox import Form, GuestJob, GuestReply, GuestResult, require_reach, warm_up
 from grader.simulator.gpus import Gpu, gpu
 from grader.source import Source, parse
 from grader.store import Store
@@ -243,12 +244,13 @@ def open_simulator(
     """Prepare this machine for the simulator, once, and return the device.
 
     Raises:
-        GraderError: a compiler is missing, or what it compiles does not.
+        GraderError: a compiler is missing, or what it compiles does not, or guests can't read what they need.
 
     """
     model = gpu(options.gpu)
     toolchain = building.discover()
     prepared = prepare(toolchain, preparing)
+    require_reach(form, read_only(prepared))
     if prepared.library is None or prepared.torch_place is None:
         raise GraderError("the simulator's libraries could not be built")
     return Simulator(options, form, store, prepared, model)

@@ -3,10 +3,7 @@
 import ast
 from collections.abc import Iterator
 
-from grader.records import Context, Finding
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
-from grader.source import Source
+from grader.rules import Context, Finding, Source, rule_of
 from grader.source.analysis.binding_calls import WrongCall, raw_pointers, refusals, wrong_calls
 from grader.source.cuda_code import one_line
 
@@ -58,4 +55,4 @@ def _say_miscount(one: WrongCall) -> str:
     )
 
 
-RULE = Rule(**read_page(__file__), detects=("text", "evidence"), check=check)
+RULE = rule_of(__file__, check)

@@ -4,13 +4,11 @@ import ast
 import re
 from collections.abc import Callable, Iterator, Mapping
 
-from grader.records import Context, Finding, Fix, Raised
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
-from grader.source import Source
+from grader.records import Raised
+from grader.rules import Context, Finding, Fix, Source, fix, rule_of
 from grader.source.analysis.triton import Launch, kernels, launches
 from grader.source.analysis.triton_tensors import allocated_tensors
-from grader.source.code_edits import delete_keyword, fix, replace
+from grader.source.code_edits import delete_keyword, replace
 
 Told = tuple[ast.AST, str, tuple[Fix, ...]]
 MISSING = re.compile(r"missing \d+ required positional arguments?: (?P<names>.*)")
@@ -157,4 +155,4 @@ READERS: Mapping[re.Pattern[str], Callable[[Source, re.Match[str]], Told | None]
     NO_GRID: _no_grid,
     RESOURCES: _resources,
 }
-RULE = Rule(**read_page(__file__), detects=("evidence",), check=check, languages=("triton",))
+RULE = rule_of(__file__, check)

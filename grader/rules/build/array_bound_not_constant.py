@@ -4,12 +4,10 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from grader.records import Context, Finding, Fix
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
-from grader.source import Function, Source, Unit
+from grader.rules import Context, Finding, Fix, Source, Unit, fix, rule_of
+from grader.source import Function
 from grader.source.analysis.diagnostics import errors_by_line
-from grader.source.code_edits import fix, replace_node
+from grader.source.code_edits import replace_node
 from grader.source.cuda_code import cuda_code, one_line, text
 
 
@@ -61,4 +59,4 @@ def _dynamic(unit: Unit, function: Function, node: Node, extent: Node) -> Iterat
     yield from fix(f"make {array.name} dynamic shared memory", edits)
 
 
-RULE = Rule(**read_page(__file__), detects=("build",), languages=("cuda",), check=check)
+RULE = rule_of(__file__, check)

@@ -5,13 +5,11 @@ import re
 from collections.abc import Iterator
 from difflib import get_close_matches
 
-from grader.records import Context, Edit, Finding, Fix
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
-from grader.source import Extension, Source
+from grader.rules import Context, Edit, Finding, Fix, Source, fix, rule_of
+from grader.source import Extension
 from grader.source.analysis.diagnostics import confirming_errors
 from grader.source.analysis.exports import to_export
-from grader.source.code_edits import delete_item, fix, prototype, quote_text, replace
+from grader.source.code_edits import delete_item, prototype, quote_text, replace
 from grader.source.python_code import constant_text
 
 BOTH = {
@@ -121,10 +119,4 @@ def _flags_of_nvcc(source: Source, extension: Extension, context: Context) -> It
             )
 
 
-RULE = Rule(
-    **read_page(__file__),
-    detects=("text", "build"),
-    languages=("cuda",),
-    check=check,
-    certain_from_text=True,
-)
+RULE = rule_of(__file__, check, certain_from_text=True)

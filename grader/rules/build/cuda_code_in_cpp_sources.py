@@ -5,12 +5,10 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from grader.records import Context, Finding, Fix
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
-from grader.source import Extension, Source, Unit
+from grader.rules import Context, Finding, Fix, Source, Unit, fix, rule_of
+from grader.source import Extension
 from grader.source.analysis.diagnostics import confirming_errors
-from grader.source.code_edits import fix, prototype, quote_text, replace
+from grader.source.code_edits import prototype, quote_text, replace
 from grader.source.cuda_code import around, cuda_code, text
 
 KINDS = ("undefined-identifier", "syntax")
@@ -71,4 +69,4 @@ def _fixes(source: Source, extension: Extension, unit: Unit) -> tuple[Fix, ...]:
     return fix("hand this text to cuda_sources and leave prototypes in cpp_sources", edits)
 
 
-RULE = Rule(**read_page(__file__), detects=("text", "build"), languages=("cuda",), check=check)
+RULE = rule_of(__file__, check)

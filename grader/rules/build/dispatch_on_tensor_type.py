@@ -4,12 +4,9 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from grader.records import Context, Finding
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
-from grader.source import Source, Unit
+from grader.rules import Context, Finding, Source, Unit, fix, rule_of
 from grader.source.analysis.diagnostics import confirming_errors
-from grader.source.code_edits import fix, replace_node
+from grader.source.code_edits import replace_node
 from grader.source.cuda_code import cuda_code, read_call, units
 
 KINDS = ("no-conversion", "argument-type", "no-overload")
@@ -51,4 +48,4 @@ def _type_method(argument: Node) -> tuple[Node, Node] | None:
     return argument, field
 
 
-RULE = Rule(**read_page(__file__), detects=("text", "build"), languages=("cuda",), check=check)
+RULE = rule_of(__file__, check)

@@ -4,18 +4,10 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from grader.records import Context, Edit, Finding, Fix
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
-from grader.source import Extension, Source, Unit
+from grader.rules import Context, Edit, Finding, Fix, Source, Unit, fix, rule_of
+from grader.source import Extension
 from grader.source.analysis.diagnostics import confirming_errors
-from grader.source.code_edits import (
-    add_declarations,
-    delete_keyword,
-    delete_lines_of,
-    fix,
-    prototype,
-)
+from grader.source.code_edits import add_declarations, delete_keyword, delete_lines_of, prototype
 from grader.source.cuda_code import around, cuda_code
 
 KINDS = ("redefinition", "undefined-identifier", "no-member")
@@ -82,10 +74,4 @@ def _two_bodies(extension: Extension, context: Context) -> Iterator[Finding]:
             )
 
 
-RULE = Rule(
-    **read_page(__file__),
-    detects=("text", "build"),
-    languages=("cuda",),
-    check=check,
-    explained_by=("BLD005",),
-)
+RULE = rule_of(__file__, check)

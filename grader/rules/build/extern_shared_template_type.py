@@ -2,12 +2,10 @@
 
 from collections.abc import Iterator
 
-from grader.records import Context, Evidence, Finding, Fix
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
-from grader.source import Function, Source, Unit
+from grader.rules import Context, Evidence, Finding, Fix, Source, Unit, fix, rule_of
+from grader.source import Function
 from grader.source.analysis.diagnostics import confirming_errors
-from grader.source.code_edits import fix, replace_node
+from grader.source.code_edits import replace_node
 from grader.source.cpp import Declare
 
 KINDS = ("incompatible-declaration", "redefinition")
@@ -61,4 +59,4 @@ def _fixes(places: list[Declared]) -> tuple[Fix, ...]:
     return fix("declare the dynamic shared memory as bytes and cast once", edits)
 
 
-RULE = Rule(**read_page(__file__), detects=("text", "build"), languages=("cuda",), check=check)
+RULE = rule_of(__file__, check)

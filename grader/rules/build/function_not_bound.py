@@ -3,13 +3,11 @@
 import ast
 from collections.abc import Iterator, Sequence
 
-from grader.records import Context, Edit, Evidence, Finding, Fix
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
-from grader.source import Extension, Source
+from grader.rules import Context, Edit, Evidence, Finding, Fix, Source, fix, rule_of
+from grader.source import Extension
 from grader.source.analysis.diagnostics import confirming_errors, explain
 from grader.source.analysis.exports import to_export
-from grader.source.code_edits import add_declarations, fix, prototype, replace
+from grader.source.code_edits import add_declarations, prototype, replace
 from grader.source.scopes import dotted_name
 
 
@@ -116,10 +114,4 @@ def _called(source: Source, item: Evidence) -> Iterator[Finding]:
             return
 
 
-RULE = Rule(
-    **read_page(__file__),
-    detects=("build", "evidence"),
-    languages=("cuda",),
-    check=check,
-    predicts="raises",
-)
+RULE = rule_of(__file__, check, predicts="raises")

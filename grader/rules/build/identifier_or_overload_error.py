@@ -3,12 +3,8 @@
 import re
 from collections.abc import Iterator
 
-from grader.records import Context, Evidence, Finding, Place
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
-from grader.source import Source
+from grader.rules import Context, Evidence, Finding, Place, Source, fix, rule_of
 from grader.source.analysis.diagnostics import Explained, explain, failures
-from grader.source.code_edits import fix
 from grader.source.cuda_code import cuda_code, text, units
 
 MANY = 6
@@ -136,11 +132,4 @@ def _without_return(source: Source) -> Iterator[Finding]:
             )
 
 
-RULE = Rule(
-    **read_page(__file__),
-    detects=("build", "text"),
-    languages=("cuda",),
-    check=check,
-    explained_by=("EXT001",),
-    catch_all=True,
-)
+RULE = rule_of(__file__, check, catch_all=True)

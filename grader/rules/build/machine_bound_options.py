@@ -4,12 +4,10 @@ import ast
 import re
 from collections.abc import Iterator
 
-from grader.records import Context, Edit, Evidence, Finding
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
-from grader.source import Extension, Source
+from grader.rules import Context, Edit, Evidence, Finding, Source, fix, rule_of
+from grader.source import Extension
 from grader.source.analysis.diagnostics import confirming_errors
-from grader.source.code_edits import delete_statement, drop_flags, fix
+from grader.source.code_edits import delete_statement, drop_flags
 from grader.source.python_code import constant_text
 
 MARKS = ("-arch", "--gpu-architecture", "-gencode", "--generate-code", "arch=compute_", "compute_", "sm_")  # fmt: skip
@@ -95,11 +93,4 @@ def _variables(source: Source) -> Iterator[Fixed]:
             yield node, said, [delete_statement(source, node)]
 
 
-RULE = Rule(
-    **read_page(__file__),
-    formerly=("BLD018",),
-    detects=("text", "build"),
-    languages=("cuda",),
-    check=check,
-    predicts="elsewhere",
-)
+RULE = rule_of(__file__, check, predicts="elsewhere")

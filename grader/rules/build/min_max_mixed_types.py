@@ -2,12 +2,8 @@
 
 from collections.abc import Iterator
 
-from grader.records import Context, Evidence, Finding, Fix
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
-from grader.source import Source, Unit
+from grader.rules import Context, Evidence, Finding, Fix, Source, Unit, fix, rule_of
 from grader.source.analysis.diagnostics import errors_by_line
-from grader.source.code_edits import fix
 from grader.source.cpp_types import type_of
 from grader.source.cuda_code import Call, cuda_code, text, units
 
@@ -56,4 +52,4 @@ def _fixes(unit: Unit, call: Call, wider: str, types: list[str]) -> tuple[Fix, .
     return fix(f"compare them as {wider}", edits, certain=True)
 
 
-RULE = Rule(**read_page(__file__), detects=("build",), languages=("cuda",), check=check)
+RULE = rule_of(__file__, check)

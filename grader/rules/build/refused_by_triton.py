@@ -4,12 +4,10 @@ import ast
 import re
 from collections.abc import Iterator, Mapping
 
-from grader.records import Context, Evidence, Finding, Fix, Place, ToolMessage
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
-from grader.source import Source
+from grader.records import ToolMessage
+from grader.rules import Context, Evidence, Finding, Fix, Place, Source, fix, rule_of
 from grader.source.analysis.triton import Kernel, kernels, launches
-from grader.source.code_edits import fix, replace
+from grader.source.code_edits import replace
 
 CAUSES: Mapping[str, str] = {
     "dot-shapes": "the inner dims of the two operands of `tl.dot` must be equal, and each dim at least what the hardware multiplies at once",
@@ -134,6 +132,4 @@ def _as_float32(source: Source, kernel: Kernel) -> Iterator[Fix]:
 NARROW = frozenset(
     f"triton.language.{name}" for name in ("float16", "bfloat16", "int32", "int64", "float64")
 )
-RULE = Rule(
-    **read_page(__file__), detects=("build",), check=check, languages=("triton",), catch_all=True
-)
+RULE = rule_of(__file__, check, catch_all=True)

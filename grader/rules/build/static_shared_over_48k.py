@@ -2,10 +2,8 @@
 
 from collections.abc import Iterator
 
-from grader.records import Context, Evidence, Finding, Fix
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
-from grader.source import Kernel, Source, Unit
+from grader.rules import Context, Evidence, Finding, Fix, Source, Unit, rule_of
+from grader.source import Kernel
 from grader.source.analysis.diagnostics import errors
 from grader.source.cpp import Declare
 from grader.source.instantiations import (
@@ -99,4 +97,4 @@ def _refusals(context: Context, kernel: str) -> tuple[Evidence, ...]:
     )
 
 
-RULE = Rule(**read_page(__file__), detects=("text", "build"), languages=("cuda",), check=check)
+RULE = rule_of(__file__, check)

@@ -6,10 +6,7 @@ import textwrap
 import warnings
 from collections.abc import Iterator
 
-from grader.records import Context, Edit, Evidence, Finding, Fix
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
-from grader.source import Source
+from grader.rules import Context, Edit, Evidence, Finding, Fix, Source, rule_of
 from grader.source.code_edits import delete_line
 
 FENCE = re.compile(r"^\s*(?:```|~~~)")
@@ -77,4 +74,4 @@ def _parses(code: str) -> bool:
     return bool(code.strip())
 
 
-RULE = Rule(**read_page(__file__), check=check, certain_from_text=True)
+RULE = rule_of(__file__, check, certain_from_text=True)

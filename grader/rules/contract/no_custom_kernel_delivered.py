@@ -5,10 +5,7 @@ import re
 from collections.abc import Iterator
 
 from grader.languages import readings
-from grader.records import Context, Finding
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
-from grader.source import Source
+from grader.rules import Context, Finding, Source, rule_of
 from grader.source.python_code import PythonCode
 
 OTHER_BACKENDS = ("triton", "cutlass", "tilelang", "cupy", "numba", "pycuda", "cuda.core", "taichi",
@@ -95,4 +92,4 @@ def _no_kernel(source: Source) -> bool:
     )
 
 
-RULE = Rule(**read_page(__file__), check=check, explained_by=("EXT003",), predicts="nothing")
+RULE = rule_of(__file__, check, predicts="nothing")

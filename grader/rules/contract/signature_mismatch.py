@@ -3,13 +3,10 @@
 import ast
 from collections.abc import Iterator
 
-from grader.records import Context, Edit, Finding, Fix
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
-from grader.source import Source, nodes_under
+from grader.rules import Context, Edit, Finding, Fix, Source, fix, rule_of
+from grader.source import nodes_under
 from grader.source.analysis.diagnostics import confirming_errors
 from grader.source.analysis.reference_text import reference_parameters
-from grader.source.code_edits import fix
 from grader.source.python_code import Function, PythonCode
 
 Counts = tuple[tuple[str, int | None], ...]
@@ -132,4 +129,4 @@ def _without_super(source: Source, constructor: Function | None) -> Iterator[Fin
     )
 
 
-RULE = Rule(**read_page(__file__), detects=("text", "build"), check=check, certain_from_text=True)
+RULE = rule_of(__file__, check, certain_from_text=True)

@@ -4,10 +4,7 @@ import ast
 import builtins
 from collections.abc import Iterator, Mapping
 
-from grader.records import Context, Finding, Fix
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
-from grader.source import Source
+from grader.rules import Context, Finding, Fix, Source, fix, rule_of
 from grader.source.analysis.diagnostics import confirming_errors, explain
 from grader.source.analysis.unbound_names import (
     MODULE_NAMES,
@@ -17,7 +14,7 @@ from grader.source.analysis.unbound_names import (
     never_evaluated,
     unbound,
 )
-from grader.source.code_edits import fix, insert_line_before
+from grader.source.code_edits import insert_line_before
 from grader.source.python_code import PythonCode
 
 INPUT_FUNCTIONS = {"get_inputs", "get_init_inputs", "get_test_inputs"}
@@ -175,10 +172,4 @@ def _is_of_self(node: ast.Attribute, name: str) -> bool:
     return mine and node.attr == name and isinstance(node.ctx, ast.Load)
 
 
-RULE = Rule(
-    **read_page(__file__),
-    formerly=("EXT007",),
-    detects=("text", "build"),
-    check=check,
-    certain_from_text=True,
-)
+RULE = rule_of(__file__, check, certain_from_text=True)

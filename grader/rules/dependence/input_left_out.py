@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 from grader.records import Context, Dependence, Evidence, Extent, Finding, Fix, Place
 from grader.records.observed import beside, differences, touched_by_lines
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
+from grader.rules.page_file import rule_of
 from grader.source import Source, nodes_under
 from grader.source.analysis.launched_from import launch_place
 from grader.source.analysis.on_the_way import line_place
@@ -141,4 +140,4 @@ def _every_thread(context: Context, line: int) -> bool:
     )
 
 
-RULE = Rule(**read_page(__file__), detects=("evidence",), check=check)
+RULE = rule_of(__file__, check)

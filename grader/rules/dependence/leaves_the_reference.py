@@ -3,11 +3,8 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from grader.records import Context, Evidence, Finding
 from grader.records.observed import dependence_differs, values_of, wrong_results
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
-from grader.source import Source
+from grader.rules import Context, Evidence, Finding, Source, rule_of
 from grader.source.analysis.on_the_way import on_the_way
 from grader.source.analysis.overwritten import overwritten
 
@@ -65,4 +62,4 @@ def _is_no_formula(item: Evidence, *, rounds: bool) -> bool:
     return item.code in NO_FORMULA and (rounds or not large)
 
 
-RULE = Rule(**read_page(__file__), detects=("evidence",), check=check)
+RULE = rule_of(__file__, check)

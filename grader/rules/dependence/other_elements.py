@@ -2,12 +2,9 @@
 
 from collections.abc import Iterator
 
-from grader.records import Context, Finding, Place
 from grader.records.observed import beside, differences
 from grader.records.provenance import Walk
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
-from grader.source import Source
+from grader.rules import Context, Finding, Place, Source, rule_of
 from grader.source.analysis.steering import element_chosen, index_made, python_index_made
 
 MEANING = {
@@ -44,4 +41,4 @@ def _index_made(source: Source, place: Place | None, walk: Walk, *, several: boo
     return chosen or index_made(source, place, walk)
 
 
-RULE = Rule(**read_page(__file__), detects=("evidence",), check=check)
+RULE = rule_of(__file__, check)

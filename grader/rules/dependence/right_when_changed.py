@@ -1,13 +1,10 @@
 """DEP006: under one small change of a line, all results are right."""
 
-import re
 from collections.abc import Iterator
 
-from grader.records import Context, Counterfactual, Edit, Finding, Fix, Place
+from grader.records import Counterfactual
 from grader.records.observed import touched_by_lines, wrong_results
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
-from grader.source import Source
+from grader.rules import Context, Edit, Finding, Fix, Place, Source, rule_of
 from grader.source.analysis.counterfactual import say_change
 from grader.source.rewriting.changed_argument import changed_argument
 from grader.source.rewriting.changed_line import ChangedLine
@@ -33,10 +30,10 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 
 def _laid_out_otherwise(context: Context, change: Counterfactual) -> tuple[Place, str] | None:
     """Return the line that reads a tensor, which is passed as it is, as if two of its dims were in the other order."""
-    turned = re.fullmatch(r"(.+) with dims (\d) and (\d) exchanged", change.after)
-    for item, touched in touched_by_lines(context) if turned else ():
-        if turned and touched.tensor == turned[1] and touched.access == "load" and item.place:
-            how = f"reads `{change.parameter}` as if dims {turned[2]} and {turned[3]} of {turned[1]} were exchanged"
+    dims = change.exchanged_dims
+    for item, touched in touched_by_lines(context) if dims else ():
+        if dims and touched.tensor == change.after and touched.access == "load" and item.place:
+            how = f"reads `{change.parameter}` as if dims {dims[0]} and {dims[1]} of {change.after} were exchanged"
             return item.place, f"line {item.place.line} {how}: with them so every element is right"
     return None
 
@@ -46,10 +43,13 @@ def _fixes(source: Source, place: Place, change: Counterfactual) -> list[Fix]:
 
     What has no word in the text is guessed in Triton alone: for CUDA the search for small changes tries many in one build.
     """
+    if change.both:
+        return []
     line = ChangedLine(source, place, change)
     likely = line.likely() if place.language == "python" else ()
-    ways = {line.edit(one): None for one in (*line.exact(), *likely)}
-    every: list[tuple[Edit, ...]] = [(one,) for one in ways] if change.change != "argument" else []
+    of_kernel = change.change not in {"argument", "host"}
+    ways = {line.edit(one): None for one in (*line.exact(), *likely) if of_kernel}
+    every: list[tuple[Edit, ...]] = [(one,) for one in ways]
     if given := changed_argument(source, place, change) if not every else ():
         every.append(given)
     return [Fix(label=_label(source, place, edits), edits=edits) for edits in every[:MOST]]
@@ -61,4 +61,4 @@ def _label(source: Source, place: Place, edits: tuple[Edit, ...]) -> str:
     return f"line {place.line}: {words}{', and the other way round' if more else ''}"
 
 
-RULE = Rule(**read_page(__file__), detects=("evidence",), check=check)
+RULE = rule_of(__file__, check)

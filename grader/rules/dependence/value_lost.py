@@ -2,11 +2,9 @@
 
 from collections.abc import Iterator
 
-from grader.records import Context, Dependence, Finding, Place
+from grader.records import Dependence
 from grader.records.observed import beside, differences
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
-from grader.source import Source
+from grader.rules import Context, Finding, Place, Source, rule_of
 from grader.source.analysis.overwritten import overwritten
 from grader.source.analysis.steering import Steering, around, bound_made, carried_over
 
@@ -64,4 +62,4 @@ def _of_threads(gap: Dependence) -> str:
     )
 
 
-RULE = Rule(**read_page(__file__), detects=("evidence",), check=check)
+RULE = rule_of(__file__, check)

@@ -2,10 +2,8 @@
 
 from collections.abc import Iterator
 
-from grader.records import Context, Evidence, Finding, OtherGradient
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
-from grader.source import Source
+from grader.records import OtherGradient
+from grader.rules import Context, Evidence, Finding, Source, rule_of
 from grader.source.analysis.backward_code import where_gradients_are_made
 
 
@@ -42,4 +40,4 @@ def _say_equal(equals: str) -> str:
 
 REFUSED = "returned an invalid gradient"
 """What autograd says of a gradient of another shape than its argument's."""
-RULE = Rule(**read_page(__file__), detects=("evidence",), check=check)
+RULE = rule_of(__file__, check)

@@ -2,11 +2,8 @@
 
 from collections.abc import Iterator
 
-from grader.records import Context, Finding
 from grader.records.compared_gradients import Asked, asked_gradients
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
-from grader.source import Source
+from grader.rules import Context, Finding, Source, rule_of
 from grader.source.analysis.backward_code import where_gradients_are_made
 
 
@@ -40,4 +37,4 @@ def _operators(one: Asked) -> set[str]:
     return {name for name in names if not name.startswith("autograd::")} - {"aten::expand"}
 
 
-RULE = Rule(**read_page(__file__), detects=("evidence",), check=check, predicts="nothing")
+RULE = rule_of(__file__, check, predicts="nothing")

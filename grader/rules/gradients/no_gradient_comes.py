@@ -2,10 +2,8 @@
 
 from collections.abc import Iterator
 
-from grader.records import Context, Finding, MissingGradient
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
-from grader.source import Source
+from grader.records import MissingGradient
+from grader.rules import Context, Finding, Source, rule_of
 from grader.source.analysis.backward_code import backwards, where_gradients_are_made
 
 
@@ -21,4 +19,4 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         yield RULE.finding(place, said, confidence="proven", evidence=seen)
 
 
-RULE = Rule(**read_page(__file__), detects=("evidence",), check=check, explained_by=("GRD002",))
+RULE = rule_of(__file__, check)

@@ -2,11 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from grader.records import Context, Finding
 from grader.records.compared_gradients import Asked, asked_gradients
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
-from grader.source import Source
+from grader.rules import Context, Finding, Source, rule_of
 from grader.source.analysis.backward_code import backwards
 
 SPOILS_RESULT = (
@@ -49,4 +46,4 @@ def _second(asked: Sequence[Asked]) -> list[Asked]:
     return wrong if first and not any(one.result for one in first) else []
 
 
-RULE = Rule(**read_page(__file__), detects=("evidence",), check=check)
+RULE = rule_of(__file__, check)

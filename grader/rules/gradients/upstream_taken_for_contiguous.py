@@ -3,13 +3,11 @@
 import ast
 from collections.abc import Iterator
 
-from grader.records import Context, Edit, Finding
 from grader.records.compared_gradients import asked_gradients
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
-from grader.source import Source, nodes_under
+from grader.rules import Context, Edit, Finding, Source, fix, rule_of
+from grader.source import nodes_under
 from grader.source.analysis.backward_code import backwards, upstream_names
-from grader.source.code_edits import fix, insert_line_before
+from grader.source.code_edits import insert_line_before
 from grader.source.python_code import Function
 
 AWARE = frozenset({"contiguous", "stride", "reshape", "clone"})
@@ -56,4 +54,4 @@ def _edit(source: Source, function: Function, names: list[str]) -> Edit:
     return insert_line_before(source, first, lines)
 
 
-RULE = Rule(**read_page(__file__), detects=("evidence",), check=check)
+RULE = rule_of(__file__, check)

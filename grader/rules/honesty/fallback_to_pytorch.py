@@ -2,10 +2,7 @@
 
 from collections.abc import Iterator
 
-from grader.records import Context, Evidence, Finding
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
-from grader.source import Source
+from grader.rules import Context, Evidence, Finding, Source, rule_of
 from grader.source.analysis.diagnostics import failures
 from grader.source.analysis.fallback import fallbacks
 
@@ -33,4 +30,4 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         )
 
 
-RULE = Rule(**read_page(__file__), formerly=("CHT002",), detects=("text", "build"), check=check)
+RULE = rule_of(__file__, check)

@@ -5,11 +5,9 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from grader.records import Context, Finding
 from grader.records.observed import KERNELS_MATTER, seen_wrong
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
-from grader.source import Kernel, Source, Unit, dotted_name, nodes_under
+from grader.rules import Context, Finding, Source, Unit, fix, rule_of
+from grader.source import Kernel, dotted_name, nodes_under
 from grader.source.analysis.data_flow import (
     assignments,
     depends,
@@ -27,7 +25,7 @@ from grader.source.analysis.extension_use import (
 from grader.source.analysis.started_kernels import is_started
 from grader.source.analysis.triton import kernels as triton_kernels
 from grader.source.analysis.triton import launches as triton_launches
-from grader.source.code_edits import delete_lines_of, fix
+from grader.source.code_edits import delete_lines_of
 from grader.source.cuda_code import units
 from grader.source.library_calls import library_calls
 from grader.source.python_code import Function, PythonCode
@@ -252,4 +250,4 @@ def _is_base_forward(node: ast.AST) -> bool:
     return False
 
 
-RULE = Rule(**read_page(__file__), formerly=("CHT008",), check=check, predicts="no-launch")
+RULE = rule_of(__file__, check, predicts="no-launch")

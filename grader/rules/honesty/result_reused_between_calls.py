@@ -3,11 +3,9 @@
 import ast
 from collections.abc import Iterator
 
-from grader.records import Context, Finding, Severity
 from grader.records.observed import seen_wrong
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
-from grader.source import Source, Unit, nodes_under
+from grader.rules import Context, Finding, Severity, Source, Unit, rule_of
+from grader.source import nodes_under
 from grader.source.analysis.data_flow import (
     assignments,
     depends,
@@ -157,4 +155,4 @@ def _static(unit: Unit) -> Iterator[Finding]:
                 break
 
 
-RULE = Rule(**read_page(__file__), detects=("text", "evidence"), check=check)
+RULE = rule_of(__file__, check)

@@ -6,15 +6,12 @@ from collections.abc import Iterable, Iterator
 
 from tree_sitter import Node
 
-from grader.records import Context, Evidence, Finding, Fix, LaunchRefused
+from grader.records import LaunchRefused
 from grader.records.observed import kernel_of, observed_evidence
-from grader.rules.page_file import read_page
+from grader.rules import Context, Evidence, Finding, Fix, Source, fix, rule_of
 from grader.rules.proofs import once
-from grader.rules.rule import Rule
-from grader.source import Source
 from grader.source.analysis.host_code import grid_node, resolve
 from grader.source.analysis.walks import Case, cases, spans
-from grader.source.code_edits import fix
 from grader.source.cpp import Items
 from grader.source.cuda_code import text
 from grader.source.statements import insert_before, statement
@@ -175,10 +172,4 @@ def _renumbered(case: Case, name: str, size: str) -> Iterator[Fix]:
             yield from fix(f"make {name} {size}", [edit])
 
 
-RULE = Rule(
-    **read_page(__file__),
-    formerly=("IDX002", "IDX003", "MEM006"),
-    detects=("text", "evidence"),
-    check=check,
-    predicts="launch-fails",
-)
+RULE = rule_of(__file__, check, predicts="launch-fails")

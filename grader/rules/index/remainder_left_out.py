@@ -6,12 +6,10 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from grader.records import Context, Edit, Evidence, Finding, Fix
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
-from grader.source import Kernel, Source, Unit
+from grader.rules import Context, Edit, Evidence, Finding, Fix, Source, Unit, fix, rule_of
+from grader.source import Kernel
 from grader.source.analysis.host_quotient import quotients
-from grader.source.code_edits import fix, replace_node
+from grader.source.code_edits import replace_node
 from grader.source.cuda_code import around, cuda_code, descendants, one_line, text
 from grader.source.statements import simple_statement
 
@@ -168,4 +166,4 @@ def _names(node: Node) -> set[str]:
     return {text(name) for name in descendants(node, "identifier")}
 
 
-RULE = Rule(**read_page(__file__), detects=("text", "evidence"), check=check)
+RULE = rule_of(__file__, check)

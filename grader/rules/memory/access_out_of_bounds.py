@@ -2,12 +2,9 @@
 
 from collections.abc import Iterator
 
-from grader.records import Context, Evidence, Finding, Place
 from grader.records.observed import has_wrapped, kernel_of, observed_evidence
+from grader.rules import Context, Evidence, Finding, Place, Source, rule_of
 from grader.rules.causes import cause_of
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
-from grader.source import Source
 from grader.source.analysis.triton import accesses_at
 from grader.source.analysis.walks import spans
 
@@ -50,6 +47,4 @@ def _written_at(source: Source, item: Evidence) -> Place | None:
     return source.place(moved[0].call) if len(moved) == 1 else None
 
 
-RULE = Rule(
-    **read_page(__file__), formerly=("MEM001",), detects=("evidence",), check=check, effect=True
-)
+RULE = rule_of(__file__, check, effect=True)

@@ -2,11 +2,9 @@
 
 from collections.abc import Iterator
 
-from grader.records import Context, Evidence, Finding, Prediction
+from grader.records import Prediction
 from grader.records.observed import observed_evidence
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
-from grader.source import Source
+from grader.rules import Context, Evidence, Finding, Source, rule_of
 
 
 def check(_source: Source, context: Context) -> Iterator[Finding]:
@@ -22,10 +20,4 @@ def check(_source: Source, context: Context) -> Iterator[Finding]:
         yield RULE.finding(items[0].place, items[0].text, evidence=items, predicts=predicts)
 
 
-RULE = Rule(
-    **read_page(__file__),
-    formerly=("SYN007",),
-    detects=("evidence",),
-    check=check,
-    predicts="traps",
-)
+RULE = rule_of(__file__, check, predicts="traps")

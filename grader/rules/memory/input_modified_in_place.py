@@ -2,14 +2,10 @@
 
 from collections.abc import Iterator
 
-from grader.records import Context, Evidence, Finding, Fix
 from grader.records.observed import kernel_of, observed_evidence
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
-from grader.source import Source
+from grader.rules import Context, Evidence, Finding, Fix, Source, fix, rule_of
 from grader.source.analysis.host_code import body_start, origin
 from grader.source.analysis.walks import Case, cases, spans
-from grader.source.code_edits import fix
 from grader.source.statements import insert_before
 
 
@@ -40,8 +36,8 @@ def _written(source: Source, context: Context, item: Evidence) -> tuple[Case | N
     """Return the launch of a store, with the host function's parameter whose memory it goes to."""
     kernel, line = kernel_of(item, spans(source)), item.place.line if item.place else 0
     for case in cases(source, context):
-        stores = [one for one in case.walk.accesses if one.kind != "load" and case.kernel == kernel]
-        roots = [(case.line(one.node), origin(one.region.tensor)) for one in stores]
+        stores = [one for one in case.accesses if one.kind != "load" and case.kernel == kernel]
+        roots = [(case.line(one.node), origin(case.tensor(one.parameter))) for one in stores]
         names = {at: root.name for at, root in roots if root and root.origin == "input"}
         if names:
             return case, names.get(line) or min(names.values())
@@ -55,4 +51,4 @@ def _fixes(case: Case, name: str) -> tuple[Fix, ...]:
     return fix(f"work on a copy of `{name}`", edits)
 
 
-RULE = Rule(**read_page(__file__), detects=("evidence",), check=check, predicts="writes-input")
+RULE = rule_of(__file__, check, predicts="writes-input")

@@ -2,12 +2,9 @@
 
 from collections.abc import Iterator
 
-from grader.records import Context, Finding
 from grader.records.observed import observed_evidence
-from grader.rules.page_file import read_page
+from grader.rules import Context, Finding, Source, rule_of
 from grader.rules.proofs import reported
-from grader.rules.rule import Rule
-from grader.source import Source
 
 
 def check(_source: Source, context: Context) -> Iterator[Finding]:
@@ -15,4 +12,4 @@ def check(_source: Source, context: Context) -> Iterator[Finding]:
     yield from reported(RULE, observed_evidence(context, "misaligned"))
 
 
-RULE = Rule(**read_page(__file__), detects=("evidence",), check=check, predicts="traps")
+RULE = rule_of(__file__, check, predicts="traps")

@@ -3,18 +3,18 @@
 import ast
 from collections.abc import Iterator, Sequence
 
-from grader.records import Context, Evidence, Finding, Fix, Place, UnwrittenOutput
+from grader.records import UnwrittenOutput
 from grader.records.observed import observed_evidence, values_of
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
-from grader.source import Source
+from grader.rules import Context, Evidence, Finding, Fix, Place, Source, fix, rule_of
 from grader.source.analysis import triton
-from grader.source.analysis.host_code import global_regions, made_by
+from grader.source.analysis.host_code import made_by
+from grader.source.analysis.kernel_accesses import Access
 from grader.source.analysis.triton_tensors import allocated_tensors, allocation
 from grader.source.analysis.walks import Case, cases
-from grader.source.code_edits import fix, replace
+from grader.source.analysis.written_through import written_through
+from grader.source.code_edits import replace
 from grader.source.cpp import Call, walk
-from grader.source.flow import Access, Tensor
+from grader.source.flow import Tensor
 
 FILLS = ("cudaMemset", "cudaMemsetAsync", "cudaMemcpy", "cudaMemcpyAsync")
 Proof = Sequence[Evidence]
@@ -31,7 +31,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         yield RULE.finding(
             item.place, item.text, evidence=[item, *proof], cause="unwritten", root_cause=True
         )
-    found = [*_read_first(source, context), *_added_to(source)]
+    found = [*_read_first(source, context, proof), *_added_to(source)]
     for finding in found:
         certain = {"confidence": "proven"} if proof else {}
         yield finding.model_copy(update={**certain, "evidence": proof})
@@ -39,36 +39,34 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         yield _left_unwritten(source, context, proof)
 
 
-def _read_first(source: Source, context: Context) -> Iterator[Finding]:
-    """Yield the buffers that a launch reads or adds to before it or an earlier one stores something."""
+def _read_first(source: Source, context: Context, proof: Proof) -> Iterator[Finding]:
+    """Yield the buffers that a launch adds to, or a run saw it read, before it or an earlier one stores something."""
     written: set[int] = set()
     named: set[int] = set()
     for case in cases(source, context):
         filled = any(isinstance(p, Call) and p.name in FILLS for p in walk(case.launch.host.code))
-        for region in global_regions(case):
-            tensor = region.tensor
+        first = {one.parameter: one for one in reversed(case.accesses)}
+        for parameter, access in first.items():
+            tensor = case.tensor(parameter)
             if tensor is None or tensor.origin != "empty" or tensor.touched or filled:
                 continue
-            first = _first(case, region.name)
-            if first is not None and id(tensor) not in written and tensor.node.id not in named:
+            adds = access.kind == "atomic" or _is_added_to(case, access)
+            new = id(tensor) not in written and tensor.node.id not in named
+            if new and access.kind != "store" and (proof or adds):
                 named.add(tensor.node.id)
-                yield _finding(case, tensor, first)
-        written |= {
-            id(region.tensor)
-            for region in case.walk.regions
-            if region.stores or region.escaped or case.walk.stopped
-        }
+                yield _finding(case, tensor, access)
+        given = {one.name: case.tensor(one.name) for one in case.function.parameters}
+        stored = (t for name, t in given.items() if written_through(case.unit, case.function, name))
+        written |= {id(tensor) for tensor in stored}
 
 
-def _first(case: Case, name: str) -> Access | None:
-    """Return the access that reads or adds to a buffer before anything is stored in it."""
-    mine = (access for access in case.walk.accesses if access.region.name == name)
-    first = next(mine, None) if not case.walk.stopped else None
-    return first if first is not None and first.kind != "store" and first.sure else None
+def _is_added_to(case: Case, load: Access) -> bool:
+    """Whether what is loaded is stored to the same place: `y[i] += x[i]`."""
+    return any(one.kind == "store" and one.node == load.node for one in case.accesses)
 
 
 def _finding(case: Case, tensor: Tensor, access: Access) -> Finding:
-    name, line = access.region.name, case.line(access.node)
+    name, line = access.parameter, case.line(access.node)
     how = "adds to it with an atomic" if access.kind == "atomic" else "reads it"
     return RULE.finding(
         case.place(tensor.node),
@@ -127,8 +125,8 @@ def _in_triton(source: Source, *, in_part: bool) -> Place | None:
 def _result_stores(case: Case) -> Iterator[Access]:
     """Yield the stores to what the host function returns, the last one first."""
     returned = {id(t) for run in case.flow.host(case.sizes) for t in run.returned}
-    for access in reversed(case.walk.accesses):
-        if access.kind == "store" and id(access.region.tensor) in returned:
+    for access in reversed(case.accesses):
+        if access.kind == "store" and id(case.tensor(access.parameter)) in returned:
             yield access
 
 
@@ -158,11 +156,4 @@ def _unwritten_comparisons(context: Context) -> tuple[Evidence, ...]:
     return tuple(item for item in seen if not (sim and set(values_of(item).bits[2:]) == {"f"}))
 
 
-RULE = Rule(
-    **read_page(__file__),
-    formerly=("IDX012", "IDX013"),
-    detects=("text", "evidence"),
-    check=check,
-    predicts="unwritten-read",
-    effect=True,
-)
+RULE = rule_of(__file__, check, predicts="unwritten-read", effect=True)

@@ -2,11 +2,8 @@
 
 from collections.abc import Iterator
 
-from grader.records import Context, Finding
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
-from grader.source import Source
-from grader.source.code_edits import fix, replace_node
+from grader.rules import Context, Finding, Source, fix, rule_of
+from grader.source.code_edits import replace_node
 from grader.source.cpp import Call, Cast, Declare, Expr, walk
 from grader.source.cuda_code import text
 from grader.source.statements import insert_before, statement
@@ -46,4 +43,4 @@ def _maker(expr: Expr | None) -> Call | None:
     return None
 
 
-RULE = Rule(**read_page(__file__), languages=("cuda",), check=check)
+RULE = rule_of(__file__, check)

@@ -2,12 +2,10 @@
 
 from collections.abc import Iterator
 
-from grader.records import Context, Evidence, Finding, NotDeviceMemory, Place
+from grader.records import NotDeviceMemory
 from grader.records.observed import kernel_of, observed_evidence
-from grader.rules.page_file import read_page
+from grader.rules import Context, Evidence, Finding, Place, Source, Unit, rule_of
 from grader.rules.proofs import reported
-from grader.rules.rule import Rule
-from grader.source import Source, Unit
 from grader.source.analysis.host_code import origin
 from grader.source.analysis.walks import Case, cases, spans
 from grader.source.cuda_code import cuda_code, text, units
@@ -70,10 +68,4 @@ def _is_pointer(name: str, body: str) -> bool:
     return any(word in line for line in made for word in POINTERS)
 
 
-RULE = Rule(
-    **read_page(__file__),
-    formerly=("MEM013",),
-    detects=("evidence",),
-    check=check,
-    predicts="traps",
-)
+RULE = rule_of(__file__, check, predicts="traps")

@@ -6,16 +6,12 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from grader.records import Context, Finding, Fix
 from grader.records.observed import kernel_of, observed_evidence, ran_clean
-from grader.rules.page_file import read_page
+from grader.rules import Context, Finding, Fix, Source, fix, rule_of
 from grader.rules.proofs import once
-from grader.rules.rule import Rule
-from grader.source import Source
 from grader.source.analysis.apart import Past, past_the_end, sample
 from grader.source.analysis.host_code import refuses, resolve
 from grader.source.analysis.walks import Case, cases, spans
-from grader.source.code_edits import fix
 from grader.source.cpp import Loop, walk
 from grader.source.cuda_code import descendants, text
 from grader.source.flow import Region
@@ -190,4 +186,4 @@ def _used(case: Case, region: Region) -> int:
     return max(ends, default=0) if len(ends) == len(every) else 0
 
 
-RULE = Rule(**read_page(__file__), formerly=("MEM005",), detects=("text", "evidence"), check=check)
+RULE = rule_of(__file__, check)

@@ -3,12 +3,9 @@
 import ast
 from collections.abc import Iterator
 
-from grader.records import Context, Finding
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
-from grader.source import Source
+from grader.rules import Context, Finding, Source, fix, rule_of
 from grader.source.analysis.triton import Kernel, Launch, kernels, launches
-from grader.source.code_edits import add_argument, fix
+from grader.source.code_edits import add_argument
 
 PUTS_BACK = frozenset({"restore_value", "reset_to_zero", "pre_hook", "post_hook"})
 
@@ -65,4 +62,4 @@ def _read_as_another(started: list[Launch], name: str, read: set[str]) -> bool:
     return False
 
 
-RULE = Rule(**read_page(__file__), check=check, predicts="wrong-values", languages=("triton",))
+RULE = rule_of(__file__, check, predicts="wrong-values")

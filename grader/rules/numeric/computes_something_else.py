@@ -3,11 +3,8 @@
 import ast
 from collections.abc import Iterator, Sequence
 
-from grader.records import Context, Evidence, Finding, Place, Severity
 from grader.records.observed import dependence_differs, values_of, wrong_results
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
-from grader.source import Source
+from grader.rules import Context, Evidence, Finding, Place, Severity, Source, rule_of
 from grader.source.analysis import triton
 from grader.source.analysis.kept_weights import kept_weights
 from grader.source.analysis.narrowed import narrowed_offsets
@@ -183,9 +180,8 @@ def _forward(source: Source) -> Place | None:
 def _last_store(source: Source, context: Context, first: Evidence) -> Place | None:
     """Return the last store of the kernel that is launched last, or the step after a Triton one that sets the scale."""
     for case in reversed(cases(source, context)):
-        stores = (one for one in reversed(case.walk.accesses) if one.kind in {"store", "atomic"})
-        last = next(stores, None)
-        return case.place(last.node if last is not None else case.walk.kernel.node)
+        stores = [one.node for one in case.accesses if one.kind != "load"]
+        return case.place(stores[-1] if stores else case.function.node)
     store = triton.last_store(source)
     finish = triton.finish(source) if first.code in SCALES else None
     return source.place(finish) if finish else source.place(store.call) if store else None
@@ -194,4 +190,4 @@ def _last_store(source: Source, context: Context, first: Evidence) -> Place | No
 SCALES = frozenset({"row-factor", "probe-degree", "constant-factor"})
 
 
-RULE = Rule(**read_page(__file__), detects=("evidence",), check=check)
+RULE = rule_of(__file__, check)

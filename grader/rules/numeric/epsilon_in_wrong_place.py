@@ -2,11 +2,9 @@
 
 from collections.abc import Iterator
 
-from grader.records import Context, Finding
 from grader.records.observed import wrong_results
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
-from grader.source import Source, Unit, cpp
+from grader.rules import Context, Finding, Source, Unit, rule_of
+from grader.source import cpp
 from grader.source.analysis.reference_text import reference_of
 from grader.source.cuda_code import one_line
 from grader.source.functions import Function
@@ -104,9 +102,4 @@ def _plain(expr: cpp.Expr) -> cpp.Expr:
                 return expr
 
 
-RULE = Rule(
-    **read_page(__file__),
-    detects=("text", "evidence"),
-    check=check,
-    conditions="values so small that the epsilon counts",
-)
+RULE = rule_of(__file__, check)

@@ -2,11 +2,7 @@
 
 from collections.abc import Iterator
 
-from grader.records import Context, Finding
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
-from grader.source import Source
-from grader.source.code_edits import fix
+from grader.rules import Context, Finding, Source, fix, rule_of
 from grader.source.cpp import Binary, Cast, Declare, Expr, Name, Number, walk
 from grader.source.cuda_code import one_line
 from grader.source.functions import Function
@@ -68,4 +64,4 @@ def _is_real(expr: Expr, types: dict[str, str]) -> bool:
     return not _is_integer(expr, types)
 
 
-RULE = Rule(**read_page(__file__), languages=("cuda",), check=check)
+RULE = rule_of(__file__, check)

@@ -3,13 +3,10 @@
 import ast
 from collections.abc import Collection, Iterator
 
-from grader.records import Context, Edit, Evidence, Finding, Fix
 from grader.records.observed import wrong_results
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
-from grader.source import Source, Unit
+from grader.rules import Context, Edit, Evidence, Finding, Fix, Source, Unit, fix, rule_of
 from grader.source.analysis import triton
-from grader.source.code_edits import fix, replace, replace_node
+from grader.source.code_edits import replace, replace_node
 from grader.source.cpp import Assign, Binary, Call, Declare, Loop, Name, Part, walk
 from grader.source.functions import Function
 
@@ -161,10 +158,4 @@ def _is_narrowed(kernel: triton.Kernel, call: ast.Call) -> bool:
     return any(one in NARROW or one.startswith("float8") for one in names)
 
 
-RULE = Rule(
-    **read_page(__file__),
-    formerly=("NUM011", "NUM012"),
-    languages=("cuda", "triton"),
-    check=check,
-    predicts="elsewhere",
-)
+RULE = rule_of(__file__, check, predicts="elsewhere")

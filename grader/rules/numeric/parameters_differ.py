@@ -5,8 +5,7 @@ from collections.abc import Iterator
 
 from grader.records import Confidence, Context, Evidence, Finding, Fix
 from grader.records.observed import wrong_results
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
+from grader.rules.page_file import rule_of
 from grader.source import Source, nodes_under
 from grader.source.analysis.own_parameters import (
     DRAWS,
@@ -100,9 +99,4 @@ def _without_layers(model: ast.ClassDef, reference: Reference, *, sure: bool) ->
         yield unnamed, said, "likely" if sure else "possible", ()
 
 
-RULE = Rule(
-    **read_page(__file__),
-    detects=("text", "evidence"),
-    check=check,
-    conditions="other weights than those that were drawn",
-)
+RULE = rule_of(__file__, check)

@@ -4,10 +4,8 @@ import ast
 import re
 from collections.abc import Iterator
 
-from grader.records import Context, Finding
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
-from grader.source import Source, nodes_under
+from grader.rules import Context, Finding, Source, rule_of
+from grader.source import nodes_under
 from grader.source.analysis.reference_text import reference_of
 
 STATISTIC = re.compile(r"(?:running|moving|bn\d*|batch_?norm\d*)_(mean|var)$")
@@ -70,9 +68,4 @@ def _is_running_statistic(value: ast.expr) -> bool:
 FORMS = frozenset({"contiguous", "detach", "float", "view", "reshape", "clone", "to", "flatten"})
 
 
-RULE = Rule(
-    **read_page(__file__),
-    detects=("text", "evidence"),
-    check=check,
-    conditions="statistics that differ between the two modes",
-)
+RULE = rule_of(__file__, check)

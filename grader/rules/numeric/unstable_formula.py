@@ -4,14 +4,12 @@ import ast
 import re
 from collections.abc import Iterator
 
-from grader.records import Context, Evidence, Finding, Fix
 from grader.records.observed import values_of, wrong_results
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
-from grader.source import Source, Unit, cpp
+from grader.rules import Context, Evidence, Finding, Fix, Source, Unit, fix, rule_of
+from grader.source import cpp
 from grader.source.analysis import triton
 from grader.source.analysis.reference_text import Reference, reference_of
-from grader.source.code_edits import fix, replace
+from grader.source.code_edits import replace
 from grader.source.cuda_code import one_line
 
 EXP = frozenset({"exp", "expf", "__expf"})
@@ -152,10 +150,4 @@ def _is_small(item: Evidence) -> bool:
     return item.code == "half-precision" or (item.code == "values" and few)
 
 
-RULE = Rule(
-    **read_page(__file__),
-    formerly=("NUM013",),
-    languages=("cuda", "triton"),
-    check=check,
-    predicts="elsewhere",
-)
+RULE = rule_of(__file__, check, predicts="elsewhere")

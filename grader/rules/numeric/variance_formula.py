@@ -2,12 +2,8 @@
 
 from collections.abc import Iterator
 
-from grader.records import Context, Finding, Fix
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
-from grader.source import Source, Unit
+from grader.rules import Context, Finding, Fix, Source, Unit, fix, rule_of
 from grader.source.analysis.reference_text import NORMS, reference_of
-from grader.source.code_edits import fix
 from grader.source.cpp import Binary, Name, Number, walk
 from grader.source.cuda_code import around, one_line, text
 from grader.source.statements import statement
@@ -78,9 +74,4 @@ def _cancels(part: Binary) -> bool:
     return False
 
 
-RULE = Rule(
-    **read_page(__file__),
-    detects=("text", "evidence"),
-    check=check,
-    conditions="rows so short, or a mean so large against the spread, that the difference counts",
-)
+RULE = rule_of(__file__, check)

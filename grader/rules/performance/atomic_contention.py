@@ -1,29 +1,42 @@
 """PRF009: very many threads add to the same address."""
 
+import re
 from collections.abc import Iterator
 
-from grader.records import Context, Finding
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
-from grader.source import Source
-from grader.source.analysis.walks import cases
+from tree_sitter import Node
+
+from grader.rules import Context, Finding, Source, rule_of
+from grader.source import cpp
+from grader.source.analysis.kernel_accesses import accesses
+from grader.source.cuda_code import around, names_in, text
+from grader.source.divergence import depends_on_thread, varying_variables
+
+ONE_OF = re.compile(r"==|!|%|(?<!&)&(?!&)|<=?\s*\w*\d")
+"""What lets one thread of several on: `threadIdx.x == 0`, `lane < 8`."""
 
 
-def check(source: Source, context: Context) -> Iterator[Finding]:
-    """Look for atomics on one address by more than one lane of a warp."""
-    seen: set[int] = set()
-    for case in cases(source, context):
-        for access in case.walk.accesses:
-            if access.kind != "atomic" or access.node.id in seen or not access.sure:
-                continue
-            if case.walk.threads > 1 and case.stride(access) == 0:
-                seen.add(access.node.id)
-                yield RULE.finding(
-                    case.place(access.node),
-                    f"neighbouring threads of each block ({case.walk.threads} threads) add to one and the same element of "
-                    f"`{access.region.name}`, one after another; a sum over the block first would leave one atomic",
-                    kernels=(case.kernel,),
-                )
+def check(source: Source, _context: Context) -> Iterator[Finding]:
+    """Look for atomics on one address that each thread of a block comes to."""
+    for unit in source.cuda:
+        for kernel in unit.kernels:
+            own = varying_variables(kernel.node) | {"threadIdx"}
+            for one in accesses(kernel):
+                address = one.expr.args[0].node if isinstance(one.expr, cpp.Call) else one.node
+                same = one.kind == "atomic" and not own & names_in(address)
+                if same and not any(map(_singles_out, around(one.node))):
+                    yield RULE.finding(
+                        unit.place(one.node),
+                        f"the threads of each block add to one and the same element of `{one.parameter}`, one after another; a sum over the "
+                        "block first would leave one atomic",
+                        kernels=(kernel.name,),
+                    )
 
 
-RULE = Rule(**read_page(__file__), languages=("cuda",), check=check)
+def _singles_out(node: Node) -> bool:
+    """Whether a branch lets but a few threads of a block on, as no comparison with a size does."""
+    condition = node.child_by_field_name("condition") if node.type == "if_statement" else None
+    few = condition is not None and ONE_OF.search(text(condition))
+    return condition is not None and bool(few) and depends_on_thread(condition)
+
+
+RULE = rule_of(__file__, check)

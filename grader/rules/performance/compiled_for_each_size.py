@@ -4,12 +4,9 @@ import ast
 import re
 from collections.abc import Iterator
 
-from grader.records import Context, Finding
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
-from grader.source import Source
+from grader.rules import Context, Finding, Source, fix, rule_of
 from grader.source.analysis.triton import Kernel, Launch, launches
-from grader.source.code_edits import fix, replace
+from grader.source.code_edits import replace
 
 SHAPES = frozenset({"arange", "zeros", "full", "static_range", "reshape", "view", "broadcast_to", "static_assert"})  # fmt: skip
 """Functions of `tl` whose arguments have to be known when a kernel is compiled."""
@@ -63,4 +60,4 @@ def _names(nodes: list[ast.expr] | list[ast.AST]) -> set[str]:
     return {one.id for node in nodes for one in ast.walk(node) if isinstance(one, ast.Name)}
 
 
-RULE = Rule(**read_page(__file__), check=check, languages=("triton",))
+RULE = rule_of(__file__, check)

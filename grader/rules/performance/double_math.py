@@ -4,46 +4,60 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from grader.records import Context, Finding, Fix
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
-from grader.source import Source, cpp
-from grader.source.analysis.walks import Case, cases
-from grader.source.code_edits import fix
+from grader.rules import Context, Finding, Fix, Source, Unit, fix, rule_of
+from grader.source import Function, cpp
+from grader.source.cpp_reading import assigned_in
+from grader.source.cpp_types import type_of
 from grader.source.cuda_code import descendants, one_line, text
-from grader.source.flow import Event
-from grader.source.flow.loops import assigned_in
+from grader.source.statements import enclosing_loops
+
+FLOATS = frozenset({"float", "scalar_t", "T"})
 
 
-def check(source: Source, context: Context) -> Iterator[Finding]:
+def check(source: Source, _context: Context) -> Iterator[Finding]:
     """Look for operations of a float with a double, and for slow forms in loops."""
-    seen: set[tuple[str, int]] = set()
-    for case in cases(source, context):
-        for event in case.events("double-math"):
-            if (case.kernel, case.line(event.node)) not in seen:
-                seen.add((case.kernel, case.line(event.node)))
-                where = " for every element" if event.value else ""
-                yield RULE.finding(
-                    case.place(event.node),
-                    f"`{one_line(event.node, 50)}` computes in double precision{where}: a constant without `f` (or a double) meets a float",
-                    fixes=_suffix(case, event),
-                    kernels=(case.kernel,),
-                )
-        for node, said in list(_slow(case))[:1] if (case.kernel, 0) not in seen else ():
-            message = f"`{one_line(node, 40)}` {said}"
-            yield RULE.finding(case.place(node), message, kernels=(case.kernel,))
-        seen.add((case.kernel, 0))
+    for unit in source.cuda:
+        for function in (*unit.kernels, *unit.device_functions):
+            seen: set[int] = set()
+            for node in _in_double(unit, function):
+                line = unit.place(node).line
+                where = " for every element" if next(enclosing_loops(node), None) else ""
+                if line not in seen:
+                    seen.add(line)
+                    yield RULE.finding(
+                        unit.place(node),
+                        f"`{one_line(node, 50)}` computes in double precision{where}: a constant without `f` (or a double) meets a float",
+                        fixes=_suffix(unit, node),
+                        kernels=(function.name,),
+                    )
+            for node, said in list(_slow(function))[:1]:
+                message = f"`{one_line(node, 40)}` {said}"
+                yield RULE.finding(unit.place(node), message, kernels=(function.name,))
 
 
-def _suffix(case: Case, event: Event) -> tuple[Fix, ...]:
-    numbers = [n for n in descendants(event.node, "number_literal") if text(n)[-1] not in "fFlLxX"]
+def _in_double(unit: Unit, function: Function) -> Iterator[Node]:
+    """Yield the operations in which a float meets a double."""
+    for part in cpp.walk(function.code):
+        match part:
+            case cpp.Binary(op="+" | "-" | "*" | "/", left=left, right=right):
+                sides = {type_of(unit, left.node), type_of(unit, right.node)}
+            case cpp.Assign(op="+=" | "-=" | "*=" | "/=", target=left, value=right):
+                sides = {type_of(unit, left.node), type_of(unit, right.node)}
+            case _:
+                continue
+        if "double" in sides and sides & FLOATS:
+            yield part.node
+
+
+def _suffix(unit: Unit, node: Node) -> tuple[Fix, ...]:
+    numbers = [n for n in descendants(node, "number_literal") if text(n)[-1] not in "fFlLxX"]
     real = [n for n in numbers if "." in text(n) or "e" in text(n).lower()]
-    return fix("compute in float", [case.unit.edit(n.end_byte, n.end_byte, "f") for n in real])
+    return fix("compute in float", [unit.edit(n.end_byte, n.end_byte, "f") for n in real])
 
 
-def _slow(case: Case) -> Iterator[tuple[Node, str]]:
+def _slow(function: Function) -> Iterator[tuple[Node, str]]:
     """Yield the powers of two and the divisions by something constant in loops."""
-    for loop in cpp.walk(case.walk.kernel.code):
+    for loop in cpp.walk(function.code):
         for part in cpp.walk(loop.body) if isinstance(loop, cpp.Loop) else ():
             divisor = _divisor(part)
             match part:
@@ -65,4 +79,4 @@ def _divisor(part: cpp.Part) -> cpp.Name | None:
     return None
 
 
-RULE = Rule(**read_page(__file__), languages=("cuda",), check=check)
+RULE = rule_of(__file__, check)

@@ -1,17 +1,14 @@
 """PRF005: few threads run at once: very many small blocks, a single one, blocks of one thread, or blocks that take too much each."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from math import prod
 
-from grader.records import Context, Finding
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
-from grader.source import Source
+from grader.records import KernelResources, Launch
+from grader.rules import Context, Finding, Source, rule_of
 from grader.source.analysis.host_code import grid_node, origin, resolve
 from grader.source.analysis.walks import Case, cases
 from grader.source.cpp import Items, Number
-from grader.source.flow import Region
-from grader.source.scalar_types import SIZES
+from grader.source.statements import enclosing_loops
 
 MANY = 100_000
 """Blocks beyond which their start-up counts."""
@@ -33,7 +30,7 @@ def _blocks(source: Source, context: Context) -> Iterator[Finding]:
     """Look at the number of blocks, their size, and what a thread of them does."""
     seen: set[str] = set()
     for case in cases(source, context, "full", "main"):
-        if case.kernel in seen or case.walk.stopped:
+        if case.kernel in seen:
             continue
         message = _tiny(case) or _single(source, context, case)
         place = case.place(grid_node(case))
@@ -47,19 +44,12 @@ def _blocks(source: Source, context: Context) -> Iterator[Finding]:
 
 def _tiny(case: Case) -> str:
     """Say that a block of barriers works on a handful of elements."""
-    loads = [a for a in case.walk.accesses if a.kind == "load" and case.stride(a) != 0]
-    turns = max((a.loops[-1][1] for a in loads if a.loops), default=0)
-    blocks = prod(size or 1 for size in case.launch.grid)
-    if case.sizes.real:
-        few = case.walk.threads <= 64 and turns <= 1 and blocks >= MANY
-    else:
-        few = all(size is None or size > 1 for size in case.launch.grid)
-    barriers = case.walk.barriers if loads and few else 0
-    if barriers < 2:
+    blocks, barriers = prod(size or 1 for size in case.launch.grid), case.function.text.count("__syncthreads")  # fmt: skip
+    few = case.sizes.real and case.threads <= 64 and blocks >= MANY
+    if not few or barriers < 2:
         return ""
-    count = f"{blocks} blocks" if case.sizes.real else "one block for each position of three axes"
     return (
-        f"the launch makes {count} of at most {case.walk.threads} threads, each with {barriers} barriers for about one element a thread: "
+        f"the launch makes {blocks} blocks of at most {case.threads} threads, each with {barriers} barriers for about one element a thread: "
         "starting and waiting cost more than the work"
     )
 
@@ -70,22 +60,24 @@ def _single(source: Source, context: Context, case: Case) -> str:
         return ""
     every = cases(source, context, "long")
     long = next((c for c in every if c.kernel == case.kernel), None)
-    regions = (r for r in long.walk.regions if r.loads and r.tensor is not None) if long else ()
-    roots = ((r.tensor, origin(r.tensor)) for r in regions)
+    loads = [one.parameter for one in case.accesses if one.kind == "load"]
+    roots = ((t, origin(t)) for t in map(long.tensor, loads)) if long else ()
     sizes = [t.numel or 0 for t, root in roots if t and root is not None and root.origin == "input"]
-    walks = long is not None and any(access.loops for access in long.walk.accesses)
-    if max(sizes, default=0) < MANY or not walks:
+    if max(sizes, default=0) < MANY or not _walks(case):
         return ""
     return (
-        f"one block of {case.walk.threads} threads walks over the whole input, however large it is: one multiprocessor works and the "
+        f"one block of {case.threads} threads walks over the whole input, however large it is: one multiprocessor works and the "
         "others wait"
     )
 
 
 def _is_lonely(case: Case) -> bool:
     """Whether the text gives each of many blocks one thread, which walks over what others could share."""
-    walks = any(access.loops for access in case.walk.accesses)
-    return case.walk.threads == 1 and walks and _is_one(case, 1) and not _is_one(case, 0)
+    return case.threads == 1 and _walks(case) and _is_one(case, 1) and not _is_one(case, 0)
+
+
+def _walks(case: Case) -> bool:
+    return any(next(enclosing_loops(one.node), None) for one in case.accesses)
 
 
 def _is_one(case: Case, which: int) -> bool:
@@ -95,63 +87,33 @@ def _is_one(case: Case, which: int) -> bool:
     return all(isinstance(one, Number) and one.value == 1 for one in every)
 
 
-def _shared_bytes(case: Case, arrays: Sequence[Region], context: Context) -> int:
-    """Return what a block takes: of dynamic arrays what runs reserved, where there were any, else what the text says."""
-    reserved = [one.shared_bytes for one in context.launches if one.kernel == case.kernel]
-    counted = [one for one in arrays if not (reserved and one.dynamic)]
-    own = sum((one.cells or 0) * SIZES.get(one.type, 4) for one in counted)
-    return own + max(reserved, default=0)
-
-
 def _resident(source: Source, context: Context) -> Iterator[Finding]:
-    """Count the warps that fit on a multiprocessor."""
-    seen: set[str] = set()
-    for case in cases(source, context):
-        if case.kernel in seen or not case.walk.threads:
-            continue
-        seen.add(case.kernel)
-        arrays = [r for r in case.walk.regions if r.space == "shared"]
-        taken = _shared_bytes(case, arrays, context)
-        warps = (case.walk.threads + 31) // 32
-        resident = min(WARPS, warps * (SHARED // max(taken, 1)))
-        if taken and 0 <= resident < WARPS // 4:
-            largest = max(arrays, key=lambda r: r.cells or 0)
-            yield RULE.finding(
-                case.place(largest.node),
-                f"a block of {warps} warps takes {taken} bytes of shared memory: at most {resident} of {WARPS} warps fit on a "
-                f"multiprocessor ({100 * resident / WARPS:.0f}%)",
-                severity="note",
-                kernels=(case.kernel,),
-            )
-        yield from _registers(case, context, warps)
+    """Count the warps that fit on a multiprocessor, by what the compiler and the runs say that a block takes."""
+    for unit in source.cuda:
+        for kernel in unit.kernels:
+            used = next((one for one in context.resources if kernel.name in one.kernel), None)
+            ran = [one for one in context.launches if kernel.name in one.kernel]
+            if used is not None and ran:
+                place = unit.place(kernel.node)
+                for said in _limits(kernel.name, used, max(ran, key=lambda one: one.shared_bytes)):
+                    yield RULE.finding(place, said, severity="note", kernels=(kernel.name,))
 
 
-def _registers(case: Case, context: Context, warps: int) -> Iterator[Finding]:
-    for used in context.resources:
-        if case.kernel in used.kernel and used.registers:
-            resident = min(WARPS, REGISTERS // (used.registers * 32 * warps) * warps)
-            if 0 < resident < WARPS // 4:
-                yield RULE.finding(
-                    case.place(case.walk.kernel.node),
-                    f"`{case.kernel}` takes {used.registers} registers a thread: {resident} of {WARPS} warps fit on a multiprocessor",
-                    severity="note",
-                    kernels=(case.kernel,),
-                )
-            if used.spill_store_bytes or used.spill_load_bytes:
-                yield RULE.finding(
-                    case.place(case.walk.kernel.node),
-                    f"`{case.kernel}` spills registers: {used.spill_store_bytes} bytes stored and {used.spill_load_bytes} bytes loaded "
-                    "through local memory",
-                    severity="note",
-                    kernels=(case.kernel,),
-                )
-            return
+def _limits(kernel: str, used: KernelResources, ran: Launch) -> Iterator[str]:
+    """Yield what keeps most of a multiprocessor's warps away, and what spills."""
+    warps, taken = -(-prod(ran.block) // 32), ran.shared_bytes + used.shared_bytes
+    resident = min(WARPS, warps * (SHARED // max(taken, 1)))
+    of = f"{{}} of {WARPS} warps fit on a multiprocessor"
+    if 0 <= resident < WARPS // 4:
+        yield f"a block of {warps} warps takes {taken} bytes of shared memory: at most {of.format(resident)}"
+    resident = min(WARPS, REGISTERS // (max(used.registers, 1) * 32 * warps) * warps)
+    if 0 < resident < WARPS // 4:
+        yield f"`{kernel}` takes {used.registers} registers a thread: {of.format(resident)}"
+    if used.spill_store_bytes or used.spill_load_bytes:
+        yield (
+            f"`{kernel}` spills registers: {used.spill_store_bytes} bytes stored and {used.spill_load_bytes} bytes loaded through "
+            "local memory"
+        )
 
 
-RULE = Rule(
-    **read_page(__file__),
-    formerly=("PRF006",),
-    detects=("text", "build"),
-    languages=("cuda",),
-    check=check,
-)
+RULE = rule_of(__file__, check)

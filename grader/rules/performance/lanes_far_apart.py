@@ -3,11 +3,8 @@
 import ast
 from collections.abc import Iterator
 
-from grader.records import Context, Finding
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
-from grader.source import Source
-from grader.source.analysis.traffic import counted_at_line
+from grader.rules import Context, Finding, Source, rule_of
+from grader.source.analysis.traffic import spread
 from grader.source.analysis.triton import Access, Kernel, kernels
 
 MOST_OF_NEAR = 20
@@ -18,21 +15,16 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for accesses of which nearly each lane needs a sector of its own, by addresses that no memory gave."""
     for kernel in kernels(source):
         for access in kernel.accesses:
-            if _spread(context, access.call.lineno) and not _by_index(kernel, access):
+            seen = spread(context, access.call.lineno, MOST_OF_NEAR)
+            if seen and not _by_index(kernel, access):
                 yield RULE.finding(
                     source.place(access.call),
                     "neighbouring elements of the block lie far apart in memory, so that nearly each takes a sector of 32 bytes of its own: "
                     "let the block run along the axis whose elements are next to each other",
-                    evidence=counted_at_line(context, access.call.lineno),
+                    evidence=seen,
                     kernels=(kernel.name,),
                 )
                 break
-
-
-def _spread(context: Context, line: int) -> bool:
-    seen = [one for one in context.counts if one.line == line and one.requests]
-    sectors, ideal = sum(one.sectors for one in seen), sum(one.ideal_sectors for one in seen)
-    return sectors > MOST_OF_NEAR * sum(one.requests for one in seen) and sectors >= 4 * ideal
 
 
 def _by_index(kernel: Kernel, access: Access) -> bool:
@@ -41,4 +33,4 @@ def _by_index(kernel: Kernel, access: Access) -> bool:
     return any(isinstance(one, ast.Call) and kernel.language_name(one) == "load" for one in parts)
 
 
-RULE = Rule(**read_page(__file__), detects=("text", "evidence"), check=check, languages=("triton",))
+RULE = rule_of(__file__, check)

@@ -3,10 +3,7 @@
 import ast
 from collections.abc import Iterator
 
-from grader.records import Context, Finding
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
-from grader.source import Source
+from grader.rules import Context, Finding, Source, rule_of
 from grader.source.analysis.triton import Kernel, kernels
 
 
@@ -56,4 +53,4 @@ def _axes(kernel: Kernel, node: ast.expr) -> tuple[bool, ...]:
     return given if loaded and not all(given) else ()
 
 
-RULE = Rule(**read_page(__file__), check=check, languages=("triton",))
+RULE = rule_of(__file__, check)

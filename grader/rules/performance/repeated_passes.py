@@ -2,89 +2,88 @@
 
 from collections.abc import Iterator
 
-from grader.records import Context, Finding
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
-from grader.source import Source
-from grader.source.analysis.host_code import global_regions, made_by
+from tree_sitter import Node
+
+from grader.rules import Context, Finding, Source, rule_of
+from grader.source import Function
+from grader.source.analysis.host_code import made_by
+from grader.source.analysis.kernel_accesses import Access, accesses
 from grader.source.analysis.walks import Case, cases
-from grader.source.flow import Access, Region
+from grader.source.cuda_code import names_in, text
+from grader.source.definitions import definitions
+from grader.source.indices import Reader
+from grader.source.statements import enclosing_loops
+
+HEADS = ("initializer", "condition", "update")
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for loads at the same addresses in two loops, and for zeros that one plain store for each element replaces."""
-    yield from _reads(source, context)
+    yield from _reads(source)
     yield from _fills(source, context)
 
 
-def _reads(source: Source, context: Context) -> Iterator[Finding]:
+def _reads(source: Source) -> Iterator[Finding]:
     """Look for loads at the same addresses in two loops."""
-    seen: set[str] = set()
-    for case in cases(source, context):
-        pair = _pair(case)
-        if pair is not None and case.kernel not in seen:
-            seen.add(case.kernel)
-            first, second = pair
-            yield RULE.finding(
-                case.place(second.node),
-                f"line {case.line(second.node)} reads `{second.region.name}` a second time, all of it, after line "
-                f"{case.line(first.node)}: one pass over global memory more than needed",
-                confidence="possible",
-                kernels=(case.kernel,),
-            )
+    for unit in source.cuda:
+        for kernel in unit.kernels:
+            for first, second in list(_pairs(kernel))[:1]:
+                line = unit.place(second.node).line
+                yield RULE.finding(
+                    unit.place(second.node),
+                    f"line {line} reads `{second.parameter}` a second time, all of it, after line {unit.place(first.node).line}: one pass over "
+                    "global memory more than needed",
+                    confidence="possible",
+                    kernels=(kernel.name,),
+                )
 
 
-def _pair(case: Case) -> tuple[Access, Access] | None:
-    """Return two loads at the same addresses in different loops."""
-    first: dict[str, list[Access]] = {}
-    for access in case.walk.accesses:
-        if (
-            access.kind != "load"
-            or not access.loops
-            or access.loops[-1][1] != 0
-            or access.offset is None
-        ):
+def _pairs(kernel: Function) -> Iterator[tuple[Access, Access]]:
+    """Yield loads that are written alike in different loops of one head."""
+    first: dict[tuple[str, ...], tuple[Access, Node]] = {}
+    for one in accesses(kernel):
+        loop = next(enclosing_loops(one.node), None) if one.kind == "load" else None
+        if loop is None or not _moved(loop) & names_in(one.node):
             continue
-        for other in first.setdefault(access.region.name, []):
-            same = other.offset == access.offset and case.stride(other) == case.stride(access) != 0
-            if same and other.loops[-1][0] != access.loops[-1][0]:
-                return other, access
-        first[access.region.name].append(access)
-    return None
+        heads = ("".join(text(loop.child_by_field_name(head)).split()) for head in HEADS)
+        before, other = first.setdefault((text(one.node), *heads), (one, loop))
+        if other != loop:
+            yield before, one
+
+
+def _moved(loop: Node) -> set[str]:
+    """Return the names that are others in each turn of a loop."""
+    return names_in(loop.child_by_field_name("update")) | {one.name for one in definitions(loop)}
 
 
 def _fills(source: Source, context: Context) -> Iterator[Finding]:
     """Look for zeros that one plain store for each element replaces."""
     seen: set[int] = set()
     for case in cases(source, context):
-        for region in global_regions(case):
-            tensor = region.tensor
-            if (
-                tensor is None
-                or tensor.origin != "zeros"
-                or tensor.node.id in seen
-                or not _complete(case, region)
-            ):
+        for one in case.accesses:
+            tensor = case.tensor(one.parameter)
+            if tensor is None or tensor.origin != "zeros" or tensor.node.id in seen:
                 continue
-            seen.add(tensor.node.id)
-            yield RULE.finding(
-                case.place(tensor.node),
-                f"`{region.name}` is filled with zeros, and `{case.kernel}` then stores every element of it: one write of the whole "
-                "buffer for nothing",
-                fixes=made_by(case, tensor, "zeros", "empty", "do not fill it first"),
-                kernels=(case.kernel,),
-            )
+            if _is_complete(case, one):
+                seen.add(tensor.node.id)
+                yield RULE.finding(
+                    case.place(tensor.node),
+                    f"`{one.parameter}` is filled with zeros, and `{case.kernel}` then stores every element of it: one write of the whole "
+                    "buffer for nothing",
+                    fixes=made_by(case, tensor, "zeros", "empty", "do not fill it first"),
+                    kernels=(case.kernel,),
+                )
 
 
-def _complete(case: Case, region: Region) -> bool:
-    if region.loads or region.atomics or case.walk.stopped:
-        return False
-    stores = (one for one in case.walk.accesses if one.kind == "store" and one.region is region)
-    first = next((one for one in stores if one.offset is not None and one.sure), None)
-    last = case.thread(-1).twin(first) if first is not None else None
-    if first is None or last is None or last.offset is None:
-        return False
-    return first.offset == 0 and last.offset == case.walk.threads - 1 and case.stride(first) == 1
+def _is_complete(case: Case, one: Access) -> bool:
+    """Whether each thread of the grid stores the element of its own number, and the kernel does nothing else with the buffer."""
+    kinds = {other.kind for other in case.accesses if other.parameter == one.parameter}
+    index = one.node.child_by_field_name("indices")
+    name = text(index).strip("[]() ")
+    made = Reader(case.function).made_of(name)
+    words = text(made) if made is not None else name
+    own = all(word in words for word in ("blockIdx", "blockDim", "threadIdx"))
+    return kinds == {"store"} and own and not next(enclosing_loops(one.node), None)
 
 
-RULE = Rule(**read_page(__file__), formerly=("PRF011",), languages=("cuda",), check=check)
+RULE = rule_of(__file__, check)

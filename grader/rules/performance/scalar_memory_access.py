@@ -2,36 +2,39 @@
 
 from collections.abc import Iterator
 
-from grader.records import Context, Finding
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
-from grader.source import Source
-from grader.source.analysis.traffic import reaches
-from grader.source.analysis.walks import cases
-from grader.source.scalar_types import SIZES
+from tree_sitter import Node
+
+from grader.rules import Context, Finding, Source, rule_of
+from grader.source.analysis.kernel_accesses import accesses
+from grader.source.analysis.traffic import line_streamed
+from grader.source.cuda_code import text
+from grader.source.scalar_types import VECTORS
+from grader.source.statements import enclosing_loops
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
-    """Look for streaming loops over neighbouring floats."""
-    seen: set[str] = set()
-    for case in cases(source, context):
-        wide = any(access.scale > 1 for access in case.walk.accesses)
-        if case.kernel in seen or wide or (case.launch.block[0] or 1) < 32:
-            continue
-        for reach in reaches(case):
-            size = SIZES.get(reach.access.region.type, 4)
-            plain = reach.stride == 1 and reach.access.scale == 1 and size <= 4
-            if reach.access.kind == "load" and plain and reach.access.loops and reach.turn >= 32:
-                seen.add(case.kernel)
+    """Look for loads in loops of which a run's lanes took neighbouring floats."""
+    for unit in source.cuda:
+        for kernel in unit.kernels:
+            loads = [one for one in accesses(kernel) if one.kind == "load"]
+            looped = [one for one in loads if any(map(_strides, enclosing_loops(one.node)))]
+            places = [(unit.place(one.node), one.parameter) for one in looped]
+            wide = any(name in text(kernel.node) for name in VECTORS)
+            line = 0 if wide else line_streamed(context, [at.line for at, _ in places])
+            for place, name in [one for one in places if one[0].line == line][:1]:
                 yield RULE.finding(
-                    case.place(reach.access.node),
-                    f"`{reach.access.region.name}` is read one number at a time; four at once (float4) need a quarter of the load "
+                    place,
+                    f"`{name}` is read one number at a time; four at once (float4) need a quarter of the load "
                     "instructions, where the address is a multiple of 16 bytes",
                     confidence="possible",
-                    kernels=(case.kernel,),
+                    kernels=(kernel.name,),
                     folded=True,
                 )
-                break
 
 
-RULE = Rule(**read_page(__file__), languages=("cuda",), check=check)
+def _strides(loop: Node) -> bool:
+    """Whether a loop goes on by more than one."""
+    return "+=" in text(loop.child_by_field_name("update"))
+
+
+RULE = rule_of(__file__, check)

@@ -2,44 +2,33 @@
 
 from collections.abc import Iterator
 
-from grader.records import Context, Finding
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
-from grader.source import Source
-from grader.source.analysis.traffic import Reach, far_reaching
+from grader.records import AccessShape
+from grader.rules import Context, Finding, Source, rule_of
+from grader.source.analysis.kernel_accesses import accesses
+from grader.source.analysis.traffic import spread
+
+APART = 8
+"""Sectors that an access of a warp takes where each lane begins 8 bytes after the one before."""
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
-    """Look for accesses far from lane to lane: by threads that walk a row each, and all that take four times the sectors."""
-    for wanted, said in ((_walks, "each thread walks a row of its own: "), (_reaches, "")):
-        for far in far_reaching(source, context, wanted):
-            more = f" (and on line {far.more})" if far.others else ""
-            yield RULE.finding(
-                far.place,
-                f"{said}neighbouring threads are {far.stride} apart in `{far.first.access.region.name}` on line {far.line}{more}: a warp touches "
-                f"{far.moved_sectors}",
-                confidence=far.confidence,
-                evidence=far.proof,
-                kernels=(far.case.kernel,),
-                cause=far.cause,
-                root_cause=wanted is _walks,
-                access=far.access,
-            )
+    """Look for lines of which a run's warps took four times the sectors that they need."""
+    for unit in source.cuda:
+        for kernel in unit.kernels:
+            at = [(unit.place(one.node), one.parameter) for one in accesses(kernel)]
+            far = [one for one in at if spread(context, one[0].line, APART)]
+            for place, name in far[:1]:
+                others = sorted({other.line for other, _ in far} - {place.line})
+                more = f" (and on line {', '.join(map(str, others))})" if others else ""
+                seen = spread(context, place.line, APART)
+                yield RULE.finding(
+                    place,
+                    f"neighbouring threads are far apart in `{name}` on line {place.line}{more}: {seen[0].text}",
+                    confidence="proven",
+                    evidence=seen,
+                    kernels=(kernel.name,),
+                    access=AccessShape(lines=(place.line, *others)),
+                )
 
 
-def _walks(reach: Reach) -> bool:
-    """Whether a thread moves by one element a turn, along a row that others don't share."""
-    return reach.access.kind == "load" and abs(reach.turn) == 1 and reach.stride > 8
-
-
-def _reaches(reach: Reach) -> bool:
-    return reach.sectors >= 4 * reach.ideal and abs(reach.turn) != 1 and reach.stride > 8
-
-
-RULE = Rule(
-    **read_page(__file__),
-    formerly=("PRF001",),
-    detects=("text", "evidence"),
-    languages=("cuda",),
-    check=check,
-)
+RULE = rule_of(__file__, check)

@@ -5,15 +5,12 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 
-from grader.records import Context, Finding, Fix
 from grader.records.observed import wrong_results
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
-from grader.source import Source
+from grader.rules import Context, Finding, Fix, Source, fix, rule_of
 from grader.source.analysis.triton import Kernel, kernels
 from grader.source.analysis.triton_lanes import Lane, lane_of
 from grader.source.analysis.triton_signs import is_never_negative
-from grader.source.code_edits import fix, replace
+from grader.source.code_edits import replace
 
 NEUTRAL: Mapping[str, float] = {
     "sum": 0.0,
@@ -121,4 +118,4 @@ def _conditions(kernel: Kernel, call: ast.Call, mask: str) -> list[str]:
     return list(dict.fromkeys(re.sub(r"\[(?::, None|None, :)\]", lay, one) for one in bare))
 
 
-RULE = Rule(**read_page(__file__), check=check, predicts="wrong-values", languages=("triton",))
+RULE = rule_of(__file__, check, predicts="wrong-values")

@@ -2,12 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
-from grader.records import Context, Edit, Finding, Fix
 from grader.records.observed import wrong_results
-from grader.rules.page_file import read_page
+from grader.rules import Context, Edit, Finding, Fix, Source, fix, rule_of
 from grader.rules.proofs import once
-from grader.rules.rule import Rule
-from grader.source import Source
 from grader.source.analysis.reduced_result import (
     Loss,
     one_lane_has_it,
@@ -22,9 +19,8 @@ from grader.source.analysis.reduction_steps import (
 )
 from grader.source.analysis.reduction_suspects import suspects
 from grader.source.analysis.walks import Case, cases
-from grader.source.code_edits import fix
 from grader.source.cpp import Assign, Declare, Expr, Name, Number, walk
-from grader.source.flow.loops import assigned_in
+from grader.source.cpp_reading import assigned_in
 from grader.source.rewriting.reductions import broadcast, join_warps
 from grader.source.statements import enclosing_loops
 
@@ -148,11 +144,4 @@ def _unused(case: Case) -> Iterator[Finding]:
             )
 
 
-RULE = Rule(
-    **read_page(__file__),
-    formerly=("RED001", "RED003"),
-    detects=("text", "evidence"),
-    languages=("cuda",),
-    check=check,
-    explained_by=("SYN001",),
-)
+RULE = rule_of(__file__, check)

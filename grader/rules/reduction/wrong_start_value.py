@@ -2,15 +2,12 @@
 
 from collections.abc import Iterator
 
-from grader.records import Context, Finding
 from grader.records.observed import observed_evidence, ran_right
-from grader.rules.page_file import read_page
+from grader.rules import Context, Finding, Source, Unit, fix, rule_of
 from grader.rules.proofs import reported
-from grader.rules.rule import Rule
-from grader.source import Source, Unit, cpp
+from grader.source import cpp
 from grader.source.analysis.folds import MAXIMA, MINIMA, folds, same_text
 from grader.source.analysis.reference_text import reference_of
-from grader.source.code_edits import fix
 from grader.source.functions import Function
 
 NOT_NEGATIVE = ("fabs", "abs", "exp", "__expf", "sqrt")
@@ -164,10 +161,4 @@ def _reads(part: cpp.Assign, name: str) -> bool:
     return any(isinstance(side, cpp.Name) and side.id == name for side in operands)
 
 
-RULE = Rule(
-    **read_page(__file__),
-    detects=("text", "evidence"),
-    check=check,
-    explained_by=("SYN001",),
-    conditions="rows in which every value lies beyond the start value",
-)
+RULE = rule_of(__file__, check)

@@ -6,11 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from grader.records import Context, Finding
+from grader.rules import Context, Finding, Source, rule_of
 from grader.rules.name_tables import read_names
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
-from grader.source import Source
 from grader.source.python_code import PythonCode
 
 NAMES = read_names(__file__)
@@ -75,4 +72,4 @@ def _feeds_code(code: PythonCode, call: ast.Call) -> bool:
     )
 
 
-RULE = Rule(**read_page(__file__), check=check)
+RULE = rule_of(__file__, check)

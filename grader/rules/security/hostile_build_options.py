@@ -3,10 +3,8 @@
 import re
 from collections.abc import Iterator
 
-from grader.records import Context, Finding
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
-from grader.source import Extension, Source
+from grader.rules import Context, Finding, Source, rule_of
+from grader.source import Extension
 from grader.source.cuda_code import cuda_code, text, units
 
 RUNS_CODE = re.compile(
@@ -62,4 +60,4 @@ def _flags(source: Source, extension: Extension) -> Iterator[Finding]:
                 )
 
 
-RULE = Rule(**read_page(__file__), languages=("cuda",), check=check)
+RULE = rule_of(__file__, check)

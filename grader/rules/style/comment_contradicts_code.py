@@ -5,10 +5,8 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from grader.records import Context, Finding
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
-from grader.source import Kernel, Source, Unit
+from grader.rules import Context, Finding, Source, Unit, rule_of
+from grader.source import Kernel
 from grader.source.cuda_code import descendants, text
 from grader.source.instantiations import array_size, instantiations
 
@@ -94,4 +92,4 @@ def _in_one_thread(statement: Node) -> bool:
     return statement.type == "if_statement" and own and bool(ONE_THREAD.search(test))
 
 
-RULE = Rule(**read_page(__file__), languages=("cuda",), check=check)
+RULE = rule_of(__file__, check)

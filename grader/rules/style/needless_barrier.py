@@ -4,11 +4,9 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from grader.records import Context, Finding
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
-from grader.source import Kernel, Source, Unit
-from grader.source.code_edits import delete_lines_of, fix
+from grader.rules import Context, Finding, Source, Unit, fix, rule_of
+from grader.source import Kernel
+from grader.source.code_edits import delete_lines_of
 from grader.source.cuda_code import around, descendants, read_call, text
 
 
@@ -93,4 +91,4 @@ def _writes(node: Node) -> bool:
     return outer.type == "assignment_expression" and outer.child_by_field_name("left") == here
 
 
-RULE = Rule(**read_page(__file__), languages=("cuda",), check=check)
+RULE = rule_of(__file__, check)

@@ -4,11 +4,9 @@ import ast
 import re
 from collections.abc import Iterator
 
-from grader.records import Context, Finding
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
-from grader.source import Extension, Source
-from grader.source.code_edits import delete_keyword, drop_flags, fix
+from grader.rules import Context, Finding, Source, fix, rule_of
+from grader.source import Extension
+from grader.source.code_edits import delete_keyword, drop_flags
 from grader.source.python_code import constant_text
 
 LISTS = ("extra_cflags", "extra_cuda_cflags", "extra_ldflags")
@@ -61,4 +59,4 @@ def _why(extension: Extension, flag: str) -> str:
     return f"{flag} is for device lambdas, and there is none" if idle else ""
 
 
-RULE = Rule(**read_page(__file__), languages=("cuda",), check=check)
+RULE = rule_of(__file__, check)

@@ -2,12 +2,9 @@
 
 from collections.abc import Iterator
 
-from grader.records import Context, Evidence, Finding
 from grader.records.observed import observed_evidence
-from grader.rules.page_file import read_page
+from grader.rules import Context, Evidence, Finding, Source, rule_of
 from grader.rules.proofs import reported
-from grader.rules.rule import Rule
-from grader.source import Source
 from grader.source.analysis.races import is_within_program
 
 
@@ -28,9 +25,4 @@ def _inside(context: Context) -> Iterator[Evidence]:
             yield item
 
 
-RULE = Rule(
-    **read_page(__file__),
-    detects=("evidence",),
-    check=check,
-    conditions="another order of the blocks",
-)
+RULE = rule_of(__file__, check)

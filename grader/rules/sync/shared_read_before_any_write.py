@@ -2,12 +2,9 @@
 
 from collections.abc import Iterator
 
-from grader.records import Context, Evidence, Finding
 from grader.records.observed import kernel_of, observed_evidence
+from grader.rules import Context, Evidence, Finding, Source, rule_of
 from grader.rules.causes import cause_of
-from grader.rules.page_file import read_page
-from grader.rules.rule import Rule
-from grader.source import Source
 from grader.source.analysis.races import lines_of
 from grader.source.analysis.starved import starved_reads
 from grader.source.analysis.walks import spans
@@ -31,4 +28,4 @@ def _unexplained(source: Source, context: Context) -> Iterator[Evidence]:
             yield item
 
 
-RULE = Rule(**read_page(__file__), detects=("evidence",), check=check)
+RULE = rule_of(__file__, check)

@@ -218,9 +218,8 @@ class _Exchange:
                 continue
             for a, b in combinations(dims, 2):
                 order = tuple({a: b, b: a}.get(dim, dim) for dim in dims)
-                name = f"{tensor.name} with dims {a} and {b} exchanged"
-                prior = 0 if own == -1 else 1
-                yield self._changed((n,), name, (self._laid_out(n, at, order),), prior)
+                laid_out = (self._laid_out(n, at, order),)
+                yield self._changed((n,), tensor.name, laid_out, 0 if own == -1 else 1)
 
     def _laid_out(self, n: int, tensor: int, order: tuple[int, ...]) -> Given:
         return (self.number, n, OWN, 0, (tensor, *order))

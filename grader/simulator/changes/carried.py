@@ -9,8 +9,6 @@ from grader.simulator.changes.change import Change, Edits
 from grader.simulator.changes.values import Values, base
 from grader.simulator.ptx.code import Instruction, Operand
 
-ADDED_UP = "added up"
-"""What such a change is called: `before` says in which lines a value is begun and made."""
 _OPERATORS = ("add.f32", "max.f32", "min.f32", "mul.f32")
 
 
@@ -22,9 +20,8 @@ def carried_changes(
         where = places[values.function.instructions[copies[0]].location][0] or _file(values, places)
         for opcode in _OPERATORS:
             edits: Edits = tuple((at, (_kept(values, at, opcode),)) for at in copies)
-            before, after = f"line {begun} and line {made}", f"{ADDED_UP}: {opcode}"
-            number = values.function.number
-            yield Change(where, made, "operator", before, after, program, number, edits)
+            before, number = f"line {begun} and line {made}", values.function.number
+            yield Change(where, made, "carried", before, opcode, program, number, edits)
 
 
 def _file(values: Values, places: tuple[tuple[str, int], ...]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Literal
 
 from grader.simulator.changes.change import Change, Edits, Kind
 from grader.simulator.changes.values import Path, Value, Values, base
@@ -26,11 +27,22 @@ class Sites:
         self._own = constants_of(self._code, "f32")
 
     def _change(
-        self, at: int, kind: Kind, before: str, after: str, edits: Edits, prior: int = 0
+        self,
+        at: int,
+        kind: Kind,
+        before: str,
+        after: str,
+        edits: Edits,
+        prior: int = 0,
+        values: tuple[Value | None, Value | None] = (None, None),
     ) -> Change:
         function = self._values.function.number
         file, line = self._places_of[self._code[self._values.place_of(at)].location]
-        return Change(file, line, kind, before, after, self._program, function, edits, prior)
+        sides: tuple[Literal["before", "after"], ...] = ("before", "after")
+        named = [one is None or self._values.has_name(one) for one in values]
+        nameless = tuple(side for side, has in zip(sides, named, strict=True) if not has)
+        change = Change(file, line, kind, before, after, self._program, function, edits, prior)
+        return replace(change, nameless=nameless)
 
     def _uses(self) -> Iterator[tuple[Value, list[Site]]]:
         """Yield where a line reads a value: everywhere on it, and each place by itself."""

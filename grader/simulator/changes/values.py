@@ -362,10 +362,9 @@ class Values:
             if v.simple or v.key[0] == "several" or len(lines[v.key] - {v.line}) > 0
         )
 
-    def title(self, value: Value) -> str:
-        """Return a value's name; of one that the source has no name for, that it is a part of its line."""
-        named = value.simple or (value.key in self.named and value.key[0] != "several")
-        return value.name if named else f"part of {value.name}"
+    def has_name(self, value: Value) -> bool:
+        """Whether the source has a name for a value: others are a part of what their line computes."""
+        return value.simple or (value.key in self.named and value.key[0] != "several")
 
     @cached_property
     def of(self) -> dict[int, Value]:

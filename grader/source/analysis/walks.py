@@ -10,12 +10,12 @@ from tree_sitter import Node
 
 from grader.records import Context, Place, Task, TensorSpec
 from grader.source import Source, Unit
+from grader.source.analysis.kernel_accesses import Access, accesses
 from grader.source.flow import (
     EVEN,
     LONG,
     ODD,
     USUAL,
-    Access,
     Event,
     Flow,
     Launch,
@@ -24,6 +24,7 @@ from grader.source.flow import (
     Walk,
     flow,
 )
+from grader.source.flow import Access as Walked
 from grader.source.forward_arguments import Binding, attributes, bindings
 from grader.source.functions import Function
 from grader.source.scalar_types import type_letter
@@ -37,6 +38,29 @@ class Case:
     flow: Flow
     sizes: Sizes
     launch: Launch
+
+    @property
+    def function(self) -> Function:
+        """The kernel."""
+        found = self.unit.named(self.launch.kernel)
+        assert found is not None  # `Flow.launched` has only those that are here
+        return found
+
+    @property
+    def accesses(self) -> tuple[Access, ...]:
+        """The kernel's accesses to what it is given, as they are written."""
+        return accesses(self.function)
+
+    def tensor(self, parameter: str) -> Tensor | None:
+        """Return the tensor whose memory a pointer of the kernel leads to."""
+        names = [one.name for one in self.function.parameters]
+        given = dict(zip(names, self.launch.arguments, strict=False)).get(parameter)
+        return given.pointer.region.tensor if given is not None and given.pointer else None
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block."""
+        return self.launch.threads or 0
 
     @property
     def walk(self) -> Walk:
@@ -54,7 +78,7 @@ class Case:
         known = None not in self.launch.grid
         return (x - 1, y - 1, z - 1) if known else (0, 0, 0)
 
-    def stride(self, access: Access) -> int | None:
+    def stride(self, access: Walked) -> int | None:
         """Return how far neighbouring threads' elements are apart at an access of the first thread; None: not told."""
         found = [access.offset]
         for number in (1, 2)[: self.walk.threads - 1]:

@@ -1,49 +1,14 @@
 """Long loops: the first turns and the last one are enough."""
 
-from functools import lru_cache
-
 from grader.source import cpp
+from grader.source.cpp_reading import assigned_in
 from grader.source.flow.machine import LEAVING, Statements
 from grader.source.flow.state import Box, LoopFrame
 from grader.source.flow.trace import StopWalkError
 from grader.source.flow.values import Value, forgotten, truth
 
-PURE = (
-    "__",
-    "shfl",
-    "f",
-    "max",
-    "min",
-    "exp",
-    "log",
-    "sqrt",
-    "rsqrt",
-    "abs",
-    "pow",
-    "tanh",
-    "std::",
-)
-"""Beginnings of the names of functions that change none of their arguments."""
 WILD_TURNS = 230
 """Turns of a loop without a simple counter."""
-
-
-@lru_cache(maxsize=4096)
-def assigned_in(stmt: cpp.Stmt, *, cells: bool = True) -> frozenset[str]:
-    """Return the names that a statement may change; `cells`: those of arrays and pointers too whose cells it stores to."""
-    names: set[str] = set()
-    for part in cpp.walk(stmt):
-        if isinstance(part, (cpp.Assign, cpp.Update)):
-            target: cpp.Expr = part.target
-            while cells and isinstance(target, cpp.Subscript):
-                target = target.base
-            if isinstance(target, cpp.Name):
-                names.add(target.id)
-        elif isinstance(part, cpp.Call) and not part.name.startswith(PURE):
-            names.update(a.id for a in part.args if isinstance(a, cpp.Name))
-        elif isinstance(part, cpp.Unary) and part.op == "&" and isinstance(part.operand, cpp.Name):
-            names.add(part.operand.id)
-    return frozenset(names)
 
 
 def counter_of(loop: cpp.Loop) -> tuple[str, cpp.Expr | int] | None:

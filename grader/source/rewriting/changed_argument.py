@@ -1,4 +1,4 @@
-"""What a changed run proved of a launch: what it had to be given, written into the host code that passes it."""
+"""What a changed run proved of host code: what it has to say, or what a launch had to be given, written into it."""
 
 from __future__ import annotations
 
@@ -59,12 +59,12 @@ class _Argument:
         """Return what had to be passed; empty where that can't be written."""
         after, given = self._formula()
         size = re.fullmatch(r"(.+): size\((\d+)\)", after)
-        turned = re.fullmatch(r".+ with dims (\d) and (\d) exchanged", after)
+        dims = self.change.exchanged_dims
         formulas = IN_PYTHON if self.in_python else IN_CPP
         if after in formulas:
             return formulas[after].format(given)
-        if turned and self.in_python:
-            return f"{self.text}.transpose({turned[1]}, {turned[2]}).contiguous()"
+        if dims:
+            return f"{self.text}.transpose{dims}.contiguous()" if self.in_python else ""
         name = self._named(size[1] if size else after.strip("`"))
         if size and name:
             return f"{name}.shape[{size[2]}]" if self.in_python else f"{name}.size({size[2]})"
@@ -117,7 +117,7 @@ def changed_argument(source: Source, place: Place, change: Counterfactual) -> tu
     if change.parameter == "the grid" or argument.text != change.before:
         return ()
     other = source.code[slice(*change.exchanged_with)]
-    new = other or argument.instead()
+    new = change.after if change.change == "host" else other or argument.instead()
     edits = [(*argument.span, new)]
     if other:
         edits.append((*change.exchanged_with, argument.text))

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 from grader.records import Counterfactual, Edit, Place
 from grader.source import Source
@@ -23,7 +24,7 @@ BETWEEN = frozenset("+-*/%&|")
 WORD = re.compile(
     r"[A-Za-z_]\w*(?:\.\w+)*|(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?[fFuUlL]*|[<>]{3}|[<>]{2}=?|[<>=!]=|->|&&|\|\||//|[-+*/%&|]=|\S"
 )
-_SIGNS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
+SIGNS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
 _NEGATED = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "eq": "ne", "ne": "eq"}
 _TURNED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
 _CALLS = {
@@ -79,20 +80,21 @@ class ChangedLine:
             case "constant":
                 return list(self._constants())
             case "operator":
-                anew = self.change.after.startswith("added up")
-                return list(self._added_up() if anew else self._operators())
+                return list(self._operators())
+            case "carried":
+                return list(self._added_up())
             case "operand":
-                names = self.name_of(self.change.before), self.name_of(self.change.after)
+                names = self.named("before"), self.named("after")
                 return self._each(*names) if all(names) else []
             case "around":
-                name = self.name_of(self.change.before)
+                name = self.named("before")
                 return self._steps([(*w.span(), w[0]) for w in self.words if w[0] == name])
         return []
 
     def likely(self) -> list[Change]:
         """Return ways to write what the line has no word for."""
         if self.change.change == "operand":
-            old, new = (self.name_of(value.removeprefix("part of ")) for value in (self.change.before, self.change.after))  # fmt: skip
+            old, new = (self.name_of(value) for value in (self.change.before, self.change.after))  # fmt: skip
             return [(a, b, new) for a, b, name in self._variables(0) if new and new != name and old in {"", name}]  # fmt: skip
         signs = self._assignments()
         if self.change.change != "around" or not signs:
@@ -107,6 +109,11 @@ class ChangedLine:
         names = [w for w in self.words if w.start() >= start and w[0].isidentifier()]
         used = [w for w in names if not re.match(r"\(|\s*=(?!=)", self.text[w.end() :])]
         return [(*word.span(), word[0]) for word in reversed(used)]
+
+    def named(self, side: Literal["before", "after"]) -> str:
+        """Return what the text calls one of the two values; nothing where it has no name for it."""
+        value = self.change.before if side == "before" else self.change.after
+        return "" if side in self.change.nameless else self.name_of(value)
 
     def name_of(self, value: str) -> str:
         """Return what the text calls a value: an index of the launch, a parameter, or the name that its line sets; else nothing."""
@@ -125,9 +132,11 @@ class ChangedLine:
         names = names_set(self.source.lines[number - 1]) if 0 < number <= len(self.source.lines) else set()  # fmt: skip
         return names.pop() if len(names) == 1 else ""
 
-    def number_or_name(self, operand: str) -> str:
-        """Return a number as it is, and what the text calls another value."""
-        return operand if re.fullmatch(r"-?[\d.e+-]+", operand) else self.name_of(operand)
+    def other(self, operand: str) -> str:
+        """Return what a step takes beside the value: a number as it is, or what the text calls another value."""
+        if re.fullmatch(r"-?[\d.e+-]+", operand):
+            return operand
+        return "" if "after" in self.change.nameless else self.name_of(operand)
 
     def _each(self, old: str, new: str) -> list[Change]:
         return [(*word.span(), new) for word in self.words if word[0] == old != new]
@@ -139,7 +148,7 @@ class ChangedLine:
         turned = [(_TURNED[one], _TURNED[other]) for one, other in ways]
         ways = [ways[0], turned[0], ways[1]] if self._in_triton else [*ways, turned[0]]
         for one, other in (*ways, turned[1]):
-            if found := self._each(_SIGNS[one], _SIGNS[other]):
+            if found := self._each(SIGNS[one], SIGNS[other]):
                 yield from found
                 return
 
@@ -169,7 +178,7 @@ class ChangedLine:
     def _steps(self, places: Sequence[Change]) -> list[Change]:
         """Return values with the step that the run added."""
         verb, _, operand = self.change.after.partition(" ")
-        number = operand if verb == "selp" else self.number_or_name(operand)
+        number = operand if verb == "selp" else self.other(operand)
         if operand and not number:
             return []
         made = [(a, b, self._step(verb.partition(".")[0], text, number)) for a, b, text in places]
@@ -196,7 +205,7 @@ class ChangedLine:
 
     def _added_up(self) -> Iterator[Change]:
         """Yield what a loop sets anew added to what it was before."""
-        verb = self.change.after.split()[-1].partition(".")[0]
+        verb = self.change.after.partition(".")[0]
         for sign in [one for one in self._assignments()[:1] if one[0] == "="]:
             end = self.words[-1].start() if self.words[-1][0] == ";" else len(self.text)
             name = self.words[self.words.index(sign) - 1][0]

@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grader.records import Context
-from grader.rules.examples import as_submission
 from grader.source import parse
 from grader.source.analysis import apart
 from grader.source.analysis.walks import Case, cases
@@ -17,6 +16,7 @@ from grader.source.flow import ODD, USUAL, Flow, Sizes, Walk, flow
 from grader.source.positions import Positions
 from grader.source.text import computed_text
 from grader.source.units import Unit
+from tests.rules.examples import as_submission
 
 KERNELS = sorted((Path(__file__).parents[2] / "rules" / "kernels").glob("*.cu"))
 TEXTS = [path.read_text() for path in KERNELS]

@@ -1,11 +1,19 @@
-"""A rule's examples, as whole submissions: what the rule tests and the pages read."""
+"""A rule's examples, as whole submissions with what is known of them."""
 
+import json
 import re
+from dataclasses import dataclass
 
-from grader.records import Context
-from grader.rules.rule import Example, Examples
+from pydantic import TypeAdapter
 
-WHOLE = ("import torch", "load_inline", "class ModelNew", "def get_inputs")
+from grader.records import Context, Evidence, KernelResources, Launch, LineCount, Task
+from grader.rules.rule import WHOLE, Example, Examples
+from tests.rules.known_gradients import context_of_gradients
+
+EVIDENCE: TypeAdapter[tuple[Evidence, ...]] = TypeAdapter(tuple[Evidence, ...])
+COUNTS: TypeAdapter[tuple[LineCount, ...]] = TypeAdapter(tuple[LineCount, ...])
+LAUNCHES: TypeAdapter[tuple[Launch, ...]] = TypeAdapter(tuple[Launch, ...])
+RESOURCES: TypeAdapter[tuple[KernelResources, ...]] = TypeAdapter(tuple[KernelResources, ...])
 HOST_FUNCTION = re.compile(
     r"^((?:std::vector<)?(?:torch|at)::Tensor>?|void|int64_t|double)\s+(\w+)\s*\(([^{;]*)\)\s*\{",
     re.MULTILINE,
@@ -40,15 +48,39 @@ class ModelNew(nn.Module):
 INCLUDES = "#include <torch/extension.h>\n#include <cuda_runtime.h>\n"
 
 
-def each(examples: Examples) -> tuple[Example, ...]:
+@dataclass(frozen=True)
+class Submitted:
+    """An example as a whole submission."""
+
+    code: str
+    context: Context
+
+
+def each(examples: Examples) -> tuple[Submitted, ...]:
     """Return the examples one by one, snippets wrapped into submissions."""
     several = examples if isinstance(examples, tuple) else (examples,)
-    return tuple(
-        Example(as_submission(item), Context())
-        if isinstance(item, str)
-        else Example(as_submission(item.code), item.context)
-        for item in several
+    every = (Example(one) if isinstance(one, str) else one for one in several)
+    return tuple(Submitted(as_submission(one.code), context_of(one)) for one in every)
+
+
+def context_of(example: Example) -> Context:
+    """Return what is known beside an example's text: the task's reference, or what a block of JSON says."""
+    facts = json.loads(example.known or "{}")
+    if "gradients" in facts:
+        return context_of_gradients(**facts["gradients"])
+    task = Task.model_validate(facts["task"]) if "task" in facts else None
+    return Context(
+        task=beside(example.reference).task if example.reference else task,
+        evidence=EVIDENCE.validate_python(facts.get("evidence", ())),
+        counts=COUNTS.validate_python(facts.get("counts", ())),
+        launches=LAUNCHES.validate_python(facts.get("launches", ())),
+        resources=RESOURCES.validate_python(facts.get("resources", ())),
     )
+
+
+def beside(reference: str) -> Context:
+    """Return the context of an example whose task has this reference."""
+    return Context(task=Task(name="t", title="t", source="file", reference=reference, workloads=()))
 
 
 def as_submission(code: str) -> str:

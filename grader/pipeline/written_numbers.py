@@ -1,0 +1,28 @@
+"""The numbers that an answer writes into its code, some of which are sizes of its task."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from grader.languages import read
+from grader.records import Submission
+from grader.source import parse
+
+_NUMBER = re.compile(r"(?<![\w.])\d{2,9}(?![\w.])")
+_LIMIT = re.compile(r"(?<![<>])[<>]=?\s*(\d{2,9})(?![\w.])|(?<![\w.])(\d{2,9})\s*[<>]=?(?![<>])")
+
+
+def written_numbers(submission: Submission) -> frozenset[int]:
+    """Return the whole numbers in the code of an answer's kernels, and of what stands beside them."""
+    texts = (one.plain for reading in read(parse(submission.code)) for one in reading.texts)
+    return frozenset(int(number) for text in texts for number in _NUMBER.findall(text))
+
+
+def limits(submission: Submission) -> frozenset[int]:
+    """Return the whole numbers that host code and Python compare something with: they may choose what is launched."""
+    source = parse(submission.code)
+    host = (text for reading in read(source) for text in reading.host_functions)
+    python = (ast.unparse(node) for node in source.walk(ast.Compare))  # where `//` divides
+    found = (match for text in (*host, *python) for match in _LIMIT.finditer(text))
+    return frozenset(int(match[1] or match[2]) for match in found)
