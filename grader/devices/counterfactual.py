@@ -103,9 +103,10 @@ def _proven(trials: Sequence[Trial], source: Source, known: Leads, seconds: floa
     search = Search(trials[0], source, known, seconds)
     unsure: list[Change] = []
     for changes in search.batches():
-        right = search.right_under(changes)[:PROVEN]
+        here = right = search.right_under(changes)[:PROVEN]
         for trial in trials[1:]:
             right = _still_right(trial, right, seconds / 2) if right else right
+        search.suspect([one for one in here if not one.on_host])
         sure = [one for one in right if not one.on_host or search.is_sure(one)]
         if sure:
             return search.best(sure)
@@ -151,6 +152,8 @@ def _evidence(found: Found, source: Source, workloads: Sequence[Workload]) -> Ev
             parameter=found.given.step.name if found.given else "",
             exchanged_with=_exchanged_with(found, source),
             exchanged_dims=change.exchanged_dims,
+            as_it_is=found.as_it_is,
+            copies=len(change.edits),
             nameless=change.nameless,
             both=change.both,
             right_before=found.before,

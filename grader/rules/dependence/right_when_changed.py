@@ -1,9 +1,10 @@
 """DEP006: under one small change of a line, all results are right."""
 
+import re
 from collections.abc import Iterator
 
 from grader.records import Counterfactual
-from grader.records.observed import touched_by_lines, wrong_results
+from grader.records.observed import wrong_results
 from grader.rules import Context, Edit, Finding, Fix, Place, Source, rule_of
 from grader.source.analysis.counterfactual import say_change
 from grader.source.rewriting.changed_argument import changed_argument
@@ -11,13 +12,14 @@ from grader.source.rewriting.changed_line import ChangedLine
 
 MOST = 5
 """Ways to write a change that are proposed."""
+RESHAPES = re.compile(r"\b(?:reshape|view|permute|transpose|mT|t)\b")
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Name the line of the change that a run proved, and what it changes."""
     for item in context.seen("provenance"):
         if isinstance(item.details, Counterfactual) and item.place is not None:
-            place, said = _laid_out_otherwise(context, item.details) or (item.place, "")
+            place, said = _laid_out_otherwise(source, item.place, item.details) or (item.place, "")
             yield RULE.finding(
                 place,
                 said or say_change(source, item.place, item.details),
@@ -28,13 +30,16 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             )
 
 
-def _laid_out_otherwise(context: Context, change: Counterfactual) -> tuple[Place, str] | None:
-    """Return the line that reads a tensor, which is passed as it is, as if two of its dims were in the other order."""
-    dims = change.exchanged_dims
-    for item, touched in touched_by_lines(context) if dims else ():
-        if dims and touched.tensor == change.after and touched.access == "load" and item.place:
-            how = f"reads `{change.parameter}` as if dims {dims[0]} and {dims[1]} of {change.after} were exchanged"
-            return item.place, f"line {item.place.line} {how}: with them so every element is right"
+def _laid_out_otherwise(
+    source: Source, place: Place, change: Counterfactual
+) -> tuple[Place, str] | None:
+    """Return the line that takes a tensor, which is passed as it is, as if two of its dims were in the other order."""
+    taken = re.compile(rf"\b{re.escape(change.parameter)}\b\s*[+\[]")
+    lines = (n for n, text in enumerate(source.lines, 1) if taken.search(text))
+    if change.exchanged_dims and change.as_it_is and not RESHAPES.search(source.lines[place.line - 1]):  # fmt: skip
+        dims = "dims {} and {} of {} were exchanged".format(*change.exchanged_dims, change.after)
+        says = f"reads `{change.parameter}` as if {dims}: with them so every element is right"
+        return next(((source.line_place(n), f"line {n} {says}") for n in lines), None)
     return None
 
 

@@ -9,6 +9,8 @@ from grader.records import Counterfactual, Place
 from grader.source import Source
 from grader.source.rewriting.changed_line import BETWEEN, SIGNS, VERBS, ChangedLine
 
+_ARGUMENT: Final = re.compile(r"argument \d+")
+_OF_LINE: Final = re.compile(r"line (\d+)")
 _COUNTS: Final = ("no", "one", "two", "three", "four")
 
 
@@ -43,7 +45,8 @@ def _has_and_needs(line: ChangedLine) -> str:
     if len(pairs) == 1:
         old, new = pairs.pop()
         bare = new[1:-1] if new.startswith("(") and new.endswith(")") else new
-        return f"has `{old}`: with `{bare}`"
+        several = change.copies > 1 and len(line.exact()) > 1
+        return f"has `{old}`: with `{bare}`{' for one or more of these' * several}"
     return _vague(line, change)
 
 
@@ -70,17 +73,21 @@ def _vague(line: ChangedLine, change: Counterfactual) -> str:
         return f"takes two values: with `{sign}` of both"
     if change.change == "around":
         other = f" and `{name}`" if (name := line.other(operand)) else ""
-        return f"takes a value: with `{sign}` of it{other or ' and another value' * bool(operand)}"
+        value = (
+            f"what line {made[1]} makes" if (made := _OF_LINE.match(change.before)) else "a value"
+        )
+        return f"takes {value}: with `{sign}` of it{other or ' and another value' * bool(operand)}"
     if change.change == "operand":
-        named = f"`{name}`" if (name := line.named("after")) else _value_of(change)
+        named = f"`{name}`" if (name := line.named("after")) else _value_of(line, change)
         return f"takes a value: with {named} in its place"
     if change.change == "constant":
         return f"has a number that is {change.before} there: with `{change.after}`"
     return f"combines values: with {f'`{sign}`' if '.' in change.after else f'them {change.after}'}"
 
 
-def _value_of(change: Counterfactual) -> str:
-    made = change.after.partition("#")[0]
+def _value_of(line: ChangedLine, change: Counterfactual) -> str:
+    made = _ARGUMENT.sub(lambda found: line.name_of(found[0]) or found[0], change.after)
+    made = made.partition("#")[0]
     return f"a value of {made}" if "after" in change.nameless else made
 
 
