@@ -28,11 +28,13 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 
 def _drops(case: Case, halving: Halving) -> bool:
     """Whether it is a tree over the block that takes shared cells at the counter's distance."""
-    called = {p.name for p in cpp.walk(case.walk.kernel.code) if isinstance(p, cpp.Call)}
+    called = {p.name for p in cpp.walk(case.function.code) if isinstance(p, cpp.Call)}
     mine = halving.function.name in {case.kernel, *called}
     if halving.doubling or halving.start is None or not mine or not _of_block(case, halving.start):
         return False
-    shared = {r.name for r in case.walk.regions if r.space == "shared"}
+    shared = {one.name for one in (*case.function.shared, *halving.function.shared)}
+    if halving.function is not case.function:  # a helper is given its array
+        shared |= {one.name for one in halving.function.parameters if one.is_pointer}
     for part in cpp.walk(halving.function.code):  # pointers that are set to a place in one of them
         if (
             isinstance(part, cpp.Declare)
@@ -55,13 +57,13 @@ def _names(expr: cpp.Expr) -> set[str]:
 
 def _of_block(case: Case, start: cpp.Expr) -> bool:
     """Whether the tree starts at half of the block's size, by whatever name."""
-    threads = case.walk.threads
-    given = zip(case.walk.kernel.template_parameters, case.launch.template, strict=False)
+    threads = case.threads
+    given = zip(case.function.template_parameters, case.launch.template, strict=False)
     sizes = {"blockDim", *(one.name for one, value in given if value.strip() == str(threads))}
     named = [(m.name, m.expr) for m in case.unit.macros.values()]
     named += [(c.name, c.init) for c in case.unit.constants.values()]
     sizes |= {n for n, e in named if isinstance(e, cpp.Number) and e.value == threads}
-    for part in cpp.walk(case.walk.kernel.code):
+    for part in cpp.walk(case.function.code):
         if (
             isinstance(part, cpp.Declare)
             and part.init is not None
