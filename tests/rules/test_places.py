@@ -161,7 +161,14 @@ torch::Tensor run(torch::Tensor x) {
 
 def test_a_count_of_bytes_is_wrong_where_it_is_computed() -> None:
     short = TREE.replace("threads * sizeof(float)", "threads")
-    assert said(short) == [("MEM002", "const int bytes = threads;")]
+    at = next(
+        n
+        for n, text in enumerate(as_submission(short).split("\n"), 1)
+        if "part[threadIdx.x] = s" in text
+    )
+    place = Place(line=at, end_line=at)
+    past = Evidence(kind="simulator", code="shared-oob", text="past", place=place)
+    assert ("MEM002", "const int bytes = threads;") in said(short, past)
     assert said(TREE) == []
 
 
