@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from grader.records import Dependence, Evidence, Slice
+from grader.records import Dependence, Edit, Evidence, Finding, Slice
 from grader.simulator.changes import Change
 from grader.simulator.changes.arguments import Launched
 from grader.simulator.changes.reach import Reach
@@ -37,18 +37,28 @@ class Leads:
     """Of which elements are read that never arrive."""
     values: bool = False
     """Whether they are made of the elements that they should be made of: then by another formula."""
+    caused: bool = False
+    """Whether these lines are proven to be the cause: only what has to stand there is asked."""
+    proposed: tuple[Edit, ...] = ()
+    """What findings propose to change."""
     outside: bool = False
     """Whether a run went out of bounds, or left elements unwritten: no other formula ends that."""
 
 
-def leads(lines: frozenset[int], evidence: Iterable[Evidence], *, outside: bool) -> Leads:
-    """Return what findings' lines and traces say."""
+def leads(
+    findings: Sequence[Finding], evidence: Iterable[Evidence], *, outside: bool, caused: bool
+) -> Leads:
+    """Return what findings that are errors and traces say."""
+    errors = [one for one in findings if one.severity == "error"]
+    lines = frozenset(one.place.line for one in errors if one.place)
+    fixes = (fix.edits for one in errors for fix in one.fixes)
+    proposed = tuple(edits[0] for edits in fixes if len(edits) == 1)
     seen = list(evidence)
     other = [(e.code == LOST, e.details.tensor) for e in seen if isinstance(e.details, Dependence)]
     lost = frozenset(tensor for is_lost, tensor in other if is_lost)
     tensors = frozenset(tensor for is_lost, tensor in other if not is_lost)
     whole = any(e.details.whole for e in seen if isinstance(e.details, Slice))
-    return Leads(lines, tensors, lost, whole and not other, outside)
+    return Leads(lines, tensors, lost, whole and not other, caused, proposed, outside)
 
 
 class Concerns:
@@ -67,7 +77,7 @@ class Concerns:
 
     def beside(self, change: Change) -> int:
         """Return how much less likely than its kind a change is, by what is known to be wrong."""
-        function = self._function(change) if self._known.lost and not change.given else None
+        function = self._function(change) if self._known.lost and not change.on_host else None
         if function is not None and function.brings(change):
             return BRINGS if change.prior else 0
         return 0 if self.of(change) else BESIDE
@@ -75,7 +85,7 @@ class Concerns:
     def of(self, change: Change) -> bool:
         """Whether a change bears on what is known to be wrong."""
         known = self._known
-        function = None if change.given else self._function(change)
+        function = None if change.on_host else self._function(change)
         if function is None or not (known.values or known.tensors or known.lost or known.outside):
             return True
         decides = function.decides(change)

@@ -17,6 +17,7 @@ from grader.judge.tolerance import tolerance
 from grader.records import Build, Submission, Task, Workload
 from grader.simulator.changes import Change, Request, argument_changes, changes_of, float_arguments
 from grader.simulator.changes.arguments import read_launches
+from grader.simulator.changes.host import host_changes
 from grader.simulator.ptx.code import Code, read_code
 
 SAMPLE = 2048
@@ -108,6 +109,7 @@ class Trial:
         """Yield the changes of what launches were given, and of the functions that ran."""
         codes, kernels = launched_codes(seen), {one.kernel for one in read_launches(seen.passed)}
         yield from argument_changes(seen.passed, float_arguments(codes), self.numbers)
+        yield from host_changes(self.submission.code, self.task.reference)
         for number, code in enumerate(codes):
             for function in code.functions if code is not None else ():
                 ran = not function.entry or function.name in kernels

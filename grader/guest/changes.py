@@ -1,4 +1,4 @@
-"""Changed programs: forward is called once for each, with other code in the place of a kernel's own, or other arguments.
+"""Changed programs: forward is called once for each, with other code in the place of a kernel's own, other arguments, or other host code.
 
 The grader makes the changes and judges what comes of them; here they are put in, run and taken out again.
 """
@@ -12,9 +12,12 @@ import time
 import zlib
 from array import array
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import torch
+
+from grader.guest.host_text import HostText
 
 MOST_PROGRAM = 4 << 20
 """Bytes of a program that is told."""
@@ -61,10 +64,11 @@ def run_changed(
     steps = max(LONGER * runtime.kgsim_call_steps(), LEAST_STEPS >> 4 * bool(asked["blocks"]))
     runtime.kgsim_set(b"lane_steps", str(steps).encode())
     end = begun + asked["seconds"]
+    host = HostText()
     for change in asked["changes"]:
         if time.process_time() > end:
             break
-        row = _one(runtime, asked, arguments, change, call)
+        row = _one(runtime, asked, arguments, host, change, call)
         rows.append(row or [_nothing(one) for one in shown])
         for tensor, values in zip(known, before, strict=True):
             tensor.copy_(values)
@@ -75,6 +79,7 @@ def _one(
     runtime: Any,
     asked: Mapping[str, Any],
     arguments: Arguments,
+    host: HostText,
     change: Mapping[str, Any],
     call: Callable[[], list[Any]],
 ) -> list[torch.Tensor] | None:
@@ -88,7 +93,8 @@ def _one(
     for name, value in change.get("settings", ()):
         runtime.kgsim_set(name.encode(), value.encode())
     arguments.replace(change.get("given", ()))
-    row = _outputs(runtime, asked, call)
+    edited = host.edited(asked["statements"], change["text"]) if "text" in change else nullcontext()
+    row = _outputs(runtime, asked, call, edited)
     if key:
         _set_code(runtime, program, function, words, widths)
     for name, _ in change.get("settings", ()):
@@ -106,11 +112,15 @@ def _spliced(words: Sequence[int], edits: Sequence[Any]) -> list[int]:
 
 
 def _outputs(
-    runtime: Any, asked: Mapping[str, Any], call: Callable[[], list[Any]]
+    runtime: Any,
+    asked: Mapping[str, Any],
+    call: Callable[[], list[Any]],
+    edited: AbstractContextManager[None],
 ) -> list[torch.Tensor] | None:
     runtime.kgsim_forget_errors()
     try:
-        leaves = call()
+        with edited:
+            leaves = call()
         if asked["clean"] and _found_wrong(runtime):
             return None
         return [_picked(leaf, asked["sample"][n]) for n, leaf in enumerate(leaves)]

@@ -8,7 +8,7 @@ from functools import partial
 
 from grader import diagnose
 from grader.devices import Device, Tracer
-from grader.devices.counterfactual import change_wrong
+from grader.devices.counterfactual import change_wrong, wrong_values
 from grader.devices.larger_launch import enlarge_launches
 from grader.devices.leads import leads
 from grader.devices.numeric_probes import probe_wrong
@@ -43,7 +43,8 @@ Follower = tuple[Device, Submission, Build, Task, References, Sequence[Compariso
 CAUSE = "the runs that tell why the results are wrong"
 """What is left out where there is no time for it, in words."""
 FIXABLE = 0.25
-"""Share of the time for changed runs where a finding brings a fix already: they only ask whether the cause lies elsewhere."""
+"""Share of the time for changed runs where a finding brings a fix already: they only ask whether the cause lies elsewhere; or proves the cause
+without one: they only ask what has to stand there."""
 BESIDE_AN_EFFECT = 0.5
 """The same where one names what a run did: most often that is the cause as well."""
 
@@ -82,7 +83,7 @@ def _probe_program(examiner: Examiner, program: Program, budget: Budget) -> Prog
         again = replace(again, evaluation=_with_larger_launches(grading, task, again))
     if again is not program:
         again = examiner.inspect(program.submission, again.evaluation)
-    if wrong and not is_caused(again.findings):
+    if wrong and not (_is_caused(again) and _is_fixable(again)):
         again = examiner.inspect(program.submission, _with_changes(grading, task, again))
     trouble = tuple(dict.fromkeys((*program.trouble, *again.trouble)))
     return replace(again, trouble=trouble)
@@ -136,15 +137,23 @@ def _with_probes(grading: GradingContext, task: Task | None, program: Program) -
 
 def _with_changes(grading: GradingContext, task: Task | None, program: Program) -> Evaluation:
     """Return a program's evaluation with the change under which its results are right, if one was found."""
-    errors = (one.place for one in program.findings if one.severity == "error" and one.place)
-    follower, lines = _follower(grading, task, program), frozenset(one.line for one in errors)
-    fixable = any(one.fixes and one.severity == "error" for one in program.findings)
+    follower = _follower(grading, task, program)
+    caused, fixable = _is_caused(program), _is_fixable(program)
     effects = any(map(_is_effect, program.findings))
-    share = BESIDE_AN_EFFECT if effects else FIXABLE if fixable else 1.0
+    share = BESIDE_AN_EFFECT if effects else FIXABLE if fixable or caused else 1.0
     seconds = grading.options.explain_seconds * share
-    known = leads(lines, program.evaluation.probes, outside=effects)
+    known = leads(program.findings, program.evaluation.probes, outside=effects, caused=caused)
     changed = change_wrong(*follower, known, seconds) if follower and seconds else ()
     return _with_seen(program.evaluation, *changed)
+
+
+def _is_caused(program: Program) -> bool:
+    """Whether the cause is proven of what has the right form and other values."""
+    return is_caused(program.findings, wrong_values(program.evaluation.comparisons))
+
+
+def _is_fixable(program: Program) -> bool:
+    return any(one.fixes and one.severity == "error" for one in program.findings)
 
 
 def _is_effect(finding: Finding) -> bool:

@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator
 
-from grader.records import Context, Counterfactual, Edit, Finding, Fix, Place
+from grader.records import Counterfactual
 from grader.records.observed import touched_by_lines, wrong_results
-from grader.rules.page_file import rule_of
-from grader.source import Source
+from grader.rules import Context, Edit, Finding, Fix, Place, Source, rule_of
 from grader.source.analysis.counterfactual import say_change
 from grader.source.rewriting.changed_argument import changed_argument
 from grader.source.rewriting.changed_line import ChangedLine
@@ -44,10 +43,13 @@ def _fixes(source: Source, place: Place, change: Counterfactual) -> list[Fix]:
 
     What has no word in the text is guessed in Triton alone: for CUDA the search for small changes tries many in one build.
     """
+    if change.both:
+        return []
     line = ChangedLine(source, place, change)
     likely = line.likely() if place.language == "python" else ()
-    ways = {line.edit(one): None for one in (*line.exact(), *likely)}
-    every: list[tuple[Edit, ...]] = [(one,) for one in ways] if change.change != "argument" else []
+    of_kernel = change.change not in {"argument", "host"}
+    ways = {line.edit(one): None for one in (*line.exact(), *likely) if of_kernel}
+    every: list[tuple[Edit, ...]] = [(one,) for one in ways]
     if given := changed_argument(source, place, change) if not every else ():
         every.append(given)
     return [Fix(label=_label(source, place, edits), edits=edits) for edits in every[:MOST]]

@@ -5,14 +5,12 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from grader.records import Context, Evidence, Finding, Fix, MemoryAccess
+from grader.records import MemoryAccess
 from grader.records.observed import kernel_of, observed_evidence
-from grader.rules.page_file import rule_of
-from grader.source import Source
+from grader.rules import Context, Evidence, Finding, Fix, Source, fix, rule_of
 from grader.source.analysis.host_code import resolve
 from grader.source.analysis.races import lines_of, shared_on
 from grader.source.analysis.walks import Case, cases, spans
-from grader.source.code_edits import fix
 from grader.source.cuda_code import descendants, text
 from grader.source.scalar_types import SIZES
 

@@ -6,21 +6,32 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from grader.records import JsonValue, Nameless
+from grader.records import Both, JsonValue, Nameless
 from grader.simulator.ptx.code import Code, Function, Instruction, Operand, Pool
 
-SPARE = bytes((32, 32, 64, 64))
+SPARE = bytes((32, 32, 64, 64, 1))
 """Registers that changed code may use beside a function's own."""
 Kind = Literal[
-    "comparison", "constant", "operator", "carried", "operand", "guard", "around", "argument"
+    "comparison", "constant", "operator", "carried", "operand", "guard", "condition", "around", "argument", "host"
 ]  # fmt: skip
-"""What is changed; `carried`: what a loop sets anew, added to what it was; `around`: a value, by one more operator; `argument`:
-what a launch is given."""
+"""What is changed; `carried`: what a loop sets anew, added to what it was; `condition`: a condition, by a second one; `around`: a
+value, by one more operator; `argument`: what a launch is given; `host`: an expression of Python host code."""
 Given = tuple[int, int, int, int, int | tuple[int, ...]]
 """Of a launch a parameter, the launch and the parameter whose value it gets, or the value itself: a number, or a known
 tensor with the order of its dims."""
 Edits = tuple[tuple[int, tuple[Instruction, ...]], ...]
 """Positions of instructions, in order, and what stands there instead."""
+
+
+@dataclass(frozen=True)
+class Edited:
+    """Another text in a part of a statement of the submission's module."""
+
+    whole: tuple[int, str]
+    """The statement with the number of its first line; `start` and `end` are offsets into its text."""
+    start: int
+    end: int
+    after: str
 
 
 @dataclass(frozen=True)
@@ -45,11 +56,19 @@ class Change:
     """Further lines that are changed alike."""
     nameless: Nameless = ()
     """Which of both values the source has no name for."""
+    both: Both = ""
+    text: Edited | None = None
+    """Of host code: `line` is then one of the submission's text."""
+
+    @property
+    def on_host(self) -> bool:
+        """Whether it is of the host code, and not of a kernel's."""
+        return bool(self.given or self.text)
 
     @property
     def key(self) -> tuple[object, ...]:
         """Return what it is in the source: the same in another build of it."""
-        names = self.before, self.after, self.also, self.nameless, self.exchanged_dims
+        names = self.before, self.after, self.also, self.nameless, self.exchanged_dims, self.both
         return self.line, self.kind, *names
 
     @property
@@ -79,19 +98,22 @@ class Request:
         functions = {
             (one.program, function.number): function
             for one in self.changes
-            if not one.given and (code := self.codes[one.program])
+            if not one.on_host and (code := self.codes[one.program])
             for function in (code.functions[one.function],)
         }
         words = {
             at: [_known(pools[at[0]]).words(i) for i in function.instructions]
             for at, function in functions.items()
         }
+        statements = list(dict.fromkeys(one.text.whole for one in self.changes if one.text))
         probes: list[JsonValue] = [
             {"settings": [[name, str(value)]]} for name, value in self.probes
         ]
         changes: list[JsonValue] = [
             {"given": _told(one.given)}
             if one.given
+            else _told_text(one.text, statements)
+            if one.text
             else {
                 "code": f"{one.program}.{one.function}",
                 "edits": _spliced(one, _known(pools[one.program]), words),
@@ -99,6 +121,7 @@ class Request:
             for one in self.changes
         ]
         return {
+            "statements": [[*one] for one in statements],
             "code": {
                 f"{program}.{number}": [
                     [w for part in words[program, number] for w in part],
@@ -117,6 +140,11 @@ class Request:
 
 def _told(given: tuple[Given, ...]) -> list[JsonValue]:
     return [[list(part) if isinstance(part, tuple) else part for part in one] for one in given]
+
+
+def _told_text(edited: Edited, statements: list[tuple[int, str]]) -> JsonValue:
+    number = statements.index(edited.whole)
+    return {"text": {"statement": number, "start": edited.start, "end": edited.end, "after": edited.after}}  # fmt: skip
 
 
 def _known(pool: Pool | None) -> Pool:

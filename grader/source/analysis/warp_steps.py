@@ -8,7 +8,7 @@ from tree_sitter import Node
 
 from grader.source import Function, Unit, cpp
 from grader.source.analysis.kernel_accesses import ATOMIC, accesses
-from grader.source.analysis.reduction_steps import EXCHANGES, array_of
+from grader.source.analysis.reduction_steps import EXCHANGES
 from grader.source.constants import fold
 from grader.source.cuda_code import around, descendants, names_in, text
 from grader.source.definitions import definitions
@@ -110,11 +110,20 @@ def _joins(step: WarpStep) -> bool:
         parts = cpp.walk(function.code)
         stored = [p.target for p in parts if isinstance(p, cpp.Assign) and p.op == "="]
         read = [p for p in parts if isinstance(p, cpp.Subscript) and p not in stored]
-        both = {array_of(one) for one in stored} & {array_of(one) for one in read} - {None}
+        both = {_array(one) for one in stored} & {_array(one) for one in read} - {""}
         atomic = any(call.name.startswith(ATOMIC) for call in _calls(function))
         if atomic or both - (own if function is step.kernel else set()):
             return True
     return False
+
+
+def _array(expr: cpp.Expr) -> str:
+    """Return the array's name of `array[...]`."""
+    while isinstance(expr, cpp.Subscript):
+        expr = expr.base
+        if isinstance(expr, cpp.Name):
+            return expr.id
+    return ""
 
 
 def _has_a_row_each(step: WarpStep) -> bool:

@@ -1,4 +1,4 @@
-"""What a changed run proved of a launch: what it had to be given, written into the host code that passes it."""
+"""What a changed run proved of host code: what it has to say, or what a launch had to be given, written into it."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def changed_argument(source: Source, place: Place, change: Counterfactual) -> tu
     if change.parameter == "the grid" or argument.text != change.before:
         return ()
     other = source.code[slice(*change.exchanged_with)]
-    new = other or argument.instead()
+    new = change.after if change.change == "host" else other or argument.instead()
     edits = [(*argument.span, new)]
     if other:
         edits.append((*change.exchanged_with, argument.text))

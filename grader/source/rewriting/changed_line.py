@@ -24,7 +24,7 @@ BETWEEN = frozenset("+-*/%&|")
 WORD = re.compile(
     r"[A-Za-z_]\w*(?:\.\w+)*|(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?[fFuUlL]*|[<>]{3}|[<>]{2}=?|[<>=!]=|->|&&|\|\||//|[-+*/%&|]=|\S"
 )
-_SIGNS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
+SIGNS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
 _NEGATED = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "eq": "ne", "ne": "eq"}
 _TURNED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
 _CALLS = {
@@ -148,7 +148,7 @@ class ChangedLine:
         turned = [(_TURNED[one], _TURNED[other]) for one, other in ways]
         ways = [ways[0], turned[0], ways[1]] if self._in_triton else [*ways, turned[0]]
         for one, other in (*ways, turned[1]):
-            if found := self._each(_SIGNS[one], _SIGNS[other]):
+            if found := self._each(SIGNS[one], SIGNS[other]):
                 yield from found
                 return
 

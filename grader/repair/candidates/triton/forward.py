@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 
 from grader.repair.candidates.candidate import Candidate
 from grader.repair.candidates.triton.function import Function
 from grader.source import Source, dotted_name, edits, nodes_under, parse
-
-LEFT_OUT = 1.7
-"""Cost of an operation that is not done: what the kernel has done already."""
 
 
 def forward_of(source: Source) -> ast.FunctionDef | None:
@@ -44,17 +40,11 @@ def _is_extensions(function: Function, call: ast.Call) -> bool:
     return name not in layers and name.partition(".")[0] not in function.names - {"self"}
 
 
-def leave_out(function: Function) -> Iterator[tuple[ast.expr, str]]:
-    """Yield `x` for `torch.relu(x)`, `x.half()` and `x * 2`; an extension's own calls stay."""
+def operand(function: Function, node: ast.expr) -> ast.expr | None:
+    """Return what an operation of `forward` changes; None for an extension's own calls."""
     own = extension_calls(function)
-    for node in function.expressions if own else ():
-        operand = _operand(function, node)
-        if operand is not None and node not in own:
-            yield node, function.source.text(operand)
-
-
-def _operand(function: Function, node: ast.expr) -> ast.expr | None:
-    """Return what an operation changes."""
+    if not own or node in own:
+        return None
     match node:
         case ast.Call(func=ast.Attribute(value=owner)) if _is_tensor(function, owner):
             return owner

@@ -14,7 +14,7 @@ Role = Literal[
     "pointer", "stored", "mask", "other", "assigned", "start", "grid", "argument", "term", "operand", "block", "step", "whole", "returned", "allocated", ""
 ]  # fmt: skip
 """`term`: of a sum of real numbers, or all of a value; `operand`: of `tl.dot`; `block`: the size of a block, on the host;
-`step`: of one that a loop goes on by, `whole`: of another; `allocated`: the size of a new tensor."""
+`step`: of one that loops or programs go on by, `whole`: of another; `allocated`: the size of a new tensor."""
 
 
 def roles_in(function: Function) -> Mapping[ast.expr, frozenset[str]]:
@@ -73,9 +73,14 @@ def _roles_of_launches(function: Function) -> Iterator[tuple[object, Role]]:
 
 
 def _steps(kernel: Kernel) -> set[str]:
-    """Return the names that loops of a kernel go on by: blocks that need not cover a whole row."""
-    ranges = (one for one in ast.walk(kernel.node) if isinstance(one, ast.Call) and called_name(one) == "range")  # fmt: skip
-    return {name for one in ranges for part in one.args[2:] for name in names_in(part)}
+    """Return the names by which loops or programs of a kernel go on: blocks that need not cover a whole row."""
+    found: set[str] = set()
+    for one in ast.walk(kernel.node):
+        if isinstance(one, ast.Call) and called_name(one) in {"range", "cdiv"}:
+            found.update(name for part in one.args[1:] for name in names_in(part))
+        elif isinstance(one, ast.BinOp) and isinstance(one.op, ast.Mult):
+            found |= {side.id for side in (one.left, one.right) if isinstance(side, ast.Name)}
+    return found
 
 
 def _is_number(node: ast.expr) -> bool:

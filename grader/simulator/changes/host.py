@@ -1,0 +1,159 @@
+"""What Python host code could say instead: each change is an edit of its text, run as it stands, and written so as the fix."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain, islice
+
+from grader.records import Edit
+from grader.simulator.changes.change import Change, Edited
+from grader.simulator.changes.host_forms import Form, around, forms
+from grader.source import Source, parse
+from grader.source.analysis import triton
+from grader.source.scopes import FunctionNode
+
+MOST = 1200
+"""Changes of host code that are proposed."""
+NOT_RUN = frozenset({"__init__", "get_inputs", "get_init_inputs", "main", "test", "setup_context"})
+"""Functions that no call of forward or backward runs."""
+REFERENCE = "Model"
+MOST_TENSORS = 3
+"""Arguments of a function by whose sizes its results could have to be divided."""
+STEP_LEFT_OUT = "pass"
+
+
+def host_changes(code: str, reference: str) -> Iterator[Change]:
+    """Yield what the functions that forward and backward run could say instead, the likeliest first."""
+    source = parse(code)
+    if source.python is None:
+        return
+    made = [
+        _change(source, statement, (source.span(first)[0], source.span(last)[1]), after, prior)
+        for statement in source.python.body
+        for first, last, after, prior in _Host(source, _numbers(reference)).forms(statement)
+    ]
+    apart = {(one.text, one.key): one for one in made if one.before != one.after}
+    yield from islice(sorted(apart.values(), key=lambda one: one.prior), MOST)
+
+
+def proposed_changes(code: str, edits: Iterable[Edit]) -> Iterator[Change]:
+    """Yield what findings propose for host code; first of all, as there are few of them."""
+    source = parse(code)
+    host = _Host(source, ())
+    for edit in edits:
+        for statement in source.python.body if source.python else ():
+            start, end = source.span(statement)
+            if start <= edit.start and edit.end <= end and host.holds(statement):
+                yield _change(source, statement, (edit.start, edit.end), edit.text, 0)
+
+
+def _numbers(reference: str) -> tuple[float, ...]:
+    """Return the numbers that the reference uses."""
+    found = (node.value for node in parse(reference).walk(ast.Constant))
+    numbers = (n for n in found if isinstance(n, int | float) and not isinstance(n, bool))
+    return tuple(dict.fromkeys(float(n) for n in numbers))
+
+
+def _change(source: Source, statement: ast.stmt, at: tuple[int, int], after: str, prior: int) -> Change:  # fmt: skip
+    start, end = at
+    begin = source.positions.offset(statement.lineno, 0)
+    if isinstance(statement, ast.ClassDef | FunctionNode):
+        lines = (one.lineno for one in (*statement.decorator_list, statement))
+        begin = source.positions.offset(min(lines), 0)
+    whole = (begin, source.span(statement)[1])
+    edited = Edited((source.positions.locate(begin)[0], source.code[slice(*whole)]), start - begin, end - begin, after)  # fmt: skip
+    before, line = source.code[start:end], source.place((start, end)).line
+    return Change("", line, "host", before, after, -1, -1, (), prior, text=edited)
+
+
+@dataclass(frozen=True)
+class _Host:
+    """The host code of a text."""
+
+    source: Source
+    known: Sequence[float]
+
+    @cached_property
+    def _kernels(self) -> frozenset[ast.AST]:
+        return frozenset(one.node for one in triton.kernels(self.source))
+
+    @cached_property
+    def _constants(self) -> frozenset[ast.AST]:
+        """What launches give to parameters that are known when a kernel is compiled: another one makes it anew."""
+        return frozenset(
+            value
+            for one in triton.launches(self.source)
+            for name, value in one.arguments.items()
+            if name in one.kernel.constants
+        )
+
+    def holds(self, statement: ast.stmt) -> bool:
+        """Whether a statement of the module is a definition of host code."""
+        return isinstance(statement, ast.ClassDef | FunctionNode) and statement not in self._kernels
+
+    def forms(self, statement: ast.stmt) -> Iterator[Form]:
+        """Yield what one statement of the module could say instead."""
+        match statement:
+            case ast.Assign(targets=[ast.Name()], value=value) if not self._is_text(value):
+                yield from self._inside(value)
+            case ast.ClassDef(name=name) if name != REFERENCE:
+                for inner in statement.body:
+                    yield from self.forms(inner) if isinstance(inner, FunctionNode) else ()
+            case ast.FunctionDef(name=name) if name not in NOT_RUN and statement not in self._kernels:  # fmt: skip
+                given = [one.arg for one in statement.args.args if one.arg not in {"self", "ctx"}]
+                for inner in statement.body:
+                    yield from self._of_statement(inner, given[:MOST_TENSORS])
+
+    @staticmethod
+    def _is_text(value: ast.expr) -> bool:
+        """Whether something is code of another language, or is made when the module is read."""
+        return not isinstance(value, ast.Constant | ast.UnaryOp | ast.BinOp) or (
+            isinstance(value, ast.Constant) and isinstance(value.value, str)
+        )
+
+    def _of_statement(self, statement: ast.stmt, given: Sequence[str]) -> Iterator[Form]:
+        for node in _blocks(statement):
+            yield from self._of_statement(node, given)
+        for value in ast.iter_child_nodes(statement):
+            if isinstance(value, ast.expr) and not _is_target(statement, value):
+                yield from self._inside(value)
+        for value in _values(statement):
+            sized = given if isinstance(statement, ast.Return) else ()
+            yield from around(value, self.source.text, sized)
+        match statement:
+            case ast.AugAssign() | ast.Expr(value=ast.Call(func=ast.Attribute())):
+                yield statement, statement, STEP_LEFT_OUT, 1
+
+    def _inside(self, value: ast.expr) -> Iterator[Form]:
+        """Yield what an expression could be instead, and each in it."""
+        todo: list[ast.AST] = [value]
+        while todo:
+            node = todo.pop()
+            if node in self._constants or isinstance(node, ast.JoinedStr):
+                continue
+            if isinstance(node, ast.expr):
+                yield from forms(node, self.source.text, self.known)
+            todo += ast.iter_child_nodes(node)
+
+
+def _blocks(statement: ast.stmt) -> Iterator[ast.stmt]:
+    """Yield the statements inside of one."""
+    parts = (getattr(statement, name, []) for name in ("body", "orelse", "finalbody"))
+    yield from chain.from_iterable(parts)
+
+
+def _is_target(statement: ast.stmt, value: ast.expr) -> bool:
+    targets = getattr(statement, "targets", [getattr(statement, "target", None)])
+    return value in targets
+
+
+def _values(statement: ast.stmt) -> Iterator[ast.expr]:
+    """Yield what a statement sets or gives back, each of several apart."""
+    match statement:
+        case ast.Return(value=ast.Tuple(elts=parts)) | ast.Assign(value=ast.Tuple(elts=parts)):
+            yield from parts
+        case ast.Return(value=ast.expr() as value) | ast.Assign(value=ast.expr() as value):
+            yield value

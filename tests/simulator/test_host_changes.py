@@ -1,0 +1,101 @@
+"""Host code under changes: what is proposed, and that a guest runs it and gets its own back."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from grader.guest.host_text import HostText
+from grader.guest.program import MODULE, execute
+from grader.simulator.changes import Change
+from grader.simulator.changes.host import host_changes
+
+CODE = """
+import torch
+import triton
+import triton.language as tl
+
+LIMIT = 240.0
+
+@triton.jit
+def kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    tl.store(y_ptr, tl.load(x_ptr) * 2.0)
+
+class Both(torch.autograd.Function):
+    @staticmethod
+    def backward(ctx, up):
+        a, b = ctx.saved_tensors
+        return b * up, a * up
+
+class ModelNew(torch.nn.Module):
+    def __init__(self):
+        self.n = 5
+
+    def forward(self, x):
+        y = torch.zeros(4, 5, device=x.device)
+        kernel[(1,)](x.movedim(1, -1), y, x.numel(), BLOCK=64)
+        y = y.repeat(1, 3) - LIMIT
+        return torch.clamp(y.mean() + 1.0, min=0.0)
+"""
+
+
+def changes(reference: str = "") -> list[Change]:
+    return list(host_changes(CODE, reference))
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("b * up, a * up", "a * up, b * up"),
+        ("torch.zeros(4, 5, device=x.device)", 'torch.full((4, 5), float("-inf"), device=x.device)'),
+        ("x.movedim(1, -1)", "x"),
+        ("x.numel()", "x.shape[0]"),
+        ("y.repeat(1, 3)", "y.repeat_interleave(3, dim=1)"),
+        ("y.repeat(1, 3) - LIMIT", "(y.repeat(1, 3) - LIMIT).contiguous()"),
+        ("torch.clamp(y.mean() + 1.0, min=0.0)", "torch.clamp(y + 1.0, min=0.0).mean()"),
+        ("torch.clamp(y.mean() + 1.0, min=0.0)", "torch.clamp(y.mean() + 1.0, min=0.0) / x.shape[0]"),
+        ("240.0", "448.0"),
+    ],
+)  # fmt: skip
+def test_what_host_code_could_say(before: str, after: str) -> None:
+    found = [
+        one for one in changes("clamp(x, 448.0)") if (one.before, one.after) == (before, after)
+    ]
+    assert [CODE.splitlines()[one.line - 1].count(before.splitlines()[0]) for one in found] == [1]
+
+
+def test_kernels_and_what_they_are_compiled_for_stay() -> None:
+    lines = {CODE.splitlines()[one.line - 1].strip() for one in changes()}
+    assert not lines & {"tl.store(y_ptr, tl.load(x_ptr) * 2.0)", "self.n = 5"}
+    assert not any(one.before == "64" for one in changes())
+
+
+RUN = """
+LIMIT = 2.0
+
+def scaled(x):
+    return x * LIMIT
+
+class Model:
+    def forward(self, x):
+        return scaled(x) + 1.0
+"""
+
+
+def test_a_guest_runs_a_change_and_takes_it_out_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, MODULE, sys)  # put back afterwards
+    module = execute(RUN.replace("Model", "ModelNew"), tmp_path)
+    results, host = set(), HostText()
+    for one in host_changes(RUN.replace("Model", "ModelNew"), "448.0"):
+        assert one.text is not None
+        asked = {"statement": 0, "start": one.text.start, "end": one.text.end, "after": one.text.after}  # fmt: skip
+        with suppress(AttributeError, NameError), host.edited([one.text.whole], asked):
+            results.add((one.before, one.after, module.ModelNew().forward(3.0)))
+        assert module.ModelNew().forward(3.0) == 7.0
+    assert {("2.0", "448.0", 1345.0), ("x * LIMIT", "x / LIMIT", 2.5)} <= results
+    assert ("scaled(x) + 1.0", "1 / (scaled(x) + 1.0)", 1 / 7.0) in results
