@@ -19,8 +19,9 @@ def page(rule: Rule) -> str:
     if rule.code in own_rules():
         return (INDEX.parent / file_of(rule)).read_text(encoding="utf-8")
     title = f"# {rule.code} `{rule.name}` ({rule.severity})"
-    parts = [title, rule.summary, rule.why, f"## Not reported\n\n{rule.guards}"]
-    return "\n\n".join([*parts, f"## Fix\n\n{rule.fix}"] if rule.fix else parts) + "\n"
+    sections = {"Not reported": rule.guards, "Fix": rule.fix, "Bad": rule.bad, "Good": rule.good}
+    parts = (f"## {name}\n\n{text}" for name, text in sections.items() if text)
+    return "\n\n".join([title, rule.summary, rule.why, *parts]) + "\n"
 
 
 def index(rules: Mapping[str, Rule], link: Callable[[Rule], str]) -> str:

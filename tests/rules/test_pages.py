@@ -9,7 +9,8 @@ import grader.rules
 from grader.rules.page import INDEX, file_of, index_of_files, page, site_pages
 from grader.rules.page_file import rule_of
 from grader.rules.registry import all_rules, own_rules
-from grader.rules.rule import Example, Rule
+from grader.rules.rule import Rule
+from tests.rules.examples import examples_of
 
 FOLDER = Path(grader.rules.__file__).parent
 GOOD = """# SYN003 `its-name` (note)
@@ -83,9 +84,7 @@ def test_a_page_is_read(tmp_path: Path) -> None:
     assert (rule.code, rule.name, rule.severity) == ("SYN003", "its-name", "note")
     assert (rule.summary, rule.why) == ("What is wrong.", "Why.\n\nMore.")
     assert (rule.detects, rule.formerly) == (("text", "evidence"), ("SYN007",))
-    first, second = rule.bad
-    assert isinstance(first, Example)
-    assert isinstance(second, Example)
+    first, second = examples_of(GOOD, "Bad")
     assert [first.code, second.code] == ["a", "c"]
     assert (first.reference, second.reference) == ("b\n", "")
 
