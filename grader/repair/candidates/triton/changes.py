@@ -12,7 +12,7 @@ from grader.repair.candidates.alike import cheapest, together
 from grader.repair.candidates.candidate import Candidate, Touches
 from grader.repair.candidates.evidence import Clues
 from grader.repair.candidates.pattern import rewrite_expressions
-from grader.repair.candidates.triton.forward import LEFT_OUT, extension_calls, leave_out
+from grader.repair.candidates.triton.forward import extension_calls
 from grader.repair.candidates.triton.holes import fill
 from grader.repair.candidates.triton.meaning import meaning
 from grader.repair.candidates.triton.rewrites import REWRITES
@@ -43,7 +43,6 @@ def _changes(scope: Scope) -> Iterator[Candidate]:
     every = (
         *rewrite_expressions(scope, scope.expressions, REWRITES, fill),
         *twins(scope),
-        *(scope.change(*one, LEFT_OUT, "host") for one in leave_out(scope)),
     )
     single = cheapest(every, partial(_says, scope))
     several = together(single, lambda one: [scope.statement_of(one.pieces[0].node)])
