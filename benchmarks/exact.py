@@ -1,9 +1,9 @@
 """What exact arithmetic says of right and of wrong programs.
 
-    python benchmarks/exact.py [--only right,corpus,triton,references,attacks] [--most N] [--jobs N] [--seconds S] [--write FILE] [FOLDER ...]
+    python benchmarks/exact.py [--only right,corpus,triton,causes,references,attacks] [--most N] [--jobs N] [--seconds S] [--write FILE] [FOLDER ...]
 
-Judges labelled programs (CUDA: corpus, Triton: triton), the reference-fixed kernels of the built-in tasks, and answers
-to KernelBench in FOLDERS (`--tasks` has its problems), on `sim` with `--exact`. Prints a line for each, then how many of
+Judges labelled programs (CUDA: corpus, Triton: triton), wrong ones of known cause (causes), the reference-fixed kernels of
+the built-in tasks, and answers to KernelBench in FOLDERS (`--tasks` has its problems), on `sim` with `--exact`. Prints a line for each, then how many of
 each verdict were shown equal, and what exact arithmetic costs beside the runs. A program counts as wrong where its verdict
 is `incorrect`: 0 of them may be shown equal, but for those that are within half precision's tolerance: wrong by rounding
 alone.
@@ -39,6 +39,8 @@ from grader.tasks import builtin_tasks
 
 TWICE = 2.0
 """Times of the runs that exact arithmetic may take."""
+SAID = frozenset({"equal", "not shown"})
+"""Of programs whose values were followed."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,7 @@ def chosen(
     """Yield the programs of some groups and folders."""
     yield from rule_use.programs([one for one in groups if one in rule_use.GROUPS], folders, tasks)
     yield from _triton() if "triton" in groups else ()
+    yield from _causes() if "causes" in groups else ()
     yield from _references() if "references" in groups else ()
 
 
@@ -88,17 +91,24 @@ def _triton() -> Iterator[rule_use.Program]:
 
     labelled = (kind("triton") for kind in (corpus.originals, corpus.variants, corpus.mutants))
     for one in (one for some in labelled for one in some):
-        yield _program(f"triton/{one.name}", one.code, one.task)
+        yield program(f"triton/{one.name}", one.code, one.task)
+
+
+def _causes() -> Iterator[rule_use.Program]:
+    from benchmarks.causes.set import right_programs, wrong_programs
+
+    for one in (*wrong_programs(), *right_programs()):
+        yield program(f"causes/{one.half}-{one.name}", one.code, one.task)
 
 
 def _references() -> Iterator[rule_use.Program]:
     for name, task in builtin_tasks().items():
         for form, code in (("cuda", reference_code(task)), ("triton", triton_code(task))):
             if code is not None:
-                yield _program(f"references/{name}-{form}", code, name)
+                yield program(f"references/{name}-{form}", code, name)
 
 
-def _program(name: str, code: str, task: str) -> rule_use.Program:
+def program(name: str, code: str, task: str) -> rule_use.Program:
     return rule_use.Program(name, Sample(id=name, origin=name, format="python", text=code), task)
 
 
@@ -146,9 +156,16 @@ def report(rows: Sequence[Row]) -> None:
             f"exact beside run: median {statistics.median(cost):.2f}, most {max(cost):.1f}, "
             f"{above} of {len(cost)} above {TWICE}"
         )
-    equal = [r for r in rows if r.status in {"incorrect", "dishonest"} and r.said == "equal"]
+    right = [one for one in rows if one.status == "correct" and one.said != "not asked"]
+    wrong = [one for one in rows if one.status == "incorrect" and one.said in SAID]
+    print(f"right: {_shown(right)} of {len(right)} equal; wrong: {_shown(wrong)} of {len(wrong)}")
+    equal = [one for one in rows if one.status != "correct" and one.said == "equal"]
     print("wrong and equal, by rounding:", [r.name for r in equal if r.rounding])
     print("wrong and equal, others:", [f"{r.name} {r.status}" for r in equal if not r.rounding])
+
+
+def _shown(rows: Sequence[Row]) -> int:
+    return sum(one.said == "equal" for one in rows)
 
 
 if __name__ == "__main__":

@@ -68,6 +68,28 @@ def state_check(
     return (*wrong[:1], *again[:1], *(item for item in kept if item.code == "result-changed"))
 
 
+def results_kept(
+    device: Device,
+    submission: Submission,
+    build: Build,
+    task: Task,
+    references: References,
+    runs: Sequence[Run],
+) -> tuple[Evidence, ...]:
+    """Return whether a program computes nothing when it is called again with the inputs of before.
+
+    Asked on the smallest workload alone, of a device that counts launches, beside one that does not.
+    """
+    alone = task.model_copy(update={"workloads": (_smallest(task),)})
+    asked, origin, known = _in_another_order(alone, references, runs, device.seconds)
+    results = device.run(submission, build, asked, known, in_place=True)
+    return tuple(_handed_out(origin, runs, [item.run for item in results]))[:1]
+
+
+def _smallest(task: Task) -> Workload:
+    return min((w for w in task.judged if w.role in DECIDING), key=element_count)
+
+
 def _handed_out(
     origin: Mapping[str, str], runs: Sequence[Run], again: Sequence[Run]
 ) -> Iterator[Evidence]:
@@ -165,8 +187,7 @@ def _in_another_order(
     The names of repeated workloads are new; the mapping says which they stand for. All repeats
     together take about `seconds` at most, if each takes as long as it took in `runs`.
     """
-    deciding = [w for w in task.judged if w.role in DECIDING]
-    smallest = min(deciding, key=element_count)
+    smallest = _smallest(task)
     took = next((run.seconds for run in runs if run.workload == smallest.name), 0.0)
     again = [
         smallest.model_copy(update={"name": f"{smallest.name[:180]} again {i + 1}"})

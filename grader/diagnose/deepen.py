@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import pairwise
 
-from grader.diagnose.program import Examiner, Program
+from grader.diagnose.program import STAGES, Examiner, Program
 from grader.records import AppliedFix, Finding, Fix
 from grader.source import edits, parse
 
@@ -32,7 +32,8 @@ def deepen(first: Program, examiner: Examiner, has_time: Callable[[], bool]) -> 
 
 def _steps(program: Program, examiner: Examiner) -> Iterator[Program]:
     """Yield the program after a fix of each finding: what gets to a later stage before what only fails otherwise."""
-    for finding in early_findings(program) if program.status in EARLY else _of_form(program):
+    early = program.status in EARLY or program.stage == STAGES["build_failed"]
+    for finding in early_findings(program) if early else _of_form(program):
         moved = []
         for better in _made_with(finding, program, examiner):
             if better.stage > program.stage:

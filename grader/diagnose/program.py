@@ -95,6 +95,8 @@ def _stage(evaluation: Evaluation) -> int:
 
     What ends badly on one workload (the task's own size, say) and is right on all others is as far as what is wrong there.
     """
+    if evaluation.build is not None and evaluation.build.status == "failed":
+        return STAGES["build_failed"]
     stage = STAGES.get(evaluation.verdict.status, 0)
     without = [run for run in evaluation.runs if run.status != "ran"]
     right = [item.equal for item in evaluation.comparisons if item.decides]

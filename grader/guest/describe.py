@@ -8,6 +8,7 @@ what comes back.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
@@ -22,6 +23,8 @@ from grader.guest.trace import trace
 
 VALUES_LIMIT = 1 << 18
 """Elements of the inputs whose values are looked at."""
+SHOWN = 64
+"""Elements of an input from which on its values show what they are like; one label of a batch of one does not."""
 TEXT = 300
 SLOW = 0.3
 """Processor time, in seconds, from which a module's construction or failure is not repeated."""
@@ -116,14 +119,20 @@ def _variant(make: _Maker, text: str, options: Mapping[str, Any]) -> dict[str, A
 
 
 def _values_of(chains: Sequence[Sequence[str]], facts: Sequence[Sequence[Any]]) -> list[Any]:
-    """Return what the values are like, seen on the largest variant that is cheap to make."""
+    """Return what the values are like, seen on the largest variant that is cheap to make and short in no input."""
     known = [
-        (fact["size"], text)
+        (min(SHOWN, _fewest(fact)), fact["size"], text)
         for texts, some in zip(chains, facts, strict=True)
         for text, fact in zip(texts, some, strict=False)
         if fact["ok"] and fact["size"] <= VALUES_LIMIT
     ]
-    return _values(max(known)[1]) if known else []
+    return _values(max(known)[-1]) if known else []
+
+
+def _fewest(fact: Mapping[str, Any]) -> int:
+    """Return how many elements the shortest input has; single numbers are short at any size."""
+    shapes = [item["shape"] for item in fact["inputs"] if item.get("shape")]
+    return min(map(math.prod, shapes), default=0)
 
 
 def _shapes(text: str) -> dict[str, Any]:

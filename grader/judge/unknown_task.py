@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 
 from grader.judge import sentences, soundness
 from grader.judge.seen import FATAL
+from grader.judge.soundness import at_line
 from grader.records import Build, Evidence, Run, Verdict
 
 ENDS_BADLY = frozenset(FATAL) - {"grader_error"}
+NOT_JUDGED = "No task was found that it answers, so its values are not judged"
 REFUSED: Mapping[str, str] = {
     "launch-error": "a launch is refused",
     "launch-error-unseen": "a launch is refused",
@@ -22,37 +24,38 @@ REFUSED: Mapping[str, str] = {
 def verdict_without_values(
     build: Build | None, runs: Sequence[Run], checked: Sequence[Run], probes: Sequence[Evidence]
 ) -> Verdict:
-    """Return `no_task`, with how a program that ran on inputs of its own ended there, and what its runs prove."""
+    """Return `no_task`, with how a program that ran on inputs of its own ended there; what its runs prove are the reasons."""
     examined = (*runs, *checked)
     proofs = soundness.proofs(examined, probes, {run.workload for run in examined})
-    ended = [f"on {r.workload} it {sentences.say_ended(r)}" for r in runs if r.status in ENDS_BADLY]
-    refused = [one for run in examined for one in run.evidence if one.code in REFUSED]
-    said = (
-        *ended,
-        *dict.fromkeys(
-            f"{soundness.at_line(one)}{REFUSED[one.code]}: {one.text.rstrip('.')}"
-            for one in refused
-        ),
-        *map(soundness.brief, proofs),
-    )
-    ran = f"it runs on inputs of its own ({runs[0].workload})" if _all_ran(runs) else ""
-    seen = next(iter(said), ran)
-    about = sentences.without_task(build, "")
+    faults = (*_refused(examined), *map(soundness.brief, proofs))
     return Verdict(
         status="no_task",
-        sentence=f"{about}, and {seen}; its values are not judged." if seen else about,
+        sentence=_sentence(runs, faults) if runs else sentences.without_task(build, ""),
         compiled=None if build is None else build.status == "built",
-        reasons=said[1:],
-        unhurt=_unhurt(build, runs, said),
+        reasons=faults,
+        unhurt=_unhurt(build, runs, faults),
     )
 
 
-def _unhurt(build: Build | None, runs: Sequence[Run], said: Sequence[str]) -> bool | None:
+def _refused(runs: Sequence[Run]) -> tuple[str, ...]:
+    found = (item for run in runs for item in run.evidence if item.code in REFUSED)
+    said = (f"{at_line(one)}{REFUSED[one.code]}: {one.text.rstrip('.')}" for one in found)
+    return tuple(dict.fromkeys(said))
+
+
+def _sentence(runs: Sequence[Run], faults: Sequence[str]) -> str:
+    ended = next((run for run in runs if run.status != "ran"), None)
+    if ended is not None:
+        return (
+            f"{NOT_JUDGED}; on inputs of its own ({ended.workload}) it {sentences.say_ended(ended)}"
+        )
+    said = "does what no program may" if faults else "runs without a fault"
+    return f"{NOT_JUDGED}; on inputs of its own ({runs[0].workload}) it {said}"
+
+
+def _unhurt(build: Build | None, runs: Sequence[Run], faults: Sequence[str]) -> bool | None:
     """Return whether nothing speaks against it; None where it was not run to the end."""
-    if said or (build is not None and build.status == "failed"):
+    failed = build is not None and build.status == "failed"
+    if faults or failed or any(run.status in ENDS_BADLY for run in runs):
         return False
-    return True if _all_ran(runs) else None
-
-
-def _all_ran(runs: Sequence[Run]) -> bool:
-    return bool(runs) and all(run.status == "ran" for run in runs)
+    return True if runs and all(run.status == "ran" for run in runs) else None

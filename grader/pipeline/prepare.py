@@ -108,7 +108,7 @@ def _with_own_inputs(grading: GradingContext, choice: TaskChoice, prepared: Prep
     if own is None:
         return _add_reason(choice, NO_INPUTS)
     task = describe_draft(grading, own.task, written_numbers(prepared.submission))
-    ran = f"it was run on inputs of {own.source}, and nothing is expected of its results"
+    ran = f"its inputs are those of {own.source}, and nothing is expected of its results"
     if not task.workloads:
         return _add_reason(choice, f"{own.source} gave no inputs: {'; '.join(task.notes)}")
     return _add_reason(choice, ran).model_copy(update={"task": task})

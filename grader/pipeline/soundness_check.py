@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from grader.devices import Device, IdleRunner
-from grader.devices.state_check import without_kernels
+from grader.devices.state_check import results_kept, without_kernels
 from grader.errors import GraderError
 from grader.pipeline.building import build_on
 from grader.pipeline.context import GradingContext, known_references
@@ -25,7 +25,7 @@ class Check:
 
     runs: tuple[Run, ...] = ()
     probes: tuple[Evidence, ...] = ()
-    """Whether the results are others without the kernels."""
+    """Whether the results are others without the kernels, and computed anew each time."""
 
 
 Checked = Callable[[], Check]
@@ -69,7 +69,9 @@ def _check(grading: GradingContext, checker: Device, submission: Submission, tas
     runs = tuple(_sign_run(result.run) for result in results)
     if not isinstance(checker, IdleRunner) or not any(run.launches for run in runs):
         return Check(runs)
-    return Check(runs, without_kernels(checker, submission, build, task, references))
+    program = (submission, build, task, references)
+    kept = results_kept(checker, *program, runs)
+    return Check(runs, (*kept, *without_kernels(checker, *program)))
 
 
 def unchecked_runs(task: Task, device: str, why: str) -> tuple[Run, ...]:

@@ -1,45 +1,33 @@
-"""The rules, one a file, in a folder a family; they know no device and not each other."""
+"""The rules, one a file, in a folder a family; they know no device and not each other.
 
-from __future__ import annotations
+What every rule is written with is imported from here, for those of plug-ins as well.
+"""
 
-from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING
-
-from grader.records import Context
+from grader.records import Context, Edit, Evidence, Finding, Fix, Place, Severity
+from grader.rules.engine import review_text
+from grader.rules.merge import is_caused, is_explained
+from grader.rules.page_file import rule_of
+from grader.rules.registry import all_rules
 from grader.rules.rule import Example, Rule
+from grader.source import Source, Unit
+from grader.source.code_edits import fix
 
-if TYPE_CHECKING:
-    from grader.records import Finding
-    from grader.source import Source
-
-__all__ = ["Context", "Example", "Rule", "all_rules", "is_explained", "review_text"]
-
-
-def all_rules() -> Mapping[str, Rule]:
-    """Return every rule by its code; see `grader.rules.registry`."""
-    from grader.rules import registry
-
-    return registry.all_rules()
-
-
-def is_explained(findings: Collection[Finding]) -> bool:
-    """Say whether a proven finding explains wrong results; see `grader.rules.merge`."""
-    from grader.rules import merge
-
-    return merge.is_explained(findings)
-
-
-def is_caused(findings: Collection[Finding]) -> bool:
-    """Say whether a proven finding is the cause of all wrong results; see `grader.rules.merge`."""
-    from grader.rules import merge
-
-    return merge.is_caused(findings)
-
-
-def review_text(
-    source: Source, context: Context, select: Collection[str] = (), ignore: Collection[str] = ()
-) -> tuple[Finding, ...]:
-    """Return the findings about a submission; see `grader.rules.engine`."""
-    from grader.rules import engine
-
-    return engine.review_text(source, context, select, ignore)
+__all__ = [
+    "Context",
+    "Edit",
+    "Evidence",
+    "Example",
+    "Finding",
+    "Fix",
+    "Place",
+    "Rule",
+    "Severity",
+    "Source",
+    "Unit",
+    "all_rules",
+    "fix",
+    "is_caused",
+    "is_explained",
+    "review_text",
+    "rule_of",
+]

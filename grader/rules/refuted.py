@@ -3,10 +3,9 @@
 import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Literal
 
-from grader.records import Context, Evidence, Finding, Outcome, Prediction, Run
+from grader.records import Context, Finding, Outcome, Prediction
 from grader.records.observed import FATAL, KERNELS_MATTER, RUN_KINDS
 from grader.rules.predictions import BY_HARDWARE, CODES
 from grader.source import Source
@@ -16,7 +15,6 @@ Answer = Literal["upheld", "refuted", "unseen", "uncovered"]
 """`upheld`: shown, or nothing can show it. `refuted`: a run came by its lines and did not show it.
 `unseen`: runs went well around it, and whether they came by it is not known. `uncovered`: nothing
 got that far."""
-Coverage = Literal["line", "kernel", "none"]
 BRANCHES = (ast.If, ast.IfExp, ast.Try, ast.While, ast.For, ast.BoolOp, ast.Lambda, ast.comprehension)  # fmt: skip
 SURE_TO_RUN = ("__init__", "forward")
 """Methods of the model that every run comes by."""
@@ -25,7 +23,7 @@ SURE_TO_RUN = ("__init__", "forward")
 def weighed_by_runs(
     findings: Iterable[Finding], source: Source, context: Context, certain: frozenset[str]
 ) -> Iterator[Finding]:
-    """Yield the findings that what was seen leaves refilled, each with the weight that it leaves it.
+    """Yield the findings that are left beside what was seen, each with the weight that it leaves it.
 
     Refuted: dropped, or a note that says what else it takes. Uncovered: a warning at most, unless the text
     makes it `certain` (codes of rules), or nothing better explains what went wrong.
@@ -102,14 +100,6 @@ class _Seen:
         settled = answer == "refuted" and asked not in {_Seen.in_values, _Seen.in_python}
         return answer if finding.severity == "error" or settled else "upheld"
 
-    def nothing(self, _finding: Finding) -> Answer:
-        """No run can take it back."""
-        return "upheld"
-
-    def elsewhere(self, _finding: Finding) -> Answer:
-        """Speak of sizes and values that are not the task's."""
-        return "uncovered"
-
     def in_build(self, _finding: Finding) -> Answer:
         """Whether the build failed, or took it."""
         if self.outcome.built:
@@ -133,13 +123,12 @@ class _Seen:
             return "uncovered"
         if not right(workload=at):
             return "upheld"
-        if not right(general=True, workload=at):
-            return "uncovered"
-        return _of_coverage(self.coverage(finding))
+        return self._missed(finding) if right(general=True, workload=at) else "uncovered"
 
     def in_launches(self, finding: Finding) -> Answer:
         """Whether one of the kernels that it names ran."""
-        if any(name in launched for name in finding.kernels for launched in self._launched):
+        launched = {launch.kernel for run in self.outcome.begun for launch in run.launches}
+        if any(name in each for name in finding.kernels for each in launched):
             return "refuted"
         if any(item.code == KERNELS_MATTER for item in self.context.seen("probe")):
             return "refuted" if finding.severity == "error" else "upheld"
@@ -149,73 +138,36 @@ class _Seen:
         """Whether a run showed what it predicts of a kernel, at the sizes that it speaks of."""
         if not self.exact and finding.predicts not in BY_HARDWARE:
             return "uncovered"
-        if any(self._of(item, finding) for item in self.context.evidence):
-            return "upheld"
-        return _of_coverage(self.coverage(finding))
+        codes = CODES.get(finding.predicts, frozenset())
+        shown = any(item.code.replace("_", "-") in codes for item in self.context.evidence)
+        return "upheld" if shown else self._missed(finding)
 
     @property
     def exact(self) -> bool:
         """Whether a device checked each access and counted the instructions of each line."""
         return self.context.device == "sim" or self.outcome.examined != self.outcome.begun
 
-    @cached_property
-    def _spans(self) -> tuple[tuple[str, int, int], ...]:
-        return spans(self.source)
-
-    @property
-    def _launched(self) -> frozenset[str]:
-        return frozenset(launch.kernel for run in self.outcome.begun for launch in run.launches)
-
-    def _kernels(self, finding: Finding) -> frozenset[str]:
-        """Return the kernels that a finding may be about, by its place or its own word."""
-        place = finding.place
-        around = {
-            name for name, first, last in self._spans if place and first <= place.line <= last
-        }
-        return frozenset(finding.kernels or around)
-
-    def coverage(self, finding: Finding) -> Coverage:
-        """Return how near the runs came to a finding's lines.
+    def _missed(self, finding: Finding) -> Answer:
+        """How near runs that showed nothing came to a finding's lines.
 
         Without counts (on a GPU) runs that ended well came by every kernel, and by no line for sure.
         """
         runs = [run for run in self.outcome.examined if finding.workload in {"", run.workload}]
-        if not runs or self._has_stopped(finding) or not all(run.status == "ran" for run in runs):
-            return "none"
+        stops = any(one.kind in RUN_KINDS and one.code in FATAL for one in self.context.evidence)
+        if not runs or stops or any(run.status != "ran" for run in runs):
+            return "uncovered"
         if not self.exact:
-            return "kernel"
-        launched = [run for run in runs if run.launches]
-        kernels = self._kernels(finding)
-        names = {launch.kernel for run in launched for launch in run.launches}
-        if kernels and not any(one in name for one in kernels for name in names):
-            return "none"
-        return "line" if any(self._came_by(run, finding) for run in launched) else "kernel"
-
-    def _came_by(self, run: Run, finding: Finding) -> bool:
-        """Whether a run executed an instruction of a finding's lines; host code ran where kernels were launched."""
-        place = finding.place
-        if place is None or not any(first <= place.line <= last for _, first, last in self._spans):
-            return True
-        counted = {count.line for count in run.counts if count.instructions}
-        own = set(range(place.line, place.end_line + 1))
-        return bool(counted & own)
-
-    def _has_stopped(self, finding: Finding) -> bool:
-        """Whether a kernel that it is about did not run to its end."""
-        kernels = self._kernels(finding)
-        fatal = [
-            item.kernel
-            for item in self.context.evidence
-            if item.kind in RUN_KINDS and item.code in FATAL
-        ]
-        return any(not kernels or not name or any(k in name for k in kernels) for name in fatal)
-
-    def _of(self, item: Evidence, finding: Finding) -> bool:
-        """Whether evidence shows the prediction of a finding in a kernel that it is about."""
-        if item.code.replace("_", "-") not in CODES.get(finding.predicts, frozenset()):
-            return False
-        named, kernels = item.kernel, self._kernels(finding)
-        return not named or not kernels or any(kernel in named for kernel in kernels)
+            return "unseen"
+        at = finding.place
+        inside = [one for one, a, b in spans(self.source) if at and a <= at.line <= b]
+        launched = {launch.kernel for run in runs for launch in run.launches}
+        about = finding.kernels or inside
+        if about and not any(one in name for one in about for name in launched):
+            return "uncovered"
+        counted = {count.line for run in runs for count in run.counts if count.instructions}
+        if at is None or not inside:
+            return "refuted"
+        return "refuted" if counted & {*range(at.line, at.end_line + 1)} else "unseen"
 
     def _surely_run(self, finding: Finding) -> bool:
         """Whether each run comes by a finding's line of Python: no branch, in code that is always called."""
@@ -233,14 +185,9 @@ class _Seen:
         return not branch and function in {"", *SURE_TO_RUN}
 
 
-def _of_coverage(coverage: Coverage) -> Answer:
-    answers: dict[Coverage, Answer] = {"line": "refuted", "kernel": "unseen", "none": "uncovered"}
-    return answers[coverage]
-
-
 _ASK: Mapping[Prediction, Callable[[_Seen, Finding], Answer]] = {
-    "nothing": _Seen.nothing,
-    "elsewhere": _Seen.elsewhere,
+    "nothing": lambda _seen, _finding: "upheld",
+    "elsewhere": lambda _seen, _finding: "uncovered",
     "build-fails": _Seen.in_build,
     "raises": _Seen.in_python,
     "wrong-values": _Seen.in_values,

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from types import ModuleType
+
 import pytest
 
 torch = pytest.importorskip("torch")
+from grader.guest.describe import describe  # noqa: E402
 from grader.guest.likeness import summary  # noqa: E402
 
 torch.manual_seed(1)
@@ -60,3 +63,27 @@ def test_what_holds_along_a_row_of_integers(name, tensor, wanted):
 @pytest.mark.parametrize(("name", "tensor", "wanted"), STEPS)
 def test_real_numbers_that_are_multiples_of_a_step(name, tensor, wanted):
     assert summary(tensor)["step"] == wanted, name
+
+
+SIGNS = """
+import torch
+from grader.guest.describe import describe
+def get_inputs():
+    return [torch.rand({rows}, {columns}), torch.randint(0, 2, ({rows},)).float() * 2 - 1]
+"""
+
+
+def test_labels_of_a_batch_of_one_do_not_say_what_labels_are_like() -> None:
+    module = ModuleType("problem")
+    vars(module)["Model"] = lambda: lambda x, labels: x.mean() * labels
+    texts = [SIGNS.format(rows=64, columns=8), SIGNS.format(rows=1, columns=4096)]
+    options = {
+        "full": texts[0],
+        "chains": [[text] for text in texts],
+        "kinds": ["all", "all"],
+        "most": {"size": 1 << 20},
+        "weights": 1 << 20,
+        "seconds": 20.0,
+    }
+    _, labels = describe(module, options)["values"]
+    assert labels["distinct"] == [-1.0, 1.0]

@@ -36,6 +36,7 @@ from grader.records import (
 )
 from grader.store import Store
 from grader.tasks import builtin_tasks
+from tests.attacks import suite
 from tests.corpus import corpus
 
 LABELS = {label.name: label for label in (*corpus.originals(), *corpus.mutants())}
@@ -128,6 +129,18 @@ def test_wrong_values_are_followed_on_the_device_that_checks(grading: GradingCon
     assert error.rule in {"DEP002", "DEP006"}
     assert error.place
     assert error.place.line == min(label.lines)
+
+
+@pytest.mark.slow
+def test_results_that_are_handed_out_again_are_seen_by_the_device_that_counts_launches(
+    grading: GradingContext,
+) -> None:
+    case = next(one for one in suite.attacks() if one.name == "w02_kept_by_a_sample")
+    sample = Sample(id="kept", origin="kept", format="python", text=case.code)
+    options = grading.options.model_copy(update={"task": case.task})
+    seen = assess(dataclasses.replace(grading, options=options), sample).evaluation
+    assert seen.verdict.status == "dishonest"
+    assert "hands out the result of an earlier call" in seen.verdict.sentence
 
 
 @pytest.mark.slow

@@ -3,9 +3,7 @@
 import ast
 from collections.abc import Iterator
 
-from grader.records import Context, Finding
-from grader.rules.page_file import rule_of
-from grader.source import Source
+from grader.rules import Context, Finding, Source, rule_of
 from grader.source.analysis.binding_calls import WrongCall, raw_pointers, refusals, wrong_calls
 from grader.source.cuda_code import one_line
 

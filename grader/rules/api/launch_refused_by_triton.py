@@ -4,12 +4,11 @@ import ast
 import re
 from collections.abc import Callable, Iterator, Mapping
 
-from grader.records import Context, Finding, Fix, Raised
-from grader.rules.page_file import rule_of
-from grader.source import Source
+from grader.records import Raised
+from grader.rules import Context, Finding, Fix, Source, fix, rule_of
 from grader.source.analysis.triton import Launch, kernels, launches
 from grader.source.analysis.triton_tensors import allocated_tensors
-from grader.source.code_edits import delete_keyword, fix, replace
+from grader.source.code_edits import delete_keyword, replace
 
 Told = tuple[ast.AST, str, tuple[Fix, ...]]
 MISSING = re.compile(r"missing \d+ required positional arguments?: (?P<names>.*)")

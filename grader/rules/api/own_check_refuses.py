@@ -4,10 +4,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from grader.records import Context, Evidence, Finding, Fix, Place
-from grader.rules.page_file import rule_of
-from grader.source import Source, Unit
-from grader.source.code_edits import fix
+from grader.rules import Context, Evidence, Finding, Fix, Place, Source, Unit, fix, rule_of
 from grader.source.cuda_code import Call, around, cuda_code, descendants, one_line, text, units
 from grader.source.statements import simple_statement
 

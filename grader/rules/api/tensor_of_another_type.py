@@ -2,11 +2,8 @@
 
 from collections.abc import Iterator
 
-from grader.records import Context, Evidence, Finding, Fix
-from grader.rules.page_file import rule_of
-from grader.source import Source, Unit
+from grader.rules import Context, Evidence, Finding, Fix, Source, Unit, fix, rule_of
 from grader.source.analysis.scalar_kinds import RAISED, TYPES
-from grader.source.code_edits import fix
 from grader.source.cpp import Call, Declare, Name, walk
 from grader.source.cuda_code import one_line
 from grader.source.functions import Function

@@ -3,11 +3,10 @@
 import ast
 from collections.abc import Iterator
 
-from grader.records import Context, Edit, Finding, Fix
-from grader.rules.page_file import rule_of
-from grader.source import Source, Unit, cpp, nodes_under
+from grader.rules import Context, Edit, Finding, Fix, Source, Unit, fix, rule_of
+from grader.source import cpp, nodes_under
 from grader.source.clocks import measures_time
-from grader.source.code_edits import delete_lines_of, delete_statement, fix, replace_node
+from grader.source.code_edits import delete_lines_of, delete_statement, replace_node
 from grader.source.cpp_types import type_of
 from grader.source.cuda_code import Call, cuda_code, units
 

@@ -4,11 +4,10 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from grader.records import Context, Finding, Fix
-from grader.rules.page_file import rule_of
-from grader.source import Function, Source, Unit
+from grader.rules import Context, Finding, Fix, Source, Unit, fix, rule_of
+from grader.source import Function
 from grader.source.analysis.diagnostics import errors_by_line
-from grader.source.code_edits import fix, replace_node
+from grader.source.code_edits import replace_node
 from grader.source.cuda_code import cuda_code, one_line, text
 
 

@@ -5,12 +5,11 @@ import re
 from collections.abc import Iterator
 from difflib import get_close_matches
 
-from grader.records import Context, Edit, Finding, Fix
-from grader.rules.page_file import rule_of
-from grader.source import Extension, Source
+from grader.rules import Context, Edit, Finding, Fix, Source, fix, rule_of
+from grader.source import Extension
 from grader.source.analysis.diagnostics import confirming_errors
 from grader.source.analysis.exports import to_export
-from grader.source.code_edits import delete_item, fix, prototype, quote_text, replace
+from grader.source.code_edits import delete_item, prototype, quote_text, replace
 from grader.source.python_code import constant_text
 
 BOTH = {

@@ -5,11 +5,10 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from grader.records import Context, Finding, Fix
-from grader.rules.page_file import rule_of
-from grader.source import Extension, Source, Unit
+from grader.rules import Context, Finding, Fix, Source, Unit, fix, rule_of
+from grader.source import Extension
 from grader.source.analysis.diagnostics import confirming_errors
-from grader.source.code_edits import fix, prototype, quote_text, replace
+from grader.source.code_edits import prototype, quote_text, replace
 from grader.source.cuda_code import around, cuda_code, text
 
 KINDS = ("undefined-identifier", "syntax")

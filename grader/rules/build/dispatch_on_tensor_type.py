@@ -4,11 +4,9 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from grader.records import Context, Finding
-from grader.rules.page_file import rule_of
-from grader.source import Source, Unit
+from grader.rules import Context, Finding, Source, Unit, fix, rule_of
 from grader.source.analysis.diagnostics import confirming_errors
-from grader.source.code_edits import fix, replace_node
+from grader.source.code_edits import replace_node
 from grader.source.cuda_code import cuda_code, read_call, units
 
 KINDS = ("no-conversion", "argument-type", "no-overload")

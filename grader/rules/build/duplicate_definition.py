@@ -4,17 +4,10 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from grader.records import Context, Edit, Finding, Fix
-from grader.rules.page_file import rule_of
-from grader.source import Extension, Source, Unit
+from grader.rules import Context, Edit, Finding, Fix, Source, Unit, fix, rule_of
+from grader.source import Extension
 from grader.source.analysis.diagnostics import confirming_errors
-from grader.source.code_edits import (
-    add_declarations,
-    delete_keyword,
-    delete_lines_of,
-    fix,
-    prototype,
-)
+from grader.source.code_edits import add_declarations, delete_keyword, delete_lines_of, prototype
 from grader.source.cuda_code import around, cuda_code
 
 KINDS = ("redefinition", "undefined-identifier", "no-member")

@@ -2,11 +2,10 @@
 
 from collections.abc import Iterator
 
-from grader.records import Context, Evidence, Finding, Fix
-from grader.rules.page_file import rule_of
-from grader.source import Function, Source, Unit
+from grader.rules import Context, Evidence, Finding, Fix, Source, Unit, fix, rule_of
+from grader.source import Function
 from grader.source.analysis.diagnostics import confirming_errors
-from grader.source.code_edits import fix, replace_node
+from grader.source.code_edits import replace_node
 from grader.source.cpp import Declare
 
 KINDS = ("incompatible-declaration", "redefinition")

@@ -3,12 +3,11 @@
 import ast
 from collections.abc import Iterator, Sequence
 
-from grader.records import Context, Edit, Evidence, Finding, Fix
-from grader.rules.page_file import rule_of
-from grader.source import Extension, Source
+from grader.rules import Context, Edit, Evidence, Finding, Fix, Source, fix, rule_of
+from grader.source import Extension
 from grader.source.analysis.diagnostics import confirming_errors, explain
 from grader.source.analysis.exports import to_export
-from grader.source.code_edits import add_declarations, fix, prototype, replace
+from grader.source.code_edits import add_declarations, prototype, replace
 from grader.source.scopes import dotted_name
 
 

@@ -3,11 +3,8 @@
 import re
 from collections.abc import Iterator
 
-from grader.records import Context, Evidence, Finding, Place
-from grader.rules.page_file import rule_of
-from grader.source import Source
+from grader.rules import Context, Evidence, Finding, Place, Source, fix, rule_of
 from grader.source.analysis.diagnostics import Explained, explain, failures
-from grader.source.code_edits import fix
 from grader.source.cuda_code import cuda_code, text, units
 
 MANY = 6

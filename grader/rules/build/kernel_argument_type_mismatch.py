@@ -5,12 +5,10 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from grader.records import Context, Finding, Fix
-from grader.rules.page_file import rule_of
-from grader.source import Kernel, Launch, Parameter, Source, Unit
+from grader.rules import Context, Finding, Fix, Source, Unit, fix, rule_of
+from grader.source import Kernel, Launch, Parameter
 from grader.source.analysis.diagnostics import confirming_errors
 from grader.source.analysis.written_through import written_through
-from grader.source.code_edits import fix
 from grader.source.cpp_types import canonical, type_of
 from grader.source.cuda_code import one_line, text
 from grader.source.rewriting.launch_arguments import SPELLED, as_parameter, pass_the_rest

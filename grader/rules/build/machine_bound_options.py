@@ -4,11 +4,10 @@ import ast
 import re
 from collections.abc import Iterator
 
-from grader.records import Context, Edit, Evidence, Finding
-from grader.rules.page_file import rule_of
-from grader.source import Extension, Source
+from grader.rules import Context, Edit, Evidence, Finding, Source, fix, rule_of
+from grader.source import Extension
 from grader.source.analysis.diagnostics import confirming_errors
-from grader.source.code_edits import delete_statement, drop_flags, fix
+from grader.source.code_edits import delete_statement, drop_flags
 from grader.source.python_code import constant_text
 
 MARKS = ("-arch", "--gpu-architecture", "-gencode", "--generate-code", "arch=compute_", "compute_", "sm_")  # fmt: skip

@@ -2,11 +2,8 @@
 
 from collections.abc import Iterator
 
-from grader.records import Context, Evidence, Finding, Fix
-from grader.rules.page_file import rule_of
-from grader.source import Source, Unit
+from grader.rules import Context, Evidence, Finding, Fix, Source, Unit, fix, rule_of
 from grader.source.analysis.diagnostics import errors_by_line
-from grader.source.code_edits import fix
 from grader.source.cpp_types import type_of
 from grader.source.cuda_code import Call, cuda_code, text, units
 

@@ -2,12 +2,10 @@
 
 from collections.abc import Iterator
 
-from grader.records import Context, Evidence, Finding, Place
-from grader.rules.page_file import rule_of
-from grader.source import Source, Unit
+from grader.rules import Context, Evidence, Finding, Place, Source, Unit, fix, rule_of
 from grader.source.analysis.diagnostics import confirming_errors, failures
 from grader.source.analysis.library_headers import declared_in
-from grader.source.code_edits import add_include, fix
+from grader.source.code_edits import add_include
 from grader.source.cuda_code import cuda_code, units
 
 KINDS = ("no-member", "undefined-identifier", "type-not-allowed", "syntax")

@@ -4,14 +4,12 @@ import ast
 import difflib
 from collections.abc import Iterator
 
-from grader.records import Context, Edit, Evidence, Finding, Fix
-from grader.rules.page_file import rule_of
-from grader.source import Extension, Function, Source, Unit
+from grader.rules import Context, Edit, Evidence, Finding, Fix, Source, Unit, fix, rule_of
+from grader.source import Extension, Function
 from grader.source.analysis.diagnostics import confirming_errors
 from grader.source.analysis.signatures import signature
 from grader.source.code_edits import (
     add_declarations,
-    fix,
     head,
     prototype,
     quote_text,

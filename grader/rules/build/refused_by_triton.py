@@ -4,11 +4,10 @@ import ast
 import re
 from collections.abc import Iterator, Mapping
 
-from grader.records import Context, Evidence, Finding, Fix, Place, ToolMessage
-from grader.rules.page_file import rule_of
-from grader.source import Source
+from grader.records import ToolMessage
+from grader.rules import Context, Evidence, Finding, Fix, Place, Source, fix, rule_of
 from grader.source.analysis.triton import Kernel, kernels, launches
-from grader.source.code_edits import fix, replace
+from grader.source.code_edits import replace
 
 CAUSES: Mapping[str, str] = {
     "dot-shapes": "the inner dims of the two operands of `tl.dot` must be equal, and each dim at least what the hardware multiplies at once",

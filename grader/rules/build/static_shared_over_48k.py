@@ -2,9 +2,8 @@
 
 from collections.abc import Iterator
 
-from grader.records import Context, Evidence, Finding, Fix
-from grader.rules.page_file import rule_of
-from grader.source import Kernel, Source, Unit
+from grader.rules import Context, Evidence, Finding, Fix, Source, Unit, rule_of
+from grader.source import Kernel
 from grader.source.analysis.diagnostics import errors
 from grader.source.cpp import Declare
 from grader.source.instantiations import (

@@ -3,10 +3,9 @@
 import re
 from collections.abc import Iterator
 
-from grader.records import Context, Evidence, Extraction, Finding, Place
+from grader.records import Extraction
 from grader.records.observed import wrong_results
-from grader.rules.page_file import rule_of
-from grader.source import Source, Unit
+from grader.rules import Context, Evidence, Finding, Place, Source, Unit, rule_of
 from grader.source.cuda_code import cuda_code, text, units
 
 ADMITS = re.compile(

@@ -6,9 +6,7 @@ import textwrap
 import warnings
 from collections.abc import Iterator
 
-from grader.records import Context, Edit, Evidence, Finding, Fix
-from grader.rules.page_file import rule_of
-from grader.source import Source
+from grader.rules import Context, Edit, Evidence, Finding, Fix, Source, rule_of
 from grader.source.code_edits import delete_line
 
 FENCE = re.compile(r"^\s*(?:```|~~~)")

@@ -5,9 +5,7 @@ import re
 from collections.abc import Iterator
 
 from grader.languages import readings
-from grader.records import Context, Finding
-from grader.rules.page_file import rule_of
-from grader.source import Source
+from grader.rules import Context, Finding, Source, rule_of
 from grader.source.python_code import PythonCode
 
 OTHER_BACKENDS = ("triton", "cutlass", "tilelang", "cupy", "numba", "pycuda", "cuda.core", "taichi",

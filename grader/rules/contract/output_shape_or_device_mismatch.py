@@ -5,21 +5,11 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from grader.records import (  # fmt: skip
-    Context,
-    Details,
-    Edit,
-    Evidence,
-    Finding,
-    Fix,
-    MissingGradient,
-    Place,
-    ShapeMismatch,
-)
-from grader.rules.page_file import rule_of
-from grader.source import Source, nodes_under
+from grader.records import Details, MissingGradient, ShapeMismatch
+from grader.rules import Context, Edit, Evidence, Finding, Fix, Place, Source, fix, rule_of
+from grader.source import nodes_under
+from grader.source.analysis.data_flow import assignments, returns
 from grader.source.analysis.returned_tensor import allocation_of_result, length_written
-from grader.source.code_edits import fix
 from grader.source.cpp_types import type_of
 from grader.source.cuda_code import (
     cuda_code,
@@ -30,7 +20,7 @@ from grader.source.cuda_code import (
     units,
 )
 from grader.source.definitions import definitions
-from grader.source.python_code import Function, PythonCode
+from grader.source.python_code import PythonCode
 
 FORMS = ("shape", "dtype", "device", "count", "type")
 OFF_THE_GPU = {"cpu", "numpy", "tolist"}
@@ -66,38 +56,23 @@ Moved = tuple[Place, str, tuple[Fix, ...]]
 """Where a result leaves the GPU, by which method, and the fix that leaves it there."""
 
 
-def _left_there(edit: Edit) -> tuple[Fix, ...]:
+def _left_there(edit: Edit | None) -> tuple[Fix, ...]:
     return fix("leave the result on the GPU", [edit], certain=True)
 
 
 def _moved_off_gpu(source: Source, code: PythonCode | None) -> Iterator[Moved]:
     """Yield the calls that take a result of forward off the GPU."""
     forward = code.method("forward") if code is not None else None
-    if code is None or forward is None:
-        return
-    for node in nodes_under(forward):
-        if isinstance(node, ast.Return) and code.function_of(node) is forward:
-            given = node.value
-            for value in given.elts if isinstance(given, ast.Tuple | ast.List) else [given]:
-                call = _maker_of(forward, value, node.lineno)
-                if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
-                    if _leaves(call, call.func.attr):
-                        start, end = source.span(call.func.value)[1], source.span(call)[1]
-                        edit = Edit(start=start, end=end, text="")
-                        yield source.place(call), call.func.attr, _left_there(edit)
-
-
-def _maker_of(forward: Function, value: ast.expr | None, line: int) -> ast.expr | None:
-    """Return what makes a returned value, one plain name followed back."""
-    if not isinstance(value, ast.Name):
-        return value
-    made = [
-        node
-        for node in nodes_under(forward)
-        if isinstance(node, ast.Assign) and node.lineno < line
-        if any(isinstance(one, ast.Name) and one.id == value.id for one in node.targets)
-    ]
-    return max(made, key=lambda node: node.lineno).value if made else value
+    for _, given in returns(code, forward) if code is not None and forward is not None else ():
+        for value in given.elts if isinstance(given, ast.Tuple | ast.List) else [given]:
+            named = value.id if isinstance(value, ast.Name) else ""
+            made = [one.value for one in assignments(forward, named)] if forward and named else []
+            call = made[-1] if made else value
+            if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
+                if _leaves(call, call.func.attr):
+                    start, end = source.span(call.func.value)[1], source.span(call)[1]
+                    edit = Edit(start=start, end=end, text="")
+                    yield source.place(call), call.func.attr, _left_there(edit)
 
 
 def _leaves(call: ast.Call, method: str) -> bool:
@@ -122,11 +97,7 @@ def _moved_in_cpp(source: Source) -> Iterator[Moved]:
                 to_cpu = call.name == "to" and any(text(a).endswith("kCPU") for a in call.arguments)
                 if to_cpu or (call.name == "cpu" and not call.arguments):
                     edit = unit.edit(call.object.end_byte, call.node.end_byte, "")
-                    yield (
-                        unit.place(call.node),
-                        call.name,
-                        fix("leave the result on the GPU", [edit], certain=True),
-                    )
+                    yield unit.place(call.node), call.name, _left_there(edit)
 
 
 def _where_returned(

@@ -3,12 +3,10 @@
 import ast
 from collections.abc import Iterator
 
-from grader.records import Context, Edit, Finding, Fix
-from grader.rules.page_file import rule_of
-from grader.source import Source, nodes_under
+from grader.rules import Context, Edit, Finding, Fix, Source, fix, rule_of
+from grader.source import nodes_under
 from grader.source.analysis.diagnostics import confirming_errors
 from grader.source.analysis.reference_text import reference_parameters
-from grader.source.code_edits import fix
 from grader.source.python_code import Function, PythonCode
 
 Counts = tuple[tuple[str, int | None], ...]

@@ -4,9 +4,7 @@ import ast
 import builtins
 from collections.abc import Iterator, Mapping
 
-from grader.records import Context, Finding, Fix
-from grader.rules.page_file import rule_of
-from grader.source import Source
+from grader.rules import Context, Finding, Fix, Source, fix, rule_of
 from grader.source.analysis.diagnostics import confirming_errors, explain
 from grader.source.analysis.unbound_names import (
     MODULE_NAMES,
@@ -16,7 +14,7 @@ from grader.source.analysis.unbound_names import (
     never_evaluated,
     unbound,
 )
-from grader.source.code_edits import fix, insert_line_before
+from grader.source.code_edits import insert_line_before
 from grader.source.python_code import PythonCode
 
 INPUT_FUNCTIONS = {"get_inputs", "get_init_inputs", "get_test_inputs"}

@@ -3,10 +3,8 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from grader.records import Context, Evidence, Finding
 from grader.records.observed import dependence_differs, values_of, wrong_results
-from grader.rules.page_file import rule_of
-from grader.source import Source
+from grader.rules import Context, Evidence, Finding, Source, rule_of
 from grader.source.analysis.on_the_way import on_the_way
 from grader.source.analysis.overwritten import overwritten
 

@@ -3,10 +3,9 @@
 import re
 from collections.abc import Iterator
 
-from grader.records import Context, Finding, Place, Touched
+from grader.records import Touched
 from grader.records.observed import touched_by_lines
-from grader.rules.page_file import rule_of
-from grader.source import Source
+from grader.rules import Context, Finding, Place, Source, rule_of
 from grader.source.cuda_code import text
 
 

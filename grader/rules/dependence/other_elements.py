@@ -2,11 +2,9 @@
 
 from collections.abc import Iterator
 
-from grader.records import Context, Finding, Place
 from grader.records.observed import beside, differences
 from grader.records.provenance import Walk
-from grader.rules.page_file import rule_of
-from grader.source import Source
+from grader.rules import Context, Finding, Place, Source, rule_of
 from grader.source.analysis.steering import element_chosen, index_made, python_index_made
 
 MEANING = {

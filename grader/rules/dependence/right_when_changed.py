@@ -1,11 +1,11 @@
 """DEP006: under one small change of a line, all results are right."""
 
 from collections.abc import Iterator
+from itertools import chain
 
-from grader.records import Context, Counterfactual, Edit, Finding, Fix, Place
+from grader.records import Counterfactual
 from grader.records.observed import touched_by_lines, wrong_results
-from grader.rules.page_file import rule_of
-from grader.source import Source
+from grader.rules import Context, Edit, Finding, Fix, Place, Source, rule_of
 from grader.source.analysis.counterfactual import say_change
 from grader.source.rewriting.changed_argument import changed_argument
 from grader.source.rewriting.changed_line import ChangedLine
@@ -49,13 +49,15 @@ def _fixes(source: Source, place: Place, change: Counterfactual) -> list[Fix]:
     else:
         places = (place, *(place.model_copy(update={"line": n}) for n in change.also))
         ways = [_ways(ChangedLine(source, one, change)) for one in places]
-        every = [tuple(edit for way in together for edit in way) for together in zip(*ways, strict=False)]  # fmt: skip
+        every = [tuple(chain(*together)) for together in zip(*ways, strict=False)]
     known = [edits for edits in dict.fromkeys(every) if edits]
     return [Fix(label=_label(source, place, edits), edits=edits) for edits in known[:MOST]]
 
 
 def _ways(line: ChangedLine) -> list[tuple[Edit, ...]]:
-    """Return the places of a change on its line, each alone and then all that the line has a word for."""
+    """Return the places of a change on its line, each alone and then all that the line has a word for; of two values both."""
+    if line.change.both:
+        return [tuple(map(line.edit, both)) for both in line.of_both()]
     exact = [line.edit(one) for one in line.exact()]
     likely = line.likely() if line.place.language == "python" else ()
     single: list[tuple[Edit, ...]] = [(one,) for one in (*exact, *map(line.edit, likely))]

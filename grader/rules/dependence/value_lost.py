@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator
 
-from grader.records import Context, Dependence, Finding, Place
+from grader.records import Dependence
 from grader.records.observed import beside, differences
-from grader.rules.page_file import rule_of
-from grader.source import Source
+from grader.rules import Context, Finding, Place, Source, rule_of
 from grader.source.analysis.overwritten import overwritten
 from grader.source.analysis.steering import Steering, around, bound_made, carried_over
 

@@ -2,9 +2,8 @@
 
 from collections.abc import Iterator
 
-from grader.records import Context, Evidence, Finding, OtherGradient
-from grader.rules.page_file import rule_of
-from grader.source import Source
+from grader.records import OtherGradient
+from grader.rules import Context, Evidence, Finding, Source, rule_of
 from grader.source.analysis.backward_code import where_gradients_are_made
 
 

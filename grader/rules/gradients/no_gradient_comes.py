@@ -2,9 +2,8 @@
 
 from collections.abc import Iterator
 
-from grader.records import Context, Finding, MissingGradient
-from grader.rules.page_file import rule_of
-from grader.source import Source
+from grader.records import MissingGradient
+from grader.rules import Context, Finding, Source, rule_of
 from grader.source.analysis.backward_code import backwards, where_gradients_are_made
 
 

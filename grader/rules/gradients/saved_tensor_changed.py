@@ -2,10 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from grader.records import Context, Finding
 from grader.records.compared_gradients import Asked, asked_gradients
-from grader.rules.page_file import rule_of
-from grader.source import Source
+from grader.rules import Context, Finding, Source, rule_of
 from grader.source.analysis.backward_code import backwards
 
 SPOILS_RESULT = (

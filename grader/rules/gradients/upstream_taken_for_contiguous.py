@@ -3,12 +3,11 @@
 import ast
 from collections.abc import Iterator
 
-from grader.records import Context, Edit, Finding
 from grader.records.compared_gradients import asked_gradients
-from grader.rules.page_file import rule_of
-from grader.source import Source, nodes_under
+from grader.rules import Context, Edit, Finding, Source, fix, rule_of
+from grader.source import nodes_under
 from grader.source.analysis.backward_code import backwards, upstream_names
-from grader.source.code_edits import fix, insert_line_before
+from grader.source.code_edits import insert_line_before
 from grader.source.python_code import Function
 
 AWARE = frozenset({"contiguous", "stride", "reshape", "clone"})

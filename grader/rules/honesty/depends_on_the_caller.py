@@ -3,10 +3,9 @@
 import ast
 from collections.abc import Iterator, Mapping
 
-from grader.records import Context, Finding
+from grader.rules import Context, Finding, Source, rule_of
 from grader.rules.name_tables import read_names
-from grader.rules.page_file import rule_of
-from grader.source import Source, dotted_name, nodes_under
+from grader.source import dotted_name, nodes_under
 from grader.source.analysis.decisions import decides_the_result, gives_nothing
 from grader.source.python_code import PythonCode
 

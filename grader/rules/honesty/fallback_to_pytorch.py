@@ -2,9 +2,7 @@
 
 from collections.abc import Iterator
 
-from grader.records import Context, Evidence, Finding
-from grader.rules.page_file import rule_of
-from grader.source import Source
+from grader.rules import Context, Evidence, Finding, Source, rule_of
 from grader.source.analysis.diagnostics import failures
 from grader.source.analysis.fallback import fallbacks
 

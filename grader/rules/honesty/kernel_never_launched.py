@@ -5,10 +5,9 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from grader.records import Context, Finding
 from grader.records.observed import KERNELS_MATTER, seen_wrong
-from grader.rules.page_file import rule_of
-from grader.source import Kernel, Source, Unit, dotted_name, nodes_under
+from grader.rules import Context, Finding, Source, Unit, fix, rule_of
+from grader.source import Kernel, dotted_name, nodes_under
 from grader.source.analysis.data_flow import (
     assignments,
     depends,
@@ -26,7 +25,7 @@ from grader.source.analysis.extension_use import (
 from grader.source.analysis.started_kernels import is_started
 from grader.source.analysis.triton import kernels as triton_kernels
 from grader.source.analysis.triton import launches as triton_launches
-from grader.source.code_edits import delete_lines_of, fix
+from grader.source.code_edits import delete_lines_of
 from grader.source.cuda_code import units
 from grader.source.library_calls import library_calls
 from grader.source.python_code import Function, PythonCode

@@ -4,11 +4,10 @@ import ast
 import re
 from collections.abc import Iterator
 
-from grader.records import Context, Finding
+from grader.rules import Context, Finding, Source, fix, rule_of
 from grader.rules.name_tables import read_names
-from grader.rules.page_file import rule_of
-from grader.source import Source, nodes_under
-from grader.source.code_edits import delete_statement, fix
+from grader.source import nodes_under
+from grader.source.code_edits import delete_statement
 from grader.source.cuda_code import text, units
 from grader.source.library_calls import library_calls
 from grader.source.python_code import PythonCode

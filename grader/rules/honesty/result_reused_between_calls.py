@@ -3,10 +3,9 @@
 import ast
 from collections.abc import Iterator
 
-from grader.records import Context, Finding, Severity
 from grader.records.observed import seen_wrong
-from grader.rules.page_file import rule_of
-from grader.source import Source, Unit, nodes_under
+from grader.rules import Context, Finding, Severity, Source, Unit, rule_of
+from grader.source import nodes_under
 from grader.source.analysis.data_flow import (
     assignments,
     depends,

@@ -5,12 +5,10 @@ import re
 import sys
 from collections.abc import Iterator
 
-from grader.records import Context, Finding
+from grader.rules import Context, Finding, Source, fix, rule_of
 from grader.rules.name_tables import read_names
-from grader.rules.page_file import rule_of
-from grader.source import Source
 from grader.source.analysis.measuring import role
-from grader.source.code_edits import delete_statement, fix
+from grader.source.code_edits import delete_statement
 from grader.source.cuda_code import cuda_code, text, units
 from grader.source.python_code import PythonCode, constant_text
 

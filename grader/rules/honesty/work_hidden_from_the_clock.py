@@ -5,13 +5,12 @@ from collections.abc import Iterator, Sequence
 
 from tree_sitter import Node
 
-from grader.records import Context, Edit, Finding, Fix
+from grader.rules import Context, Edit, Finding, Fix, Source, Unit, fix, rule_of
 from grader.rules.name_tables import read_names
-from grader.rules.page_file import rule_of
-from grader.source import Source, Unit, nodes_under
+from grader.source import nodes_under
 from grader.source.analysis.data_flow import methods
 from grader.source.analysis.extension_use import holders, mentions
-from grader.source.code_edits import fix, insert_line_before
+from grader.source.code_edits import insert_line_before
 from grader.source.cuda_code import Call, around, cuda_code, units
 from grader.source.python_code import PythonCode
 

@@ -5,13 +5,10 @@ from itertools import islice
 
 from tree_sitter import Node
 
-from grader.records import Context, Finding, Fix
 from grader.records.observed import has_wrapped, kernel_of, observed_evidence
-from grader.rules.page_file import rule_of
+from grader.rules import Context, Finding, Fix, Source, Unit, fix, rule_of
 from grader.rules.proofs import once, reported
-from grader.source import Source, Unit
 from grader.source.analysis.walks import Case, cases, full_size_of, spans
-from grader.source.code_edits import fix
 from grader.source.cuda_code import around, descendants, one_line, text
 from grader.source.flow import Event
 

@@ -6,14 +6,12 @@ from collections.abc import Iterable, Iterator
 
 from tree_sitter import Node
 
-from grader.records import Context, Evidence, Finding, Fix, LaunchRefused
+from grader.records import LaunchRefused
 from grader.records.observed import kernel_of, observed_evidence
-from grader.rules.page_file import rule_of
+from grader.rules import Context, Evidence, Finding, Fix, Source, fix, rule_of
 from grader.rules.proofs import once
-from grader.source import Source
 from grader.source.analysis.host_code import grid_node, resolve
 from grader.source.analysis.walks import Case, cases, spans
-from grader.source.code_edits import fix
 from grader.source.cpp import Items
 from grader.source.cuda_code import text
 from grader.source.statements import insert_before, statement

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from grader.records import Context, Edit, Evidence, Finding, Fix
-from grader.rules.page_file import rule_of
-from grader.source import Kernel, Source, Unit
+from grader.rules import Context, Edit, Evidence, Finding, Fix, Source, Unit, fix, rule_of
+from grader.source import Kernel
 from grader.source.analysis.host_quotient import quotients
-from grader.source.code_edits import fix, replace_node
+from grader.source.code_edits import replace_node
 from grader.source.cuda_code import around, cuda_code, descendants, one_line, text
 from grader.source.statements import simple_statement
 

@@ -3,13 +3,11 @@
 import ast
 from collections.abc import Iterator
 
-from grader.records import Context, Evidence, Finding, Fix, Place, TensorSpec
+from grader.records import TensorSpec
 from grader.records.observed import wrong_results
-from grader.rules.page_file import rule_of
-from grader.source import Source
+from grader.rules import Context, Evidence, Finding, Fix, Place, Source, fix, rule_of
 from grader.source.analysis.host_code import body_start, refuses
 from grader.source.analysis.walks import Case, cases, task_inputs
-from grader.source.code_edits import fix
 from grader.source.cpp import Call, Name, Number, walk
 from grader.source.forward_arguments import bindings
 from grader.source.statements import insert_before

@@ -2,11 +2,9 @@
 
 from collections.abc import Iterator
 
-from grader.records import Context, Evidence, Finding, Place
 from grader.records.observed import has_wrapped, kernel_of, observed_evidence
+from grader.rules import Context, Evidence, Finding, Place, Source, rule_of
 from grader.rules.causes import cause_of
-from grader.rules.page_file import rule_of
-from grader.source import Source
 from grader.source.analysis.triton import accesses_at
 from grader.source.analysis.walks import spans
 

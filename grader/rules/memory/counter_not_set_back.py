@@ -4,11 +4,9 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from grader.records import Context, Finding, Fix
 from grader.records.observed import wrong_results
-from grader.rules.page_file import rule_of
-from grader.source import Source, Unit
-from grader.source.code_edits import fix, replace_node
+from grader.rules import Context, Finding, Fix, Source, Unit, fix, rule_of
+from grader.source.code_edits import replace_node
 from grader.source.cuda_code import around, cuda_code, one_line, read_call, text
 
 COUNTS = frozenset({"atomicAdd"})

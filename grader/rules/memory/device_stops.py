@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator
 
-from grader.records import Context, Evidence, Finding, Prediction
+from grader.records import Prediction
 from grader.records.observed import observed_evidence
-from grader.rules.page_file import rule_of
-from grader.source import Source
+from grader.rules import Context, Evidence, Finding, Source, rule_of
 
 
 def check(_source: Source, context: Context) -> Iterator[Finding]:

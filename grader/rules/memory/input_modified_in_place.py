@@ -2,13 +2,10 @@
 
 from collections.abc import Iterator
 
-from grader.records import Context, Evidence, Finding, Fix
 from grader.records.observed import kernel_of, observed_evidence
-from grader.rules.page_file import rule_of
-from grader.source import Source
+from grader.rules import Context, Evidence, Finding, Fix, Source, fix, rule_of
 from grader.source.analysis.host_code import body_start, origin
 from grader.source.analysis.walks import Case, cases, spans
-from grader.source.code_edits import fix
 from grader.source.statements import insert_before
 
 

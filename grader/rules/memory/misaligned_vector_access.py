@@ -2,11 +2,9 @@
 
 from collections.abc import Iterator
 
-from grader.records import Context, Finding
 from grader.records.observed import observed_evidence
-from grader.rules.page_file import rule_of
+from grader.rules import Context, Finding, Source, rule_of
 from grader.rules.proofs import reported
-from grader.source import Source
 
 
 def check(_source: Source, context: Context) -> Iterator[Finding]:

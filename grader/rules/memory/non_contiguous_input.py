@@ -3,16 +3,15 @@
 import ast
 from collections.abc import Iterator
 
-from grader.records import DECIDING, Context, Evidence, Finding, Fix, TensorSpec
+from grader.records import DECIDING, TensorSpec
 from grader.records.observed import ran_right, wrong_results
-from grader.rules.page_file import rule_of
-from grader.source import Source
+from grader.rules import Context, Evidence, Finding, Fix, Source, fix, rule_of
 from grader.source.analysis import triton
 from grader.source.analysis.data_flow import assignments
 from grader.source.analysis.host_code import body_start
 from grader.source.analysis.views import passed_views
 from grader.source.analysis.walks import Case, cases
-from grader.source.code_edits import fix, replace
+from grader.source.code_edits import replace
 from grader.source.cpp import Call, Member, Name, walk
 from grader.source.statements import insert_before
 

@@ -3,17 +3,16 @@
 import ast
 from collections.abc import Iterator, Sequence
 
-from grader.records import Context, Evidence, Finding, Fix, Place, UnwrittenOutput
+from grader.records import UnwrittenOutput
 from grader.records.observed import observed_evidence, values_of
-from grader.rules.page_file import rule_of
-from grader.source import Source
+from grader.rules import Context, Evidence, Finding, Fix, Place, Source, fix, rule_of
 from grader.source.analysis import triton
 from grader.source.analysis.host_code import made_by
 from grader.source.analysis.kernel_accesses import Access
 from grader.source.analysis.triton_tensors import allocated_tensors, allocation
 from grader.source.analysis.walks import Case, cases
 from grader.source.analysis.written_through import written_through
-from grader.source.code_edits import fix, replace
+from grader.source.code_edits import replace
 from grader.source.cpp import Call, walk
 from grader.source.flow import Tensor
 

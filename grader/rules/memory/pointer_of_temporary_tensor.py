@@ -2,10 +2,8 @@
 
 from collections.abc import Iterator
 
-from grader.records import Context, Finding
-from grader.rules.page_file import rule_of
-from grader.source import Source
-from grader.source.code_edits import fix, replace_node
+from grader.rules import Context, Finding, Source, fix, rule_of
+from grader.source.code_edits import replace_node
 from grader.source.cpp import Call, Cast, Declare, Expr, walk
 from grader.source.cuda_code import text
 from grader.source.statements import insert_before, statement

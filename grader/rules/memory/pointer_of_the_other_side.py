@@ -2,11 +2,10 @@
 
 from collections.abc import Iterator
 
-from grader.records import Context, Evidence, Finding, NotDeviceMemory, Place
+from grader.records import NotDeviceMemory
 from grader.records.observed import kernel_of, observed_evidence
-from grader.rules.page_file import rule_of
+from grader.rules import Context, Evidence, Finding, Place, Source, Unit, rule_of
 from grader.rules.proofs import reported
-from grader.source import Source, Unit
 from grader.source.analysis.host_code import origin
 from grader.source.analysis.walks import Case, cases, spans
 from grader.source.cuda_code import cuda_code, text, units

@@ -6,15 +6,12 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from grader.records import Context, Finding, Fix
 from grader.records.observed import kernel_of, observed_evidence, ran_clean
-from grader.rules.page_file import rule_of
+from grader.rules import Context, Finding, Fix, Source, fix, rule_of
 from grader.rules.proofs import once
-from grader.source import Source
 from grader.source.analysis.apart import Past, past_the_end, sample
 from grader.source.analysis.host_code import refuses, resolve
 from grader.source.analysis.walks import Case, cases, spans
-from grader.source.code_edits import fix
 from grader.source.cpp import Loop, walk
 from grader.source.cuda_code import descendants, text
 from grader.source.flow import Region

@@ -3,11 +3,9 @@
 import ast
 from collections.abc import Iterator
 
-from grader.records import Context, Finding
-from grader.rules.page_file import rule_of
-from grader.source import Source
+from grader.rules import Context, Finding, Source, fix, rule_of
 from grader.source.analysis.triton import Kernel, Launch, kernels, launches
-from grader.source.code_edits import add_argument, fix
+from grader.source.code_edits import add_argument
 
 PUTS_BACK = frozenset({"restore_value", "reset_to_zero", "pre_hook", "post_hook"})
 

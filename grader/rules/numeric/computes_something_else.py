@@ -3,10 +3,8 @@
 import ast
 from collections.abc import Iterator, Sequence
 
-from grader.records import Context, Evidence, Finding, Place, Severity
 from grader.records.observed import dependence_differs, values_of, wrong_results
-from grader.rules.page_file import rule_of
-from grader.source import Source
+from grader.rules import Context, Evidence, Finding, Place, Severity, Source, rule_of
 from grader.source.analysis import triton
 from grader.source.analysis.kept_weights import kept_weights
 from grader.source.analysis.narrowed import narrowed_offsets

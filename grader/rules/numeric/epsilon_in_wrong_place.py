@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator
 
-from grader.records import Context, Finding
 from grader.records.observed import wrong_results
-from grader.rules.page_file import rule_of
-from grader.source import Source, Unit, cpp
+from grader.rules import Context, Finding, Source, Unit, rule_of
+from grader.source import cpp
 from grader.source.analysis.reference_text import reference_of
 from grader.source.cuda_code import one_line
 from grader.source.functions import Function

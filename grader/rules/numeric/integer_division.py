@@ -2,10 +2,7 @@
 
 from collections.abc import Iterator
 
-from grader.records import Context, Finding
-from grader.rules.page_file import rule_of
-from grader.source import Source
-from grader.source.code_edits import fix
+from grader.rules import Context, Finding, Source, fix, rule_of
 from grader.source.cpp import Binary, Cast, Declare, Expr, Name, Number, walk
 from grader.source.cuda_code import one_line
 from grader.source.functions import Function

@@ -3,12 +3,10 @@
 import ast
 from collections.abc import Collection, Iterator
 
-from grader.records import Context, Edit, Evidence, Finding, Fix
 from grader.records.observed import wrong_results
-from grader.rules.page_file import rule_of
-from grader.source import Source, Unit
+from grader.rules import Context, Edit, Evidence, Finding, Fix, Source, Unit, fix, rule_of
 from grader.source.analysis import triton
-from grader.source.code_edits import fix, replace, replace_node
+from grader.source.code_edits import replace, replace_node
 from grader.source.cpp import Assign, Binary, Call, Declare, Loop, Name, Part, walk
 from grader.source.functions import Function
 

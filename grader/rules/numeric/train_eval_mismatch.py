@@ -4,9 +4,8 @@ import ast
 import re
 from collections.abc import Iterator
 
-from grader.records import Context, Finding
-from grader.rules.page_file import rule_of
-from grader.source import Source, nodes_under
+from grader.rules import Context, Finding, Source, rule_of
+from grader.source import nodes_under
 from grader.source.analysis.reference_text import reference_of
 
 STATISTIC = re.compile(r"(?:running|moving|bn\d*|batch_?norm\d*)_(mean|var)$")

@@ -4,13 +4,12 @@ import ast
 import re
 from collections.abc import Iterator
 
-from grader.records import Context, Evidence, Finding, Fix
 from grader.records.observed import values_of, wrong_results
-from grader.rules.page_file import rule_of
-from grader.source import Source, Unit, cpp
+from grader.rules import Context, Evidence, Finding, Fix, Source, Unit, fix, rule_of
+from grader.source import cpp
 from grader.source.analysis import triton
 from grader.source.analysis.reference_text import Reference, reference_of
-from grader.source.code_edits import fix, replace
+from grader.source.code_edits import replace
 from grader.source.cuda_code import one_line
 
 EXP = frozenset({"exp", "expf", "__expf"})

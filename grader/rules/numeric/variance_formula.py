@@ -2,11 +2,8 @@
 
 from collections.abc import Iterator
 
-from grader.records import Context, Finding, Fix
-from grader.rules.page_file import rule_of
-from grader.source import Source, Unit
+from grader.rules import Context, Finding, Fix, Source, Unit, fix, rule_of
 from grader.source.analysis.reference_text import NORMS, reference_of
-from grader.source.code_edits import fix
 from grader.source.cpp import Binary, Name, Number, walk
 from grader.source.cuda_code import around, one_line, text
 from grader.source.statements import statement

@@ -5,9 +5,8 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from grader.records import Context, Finding
-from grader.rules.page_file import rule_of
-from grader.source import Source, cpp
+from grader.rules import Context, Finding, Source, rule_of
+from grader.source import cpp
 from grader.source.analysis.kernel_accesses import accesses
 from grader.source.cuda_code import around, names_in, text
 from grader.source.divergence import depends_on_thread, varying_variables

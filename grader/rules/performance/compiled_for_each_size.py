@@ -4,11 +4,9 @@ import ast
 import re
 from collections.abc import Iterator
 
-from grader.records import Context, Finding
-from grader.rules.page_file import rule_of
-from grader.source import Source
+from grader.rules import Context, Finding, Source, fix, rule_of
 from grader.source.analysis.triton import Kernel, Launch, launches
-from grader.source.code_edits import fix, replace
+from grader.source.code_edits import replace
 
 SHAPES = frozenset({"arange", "zeros", "full", "static_range", "reshape", "view", "broadcast_to", "static_assert"})  # fmt: skip
 """Functions of `tl` whose arguments have to be known when a kernel is compiled."""

@@ -4,10 +4,8 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from grader.records import Context, Finding, Fix
-from grader.rules.page_file import rule_of
-from grader.source import Function, Source, Unit, cpp
-from grader.source.code_edits import fix
+from grader.rules import Context, Finding, Fix, Source, Unit, fix, rule_of
+from grader.source import Function, cpp
 from grader.source.cpp_reading import assigned_in
 from grader.source.cpp_types import type_of
 from grader.source.cuda_code import descendants, one_line, text

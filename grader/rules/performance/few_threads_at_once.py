@@ -3,9 +3,8 @@
 from collections.abc import Iterator
 from math import prod
 
-from grader.records import Context, Finding, KernelResources, Launch
-from grader.rules.page_file import rule_of
-from grader.source import Source
+from grader.records import KernelResources, Launch
+from grader.rules import Context, Finding, Source, rule_of
 from grader.source.analysis.host_code import grid_node, origin, resolve
 from grader.source.analysis.walks import Case, cases
 from grader.source.cpp import Items, Number

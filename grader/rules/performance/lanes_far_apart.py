@@ -3,9 +3,7 @@
 import ast
 from collections.abc import Iterator
 
-from grader.records import Context, Finding
-from grader.rules.page_file import rule_of
-from grader.source import Source
+from grader.rules import Context, Finding, Source, rule_of
 from grader.source.analysis.traffic import spread
 from grader.source.analysis.triton import Access, Kernel, kernels
 

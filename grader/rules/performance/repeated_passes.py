@@ -4,9 +4,8 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from grader.records import Context, Finding
-from grader.rules.page_file import rule_of
-from grader.source import Function, Source
+from grader.rules import Context, Finding, Source, rule_of
+from grader.source import Function
 from grader.source.analysis.host_code import made_by
 from grader.source.analysis.kernel_accesses import Access, accesses
 from grader.source.analysis.walks import Case, cases

@@ -4,9 +4,7 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from grader.records import Context, Finding
-from grader.rules.page_file import rule_of
-from grader.source import Source
+from grader.rules import Context, Finding, Source, rule_of
 from grader.source.analysis.kernel_accesses import accesses
 from grader.source.analysis.traffic import line_streamed
 from grader.source.cuda_code import text

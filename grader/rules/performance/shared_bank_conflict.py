@@ -2,13 +2,11 @@
 
 from collections.abc import Iterator
 
-from grader.records import AccessShape, Context, Finding, Fix
-from grader.rules.page_file import rule_of
-from grader.source import Source, Unit
+from grader.records import AccessShape
+from grader.rules import Context, Finding, Fix, Source, Unit, fix, rule_of
 from grader.source.analysis.races import shared_on
 from grader.source.analysis.traffic import bank_turns
 from grader.source.analysis.walks import spans
-from grader.source.code_edits import fix
 from grader.source.cpp import Declare
 from grader.source.cuda_code import text
 

@@ -2,9 +2,8 @@
 
 from collections.abc import Iterator
 
-from grader.records import AccessShape, Context, Finding
-from grader.rules.page_file import rule_of
-from grader.source import Source
+from grader.records import AccessShape
+from grader.rules import Context, Finding, Source, rule_of
 from grader.source.analysis.kernel_accesses import accesses
 from grader.source.analysis.traffic import spread
 

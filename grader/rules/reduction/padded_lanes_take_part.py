@@ -5,14 +5,12 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 
-from grader.records import Context, Finding, Fix
 from grader.records.observed import wrong_results
-from grader.rules.page_file import rule_of
-from grader.source import Source
+from grader.rules import Context, Finding, Fix, Source, fix, rule_of
 from grader.source.analysis.triton import Kernel, kernels
 from grader.source.analysis.triton_lanes import Lane, lane_of
 from grader.source.analysis.triton_signs import is_never_negative
-from grader.source.code_edits import fix, replace
+from grader.source.code_edits import replace
 
 NEUTRAL: Mapping[str, float] = {
     "sum": 0.0,

@@ -2,11 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
-from grader.records import Context, Edit, Finding, Fix
 from grader.records.observed import wrong_results
-from grader.rules.page_file import rule_of
+from grader.rules import Context, Edit, Finding, Fix, Source, fix, rule_of
 from grader.rules.proofs import once
-from grader.source import Source
 from grader.source.analysis.reduced_result import (
     Loss,
     one_lane_has_it,
@@ -21,7 +19,6 @@ from grader.source.analysis.reduction_steps import (
 )
 from grader.source.analysis.reduction_suspects import suspects
 from grader.source.analysis.walks import Case, cases
-from grader.source.code_edits import fix
 from grader.source.cpp import Assign, Declare, Expr, Name, Number, walk
 from grader.source.cpp_reading import assigned_in
 from grader.source.rewriting.reductions import broadcast, join_warps

@@ -4,13 +4,11 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from grader.records import Context, Edit, Finding, Fix
-from grader.rules.page_file import rule_of
-from grader.source import Source, cpp
+from grader.rules import Context, Edit, Finding, Fix, Source, fix, rule_of
+from grader.source import cpp
 from grader.source.analysis.host_code import resolve
-from grader.source.analysis.reduction_steps import Halving, array_of, halving_loops
+from grader.source.analysis.reduction_steps import Halving, halving_loops
 from grader.source.analysis.walks import Case, cases
-from grader.source.code_edits import fix
 from grader.source.cuda_code import descendants, text
 
 
@@ -27,48 +25,18 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 
 
 def _drops(case: Case, halving: Halving) -> bool:
-    """Whether it is a tree over the block that takes shared cells at the counter's distance."""
+    """Whether it is a tree over the block, which takes cells at the counter's distance; one from a number on is of another size."""
+    parts, start = list(cpp.walk(halving.loop.body)), halving.start
     called = {p.name for p in cpp.walk(case.walk.kernel.code) if isinstance(p, cpp.Call)}
-    mine = halving.function.name in {case.kernel, *called}
-    if halving.doubling or halving.start is None or not mine or not _of_block(case, halving.start):
+    if start is None or halving.doubling or halving.function.name not in {case.kernel, *called}:
         return False
-    shared = {r.name for r in case.walk.regions if r.space == "shared"}
-    for part in cpp.walk(halving.function.code):  # pointers that are set to a place in one of them
-        if (
-            isinstance(part, cpp.Declare)
-            and part.pointer
-            and part.init
-            and _names(part.init) & shared
-        ):
-            shared.add(part.name)
-    indices = (
-        part.index
-        for part in cpp.walk(halving.loop.body)
-        if isinstance(part, cpp.Subscript) and array_of(part) in shared
-    )
-    return any(isinstance(i, cpp.Binary) and halving.counter in _names(i) for i in indices)
+    indices = [p.index for p in parts if isinstance(p, cpp.Subscript)]
+    apart = any(isinstance(i, cpp.Binary) and halving.counter in _names(i) for i in indices)
+    return apart and (not isinstance(start, cpp.Number) or start.value == case.walk.threads // 2)
 
 
 def _names(expr: cpp.Expr) -> set[str]:
     return {part.id for part in cpp.walk(expr) if isinstance(part, cpp.Name)}
-
-
-def _of_block(case: Case, start: cpp.Expr) -> bool:
-    """Whether the tree starts at half of the block's size, by whatever name."""
-    threads = case.walk.threads
-    given = zip(case.walk.kernel.template_parameters, case.launch.template, strict=False)
-    sizes = {"blockDim", *(one.name for one, value in given if value.strip() == str(threads))}
-    named = [(m.name, m.expr) for m in case.unit.macros.values()]
-    named += [(c.name, c.init) for c in case.unit.constants.values()]
-    sizes |= {n for n, e in named if isinstance(e, cpp.Number) and e.value == threads}
-    for part in cpp.walk(case.walk.kernel.code):
-        if (
-            isinstance(part, cpp.Declare)
-            and part.init is not None
-            and "blockDim" in _names(part.init)
-        ):
-            sizes.add(part.name)
-    return bool(_names(start) & sizes)
 
 
 def _finding(case: Case, halving: Halving, threads: int) -> Finding:

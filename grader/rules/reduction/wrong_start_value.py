@@ -2,14 +2,12 @@
 
 from collections.abc import Iterator
 
-from grader.records import Context, Finding
 from grader.records.observed import observed_evidence, ran_right
-from grader.rules.page_file import rule_of
+from grader.rules import Context, Finding, Source, Unit, fix, rule_of
 from grader.rules.proofs import reported
-from grader.source import Source, Unit, cpp
+from grader.source import cpp
 from grader.source.analysis.folds import MAXIMA, MINIMA, folds, same_text
 from grader.source.analysis.reference_text import reference_of
-from grader.source.code_edits import fix
 from grader.source.functions import Function
 
 NOT_NEGATIVE = ("fabs", "abs", "exp", "__expf", "sqrt")

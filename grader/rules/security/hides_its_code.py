@@ -6,10 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from grader.records import Context, Finding
+from grader.rules import Context, Finding, Source, rule_of
 from grader.rules.name_tables import read_names
-from grader.rules.page_file import rule_of
-from grader.source import Source
 from grader.source.python_code import PythonCode
 
 NAMES = read_names(__file__)

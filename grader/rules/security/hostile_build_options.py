@@ -3,9 +3,8 @@
 import re
 from collections.abc import Iterator
 
-from grader.records import Context, Finding
-from grader.rules.page_file import rule_of
-from grader.source import Extension, Source
+from grader.rules import Context, Finding, Source, rule_of
+from grader.source import Extension
 from grader.source.cuda_code import cuda_code, text, units
 
 RUNS_CODE = re.compile(

@@ -4,10 +4,9 @@ import ast
 import re
 from collections.abc import Iterator
 
-from grader.records import Context, Finding, LinkedName, Place, Severity
+from grader.records import LinkedName
+from grader.rules import Context, Finding, Place, Severity, Source, Unit, rule_of
 from grader.rules.name_tables import read_names
-from grader.rules.page_file import rule_of
-from grader.source import Source, Unit
 from grader.source.analysis.foreign_memory import MEMORY_FILE, of_native, of_python
 from grader.source.analysis.reaching import IN_EXTENSION
 from grader.source.cuda_code import cuda_code, text, units

@@ -5,9 +5,8 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from grader.records import Context, Finding
-from grader.rules.page_file import rule_of
-from grader.source import Kernel, Source, Unit
+from grader.rules import Context, Finding, Source, Unit, rule_of
+from grader.source import Kernel
 from grader.source.cuda_code import descendants, text
 from grader.source.instantiations import array_size, instantiations
 

@@ -4,10 +4,9 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from grader.records import Context, Finding
-from grader.rules.page_file import rule_of
-from grader.source import Kernel, Source, Unit
-from grader.source.code_edits import delete_lines_of, fix
+from grader.rules import Context, Finding, Source, Unit, fix, rule_of
+from grader.source import Kernel
+from grader.source.code_edits import delete_lines_of
 from grader.source.cuda_code import around, descendants, read_call, text
 
 

@@ -5,10 +5,9 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from grader.records import Context, Finding
-from grader.rules.page_file import rule_of
-from grader.source import Function, Source, Unit
-from grader.source.code_edits import delete_line, delete_lines_of, fix
+from grader.rules import Context, Finding, Source, Unit, fix, rule_of
+from grader.source import Function
+from grader.source.code_edits import delete_line, delete_lines_of
 from grader.source.cpp_types import canonical
 from grader.source.cuda_code import around, cuda_code, descendants, text, units
 from grader.source.python_code import PythonCode

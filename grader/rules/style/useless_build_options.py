@@ -4,10 +4,9 @@ import ast
 import re
 from collections.abc import Iterator
 
-from grader.records import Context, Finding
-from grader.rules.page_file import rule_of
-from grader.source import Extension, Source
-from grader.source.code_edits import delete_keyword, drop_flags, fix
+from grader.rules import Context, Finding, Source, fix, rule_of
+from grader.source import Extension
+from grader.source.code_edits import delete_keyword, drop_flags
 from grader.source.python_code import constant_text
 
 LISTS = ("extra_cflags", "extra_cuda_cflags", "extra_ldflags")

@@ -4,16 +4,13 @@ from collections.abc import Iterator, Sequence
 
 from tree_sitter import Node
 
-from grader.records import Context, Evidence, Finding, Fix, Severity
 from grader.records.observed import kernel_of, observed_evidence
+from grader.rules import Context, Evidence, Finding, Fix, Severity, Source, fix, rule_of
 from grader.rules.causes import cause_of
-from grader.rules.page_file import rule_of
 from grader.rules.proofs import FORGIVEN, by_line, of_the_leavers
-from grader.source import Source
 from grader.source.analysis.partings import BARRIER, Parting, exchange_at, parting_at
 from grader.source.analysis.starved import starved_reads
 from grader.source.analysis.walks import spans
-from grader.source.code_edits import fix
 from grader.source.statements import child_of, insert_after, statement
 
 

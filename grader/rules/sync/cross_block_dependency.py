@@ -2,11 +2,9 @@
 
 from collections.abc import Iterator
 
-from grader.records import Context, Evidence, Finding
 from grader.records.observed import observed_evidence
-from grader.rules.page_file import rule_of
+from grader.rules import Context, Evidence, Finding, Source, rule_of
 from grader.rules.proofs import reported
-from grader.source import Source
 from grader.source.analysis.races import is_within_program
 
 

@@ -3,13 +3,12 @@
 import ast
 from collections.abc import Iterator
 
-from grader.records import Context, Evidence, Finding, Race, Severity
+from grader.records import Race
 from grader.records.observed import observed_evidence
+from grader.rules import Context, Evidence, Finding, Severity, Source, fix, rule_of
 from grader.rules.causes import cause_of
-from grader.rules.page_file import rule_of
-from grader.source import Source
 from grader.source.analysis.races import is_within_program, join_races, lines_of, shared_on
-from grader.source.code_edits import fix, insert_line_before
+from grader.source.code_edits import insert_line_before
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:

@@ -85,12 +85,3 @@ def exchanged_value(call: cpp.Call) -> cpp.Expr | None:
     """Return what a shuffle exchanges."""
     index = 0 if call.base is not None or not call.name.endswith("_sync") else 1
     return call.args[index] if len(call.args) > index else None
-
-
-def array_of(expr: cpp.Expr) -> str | None:
-    """Return the array's name of `array[...]`."""
-    while isinstance(expr, cpp.Subscript):
-        expr = expr.base
-        if isinstance(expr, cpp.Name):
-            return expr.id
-    return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from grader.source.analysis.data_flow import assignments, returns
 from grader.source.python_code import Function, PythonCode
 from grader.source.scopes import nodes_under
 
@@ -30,16 +31,15 @@ def length_written(code: PythonCode, made: ast.Call, axis: int, rank: int) -> as
     if not isinstance(length, ast.Name) or function is None:
         return length
     stored = [one for one in nodes_under(function) if isinstance(one, ast.Name) and one.id == length.id]  # fmt: skip
-    values = _values(function, length.id)
+    values = [one.value for one in assignments(function, length.id)]
     once = sum(isinstance(one.ctx, ast.Store) for one in stored) == 1
     return values[0] if once and values else length
 
 
 def _made_by(code: PythonCode, function: Function, depth: int) -> ast.Call | None:
     """Return what makes the tensor that a function returns, where all of its returns agree."""
-    returns = [one for one in nodes_under(function) if isinstance(one, ast.Return) and one.value]
-    mine = [one.value for one in returns if code.function_of(one) is function]
-    found = {id(made): made for value in mine if (made := _maker(code, function, value, depth))}
+    mine = (_maker(code, function, value, depth) for _, value in returns(code, function))
+    found = {id(made): made for made in mine if made}
     return next(iter(found.values())) if len(found) == 1 else None
 
 
@@ -47,7 +47,7 @@ def _maker(
     code: PythonCode, function: Function, value: ast.expr | None, depth: int
 ) -> ast.Call | None:
     if isinstance(value, ast.Name):
-        values = _values(function, value.id)
+        values = [one.value for one in assignments(function, value.id)]
         return _maker(code, function, values[-1], depth - 1) if values and depth else None
     if not isinstance(value, ast.Call) or not depth:
         return None
@@ -72,13 +72,6 @@ def _functions_called(code: PythonCode, call: ast.Call) -> Iterator[Function]:
             named = [f for f in methods if f.name == name]
             own = [f for f in methods if f.name == "forward"] if whole is not None else []
             yield from named or (own if name == "apply" else [])
-
-
-def _values(function: Function, name: str) -> list[ast.expr]:
-    """Return what is assigned to a name alone, in the order of the text."""
-    made = [one for one in nodes_under(function) if isinstance(one, ast.Assign)]
-    mine = [one for one in made if any(isinstance(t, ast.Name) and t.id == name for t in one.targets)]  # fmt: skip
-    return [one.value for one in sorted(mine, key=lambda one: one.lineno)]
 
 
 def _lengths(made: ast.Call) -> list[ast.expr]:
