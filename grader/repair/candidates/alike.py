@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, product
 
 from grader.repair.candidates.candidate import Candidate, Piece
 
 TOGETHER = 0.4
 """What the same change at several places costs beyond the single one."""
+RENAMED = 0.8
+"""What the cost is multiplied with of several names that end alike: `H` and `W` for `OH` and `OW`."""
 
 
 def cheapest(every: Iterable[Candidate], says: Callable[[Candidate], Hashable]) -> list[Candidate]:
@@ -31,15 +33,17 @@ def together(
 ) -> Iterator[Candidate]:
     """Yield the same change at several places as one; `within` returns in what, such as a statement."""
     shared: dict[Hashable, list[Candidate]] = defaultdict(list)
-    for one in (one for one in single if one.way):
-        for place in within(one):
-            shared[one.way, place].append(one)
+    for one in single:
+        for way, place in product(one.ways, within(one)):
+            shared[way, place].append(one)
     taken: set[tuple[Piece, ...]] = set()
     for alike in shared.values():
         pieces = tuple(sorted((one.pieces[0] for one in alike), key=lambda one: one.span))
         if len(pieces) > 1 and pieces not in taken and _are_apart(pieces):
             taken.add(pieces)
-            yield replace(alike[0], pieces=pieces, cost=min(one.cost for one in alike) + TOGETHER)
+            least = min(one.cost for one in alike)
+            same = len({one.code for one in pieces}) == 1
+            yield replace(alike[0], pieces=pieces, cost=least + TOGETHER if same else least * RENAMED)  # fmt: skip
 
 
 def _are_apart(pieces: Sequence[Piece]) -> bool:

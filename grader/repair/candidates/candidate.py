@@ -86,10 +86,8 @@ class Candidate:
     cost: float
     """How unlikely it is to be what was meant; the smaller, the earlier it is tried."""
     touches: Touches
-    way: str = ""
-    """What the same change at another place has in common with it."""
-    said: str = ""
-    """What it does, where that is not plain from its words."""
+    ways: tuple[str, ...] = ()
+    """What it may have in common with changes at other places."""
     unweighed: float = 0.0
     """What it costs whatever was seen; 0 where nothing weighs it."""
 
@@ -108,8 +106,6 @@ class Candidate:
     def label(self) -> str:
         """Return what it does, in the imperative."""
         piece, (begin, end) = self.pieces[0], self.pieces[0].lines
-        if self.said:
-            return f"line {begin}: {self.said}"
         if piece.kind in {"before", "after"}:
             return f"add `{piece.code}` {piece.kind} line {end if piece.kind == 'after' else begin}"
         if piece.kind == "guard":

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import tomllib
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 
 from grader.diagnose import Program
 from grader.records import Counterfactual, Dependence, Evidence, Mismatch, Slice
@@ -31,40 +33,8 @@ RARE = 1.5
 SHOWN: Mapping[Touches, frozenset[str]] = {"sync": frozenset({"race", "race-volatile", "global-race"})}  # fmt: skip
 """Changes of which the simulator would show the need."""
 POINTS_AT: Mapping[str, tuple[Touches, ...]] = {
-    # what a run of the kernel did
-    **dict.fromkeys(SHOWN["sync"], ("sync",)),
-    **dict.fromkeys(("out-of-bounds", "outside"), ("guard", "bound", "index", "launch", "host", "literal")),
-    **dict.fromkeys(("unwritten-output", "unwritten"), ("launch", "host", "guard", "bound")),
-    "uninit-shared-read": ("store", "sync", "bound", "literal"),
-    # what the wrong elements have in common
-    **dict.fromkeys(("constant-factor", "row-factor", "sign-flip"), ("factor", "degree", "literal", "value", "bound", "store")),
-    "constant-offset": ("shift", "value", "literal"),
-    **dict.fromkeys(("transposed", "shifted"), ("index", "launch")),
-    **dict.fromkeys(("flat-tail", "periodic"), ("bound", "launch", "host", "index", "literal")),
-    # a part that ends too early, or one that a statement of its own computes
-    "from-index-on": ("bound", "launch", "host", "index", "literal", "shift", "factor", "value"),
-    "borders": ("bound", "guard", "index", "literal"),
-    **dict.fromkeys(("zeros", "constant-value", "nan", "unset", "uninit-local-read"), ("literal", "store", "bound", "value")),
-    # what became of the result when an input was changed
-    "probe-degree": ("degree",),
-    "probe-shift": ("shift", "store", "sync", "literal"),
-    "probe-weight": ("factor", "literal", "bound", "value", "store"),
-    "probe-moved": ("index", "bound"),
-    "probe-ignored": ("bound", "index", "literal", "store", "host"),
-    # what the reads of a wrong element were, against what the reference's depends on
-    "missing": ("bound", "guard", "index", "literal", "launch", "host", "store"),
-    "skipped": ("bound", "guard", "index", "literal", "launch", "host"),
-    "doubled": ("bound", "index", "launch", "store"),
-    "lost": ("bound", "literal", "store", "sync", "guard"),
-    "extra": ("bound", "guard", "index", "literal"),
-    "other-elements": ("index", "launch", "host"),
-    # what a run that was changed in one small thing needed to be right
-    **dict.fromkeys(("counterfactual-comparison", "counterfactual-guard"), ("guard", "bound", "value")),
-    "counterfactual-constant": ("literal", "bound", "factor"),
-    "counterfactual-operator": ("value", "degree", "factor", "shift", "index"),
-    "counterfactual-operand": ("index", "value", "bound"),
-    "counterfactual-argument": ("index", "value", "factor", "bound"),
-    "counterfactual-around": ("factor", "shift", "degree", "value", "index"),
+    code: tuple(touches.split())
+    for code, touches in tomllib.loads(Path(__file__).with_name("points_at.toml").read_text("utf-8")).items()
 }  # fmt: skip
 """What each kind of observation makes likelier to be wrong."""
 
@@ -149,9 +119,10 @@ class Clues:
         return frozenset(item.code for item in every)
 
     @cached_property
-    def wrong_shape(self) -> bool:
-        """Whether a result has another shape than asked for."""
-        return any(c.mismatch and c.mismatch.kind == "shape" for c in self.program.evaluation.comparisons)  # fmt: skip
+    def of_shapes(self) -> bool:
+        """Whether a result has another shape than asked for, or the shapes of blocks don't fit."""
+        wrong = (c.mismatch for c in self.program.evaluation.comparisons if c.mismatch)
+        return "incompatible-shapes" in self.codes or any(one.kind == "shape" for one in wrong)
 
     @cached_property
     def host_alone(self) -> bool:

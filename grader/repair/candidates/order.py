@@ -9,11 +9,10 @@ from itertools import islice
 
 from grader.diagnose import Program
 from grader.repair.candidates.candidate import Candidate
-from grader.repair.candidates.cuda.changes import cuda_changes
+from grader.repair.candidates.changeable import Changeable
+from grader.repair.candidates.changes import changes
 from grader.repair.candidates.evidence import Clues, origins
-from grader.repair.candidates.pattern import Changeable
-from grader.repair.candidates.triton.changes import triton_changes
-from grader.source import Source
+from grader.source import Source, Unit
 from grader.source.analysis.triton import no_part_of
 
 HOST = 1.3
@@ -37,10 +36,11 @@ def candidates(
     clues = Clues(program, workload)
     before = origins(source, clues.lines)
     aside = no_part_of(source, clues.stored)
-    cuda = (_weigh(*one, clues, before, aside) for one in cuda_changes(source, clues))
-    triton = (_weigh(*one, clues, before, aside) for one in triton_changes(source, clues))
-    python = (one for one in _spread(triton) if _is_authors(program, one.line))
-    ordered = sorted((*cuda, *python), key=lambda one: one.cost)
+    weighed = [_weigh(*one, clues, before, aside) for one in changes(source, clues)]
+    cuda = (one for one in weighed if isinstance(one.pieces[0].text, Unit))
+    python = _spread(one for one in weighed if isinstance(one.pieces[0].text, Source))
+    authors = (one for one in python if _is_authors(program, one.line))
+    ordered = sorted((*cuda, *authors), key=lambda one: one.cost)
     return list(islice((one for one in ordered if one.fix() is not None), most))
 
 

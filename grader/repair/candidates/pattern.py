@@ -1,4 +1,4 @@
-"""Rewrites of expressions as data: a pattern in the program's own language, what it may become, and how unlikely that is.
+"""Rewrites of expressions: a pattern in the program's own language, what it may become, and how unlikely that is.
 
 In a pattern a single small letter stands for any expression (`a < b`, `sqrtf(v + e)`), and the same letter twice for
 the same text. In what it becomes, `{a}` is what the letter stood for, and a name in capitals stands for each variable of
@@ -9,17 +9,25 @@ from __future__ import annotations
 
 import math
 import re
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import product
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from grader.repair.candidates.candidate import Candidate, Kind, Piece, Touches
-from grader.source import Source, Unit
+from grader.repair.candidates.candidate import Candidate, Kind, Touches
 
+if TYPE_CHECKING:
+    from grader.repair.candidates.changeable import Changeable
+
+FORGOTTEN = 0.5
+"""What the cost of a change is multiplied with that uses a name which nothing uses."""
+ELSEWHERE = {True: {"device", "kernel"}, False: {"host"}}
+"""What rows ask for that never hold in host code, and outside of it."""
 _HOLE = re.compile(r"\{([A-Z]+)\}")
+_NAMES = re.compile(r"(?!\d)(?P<one>\w*?)(?P<end>\w*) (?P<other>(?!\d)\w*?)(?P=end)")
+_ELEMENT = re.compile(r"(\w+)\[([^\[\]]*)\]")
+_WORD = re.compile(r"[A-Za-z_]\w*(?:\.[xyzw]\b)?")
 
 
 Form = tuple[Hashable, ...]
@@ -36,50 +44,15 @@ class Tree:
     words: Callable[[Any], str]
     sign: Callable[[Any], str]
     """The operator or function of an expression; empty where it has none, or any."""
-    letter: Callable[[Any], str]
-    """The letter that a part of a pattern is; empty for any other."""
+    name: Callable[[Any], str]
+    """The plain name that an expression is; empty for any other."""
     may_be: Callable[[str, Any], bool]
     """Whether a letter may stand for a node."""
 
-
-class Changeable(ABC):
-    """A function that may be changed."""
-
-    tree: ClassVar[Tree]
-    text: Unit | Source
-    """What its nodes are part of."""
-
-    @property
-    @abstractmethod
-    def on_host(self) -> bool:
-        """Whether it is host code."""
-
-    @abstractmethod
-    def words_of(self, node: Any) -> str:
-        """Return an expression's text as templates take it."""
-
-    def in_place(self, node: Any, words: str) -> str:  # noqa: ARG002
-        """Return new words as they may stand in the place of an expression."""
-        return words
-
-    def piece(self, node: Any, code: str, kind: Kind = "replace") -> Piece:
-        """Return a change at a node."""
-        return Piece(self.text, node, code, kind)
-
-    def change(
-        self, node: Any, code: str, cost: float, touches: Touches, kind: Kind = "replace", way: str = ""
-    ) -> Candidate:  # fmt: skip
-        """Return one change at a node."""
-        return Candidate((self.piece(node, code, kind),), cost, touches, way)
-
-    def changes(self, cost: float, touches: Touches, *pairs: tuple[Any, str]) -> Candidate:
-        """Return several expressions in other words as one change."""
-        return Candidate(tuple(self.piece(*pair) for pair in pairs), cost, touches)
-
-    def exchange(self, first: Any, second: Any, cost: float, touches: Touches) -> Candidate:
-        """Return two expressions in each other's place."""
-        one, other = (self.piece(node, "").old for node in (first, second))
-        return self.changes(cost, touches, (first, other), (second, one))
+    def letter(self, pattern: Any) -> str:
+        """Return the letter that a part of a pattern is; empty for any other."""
+        name = self.name(pattern)
+        return name if len(name) == 1 and name.islower() else ""
 
 
 Of = TypeVar("Of", bound="Changeable")
@@ -103,44 +76,58 @@ class Site(Generic[Of]):
         """Return what a letter stands for."""
         return self.scope.tree.words(self.bound[letter])
 
+    def holds(self, asked: str) -> bool:
+        """Whether the expression is what a word asks for, or a letter's (`b:real`); `!` asks for the opposite."""
+        letter, _, word = asked.removeprefix("!").rpartition(":")
+        node = self.bound[letter] if letter else self.node
+        return self.scope.holds(word, node) != asked.startswith("!")
 
-Where = Callable[[Any], bool]
-"""Whether a rewrite applies at a site of its language."""
-Cost = Callable[[Any, str], float]
-Fill = Callable[[Any, str], Iterable[tuple[str, float]]]
-"""What a name in capitals stands for at a site, and what each multiplies the cost with."""
+
+Hole = Callable[[Any], Sequence[str] | Mapping[str, float]]
+"""What a name in capitals stands for at a site of its language, with what each multiplies the cost with."""
 
 
 @dataclass(frozen=True)
 class Rewrite:
-    """One way in which an expression may be replaced."""
+    """One way in which an expression may be replaced, or what may stand beside a statement."""
 
     pattern: str
     become: tuple[str, ...]
-    cost: float | Cost
-    """A number, or what it is for a site and the name that was put in."""
+    cost: float
     touches: Touches
-    where: tuple[Where, ...] = ()
+    where: tuple[str, ...] = ()
+    """What the expression, or a letter, has to be."""
     together: bool = False
     """Whether it goes together with itself elsewhere in a statement, whatever it changes there."""
+    kind: Kind = "replace"
 
-    def options(self, scope: Changeable, node: Any, fill: Fill) -> Iterator[tuple[str, float, str]]:
-        """Yield what a node may become by it, each with its cost and what was done, whatever the node is."""
+    def options(self, scope: Changeable, node: Any) -> Iterator[Candidate]:
+        """Yield the changes that it makes of a node."""
         bound = match(scope.tree, _pattern_tree(scope.tree, self.pattern), node, {})
         site = Site(scope, node, bound or {})
-        if bound is None or not all(holds(site) for holds in self.where):
+        if bound is None or not all(map(site.holds, self.where)):
             return
         letters = {letter: scope.words_of(one) for letter, one in bound.items()}
         for template in self.become:
             asked = list(dict.fromkeys(_HOLE.findall(template)))
-            for filled in product(*(fill(site, name) for name in asked)):
+            for filled in product(*(scope.fill(site, name) for name in asked)):
                 names = [name for name, _ in filled]
                 words = template.format(**letters, **dict(zip(asked, names, strict=True)))
-                cost = self._cost(site, names) * math.prod(factor for _, factor in filled)
-                yield scope.in_place(node, words), cost, " ".join((self.pattern, template, *names))
+                cost = self.cost * math.prod(factor for _, factor in filled)
+                cost *= FORGOTTEN if scope.idle.intersection(_WORD.findall(words)) else 1.0
+                done = " ".join((self.pattern, template, *names))
+                ways = (done,) if self.together else _ways(site.words, words)
+                new = scope.in_place(node, words)
+                yield scope.change(node, new, cost, self.touches, self.kind, ways)
 
-    def _cost(self, site: Site[Any], names: Sequence[str]) -> float:
-        return self.cost if isinstance(self.cost, float) else self.cost(site, *names[:1] or ("",))
+
+def _ways(old: str, new: str) -> tuple[str, ...]:
+    """Return what a change has in common with others: its words, what two names begin with that end alike, an index, an array."""
+    if names := _NAMES.fullmatch(f"{old} {new}"):
+        return (f"{names['one']} {names['other']}",)
+    one, other = _ELEMENT.fullmatch(old), _ELEMENT.fullmatch(new)
+    of_elements = (f"[{one[2]} {other[2]}]", f"{one[1]} {new}") if one and other else ()
+    return (f"{old} {new}", *of_elements)
 
 
 def match(tree: Tree, pattern: Any, node: Any, bound: dict[str, Any]) -> dict[str, Any] | None:
@@ -163,23 +150,22 @@ def _pattern_tree(tree: Tree, words: str) -> Any:
     return tree.parse(words)
 
 
-def rewrite_expressions(
-    scope: Changeable, nodes: Iterable[Any], table: tuple[Rewrite, ...], fill: Fill
-) -> Iterator[Candidate]:
-    """Yield what each of a function's expressions may become; `fill` says what names in capitals stand for."""
-    rewrites = _by_form(scope.tree, table)
-    for node in nodes:
-        for rewrite in (one for form in _forms(scope.tree, node) for one in rewrites.get(form, ())):
-            for words, cost, done in rewrite.options(scope, node, fill):
-                way = done if rewrite.together else f"{scope.tree.words(node)} {words}"
-                yield scope.change(node, words, cost, rewrite.touches, way=way)
+def rewrite_expressions(scope: Changeable) -> Iterator[Candidate]:
+    """Yield what each of a function's expressions may become, by its language's table."""
+    rewrites = _by_form(scope.tree, scope.table, frozenset(ELSEWHERE[scope.on_host]))
+    for node in scope.expressions:
+        for form in _forms(scope.tree, node):
+            for rewrite in rewrites.get(form, ()):
+                yield from rewrite.options(scope, node)
 
 
 @cache
-def _by_form(tree: Tree, rewrites: tuple[Rewrite, ...]) -> Mapping[Form, tuple[Rewrite, ...]]:
-    """Return rewrites by the form of their pattern."""
+def _by_form(
+    tree: Tree, rewrites: tuple[Rewrite, ...], elsewhere: frozenset[str]
+) -> Mapping[Form, tuple[Rewrite, ...]]:
+    """Return rewrites by the form of their pattern, without those that only other functions may need."""
     found: dict[Form, list[Rewrite]] = {}
-    for one in rewrites:
+    for one in (one for one in rewrites if not elsewhere.intersection(one.where)):
         found.setdefault(_forms(tree, tree.parse(one.pattern))[-1], []).append(one)
     return {form: tuple(ones) for form, ones in found.items()}
 

@@ -13,9 +13,9 @@ from grader.repair.candidates import triton
 from grader.repair.candidates.candidate import Candidate
 from grader.repair.candidates.order import candidates
 from grader.repair.candidates.screen import Allowance, Outcome, Screen
-from grader.repair.candidates.weave import BREAK, candidates_named, candidates_touching, weave
+from grader.repair.candidates.weave import candidates_named, weave
 from grader.sandbox.limits import crowding
-from grader.source import edits, parse
+from grader.source import parse
 
 FIRST = 120
 """Candidates in the first program: what was meant is among them more often than not."""
@@ -27,6 +27,8 @@ FEW = 6
 """Candidates up to which all other workloads are run in one go."""
 BUILDS = 3
 """Builds of a woven program: what doesn't compile is left out of the next."""
+FAR = 40
+"""Lines from an error's in which the candidates are looked for that it is about."""
 PATIENCE = 5.0
 """How many times the usual time a candidate may take that was right once: a program that stops early is quick, a right one not."""
 CONFIRMING = 10.0
@@ -106,7 +108,7 @@ def _build_woven(
         build = screen.build(woven)
         if build.status == "built":
             return woven, build, numbered
-        bad = _refused(submission, woven, build, numbered, by_number=attempt == 0)
+        bad = _refused(woven, build, numbered, by_number=attempt == 0)
         numbered = {n: candidate for n, candidate in numbered.items() if n not in bad}
         if not bad or not numbered:
             break
@@ -114,23 +116,19 @@ def _build_woven(
 
 
 def _refused(
-    submission: Submission,
-    woven: Submission,
-    build: Build,
-    numbered: dict[int, Candidate],
-    *,
-    by_number: bool,
+    woven: Submission, build: Build, numbered: Mapping[int, Candidate], *, by_number: bool
 ) -> set[int]:
-    """Return the candidates that errors are about: by their numbers, else all on the lines, else on those of whole statements.
+    """Return the candidates that errors are about: by their numbers, on the lines named or the nearest ones that have some.
 
-    Of several that don't fit where one expression stands, a compiler names the first: the second time all of these go.
+    Of several that don't fit where one expression stands, a compiler names the first: the second time all of these go. Of a
+    macro it names the first line, whatever stands in it.
     """
     there = {item.place.line for item in build.errors if item.place is not None}
-    if named := candidates_named(numbered, woven.code, there):
-        return named if by_number else named | _beside(numbered, named)
-    lines = _lines_before(submission, woven, there)
-    whole = _whole_statements(submission, lines)
-    return candidates_touching(numbered, lines) or candidates_touching(numbered, whole)
+    for away in range(FAR):
+        lines = {line + step for line in there for step in (-away, away)}
+        if named := candidates_named(numbered, woven.code, lines):
+            return named if by_number and not away else named | _beside(numbered, named)
+    return set()
 
 
 def _beside(numbered: Mapping[int, Candidate], named: set[int]) -> set[int]:
@@ -139,29 +137,6 @@ def _beside(numbered: Mapping[int, Candidate], named: set[int]) -> set[int]:
     return {
         n for n, one in numbered.items() if any((p.lines, p.span) in changed for p in one.pieces)
     }
-
-
-def _lines_before(submission: Submission, woven: Submission, lines: set[int]) -> set[int]:
-    """Return the submission's lines that lines of the woven program were made of."""
-    joined, texts = woven.code.replace(BREAK, ""), woven.code.split("\n")
-    back = edits.old_lines(submission.code, joined)
-    added = [0]
-    for text in texts:
-        added.append(added[-1] + text.startswith(BREAK[1:]))
-    at = (line - added[line] for line in lines if 1 <= line <= len(texts))
-    return {back[line - 1] for line in at if 1 <= line <= len(back)}
-
-
-def _whole_statements(submission: Submission, lines: set[int]) -> set[int]:
-    """Return all lines of the statements that begin there: a compiler names a macro's first line for all in it."""
-    places = [
-        unit.place(node)
-        for unit in parse(submission.code).cuda
-        for kind in ("expression_statement", "declaration", "return_statement")
-        for node in unit.nodes(kind)
-    ]
-    begun = [place for place in places if place.line in lines]
-    return {line for place in begun for line in range(place.line, place.end_line + 1)}
 
 
 @dataclass

@@ -124,19 +124,5 @@ def _weave_pieces(unit: Unit, pieces: list[tuple[int, Piece]]) -> list[Edit]:
 def candidates_named(numbered: Mapping[int, Candidate], woven: str, lines: set[int]) -> set[int]:
     """Return the candidates whose numbers stand on these lines of a woven program."""
     texts = woven.split("\n")
-    words = "\n".join(texts[line - 1] for line in lines if line <= len(texts))
+    words = "\n".join(texts[line - 1] for line in lines if 1 <= line <= len(texts))
     return numbered.keys() & {int(n) for n in re.findall(rf"{CHOICE} [!=]= (\d+)", words)}
-
-
-def candidates_touching(numbered: Mapping[int, Candidate], lines: set[int]) -> set[int]:
-    """Return the candidates with a piece on one of these lines of the submission."""
-    return {
-        number
-        for number, candidate in numbered.items()
-        if any(_covers(piece, lines) for piece in candidate.pieces)
-    }
-
-
-def _covers(piece: Piece, lines: set[int]) -> bool:
-    begin, end = piece.lines
-    return not lines.isdisjoint(range(begin, end + 1))

@@ -1,248 +1,134 @@
-"""A function that may be changed: its variables with their types, and its expressions."""
+"""A function of a CUDA text that may be changed: its expressions, and what may be exchanged in it."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, Literal
+from itertools import pairwise
+from typing import ClassVar
 
 from tree_sitter import Node
 
-from grader.repair.candidates.cuda.tree import TREE, Words, words_of
-from grader.repair.candidates.pattern import Changeable, Tree
-from grader.repair.candidates.pattern import Site as AnySite
+from grader.repair.candidates.candidate import Kind, Piece, Touches
+from grader.repair.candidates.changeable import Given, Likes
+from grader.repair.candidates.cuda.facts import FACTS
+from grader.repair.candidates.cuda.holes import HOLES
+from grader.repair.candidates.cuda.names import Names
+from grader.repair.candidates.cuda.tree import TREE, Words, is_target, parts, words_of
+from grader.repair.candidates.pattern import Hole, Rewrite, Tree
+from grader.repair.candidates.rows import read_rows
 from grader.source import Function, Unit
-from grader.source.constants import fold
 from grader.source.cpp_reading import variables
-from grader.source.cpp_types import canonical, fields, type_of
+from grader.source.cpp_types import canonical
 from grader.source.cuda_code import around, descendants, read_call, text
+from grader.source.statements import statement
 
-Kind = Literal["integer", "real", ""]
-"""Empty where it is neither, or can't be told."""
-KINDS: dict[str | None, Kind] = {
-    **dict.fromkeys(("short", "int", "unsigned", "long", "ulong", "ll", "ull"), "integer"),
-    **dict.fromkeys(("float", "double", "scalar_t", "T"), "real"),
-}
-ARITHMETIC = {"+", "-", "*", "/", "%"}
-_MATHEMATICS = re.compile(r".*f|.*(?:exp|log|sqrt|tanh|sin|cos|pow|fma).*")
+COMPARISONS = {"<", ">", "<=", ">=", "==", "!="}
+TOUCHES: Mapping[str, Touches] = {"*": "factor", "/": "factor", "-": "shift", "+": "shift"}
 FIXED = {
     "array_declarator", "template_argument_list", "template_parameter_list", "case_statement", "static_assert_declaration",
     "preproc_def", "preproc_function_def", "preproc_if", "launch_bounds", "field_declaration_list", "enumerator", "subscript_designator",
 }  # fmt: skip
 """What must be known when the program is compiled, or isn't an expression at all."""
-WRITTEN = {"update_expression", "pointer_expression", "lambda_capture_specifier", "declaration", "parameter_declaration"}  # fmt: skip
-BLOCKS = ("compound_statement", "for_statement", "translation_unit")
-
-
-def kind_of_type(written: str) -> Kind:
-    """Return the kind of a written type; that of its elements for a pointer."""
-    return KINDS.get(canonical(written.replace("*", "").replace("&", "")), "")
-
-
-def parts(node: Node) -> tuple[str, str, str]:
-    """Return left side, operator and right side of an expression with two operands."""
-    left, operator, right = (
-        text(node.child_by_field_name(name)) for name in ("left", "operator", "right")
-    )
-    return left, operator, right
-
-
-@dataclass(frozen=True)
-class Variable:
-    """A variable that is no pointer, and the bytes between which it is known."""
-
-    name: str
-    kind: Kind
-    signed: bool
-    start: int
-    end: int
+LONG = 400
+"""Bytes of an expression beyond which it is not replaced as a whole."""
+FEW = 6
+"""At how many places an array may be read of which two are exchanged."""
 
 
 @dataclass(frozen=True, eq=False)
-class Scope(Changeable):
+class Scope(Names):
     """A function whose body may be changed."""
 
     tree: ClassVar[Tree] = TREE
-    text: Unit
-    function: Function
-    body: Node
-    _kinds: dict[int, Kind] = field(default_factory=dict)
+    table: ClassVar[tuple[Rewrite, ...]] = read_rows("cuda")
+    holes: ClassVar[Mapping[str, Hole]] = HOLES
+    beside: ClassVar[Kind] = "before"
 
     @property
-    def on_host(self) -> bool:
-        """Whether it is host code."""
-        return self.function.runs == "host"
-
-    @cached_property
-    def variables(self) -> tuple[Variable, ...]:
-        """Parameters, then what the body declares."""
-        whole = self.function.node.end_byte
-        given = (p for p in self.function.parameters if not p.is_pointer and p.name)
-        found = [_variable(p.name, p.type, 0, whole) for p in given]
-        for one in (one for one in variables(self.body) if one.plain):
-            end = next(outer.end_byte for outer in around(one.node) if outer.type in BLOCKS)
-            kind = type_of(self.text, one.value) or "" if one.type == "auto" else one.type
-            found.append(_variable(one.name, kind, one.node.end_byte, end))
-        return tuple(found)
-
-    @cached_property
-    def names(self) -> frozenset[str]:
-        """Every name that it is given or declares."""
-        return frozenset(
-            (*(v.name for v in self.variables), *self.pointers, *(n for n, _ in self.made))
-        )
-
-    def known(self, kind: Kind, at: int) -> list[str]:
-        """Return the variables of a kind that are known at a byte, parameters first."""
-        found = (v.name for v in self.variables if v.kind == kind and v.start <= at < v.end)
-        return list(dict.fromkeys(found))
-
-    def own(self, kind: Kind, at: int, most: int) -> list[str]:
-        """Return those of them that the body declared last."""
-        given = {p.name for p in self.function.parameters}
-        return [name for name in self.known(kind, at) if name not in given][-most:]
-
-    @cached_property
-    def sizes(self) -> tuple[str, ...]:
-        """The integer parameters, and the whole numbers of a struct that it is given: `shape.width`."""
-        whole = [p for p in self.function.parameters if not p.is_pointer and p.name]
-        kinds = {
-            f"{p.name}.{name}": kind
-            for p in whole
-            for (owner, name), kind in fields(self.text).items()
-            if owner == canonical(p.type)
-        }
-        kinds |= {p.name: p.type for p in whole}
-        return tuple(name for name, kind in kinds.items() if kind_of_type(kind or "") == "integer")
-
-    @cached_property
-    def pointers(self) -> dict[str, str]:
-        """Type of each pointer parameter; `const` is part of it."""
-        given = (p for p in self.function.parameters if p.is_pointer)
-        return {p.name: p.type.replace("__restrict__", "").replace(" ", "") for p in given}
-
-    @cached_property
-    def tensors(self) -> tuple[str, ...]:
-        """Names of the tensors that it is given."""
-        given = ((p.name, canonical(p.type)) for p in self.function.parameters)
-        return tuple(name for name, kind in given if name and kind == "Tensor")
-
-    @cached_property
-    def constants(self) -> frozenset[str]:
-        """Names of the whole numbers that the text fixes for all of it: macros, constants, template parameters."""
-        template = self.function.template_parameters
-        given = {p.name for p in template if kind_of_type(p.type) == "integer"}
-        constants, macros = self.text.constants.values(), self.text.macros.values()
-        valued = ((c.name, c.init.node) for c in constants if c.const and c.init is not None)
-        given |= {name for name, value in valued if fold(self.text, value) is not None}
-        return frozenset(given | {m.name for m in macros if m.value.strip("()").isdigit()})
-
-    @cached_property
-    def made(self) -> tuple[tuple[str, Node], ...]:
-        """Name and value of each variable that is declared with one."""
-        pairs = (
-            (node.child_by_field_name("declarator"), node.child_by_field_name("value"))
-            for node in descendants(self.body, "init_declarator")
-        )
-        return tuple((text(name), value) for name, value in pairs if value is not None)
-
-    @cached_property
-    def divided(self) -> frozenset[str]:
-        """Names that are divided up, `i /= width`: by then they are something else."""
-        found = (parts(node) for node in descendants(self.body, "assignment_expression"))
-        return frozenset(left for left, sign, _ in found if sign == "/=")
-
-    @cached_property
-    def thread(self) -> str:
-        """What the whole body calls a thread's own number: `tid`, or `threadIdx.x` itself."""
-        everywhere = {one.name for one in self.variables if one.end == self.body.end_byte}
-        own = (name for name, value in self.made if text(value) == "threadIdx.x")
-        return next((name for name in own if name in everywhere), "threadIdx.x")
-
-    @cached_property
-    def read(self) -> frozenset[str]:
-        """Names whose value is read somewhere."""
-        found = descendants(self.body, "identifier")
-        return frozenset(text(node) for node in found if not _is_given_a_value(node))
-
-    @cached_property
-    def idle(self) -> frozenset[str]:
-        """Names of parameters and variables whose value is never read: what the author forgot.
-
-        Host code is left alone: sizes that it computes for checks and messages are many.
-        """
-        known = {one.name for one in self.variables}
-        return frozenset() if self.on_host else frozenset(known - self.read)
-
-    @cached_property
-    def idle_parts(self) -> tuple[str, ...]:
-        """Parts of small vectors that are never read, where others of the same vector are: `stats.x`."""
-        read = {text(node) for node in descendants(self.body, "field_expression")}
-        found = ((v.name, re.search(r"float([234])$", v.type)) for v in variables(self.body))
-        every = ([f"{name}.{x}" for x in "xyzw"[: int(n[1])]] for name, n in found if n)
-        return tuple(one for some in every if read & {*some} for one in some if one not in read)
-
-    def idle_elements(self, at: int) -> list[str]:
-        """Return `bias[c]` for each array that a kernel is given and never reads, with the indices known at a byte."""
-        if self.on_host:
-            return []
-        arrays = [p.name for p in self.function.parameters if p.is_pointer and p.is_const]
-        unread = [name for name in arrays if name not in self.read]
-        return [f"{name}[{index}]" for name in unread for index in self.own("integer", at, 8)]
-
-    def kind_of(self, node: Node | None) -> Kind:
-        """Return what kind of number an expression is."""
-        if node is None:
-            return ""
-        if node.id not in self._kinds:
-            self._kinds[node.id] = self._kind_of(node)
-        return self._kinds[node.id]
-
-    def _kind_of(self, node: Node) -> Kind:
-        if node.type == "binary_expression" and parts(node)[1] in ARITHMETIC:
-            return self._either(*(node.child_by_field_name(side) for side in ("left", "right")))
-        if node.type in {"parenthesized_expression", "unary_expression"} and node.named_children:
-            return self.kind_of(node.named_children[0])
-        if node.type == "conditional_expression":
-            return self.kind_of(node.child_by_field_name("consequence"))
-        if node.type == "call_expression":
-            call = read_call(node)
-            if call.last in {"max", "min", "abs", "fmax", "fmin"} and call.arguments:
-                return self._either(*call.arguments)
-            if call.object is None and _MATHEMATICS.fullmatch(call.last):
-                return "real"
-        if node.type == "identifier" and text(node) in self.constants:
-            return "integer"
-        return KINDS.get(type_of(self.text, node), "")
-
-    def _either(self, *nodes: Node | None) -> Kind:
-        kinds = [self.kind_of(node) for node in nodes]
-        return "real" if "real" in kinds else "" if "" in kinds else "integer"
-
     def expressions(self) -> Iterator[Node]:
-        """Yield the nodes of the body that stand for a value computed at run time, and its statements."""
+        """The nodes of the body that stand for a value computed at run time, and its statements."""
         todo = [self.body]
         while todo:
             node = todo.pop()
             if node.type in FIXED or _must_be_constant(self.body, node):
                 continue
-            if node is not self.body:
-                yield node
+            short = len(node.text or b"") <= LONG and b"//" not in (node.text or b"")
+            if node is not self.body and not is_target(node):
+                if short or node.type.endswith("statement"):
+                    yield node
             todo += reversed(node.named_children)
 
     def words_of(self, node: Node) -> Words:
         """Return an expression's text as templates take it."""
         return words_of(node)
 
+    def holds(self, word: str, node: Node) -> bool:
+        """Whether an expression is what a row's word asks for."""
+        return FACTS[word](self, node)
 
-Site = AnySite[Scope]
+    def statement_of(self, node: Node) -> Hashable:
+        """Return what tells the statement of an expression from others."""
+        return statement(node).id
+
+    def says(self, piece: Piece) -> Hashable:
+        """Return what is put where by a change; None where it is what was there."""
+        return None if piece.code == piece.old else (piece.node.id, piece.kind, piece.code)
+
+    def touched(self, node: Node) -> Touches:
+        """Return what a change of an expression touches, by the number that it is."""
+        if self.kind_of(node) != "real":
+            outer = (parts(one)[1] for one in around(node) if one.type == "binary_expression")
+            return "bound" if COMPARISONS.intersection(outer) else "index"
+        return TOUCHES.get(parts(node)[1], "value")
+
+    def is_pair(self, one: Given, other: Given) -> bool:
+        """Whether two whole numbers take one thing apart."""
+        whole = all(self.kind_of(each.value) == "integer" for each in (one, other))
+        return whole and super().is_pair(one, other)
+
+    def alike(self) -> Iterator[Likes]:
+        """Yield arguments, elements of an array, parts of a vector, the sizes of a launch."""
+        own = {function.name: function for function in self.text.functions}
+        for node in descendants(self.body, "call_expression"):
+            call = read_call(node)
+            given = own[call.last].parameters if call.last in own else ()
+            types = [" ".join(p.type.replace("__restrict__", "").split()) for p in given]
+            yield Likes(call.arguments, types, 3.0, "index")
+        for read in self._elements.values():
+            yield from [_any_two(list(read.values()), 2.5)] if len(read) <= FEW else ()
+        for (one, first, _), (other, second, _) in pairwise(self._assigned):
+            owners = {re.split(r"[.\[]", text(each))[0] for each in (one, other)}
+            if len(owners) == 1 and text(one) != text(other):
+                yield _any_two([first, second], 1.5)
+        yield from self._sizes_of_launches() if self.on_host else ()
+
+    @cached_property
+    def _elements(self) -> Mapping[str, dict[str, Node]]:
+        """The elements that are read of each array, by their texts: gates of a cell, queries and keys."""
+        found: dict[str, dict[str, Node]] = {}
+        for node in descendants(self.body, "subscript_expression"):
+            if not is_target(node):
+                array = text(node.child_by_field_name("argument"))
+                found.setdefault(array, {})[text(node)] = node
+        return found
+
+    def _sizes_of_launches(self) -> Iterator[Likes]:
+        """Yield the axes of each `dim3`, and a launch's grid and block."""
+        for node in descendants(self.body, "declaration"):
+            made = (child.child_by_field_name("value") for child in node.named_children)
+            if text(node.child_by_field_name("type")) == "dim3":
+                lists = (one for one in made if one is not None and one.type == "argument_list")
+                yield from (_any_two(one.named_children[:2], 2.0, "launch") for one in lists)
+        for launch in self.text.launches:
+            if launch.host_function is self.function and launch.grid and launch.block:
+                yield _any_two([launch.grid, launch.block], 2.5, "launch")
 
 
-def _variable(name: str, written: str, start: int, end: int) -> Variable:
-    signed = canonical(written) in {"int", "long", "ll"}
-    return Variable(name, kind_of_type(written), signed, start, end)
+def _any_two(nodes: Sequence[Node], cost: float, touches: Touches = "index") -> Likes:
+    return Likes(nodes, [0] * len(nodes), cost, touches)
 
 
 def scopes(units: tuple[Unit, ...]) -> Iterator[Scope]:
@@ -258,43 +144,6 @@ def works(unit: Unit, function: Function) -> bool:
     launching = {x.host_function.name for x in unit.launches if x.host_function is not None}
     given = (canonical(p.type) for p in function.parameters)
     return function.name in launching or "Tensor" in given
-
-
-def is_target(node: Node) -> bool:
-    """Whether a node is written to, so that another expression can't stand in its place."""
-    parent = node.parent
-    kind = parent.type if parent is not None else "update_expression"
-    if kind in {"assignment_expression", "init_declarator"} and parent is not None:
-        return node in (parent.child_by_field_name(name) for name in ("left", "declarator"))
-    if kind == "call_expression" and parent is not None:
-        return parent.child_by_field_name("function") == node
-    return kind in WRITTEN
-
-
-def stored_in(node: Node | None) -> str:
-    """Return the array that an assignment stores to: `y` of `y[i] = v` and of `*y = v`; else empty."""
-    left = node.child_by_field_name("left") if node is not None else None
-    if left is None or left.type not in {"subscript_expression", "pointer_expression"}:
-        return ""
-    return text(left.child_by_field_name("argument"))
-
-
-def replace_word(words: str, old: str, new: str) -> str:
-    """Return a text with another word for one of its words."""
-    return re.sub(rf"(?<![\w.]){re.escape(old)}(?!\w)", lambda _: new, words)
-
-
-def mentions(words: str, name: str) -> bool:
-    """Whether a text has a name in it as a word."""
-    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", words) is not None
-
-
-def _is_given_a_value(node: Node) -> bool:
-    """Whether a name is declared or assigned there, and not read."""
-    parent = node.parent
-    if parent is None or parent.type not in {"assignment_expression", "init_declarator"}:
-        return parent is not None and parent.type == "declaration"
-    return node in (parent.child_by_field_name(name) for name in ("left", "declarator"))
 
 
 def _must_be_constant(body: Node, node: Node) -> bool:

@@ -1,4 +1,4 @@
-"""How C++'s syntax trees are read by patterns, and an expression's text as templates take it."""
+"""How C++'s syntax trees are read: by patterns, as text for templates, and what a node is to the one around it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tree_sitter import Node, Parser
 
 from grader.repair.candidates.pattern import Tree
 from grader.source import cuda_language
-from grader.source.cuda_code import text
+from grader.source.cuda_code import read_call, text
 
 ATOMS = frozenset(
     {
@@ -21,6 +21,7 @@ ATOMS = frozenset(
     }
 )
 """Expressions that need no parentheses as a part of a product."""
+WRITTEN = {"update_expression", "pointer_expression", "lambda_capture_specifier", "declaration", "parameter_declaration"}  # fmt: skip
 _LOOSER = re.compile(r"[?<>=&|]")
 """Operators that bind less than a sum."""
 
@@ -61,12 +62,7 @@ def _parse(words: str) -> Node:
 
 def _sign(node: Node) -> str:
     sign = node.child_by_field_name("operator") or node.child_by_field_name("function")
-    return "" if sign is None or sign.child_count or _letter(sign) else text(sign)
-
-
-def _letter(pattern: Node) -> str:
-    name = text(pattern) if pattern.type == "identifier" else ""
-    return name if len(name) == 1 and name.islower() else ""
+    return "" if sign is None or sign.child_count or TREE.letter(sign) else text(sign)
 
 
 TREE = Tree(
@@ -75,7 +71,52 @@ TREE = Tree(
     parts=lambda node: [child for child in node.children if child.type != "comment"],
     words=text,
     sign=_sign,
-    letter=_letter,
-    may_be=lambda _letter, _node: True,
+    name=lambda node: text(node) if node.type == "identifier" else "",
+    may_be=lambda _letter, node: node.is_named,
 )
 """C++ as tree-sitter reads it."""
+
+
+def parts(node: Node | None) -> tuple[str, str, str]:
+    """Return left side, operator and right side of an expression with two operands."""
+    if node is None:
+        return "", "", ""
+    left, operator, right = (
+        text(node.child_by_field_name(name)) for name in ("left", "operator", "right")
+    )
+    return left, operator, right
+
+
+def is_target(node: Node) -> bool:
+    """Whether a node is written to, so that another expression can't stand in its place."""
+    parent = node.parent
+    kind = parent.type if parent is not None else "update_expression"
+    if kind in {"assignment_expression", "init_declarator"} and parent is not None:
+        return node in (parent.child_by_field_name(name) for name in ("left", "declarator"))
+    if kind == "call_expression" and parent is not None:
+        return parent.child_by_field_name("function") == node
+    return kind in WRITTEN
+
+
+def stored_in(node: Node | None) -> str:
+    """Return the array that an assignment stores to: `y` of `y[i] = v` and of `*y = v`; else empty."""
+    left = node.child_by_field_name("left") if node is not None else None
+    if left is None or left.type not in {"subscript_expression", "pointer_expression"}:
+        return ""
+    return text(left.child_by_field_name("argument"))
+
+
+def call_around(node: Node) -> Node | None:
+    """Return the call that a node is an argument of."""
+    outer = node.parent.parent if node.parent is not None else None
+    return outer if outer is not None and outer.type == "call_expression" else None
+
+
+def called(node: Node | None) -> str:
+    """Return the last name of what is called; empty for what is no call."""
+    return read_call(node).last if node is not None and node.type == "call_expression" else ""
+
+
+def mentions(words: str, name: str) -> bool:
+    """Whether a text has a name in it as a word."""
+    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", words) is not None

@@ -1,19 +1,23 @@
-"""What is known in a function of a Triton program: its names by kind, and of what kind an expression is."""
+"""A function of a Triton program that may be changed: its names by kind, of what kind an expression is, what may be exchanged."""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
-from grader.repair.candidates.candidate import Touches
-from grader.repair.candidates.pattern import Changeable, Tree
-from grader.repair.candidates.pattern import Site as AnySite
+from grader.repair.candidates.candidate import Kind as Way
+from grader.repair.candidates.candidate import Piece, Touches
+from grader.repair.candidates.changeable import Changeable, Given, Likes
+from grader.repair.candidates.pattern import Hole, Rewrite, Site, Tree
+from grader.repair.candidates.rows import read_rows
 from grader.repair.candidates.triton.forward import extension_calls, forward_of
-from grader.repair.candidates.triton.function import Function, called_name, names_in
+from grader.repair.candidates.triton.function import Function, called_name, names_in, target_of
+from grader.repair.candidates.triton.holes import HOLES
+from grader.repair.candidates.triton.meaning import meaning
 from grader.repair.candidates.triton.roles import roles_in
 from grader.repair.candidates.triton.tree import ATOMS, TREE, is_loose
 from grader.source import Source, nodes_under
@@ -27,6 +31,10 @@ LOOPS = {"range", "static_range"}
 MOVES = {"load", "store"}
 SIZES = r"\.(?:shape|size|stride|numel)\b|cdiv|//"
 COUNTS = (ast.FloorDiv, ast.Mod)
+NEXT = 0.12
+"""What each next name of a kind adds to the cost of a change, as a share of it."""
+OF_LAUNCHES, OF_EXTENSIONS, IN_TUPLES = 0.6, 2.0, 1.0
+"""Cost of two arguments of a launch, of an extension's function, or two parts of a tuple, in the other order."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +42,9 @@ class Scope(Function, Changeable):
     """A kernel, or a function of the host, with what is known of its names."""
 
     tree: ClassVar[Tree] = TREE
+    table: ClassVar[tuple[Rewrite, ...]] = read_rows("triton")
+    holes: ClassVar[Mapping[str, Hole]] = HOLES
+    beside: ClassVar[Way] = "after"
 
     @property
     def text(self) -> Source:  # type: ignore[override]
@@ -164,45 +175,89 @@ class Scope(Function, Changeable):
             "SELF": tuple(settings),
         }
 
-    def is_place(self, node: ast.expr) -> bool:
-        """Whether an expression is a place in memory or an index."""
-        roles = self.roles.get(node, frozenset())
-        if "pointer" in roles:
-            return True
-        indices = names_in(node) & set(self.known.get("INDEX", ()))
-        return bool("assigned" in roles and indices) and not self.computes(node)
+    @property
+    def sizes(self) -> Sequence[str]:
+        """Names of lengths and counts."""
+        return self.known.get("SIZE", ())
+
+    @cached_property
+    def given(self) -> Sequence[Given]:
+        """The values that its statements give to names, in the order of the text."""
+        simple = (one for one in self.statements if isinstance(one, ast.Assign | ast.AugAssign))
+        named = ((target_of(one), one) for one in simple)
+        return [
+            Given(name, one.value, one, isinstance(one, ast.AugAssign) or name in names_in(one.value))
+            for name, one in named
+            if name
+        ]  # fmt: skip
+
+    def alike(self) -> Iterator[Likes]:
+        """Yield the arguments of launches and of calls of an extension, and the parts of tuples."""
+        for launch in (one for one in launches(self.source) if one.host is self.node):
+            kinds = [self.kind_of(one) or type(one).__name__ for one in launch.call.args]
+            yield Likes(launch.call.args, kinds, OF_LAUNCHES, "launch")
+        for call in extension_calls(self):
+            yield Likes(call.args, list(map(type, call.args)), OF_EXTENSIONS, "host")
+        assigned = (one for one in self.statements if isinstance(one, ast.Assign))
+        touches: Touches = "launch" if self.kernel is None else "index"
+        for node in (*self.expressions, *(to for one in assigned for to in one.targets)):
+            if isinstance(node, ast.Tuple):
+                yield Likes(node.elts, [0] * len(node.elts), IN_TUPLES, touches)
+
+    def fill(self, site: Site[Any], hole: str) -> Iterator[tuple[str, float]]:
+        """Yield what has a value there and a name in capitals may stand for, each next one less likely."""
+        for turn, (name, factor) in enumerate(super().fill(site, hole)):
+            if self.is_made_before(name, site.node):
+                yield name, factor * (1 + NEXT * turn)
+
+    def says(self, piece: Piece) -> Hashable:
+        """Return what the statement says after a change, what is put after it as it is; None where it says the same."""
+        statement = self.statement_of(piece.node)
+        if piece.kind == "after":
+            return statement, f"after: {piece.code}"
+        (start, _), (a, b) = self.source.span(statement), piece.span
+        words = self._head(statement)
+        said = meaning(words[: a - start] + piece.code + words[b - start :])
+        return None if said == meaning(words) else (statement, said)
+
+    def _head(self, statement: ast.AST) -> str:
+        """Return a statement's text, of a loop or a condition what it begins with."""
+        start, end = self.source.span(statement)
+        body = getattr(statement, "body", None)
+        return self.source.code[start : self.source.span(body[0])[0] if body else end]
+
+    def variants(self, words: str) -> Iterator[str]:
+        """Yield a step that was taken over as it is, and by rows."""
+        yield words
+        for name in names_in(ast.parse(words)) & set(self.known.get("REAL", ())):
+            yield re.sub(rf"\b{name}\b(?!\[)", f"{name}[:, None]", words)
 
     def touched(self, node: ast.expr) -> Touches:
         """Return what a change of an expression touches."""
         return "value" if self.computes(node) else "index"
 
-    def is_of(self, kind: str, node: ast.expr) -> bool:
-        """Whether an expression is of a kind that a rewrite asks for."""
-        if kind == "host":
+    def holds(self, word: str, node: ast.expr) -> bool:
+        """Whether an expression plays a role, or is of a kind."""
+        value = getattr(node, "value", None) if self.kernel is not None else None
+        if word == "host":
             return self.kernel is None and node not in self.meta
-        if kind == "number":
+        if word == "number":
             return self.computes(node)
-        if kind == "index":
+        if word == "index":
             return self.kernel is not None and not self.computes(node) and not _is_condition(node)
-        if kind == "whole":
-            return self.kernel is not None and isinstance(getattr(node, "value", None), int)
-        if kind == "float":
-            return self.kernel is not None and isinstance(getattr(node, "value", None), float)
-        if kind == "real":
-            return self.kernel is not None and self._is_real(node)
-        if kind == "kernel":
-            return self.kernel is not None
-        named = isinstance(node, ast.Name | ast.Attribute)
-        return not kind or (named and self.kind_of(node) == kind)
+        if word in {"whole-number", "float"}:
+            return isinstance(value, int if word == "whole-number" else float)
+        if word in {"real", "kernel"}:
+            return self.kernel is not None and (word == "kernel" or self._is_real(node))
+        if word.isupper():
+            return isinstance(node, ast.Name | ast.Attribute) and self.kind_of(node) == word
+        return word in self.roles.get(node, ())
 
     def _is_real(self, node: ast.expr) -> bool:
         """Whether a kernel assigns this to a name of a real number."""
         assigned = self.kernel.assigned if self.kernel else {}
         names = (name for name, values in assigned.items() if any(v is node for v in values))
         return any(name in self.known["REAL"] for name in names)
-
-
-Site = AnySite[Scope]
 
 
 def scopes(source: Source) -> Iterator[Scope]:

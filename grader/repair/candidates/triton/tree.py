@@ -33,13 +33,12 @@ def _parts(node: ast.AST) -> Sequence[ast.AST]:
 
 def _sign(node: ast.AST) -> str:
     if isinstance(node, ast.Call):
-        return "" if _letter(node.func) else ast.unparse(node.func).rpartition(".")[2]
+        return "" if TREE.letter(node.func) else ast.unparse(node.func).rpartition(".")[2]
     return type(node.op).__name__ if isinstance(node, ast.BinOp) else ""
 
 
-def _letter(pattern: ast.AST) -> str:
-    name = pattern.id if isinstance(pattern, ast.Name) else ""
-    return name if len(name) == 1 and name.islower() else ""
+def _name(node: ast.AST) -> str:
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def _may_be(letter: str, node: ast.AST) -> bool:
@@ -47,5 +46,5 @@ def _may_be(letter: str, node: ast.AST) -> bool:
     return isinstance(node, ast.expr) and (letter != "c" or number)
 
 
-TREE = Tree(_parse, _head, _parts, ast.unparse, _sign, _letter, _may_be)
+TREE = Tree(_parse, _head, _parts, ast.unparse, _sign, _name, _may_be)
 """Python as `ast` reads it. The letter `c` of a pattern stands for numbers alone."""

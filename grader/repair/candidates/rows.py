@@ -1,0 +1,42 @@
+"""The tables of slips, `rows.toml` in each language's folder: what was written, what may have been meant, how unlikely that is."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from grader.repair.candidates.pattern import Rewrite
+
+
+@cache
+def read_rows(language: str) -> tuple[Rewrite, ...]:
+    """Return the rewrites of one language."""
+    path = Path(__file__).parent / language / "rows.toml"
+    return tuple(_rewrites(tomllib.loads(path.read_text("utf-8"))["rows"]))
+
+
+def _rewrites(groups: list[dict[str, Any]]) -> Iterator[Rewrite]:
+    for group in groups:
+        for words in group.get("each", [""]):
+            put = {f"${at}": word for at, word in enumerate(words.split(" "), 1)}
+            yield from (_row(group, put, *row) for row in group["changes"])
+
+
+def _row(
+    group: Mapping[str, Any], put: Mapping[str, str], pattern: str, become: str | list[str], cost: float, more: str = ""
+) -> Rewrite:  # fmt: skip
+    """Return one row of a group; `more` is what it asks for beside what all of the group do."""
+
+    def written(template: str) -> str:
+        return re.sub(r"\$\d", lambda mark: put[mark[0]], template)
+
+    options = [become] if isinstance(become, str) else become
+    where = (*group.get("where", "").split(), *more.split())
+    return Rewrite(
+        written(pattern), tuple(map(written, options)), cost, group.get("touches", ""),
+        tuple(map(written, where)), group.get("together", False), group.get("kind", "replace"),
+    )  # fmt: skip
