@@ -53,6 +53,7 @@ def changes(reference: str = "") -> list[Change]:
         ("torch.zeros(4, 5, device=x.device)", 'torch.full((4, 5), float("-inf"), device=x.device)'),
         ("x.movedim(1, -1)", "x"),
         ("x.numel()", "x.shape[0]"),
+        ("torch.clamp(y.mean() + 1.0, min=0.0)", "y.mean() + 1.0"),
         ("y.repeat(1, 3)", "y.repeat_interleave(3, dim=1)"),
         ("y.repeat(1, 3) - LIMIT", "(y.repeat(1, 3) - LIMIT).contiguous()"),
         ("torch.clamp(y.mean() + 1.0, min=0.0)", "torch.clamp(y + 1.0, min=0.0).mean()"),
