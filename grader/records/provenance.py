@@ -126,8 +126,8 @@ class Counterfactual(Record):
     """Offsets into the submission's code of the argument that it should be exchanged with."""
     exchanged_dims: tuple[int, int] | None = None
     """Of an argument: which two dims of the tensor `after` should be in the other order."""
-    as_it_is: bool = False
-    """Whether the launch is given that tensor as it lies in memory."""
+    taken_at: int = 0
+    """The kernel's line that takes it as if they were, where the host passes the tensor as it is."""
     copies: int = 1
     """How many instructions are changed: those of several places of a line, or copies of one place."""
     nameless: Nameless = ()

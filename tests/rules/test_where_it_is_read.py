@@ -42,7 +42,7 @@ def test_a_load_that_nothing_uses_is_the_cause_at_the_store() -> None:
 def test_a_tensor_that_is_read_in_another_order_is_wrong_where_it_is_read() -> None:
     source = parse(CODE)
     change = Counterfactual(
-        change="argument", before="w", after="w", exchanged_dims=(0, 1), as_it_is=True, parameter="w_ptr", right_before=0.0
+        change="argument", before="w", after="w", exchanged_dims=(0, 1), taken_at=8, parameter="w_ptr", right_before=0.0
     )  # fmt: skip
     seen = _seen(source, 13, "counterfactual-argument", change)
     (found,) = all_rules()["DEP006"].check(source, Context(evidence=(seen,), device="sim"))

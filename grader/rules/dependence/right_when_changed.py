@@ -1,6 +1,5 @@
 """DEP006: under one small change of a line, all results are right."""
 
-import re
 from collections.abc import Iterator
 from itertools import chain
 
@@ -13,35 +12,21 @@ from grader.source.rewriting.changed_line import ChangedLine
 
 MOST = 5
 """Ways to write a change that are proposed."""
-RESHAPES = re.compile(r"\b(?:reshape|view|permute|transpose|mT|t)\b")
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Name the line of the change that a run proved, and what it changes."""
     for item in context.seen("provenance"):
         if isinstance(item.details, Counterfactual) and item.place is not None:
-            place, said = _laid_out_otherwise(source, item.place, item.details) or (item.place, "")
+            taken = item.details.taken_at
             yield RULE.finding(
-                place,
-                said or say_change(source, item.place, item.details),
+                source.line_place(taken) if taken else item.place,
+                say_change(source, item.place, item.details),
                 confidence="proven",
                 root_cause=True,
                 evidence=[item, *wrong_results(context)[:4]],
                 fixes=_fixes(source, item.place, item.details),
             )
-
-
-def _laid_out_otherwise(
-    source: Source, place: Place, change: Counterfactual
-) -> tuple[Place, str] | None:
-    """Return the line that takes a tensor, which is passed as it is, as if two of its dims were in the other order."""
-    taken = re.compile(rf"\b{re.escape(change.parameter)}\b\s*[+\[]")
-    lines = (n for n, text in enumerate(source.lines, 1) if taken.search(text))
-    if change.exchanged_dims and change.as_it_is and not RESHAPES.search(source.lines[place.line - 1]):  # fmt: skip
-        dims = "dims {} and {} of {} were exchanged".format(*change.exchanged_dims, change.after)
-        says = f"reads `{change.parameter}` as if {dims}: with them so every element is right"
-        return next(((source.line_place(n), f"line {n} {says}") for n in lines), None)
-    return None
 
 
 def _fixes(source: Source, place: Place, change: Counterfactual) -> list[Fix]:

@@ -21,11 +21,14 @@ def say_change(source: Source, place: Place, change: Counterfactual) -> str:
     has = _has_and_needs(ChangedLine(source, place, change))
     lines = " and ".join(map(str, change.also)) if change.both != "exchanged" else ""
     too = f" and the same in line {lines}" if lines else ""
-    return f"line {place.line} {has}{too} every element is right on {of}"
+    return f"line {change.taken_at or place.line} {has}{too} every element is right on {of}"
 
 
 def _has_and_needs(line: ChangedLine) -> str:
     change = line.change
+    if change.taken_at and change.exchanged_dims:
+        dims = "dims {} and {} of {}".format(*change.exchanged_dims, change.after)
+        return f"reads `{change.parameter}` as if {dims} were exchanged: with them so"
     if change.change == "argument":
         return f"gives `{change.parameter}` as `{change.before}`: {_given(change)}"
     if change.change == "host":
