@@ -19,8 +19,9 @@ from grader.source.analysis.reduction_steps import (
 )
 from grader.source.analysis.reduction_suspects import suspects
 from grader.source.analysis.walks import Case, cases
-from grader.source.cpp import Assign, Declare, Expr, Name, Number, walk
+from grader.source.cpp import Assign, Declare, Name, Number, walk
 from grader.source.cpp_reading import assigned_in
+from grader.source.cuda_code import names_in
 from grader.source.rewriting.reductions import broadcast, join_warps
 from grader.source.statements import enclosing_loops
 
@@ -87,10 +88,6 @@ def _suspected(source: Source, context: Context) -> Iterator[Finding]:
                 yield RULE.finding(place, one.text, confidence="likely", evidence=seen)
 
 
-def _names(expr: Expr) -> set[str]:
-    return {part.id for part in walk(expr) if isinstance(part, Name)}
-
-
 def _exchanges(halving: Halving) -> Iterator[tuple[Assign, Name]]:
     """Yield `t += __shfl_down_sync(mask, v, o)` in loops that never change `v`."""
     for part in walk(halving.loop.body):
@@ -99,8 +96,15 @@ def _exchanges(halving: Halving) -> Iterator[tuple[Assign, Name]]:
             continue
         value, name = exchanged_value(call), part.target.id
         by = call.args[-1] if call.base is not None or len(call.args) < 4 else call.args[2]
-        folds = part.op in {"+=", "*=", "|="} or (part.op == "=" and name in _names(part.value))
-        if isinstance(value, Name) and value.id != name and halving.counter in _names(by) and folds:
+        folds = part.op in {"+=", "*=", "|="} or (
+            part.op == "=" and name in names_in(part.value.node)
+        )
+        if (
+            isinstance(value, Name)
+            and value.id != name
+            and halving.counter in names_in(by.node)
+            and folds
+        ):
             if value.id not in assigned_in(halving.loop):
                 yield part, value
 

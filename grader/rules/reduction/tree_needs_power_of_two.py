@@ -9,7 +9,7 @@ from grader.source import cpp
 from grader.source.analysis.host_code import resolve
 from grader.source.analysis.reduction_steps import Halving, halving_loops
 from grader.source.analysis.walks import Case, cases
-from grader.source.cuda_code import descendants, text
+from grader.source.cuda_code import descendants, names_in, text
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
@@ -31,12 +31,8 @@ def _drops(case: Case, halving: Halving) -> bool:
     if start is None or halving.doubling or halving.function.name not in {case.kernel, *called}:
         return False
     indices = [p.index for p in parts if isinstance(p, cpp.Subscript)]
-    apart = any(isinstance(i, cpp.Binary) and halving.counter in _names(i) for i in indices)
+    apart = any(isinstance(i, cpp.Binary) and halving.counter in names_in(i.node) for i in indices)
     return apart and (not isinstance(start, cpp.Number) or start.value == case.walk.threads // 2)
-
-
-def _names(expr: cpp.Expr) -> set[str]:
-    return {part.id for part in cpp.walk(expr) if isinstance(part, cpp.Name)}
 
 
 def _finding(case: Case, halving: Halving, threads: int) -> Finding:
