@@ -125,6 +125,7 @@ def _is_named(rule: Rule, names: Collection[str]) -> bool:
     )
 
 
-def _rank(finding: Finding) -> tuple[int, int, str]:
+def _rank(finding: Finding) -> tuple[int, bool, int, str]:
+    """Return what orders findings: a cause that runs proved comes before what stands at earlier lines."""
     line = finding.place.line if finding.place else 0
-    return (SEVERITIES.index(finding.severity), line, finding.rule)
+    return (SEVERITIES.index(finding.severity), not finding.root_cause, line, finding.rule)

@@ -1,6 +1,7 @@
 """DEP006: under one small change of a line, all results are right."""
 
 from collections.abc import Iterator
+from itertools import chain
 
 from grader.records import Counterfactual
 from grader.records.observed import touched_by_lines, wrong_results
@@ -43,20 +44,29 @@ def _fixes(source: Source, place: Place, change: Counterfactual) -> list[Fix]:
 
     What has no word in the text is guessed in Triton alone: for CUDA the search for small changes tries many in one build.
     """
-    line = ChangedLine(source, place, change)
-    likely = line.likely() if place.language == "python" else ()
-    of_kernel = change.change not in {"argument", "host"}
-    ways = {line.edit(one): None for one in (*line.exact(), *likely) if of_kernel}
-    every: list[tuple[Edit, ...]] = [(one,) for one in ways]
-    if given := changed_argument(source, place, change) if not every else ():
-        every.append(given)
-    return [Fix(label=_label(source, place, edits), edits=edits) for edits in every[:MOST]]
+    if change.change in {"argument", "host"}:
+        every = [changed_argument(source, place, change)]
+    else:
+        places = (place, *(place.model_copy(update={"line": n}) for n in change.also))
+        ways = [_ways(ChangedLine(source, one, change)) for one in places]
+        every = [tuple(chain(*together)) for together in zip(*ways, strict=False)]
+    known = [edits for edits in dict.fromkeys(every) if edits]
+    return [Fix(label=_label(source, place, edits), edits=edits) for edits in known[:MOST]]
+
+
+def _ways(line: ChangedLine) -> list[tuple[Edit, ...]]:
+    """Return the places of a change on its line, each alone and then all that the line has a word for; of two values both."""
+    if line.change.both:
+        return [tuple(map(line.edit, both)) for both in line.of_both()]
+    exact = [line.edit(one) for one in line.exact()]
+    likely = line.likely() if line.place.language == "python" else ()
+    single: list[tuple[Edit, ...]] = [(one,) for one in (*exact, *map(line.edit, likely))]
+    return [*single[: MOST - 1], tuple(exact)] if len(exact) > 1 else single
 
 
 def _label(source: Source, place: Place, edits: tuple[Edit, ...]) -> str:
-    first, *more = edits
-    words = f"`{first.text}` in the place of `{source.code[first.start : first.end]}`"
-    return f"line {place.line}: {words}{', and the other way round' if more else ''}"
+    each = [f"`{one.text}` in the place of `{source.code[one.start : one.end]}`" for one in edits]
+    return f"line {place.line}: {' and '.join(dict.fromkeys(each))}"
 
 
 RULE = rule_of(__file__, check)

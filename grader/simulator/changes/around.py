@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import product
 
 from grader.simulator.changes.change import Change, spare
 from grader.simulator.changes.forms import (
@@ -20,6 +21,9 @@ from grader.simulator.changes.forms import (
 from grader.simulator.changes.sites import MOST_FACTORS, Site, Sites, leaf_of, with_operand
 from grader.simulator.changes.values import Value, base
 from grader.simulator.ptx.code import Instruction, Operand
+
+MOST_SIZES = 4
+"""Sizes, and indices, of which an offset is made."""
 
 
 class Around(Sites):
@@ -94,6 +98,16 @@ class Around(Sites):
             for opcode in INT_OPERATORS[:5]:
                 steps = ((opcode, (s32, SUBJECT, other)),)
                 yield self._wrapped(value, places, f"{opcode} {other.name}", steps)
+        yield from self._offset(value, places)
+
+    def _offset(self, value: Value, places: list[Site]) -> Iterator[Change]:
+        """Yield changes of an index by an index of something times a size: where a row begins."""
+        s32, ints = spare(self._values.function, 32), self._ints(places)
+        sizes = [one for one in ints if one.argument is not None][:MOST_SIZES]
+        indices = [one for one in ints if one.argument is None][:MOST_SIZES]
+        for index, size in product(indices, sizes):
+            steps: tuple[Step, ...] = (("mad.lo.s32", (s32, index, size, SUBJECT)),)
+            yield self._wrapped(value, places, f"mad.lo.s32 {index.name} {size.name}", steps)
 
     def _around_wide(self, value: Value, places: list[Site]) -> Iterator[Change]:
         s64, temporary = (spare(self._values.function, 64, n) for n in (0, 1))

@@ -89,22 +89,54 @@ def _is_of(words: Sequence[str], family: Sequence[str]) -> bool:
 
 
 def other_forms(instruction: Instruction, spare: Operand) -> Iterator[tuple[str, Form]]:
-    """Yield what else a sum or product of floats could be: without a part, the other way round, less a part."""
-    name = base(instruction)
-    if not instruction.opcode.endswith("f32"):
-        return
+    """Yield what else a sum or product could be: without a part, the other way round, less a part."""
+    if instruction.opcode.endswith("f32"):
+        yield from _of_floats(base(instruction), spare)
+    elif instruction.opcode.endswith(("s32", "u32", "s64", "u64", "b32", "b64")):
+        yield from _of_ints(instruction)
+
+
+def _of_floats(name: str, spare: Operand) -> Iterator[tuple[str, Form]]:
     if name == "fma":
         yield "less the product", (("neg.f32", (spare, 1)), ("", (0, spare, 2, 3)))
         yield "less the sum", (("neg.f32", (spare, 3)), ("", (0, 1, 2, spare)))
-        yield "without the sum", (("mul.f32", (0, 1, 2)),)
-        yield "without a factor", (("add.f32", (0, 1, 3)),)
-        yield "without the other factor", (("add.f32", (0, 2, 3)),)
-        yield "without the product", (("mov.f32", (0, 3)),)
+        yield from _parts("f32", "mul.f32")
     elif name in ("add", "sub", "mul", "div", "max", "min"):
-        yield "only the first operand", (("mov.f32", (0, 1)),)
-        yield "only the second operand", (("mov.f32", (0, 2)),)
+        yield from _one_of_two("f32")
         if name in ("sub", "div"):
             yield "exchanged", (("", (0, 2, 1)),)
+
+
+def _of_ints(instruction: Instruction) -> Iterator[tuple[str, Form]]:
+    """Yield the same of whole numbers; a shift is a product by a power of two."""
+    name, kind = base(instruction), instruction.opcode.rpartition(".")[2].replace("b", "s")
+    if instruction.opcode.startswith("mad.lo"):
+        yield from _parts(kind, f"mul.lo.{kind}")
+    elif instruction.opcode.startswith(("mul.lo", "add.", "div.", "rem.", "sub.")):
+        yield from _one_of_two(kind)
+        if name in ("sub", "div", "rem"):
+            yield "exchanged", (("", (0, 2, 1)),)
+    elif name == "shl" and instruction.operands[-1].kind == "int":
+        power = Operand("int", 1 << (instruction.operands[-1].value & 31))
+        yield "only the first operand", ((f"mov.{_moved(kind)}", (0, 1)),)
+        yield "only the second operand", ((f"mov.{_moved(kind)}", (0, power)),)
+
+
+def _parts(kind: str, product: str) -> Iterator[tuple[str, Form]]:
+    """Yield what is left of a product and a sum without one of its parts."""
+    yield "without the sum", ((product, (0, 1, 2)),)
+    yield "without a factor", ((f"add.{kind}", (0, 1, 3)),)
+    yield "without the other factor", ((f"add.{kind}", (0, 2, 3)),)
+    yield "without the product", ((f"mov.{_moved(kind)}", (0, 3)),)
+
+
+def _one_of_two(kind: str) -> Iterator[tuple[str, Form]]:
+    yield "only the first operand", ((f"mov.{_moved(kind)}", (0, 1)),)
+    yield "only the second operand", ((f"mov.{_moved(kind)}", (0, 2)),)
+
+
+def _moved(kind: str) -> str:
+    return kind if kind == "f32" else f"b{kind[1:]}"
 
 
 def around_float(f32: Operand) -> Iterator[tuple[str, tuple[Step, ...]]]:

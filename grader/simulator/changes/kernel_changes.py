@@ -10,6 +10,7 @@ from itertools import chain
 from grader.simulator.changes.around import Around
 from grader.simulator.changes.carried import carried_changes
 from grader.simulator.changes.change import Change, Edits, spare
+from grader.simulator.changes.conditions import Conditions
 from grader.simulator.changes.everywhere import changes_everywhere
 from grader.simulator.changes.forms import (
     NUMBERS,
@@ -28,6 +29,7 @@ from grader.simulator.changes.sites import (
     leaf_of,
     with_operand,
 )
+from grader.simulator.changes.together import changes_together
 from grader.simulator.changes.values import Value, Values, base, split
 from grader.simulator.ptx.code import Code, Function, Instruction, Operand
 
@@ -35,6 +37,8 @@ MOST_SIBLINGS = 10
 """Values that are tried in the place of another."""
 LIKELY = 3
 """Siblings that are more often meant than the others."""
+NESTED = 2
+"""Up to which prior of both two changes are made together."""
 
 
 def changes_of(
@@ -45,12 +49,16 @@ def changes_of(
     changed = _Changed(program, values, code.places, (*NUMBERS, *numbers))
     around = Around(program, values, code.places)
     carried = carried_changes(program, values, code.places)
+    conditions = Conditions(program, values, code.places)
     known: dict[Edits, Change] = {}
-    for change in chain(carried, changed.instructions(), changed.operands(), around.changes()):
+    ways = changed.instructions(), changed.operands(), around.changes(), conditions.changes()
+    for change in chain(carried, *ways):
         if change.edits not in known:
             known[change.edits] = change
             yield change
-    yield from changes_everywhere([*known.values()])
+    single = [*known.values()]
+    yield from changes_everywhere(single)
+    yield from changes_together(single, function.instructions, NESTED)
 
 
 class _Changed(Sites):
@@ -88,7 +96,8 @@ class _Changed(Sites):
             yield self._change(places[0], kind, first.opcode, opcode, edits)
         for name, form in other_forms(first, spare(self._values.function, 32)):
             edits = tuple((at, _form_of(self._code[at], form)) for at in places)
-            yield self._change(places[0], "operator", first.opcode, name, edits)
+            prior = int(not first.opcode.endswith("f32"))
+            yield self._change(places[0], "operator", first.opcode, name, edits, prior)
 
     def _constants(self, places: list[int]) -> Iterator[Change]:
         first = self._code[places[0]]

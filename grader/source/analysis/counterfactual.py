@@ -7,7 +7,7 @@ from typing import Final
 
 from grader.records import Counterfactual, Place
 from grader.source import Source
-from grader.source.rewriting.changed_line import BETWEEN, VERBS, ChangedLine
+from grader.source.rewriting.changed_line import BETWEEN, SIGNS, VERBS, ChangedLine
 
 _COUNTS: Final = ("no", "one", "two", "three", "four")
 
@@ -17,7 +17,8 @@ def say_change(source: Source, place: Place, change: Counterfactual) -> str:
     count = change.workloads
     of = f"{_COUNTS[count] if count < len(_COUNTS) else count} workload{'s' * (count != 1)}"
     has = _has_and_needs(ChangedLine(source, place, change))
-    too = f" and the same in line {' and '.join(map(str, change.also))}" if change.also else ""
+    lines = " and ".join(map(str, change.also)) if change.both != "exchanged" else ""
+    too = f" and the same in line {lines}" if lines else ""
     return f"line {place.line} {has}{too} every element is right on {of}"
 
 
@@ -31,6 +32,11 @@ def _has_and_needs(line: ChangedLine) -> str:
     if change.change == "guard":
         holds = "never" if change.after == "never" else "always"
         return f"does this under a condition: if the condition {holds} holds,"
+    if change.both == "exchanged":
+        old, new = line.named("before"), line.named("after")
+        return f"takes {f'`{old}`: with that and `{new}`' if old and new else 'two values: with them'} exchanged"
+    if change.change == "condition":
+        return f"has a condition: with {_compared(line, change)} beside it"
     if change.change == "carried":
         return f"sets anew what earlier turns made: with that and the new value {_joined(change)}"
     pairs = {(line.text[start:end], text) for start, end, text in line.exact()}
@@ -47,12 +53,21 @@ def _joined(change: Counterfactual) -> str:
     return f"joined by `{sign}`" if sign in BETWEEN else f"the `{sign}` of both"
 
 
+def _compared(line: ChangedLine, change: Counterfactual) -> str:
+    """Return a second condition; nothing but that where the text has no names for what it compares."""
+    sign, _, operand = change.after.partition(" ")
+    left, right = line.named("before"), line.other(operand)
+    return f"`{left} {SIGNS[sign.split('.')[1]]} {right}`" if left and right else "a second one"
+
+
 def _vague(line: ChangedLine, change: Counterfactual) -> str:
     """Return a change of what the line has no word for."""
     verb, _, operand = change.after.partition(" ")
     sign = VERBS.get(verb.partition(".")[0], verb.partition(".")[0])
     if verb == "selp":
         return f"takes a value: with `{operand.split()[1]}` in its place under a condition"
+    if change.change == "around" and change.both:
+        return f"takes two values: with `{sign}` of both"
     if change.change == "around":
         other = f" and `{name}`" if (name := line.other(operand)) else ""
         return f"takes a value: with `{sign}` of it{other or ' and another value' * bool(operand)}"

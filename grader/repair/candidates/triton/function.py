@@ -90,21 +90,10 @@ class Function:
             part: node for node in nodes_under(self.node) for part in ast.iter_child_nodes(node)
         }
 
-    def block_of(self, node: ast.stmt) -> ast.AST:
-        """Return what a statement stands in."""
-        return self._around[node]
-
     def statement_of(self, node: ast.AST) -> ast.AST:
         """Return the statement that an expression is part of."""
         while not isinstance(node, ast.stmt):
             node = self._around[node]
-        return node
-
-    def condition_of(self, node: ast.expr) -> ast.expr:
-        """Return the whole of a condition that a comparison is part of."""
-        outer = self._around[node]
-        while isinstance(outer, ast.BinOp) and isinstance(outer.op, ast.BitAnd):
-            node, outer = outer, self._around[outer]
         return node
 
 
