@@ -61,6 +61,13 @@ def changes_of(
     yield from changes_together(single, function.instructions, NESTED)
 
 
+def _is_no_slip(before: str, after: str) -> bool:
+    """Whether a whole quotient or a rest is in the place of a sum, or a sum in that of one."""
+    names = {before.partition(".")[0], after.partition(".")[0]}
+    whole = not after.endswith("f32")
+    return whole and bool(names & {"add", "sub"}) and bool(names & {"div", "rem"})
+
+
 class _Changed(Sites):
     def __init__(
         self,
@@ -93,7 +100,8 @@ class _Changed(Sites):
         first = self._code[places[0]]
         for opcode, kind in other_opcodes(first):
             edits: Edits = tuple((at, (replace(self._code[at], opcode=opcode),)) for at in places)
-            yield self._change(places[0], kind, first.opcode, opcode, edits)
+            seldom = 2 * _is_no_slip(first.opcode, opcode)
+            yield self._change(places[0], kind, first.opcode, opcode, edits, seldom)
         for name, form in other_forms(first, spare(self._values.function, 32)):
             edits = tuple((at, _form_of(self._code[at], form)) for at in places)
             prior = int(not first.opcode.endswith("f32"))

@@ -9,6 +9,8 @@ from grader.records import Counterfactual, Place
 from grader.source import Source
 from grader.source.rewriting.changed_line import BETWEEN, SIGNS, VERBS, ChangedLine
 
+MANY: Final = 3
+"""Changes from which on none of them says what was meant."""
 _COUNTS: Final = ("no", "one", "two", "three", "four")
 
 
@@ -19,7 +21,8 @@ def say_change(source: Source, place: Place, change: Counterfactual) -> str:
     has = _has_and_needs(ChangedLine(source, place, change))
     lines = " and ".join(map(str, change.also)) if change.both != "exchanged" else ""
     too = f" and the same in line {lines}" if lines else ""
-    return f"line {place.line} {has}{too} every element is right on {of}"
+    others = f", and with {change.alternatives - 1} other small changes" * (change.alternatives > MANY)
+    return f"line {place.line} {has}{too} every element is right on {of}{others}"
 
 
 def _has_and_needs(line: ChangedLine) -> str:
