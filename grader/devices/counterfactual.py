@@ -51,6 +51,8 @@ CODES: Mapping[Kind, str] = {
     "host": "counterfactual-host",
 }
 
+WORDS = {"around": "one step more", "host": "other host code"}
+
 
 def change_wrong(
     device: Device,
@@ -140,7 +142,7 @@ def _evidence(found: Found, source: Source, workloads: Sequence[Workload]) -> Ev
     return Evidence(
         kind="provenance",
         code=CODES[change.kind],
-        text=f"with {'one step more' if change.kind == 'around' else f'another {change.kind}'} in {where} all results are right",
+        text=f"with {WORDS.get(change.kind, f'another {change.kind}')} in {where} all results are right",
         place=place,
         workload=workloads[0].name,
         details=Counterfactual(

@@ -21,7 +21,9 @@ def say_change(source: Source, place: Place, change: Counterfactual) -> str:
     has = _has_and_needs(ChangedLine(source, place, change))
     lines = " and ".join(map(str, change.also)) if change.both != "exchanged" else ""
     too = f" and the same in line {lines}" if lines else ""
-    others = f", and with {change.alternatives - 1} other small changes" * (change.alternatives > MANY)
+    others = f", and with {change.alternatives - 1} other small changes" * (
+        change.alternatives > MANY
+    )
     return f"line {place.line} {has}{too} every element is right on {of}{others}"
 
 
