@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from grader.records import Context, Task, TensorSpec, Workload
-from grader.rules import review_text
 from grader.source import parse
 from tests.rules.examples import as_submission
+from tests.rules.reviews import review_text
 
 
 def notes(code: str, rule: str, *shape: int) -> list[str]:
