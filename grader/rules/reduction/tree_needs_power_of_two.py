@@ -27,12 +27,12 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 def _drops(case: Case, halving: Halving) -> bool:
     """Whether it is a tree over the block, which takes cells at the counter's distance; one from a number on is of another size."""
     parts, start = list(cpp.walk(halving.loop.body)), halving.start
-    called = {p.name for p in cpp.walk(case.walk.kernel.code) if isinstance(p, cpp.Call)}
+    called = {p.name for p in cpp.walk(case.function.code) if isinstance(p, cpp.Call)}
     if start is None or halving.doubling or halving.function.name not in {case.kernel, *called}:
         return False
     indices = [p.index for p in parts if isinstance(p, cpp.Subscript)]
     apart = any(isinstance(i, cpp.Binary) and halving.counter in names_in(i.node) for i in indices)
-    return apart and (not isinstance(start, cpp.Number) or start.value == case.walk.threads // 2)
+    return apart and (not isinstance(start, cpp.Number) or start.value == case.threads // 2)
 
 
 def _finding(case: Case, halving: Halving, threads: int) -> Finding:
