@@ -8,7 +8,7 @@ from grader.rules.engine import review_text
 from grader.rules.merge import is_caused, is_explained
 from grader.rules.page_file import rule_of
 from grader.rules.registry import all_rules
-from grader.rules.rule import Example, Rule
+from grader.rules.rule import Rule
 from grader.source import Source, Unit
 from grader.source.code_edits import fix
 
@@ -16,7 +16,6 @@ __all__ = [
     "Context",
     "Edit",
     "Evidence",
-    "Example",
     "Finding",
     "Fix",
     "Place",
