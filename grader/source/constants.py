@@ -1,4 +1,4 @@
-"""Whole numbers that C++ fixes when it is compiled: one thread of the flow analysis evaluates the expression.
+"""Whole numbers that C++ fixes when it is compiled: what follows host code evaluates the expression.
 
 Literals, macros, constants of the file and of the function around, `sizeof`, and what is known of template parameters.
 """
@@ -10,8 +10,8 @@ from tree_sitter import Node
 from grader.source.cpp import Declare, walk
 from grader.source.cpp_reading import expression
 from grader.source.flow.expressions import Machine
+from grader.source.flow.launch import StopWalkError
 from grader.source.flow.state import Box, Frame
-from grader.source.flow.trace import StopWalkError, Walk, never_launched
 from grader.source.flow.values import Value
 from grader.source.functions import Function
 from grader.source.scalar_types import SIZES
@@ -40,15 +40,15 @@ def fold(
     """
     if node is None:
         return None
-    machine = _OneThread(unit, node, known or {}, types or {})
+    machine = _Compiler(unit, node, known or {}, types or {})
     try:
         return machine.eval(expression(node)).scalar
     except (StopWalkError, RecursionError):
         return None
 
 
-class _OneThread(Machine):
-    """A thread that knows what the compiler does where an expression stands."""
+class _Compiler(Machine):
+    """What knows what the compiler does where an expression stands."""
 
     def __init__(
         self, unit: Unit, node: Node, known: Mapping[str, int], types: Mapping[str, str]
@@ -56,7 +56,7 @@ class _OneThread(Machine):
         self.types = types
         around = [f for f in unit.functions if _holds(f, node)]
         function = around[-1] if around else None
-        super().__init__(unit, Walk(function, never_launched(function, node)))  # type: ignore[arg-type]
+        super().__init__(unit)
         self.frames.append(Frame(function, {}, dict(types)))
         for declared in walk(function.code) if function is not None else ():
             if isinstance(declared, Declare) and _is_before(declared, node):
@@ -70,10 +70,6 @@ class _OneThread(Machine):
             return self.eval(declared.init)  # type: ignore[arg-type]
         except StopWalkError:
             return Value()
-
-    def builtin(self, _base: str, _axis: str) -> Value:
-        """Return a coordinate, which no compiler knows."""
-        return Value()
 
     def size_of(self, text: str) -> int:
         """Return a type's bytes; what isn't known is no constant."""

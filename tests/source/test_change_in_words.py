@@ -80,6 +80,18 @@ def test_what_a_run_proved_is_written(
     assert edits.apply(CODE, first).splitlines()[line - 1].strip() == written
 
 
+def test_two_values_are_written_in_each_others_place_or_a_step_around_both() -> None:
+    source = parse(CODE)
+    seen = Counterfactual(change="operand", before="line 6", after="argument 2", both="exchanged", right_before=0.0)  # fmt: skip
+    line = ChangedLine(source, source.line_place(8), seen)
+    (way,) = line.of_both()
+    said = edits.apply(CODE, [line.edit(one) for one in way]).splitlines()[7].strip()
+    assert said == "x = tl.load(x_ptr + n * m + cols, mask=cols <= row)"
+    alike = seen.model_copy(update={"change": "around", "after": "neg.f32", "both": "alike"})
+    ways = ChangedLine(source, source.line_place(8), alike).of_both()
+    assert ["(-n)", "(-m)"] in [[text for _, _, text in way] for way in ways]
+
+
 HOST = """
 class ModelNew(nn.Module):
     def forward(self, q, k):

@@ -1,12 +1,11 @@
-"""Everything that walking through a CUDA text shows, computed once for each set of sizes."""
+"""What the host code of a CUDA text launches, computed once for each set of sizes."""
 
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
 from grader.source.flow.host import HostRun, roots, run_host
-from grader.source.flow.kernels import assume_block, walk_thread
+from grader.source.flow.launch import Launch, assume_block
 from grader.source.flow.sizes import Sizes
-from grader.source.flow.trace import Launch, Walk
 from grader.source.functions import Function
 from grader.source.units import Unit
 
@@ -47,12 +46,11 @@ LONG = Sizes(
 
 @dataclass(frozen=True, eq=False)
 class Flow:
-    """One CUDA text with its walks."""
+    """One CUDA text with the launches of its host code."""
 
     unit: Unit
     _hosts: dict[str, tuple[HostRun, ...]] = field(default_factory=dict)
     _launched: dict[str, tuple[Launch, ...]] = field(default_factory=dict)
-    _walks: dict[tuple[int, tuple[int, int, int], int], Walk] = field(default_factory=dict)
 
     @cached_property
     def roots(self) -> tuple[str, ...]:
@@ -88,21 +86,6 @@ class Flow:
                 if (kernel := self.unit.named(launch.kernel)) and kernel.runs == "kernel"
             )
         return self._launched[sizes.name]
-
-    def walk(
-        self, launch: Launch, block: tuple[int, int, int] = (0, 0, 0), thread: int = 0
-    ) -> Walk:
-        """Return the walk of a thread of one of `launched`, the first one's unless another is asked for."""
-        key = (id(launch), block, thread)
-        if (
-            key not in self._walks
-        ):  # a walk keeps its launch, which must live as long as its id counts
-            self._walks[key] = walk_thread(self.unit, launch, block, thread)
-        return self._walks[key]
-
-    def walks(self, sizes: Sizes) -> tuple[Walk, ...]:
-        """Return the walk of the first thread of each launch for these sizes."""
-        return tuple(map(self.walk, self.launched(sizes)))
 
 
 MOST_LAUNCHES = 64

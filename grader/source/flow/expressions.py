@@ -1,25 +1,24 @@
-"""Evaluates expressions in one thread."""
+"""Evaluates expressions."""
 
 from dataclasses import replace
 
 from grader.source import cpp
-from grader.source.flow.intrinsics import Intrinsics
+from grader.source.flow.calls import DEPTH, Calls
+from grader.source.flow.launch import StopWalkError
 from grader.source.flow.memory import Region
-from grader.source.flow.trace import StopWalkError
 from grader.source.flow.values import Pointer, Value, binary, merge, truth, unknown_value
-from grader.source.flow.variables import CELL
 from grader.source.scalar_types import type_letter
 
 
-class Machine(Intrinsics):
-    """A thread that runs a kernel's text, or the host's: each kind of expression has a method by its name."""
+class Machine(Calls):
+    """What follows a text: each kind of expression has a method by its name."""
 
     @staticmethod
     def _eval_number(expr: cpp.Number) -> Value:
         return Value(expr.value, expr.type)
 
     def _eval_subscript(self, expr: cpp.Subscript) -> Value:
-        return self.load(self.address(expr), expr.node)
+        return self.load(self.address(expr))
 
     def _eval_sizeof(self, expr: cpp.SizeOf) -> Value:
         return Value(self.size_of(expr.type), "l")
@@ -43,8 +42,10 @@ class Machine(Intrinsics):
         return unknown_value(*parts)
 
     def _eval_launchcall(self, _expr: cpp.LaunchCall) -> Value:
-        """Stop: on the device that would be dynamic parallelism."""
-        raise StopWalkError("a launch from the device")
+        raise StopWalkError("a launch")
+
+    def _eval_member(self, expr: cpp.Member) -> Value:
+        return unknown_value(self.eval(expr.base))
 
     # --- names -------------------------------------------------------------------------------
 
@@ -52,20 +53,25 @@ class Machine(Intrinsics):
         """Return a variable's, constant's or macro's value."""
         box, name = self.find(expr.id), expr.id
         if box is not None:
-            return box.value if box.type != CELL else self.load(box.value.pointer, expr.node)
+            return box.value
         last = name.rsplit("::", maxsplit=1)[-1]
         if last in {"warpSize", "true", "false"}:
             return Value(32, "i") if last == "warpSize" else Value(int(last == "true"), "b")
         macro = self.unit.macros.get(name)
         if macro is not None and macro.parameters is None and macro.expr is not None:
-            return self.eval(macro.expr) if len(self.calls) < 40 else Value()
+            return self._macro_value(macro.expr)
         constant = self.unit.constants.get(name)
         return Value() if constant is None else self._constant(constant)
 
+    def _macro_value(self, expr: cpp.Expr) -> Value:
+        self.depth += 1
+        value = self.eval(expr) if self.depth < DEPTH else Value()
+        self.depth -= 1
+        return value
+
     def _constant(self, constant: cpp.Declare) -> Value:
         if constant.dims or constant.pointer:
-            region = Region(constant.name, "global", constant.type, node=constant.node)
-            return Value(pointer=Pointer(region, type=constant.type))
+            return Value(pointer=Pointer(Region(constant.name)))
         known = constant.init is not None and constant.const
         number = self.eval(constant.init).number if known and constant.init else None
         return Value(number, type_letter(constant.type))
@@ -76,25 +82,11 @@ class Machine(Intrinsics):
         if expr.op in {"&&", "||", "and", "or"}:
             return self._logical(expr)
         left, right = self.eval(expr.left), self.eval(expr.right)
-        if left.pointer is not None or right.pointer is not None:
-            plain = expr.op in {"+", "-"}
-            return (
-                self.move(left, right, expr.op) if plain else unknown_value(left, right, type_="b")
-            )
-        out = binary(expr.op, left, right)
-        self._check_arithmetic(expr.op, expr.node, (left, right, out))
-        return out
-
-    def _check_arithmetic(
-        self, op: str, node: cpp.Node, values: tuple[Value, Value, Value]
-    ) -> None:
-        """Note 32-bit results that don't fit, and double operations in float code."""
-        left, right, out = values
-        if out.type in {"i", "u"}:
-            if op in {"+", "*", "<<"}:
-                self.check_fits(out, out.type, node)
-        elif (left.type == "d") != (right.type == "d") and "f" in {left.type, right.type}:
-            self.emit("double-math", node, len(self.loops))
+        if left.pointer is None and right.pointer is None:
+            return binary(expr.op, left, right)
+        if expr.op in {"+", "-"}:
+            return self.move(left, right, expr.op)
+        return unknown_value(left, right, type_="b")
 
     def _logical(self, expr: cpp.Binary) -> Value:
         both = expr.op in {"&&", "and"}
@@ -123,11 +115,7 @@ class Machine(Intrinsics):
         value = self.eval(expr.operand)
         number = value.number
         if expr.op == "*":
-            return (
-                unknown_value(value)
-                if value.pointer is None
-                else self.load(value.pointer, expr.node)
-            )
+            return self.load(value.pointer)
         if number is None:
             return unknown_value(value, type_="b" if expr.op == "!" else None)
         if expr.op == "!":
@@ -137,14 +125,12 @@ class Machine(Intrinsics):
         return Value(-number, value.type) if expr.op == "-" else value
 
     def _eval_cast(self, expr: cpp.Cast) -> Value:
-        value, kind = self.eval(expr.operand), self.type_name(expr.type)
+        value, letter = self.eval(expr.operand), type_letter(self.type_name(expr.type))
         if expr.pointer:
-            return self.cast_pointer(value, kind)
-        letter, number = type_letter(kind), value.number
-        if letter in "iul" and isinstance(number, float):
-            number = int(number)
-        type_ = letter if letter != "?" else value.type
-        return replace(value, number=number, type=type_, pointer=None)
+            return value
+        whole = letter in "iul" and isinstance(value.number, float)
+        number = int(value.number) if whole and value.number is not None else value.number
+        return replace(value, number=number, type=value.type if letter == "?" else letter, pointer=None)  # fmt: skip
 
     # --- assignments -------------------------------------------------------------------------
 
@@ -152,29 +138,19 @@ class Machine(Intrinsics):
         value = self.eval(expr.value)
         if expr.op != "=":
             old, op = self.eval(expr.target), expr.op[:-1]
-            if old.pointer is not None and isinstance(expr.target, cpp.Name):
-                value = self.move(old, value, op)
-            else:
-                combined = binary(op, old, value)
-                self._check_arithmetic(op, expr.node, (old, value, combined))
-                value = combined
+            value = self.move(old, value, op) if old.pointer is not None else binary(op, old, value)
         self.assign(expr.target, value, expr.node)
         return value
 
     def assign(self, target: cpp.Expr, value: Value, node: cpp.Node) -> None:
         """Store a value where an expression says."""
         match target:
-            case cpp.Name():
-                self._assign_name(target, value, node)
+            case cpp.Name(id=name):
+                self._assign_name(name, value)
             case cpp.Subscript():
                 self.put(self.address(target), value, node)
             case cpp.Unary(op="*"):
                 self.put(self.eval(target.operand).pointer, value, node)
-            case cpp.Member(base=cpp.Subscript() as element):
-                pointer = self.address(element)
-                if pointer is not None and pointer.region.space == "shared":
-                    pointer.region.escaped = True
-                self.put(pointer, value, node)
             case cpp.Member(base=cpp.Name(id=name)):
                 box = self.find(name)
                 if box is not None and box.value.pointer is None:
@@ -183,11 +159,9 @@ class Machine(Intrinsics):
             case _:
                 self.escape(self.eval(target))
 
-    def _assign_name(self, target: cpp.Name, value: Value, node: cpp.Node) -> None:
-        box = self.find(target.id)
-        if box is not None and box.type == CELL:
-            self.put(box.value.pointer, value, node)
-        elif box is not None:
+    def _assign_name(self, name: str, value: Value) -> None:
+        box = self.find(name)
+        if box is not None:
             self.store(box, value)
             if value.pointer is not None or value.thing is not None:
                 box.value.pointer, box.value.thing = value.pointer, value.thing

@@ -8,12 +8,12 @@ from functools import lru_cache
 from grader.source import cpp
 from grader.source.cuda_code import text
 from grader.source.declarators import Parameter
+from grader.source.flow.launch import Launch, StopWalkError
 from grader.source.flow.memory import Region, Tensor
 from grader.source.flow.sizes import Sizes
 from grader.source.flow.state import Box, Frame
 from grader.source.flow.tensors import KEEP_SIZES
 from grader.source.flow.torch_calls import Dim3, TorchCalls
-from grader.source.flow.trace import Launch, StopWalkError
 from grader.source.flow.values import Pointer, Value
 from grader.source.functions import Function
 from grader.source.scalar_types import type_letter
@@ -62,8 +62,7 @@ class HostMachine(TorchCalls):
             return self.tensor(Tensor(parameter.name, sizes, node=parameter.node))
         letter = type_letter(parameter.kind)
         if parameter.is_pointer:
-            region = Region(parameter.name, "global", parameter.kind, node=parameter.node)
-            return Value(pointer=Pointer(region, type=parameter.kind))
+            return Value(pointer=Pointer(Region(parameter.name)))
         if letter in "iul":
             usual = self.sizes.number if _is_extent(parameter.name) else 3
             number = self.sizes.numbers.get(parameter.name, usual)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import prod
 
 from grader.source.cpp import Node
 from grader.source.flow.values import Value
@@ -25,31 +26,14 @@ class Tensor:
     @property
     def numel(self) -> int | None:
         """Number of elements."""
-        if self.sizes is None:
-            return None
-        out = 1
-        for size in self.sizes:
-            out *= size
-        return out
+        return None if self.sizes is None else prod(self.sizes)
 
 
 @dataclass(slots=True, eq=False)
 class Region:
-    """A stretch of memory that pointers lead into."""
+    """What pointers lead to: a tensor's memory, an array of the host, or something that isn't known."""
 
     name: str
-    space: str
-    """`global`, `shared` or `local`."""
-    type: str = "?"
-    dims: tuple[int, ...] = ()
-    cells: int | None = None
-    node: Node = None
     tensor: Tensor | None = None
-    dynamic: bool = False
-    escaped: bool = False
-    """Something that isn't followed (a library call, a cast) may have accessed it."""
     values: dict[int, Value] = field(default_factory=dict)
-    """Of a local array: what its cells hold."""
-    stores: int = 0
-    loads: int = 0
-    atomics: int = 0
+    """Of an array: what its cells hold."""

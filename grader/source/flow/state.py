@@ -1,12 +1,10 @@
-"""A thread while it is followed: what variables hold, and what was seen so far."""
+"""Host code while it is followed: what variables hold."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from grader.source.cpp import Expr, Node
-from grader.source.flow.memory import Region
-from grader.source.flow.trace import Access, Event, Walk
+from grader.source.cpp import Expr
 from grader.source.flow.values import Value, converted, merge
 from grader.source.functions import Function
 from grader.source.units import Unit
@@ -55,28 +53,19 @@ class Frame:
         self.names[name] = box
 
 
-@dataclass(slots=True)
-class LoopFrame:
-    """One run of a loop."""
-
-    node: Node
-    turn: int = 0
-    doubt: bool = False
-    """Set by a `break` or `continue` that may or may not have happened."""
-
-
 class State:
-    """One thread: what variables hold, and what was seen so far."""
+    """What variables hold, and how sure that is."""
 
-    def __init__(self, unit: Unit, walk: Walk) -> None:
+    def __init__(self, unit: Unit) -> None:
         self.unit = unit
-        self.walk = walk
         self.frames: list[Frame] = []
-        self.loops: list[LoopFrame] = []
-        self.calls: list[Node] = []
+        self.loops: list[bool] = []
+        """Of each loop that is run: whether a `break` or `continue` in it may or may not have happened."""
+        self.depth = 0
+        """Calls and macros in one another."""
+        self.steps = 0
         self.doubt = False
         """Whether this is under a condition on data, which may or may not hold."""
-        self.seen: set[tuple[str, int]] = set()
 
     def eval(self, expr: Expr) -> Value:
         """Evaluate an expression: each kind has its method by its name, in one of the files beside this one."""
@@ -86,21 +75,6 @@ class State:
     def eval_all(self, exprs: tuple[Expr, ...]) -> list[Value]:
         """Evaluate expressions in order."""
         return [self.eval(one) for one in exprs]
-
-    def emit(self, kind: str, node: Node, value: int = 0) -> None:
-        """Record an event once for each place."""
-        if (kind, node.id) not in self.seen:
-            self.seen.add((kind, node.id))
-            self.walk.events.append(Event(kind, node, value))
-
-    def access(
-        self, kind: str, region: Region, node: Node, offset: int | None, **details: Any
-    ) -> None:
-        """Record an access to memory."""
-        call = self.calls[0] if self.calls else None
-        loops = tuple((one.node.id, one.turn) for one in self.loops)
-        at = (kind, region, node, call, offset, not self.doubt, loops)
-        self.walk.memory.append(Access(*at, **details))
 
     def find(self, name: str) -> Box | None:
         """Return the variable of that name in the current function."""
@@ -118,4 +92,4 @@ class State:
     def settle_doubt(self, saved: bool) -> None:
         """Leave a construct: certain again, unless a jump in it may have happened."""
         jumped = bool(self.frames) and self.frames[-1].doubt
-        self.doubt = saved or jumped or any(loop.doubt for loop in self.loops)
+        self.doubt = saved or jumped or any(self.loops)

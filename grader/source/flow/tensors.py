@@ -12,7 +12,6 @@ from grader.source.cpp import (
 )
 from grader.source.flow.expressions import Machine
 from grader.source.flow.memory import Region, Tensor
-from grader.source.flow.trace import Walk
 from grader.source.flow.values import Pointer, Value, unknown_value
 from grader.source.units import Unit
 
@@ -81,10 +80,9 @@ class SizeList:
 class Tensors(Machine):
     """Factories and methods of tensors; sizes are known as far as the text tells."""
 
-    def __init__(self, unit: Unit, walk: Walk) -> None:
-        super().__init__(unit, walk)
+    def __init__(self, unit: Unit) -> None:
+        super().__init__(unit)
         self.tensors: list[Tensor] = []
-        self.regions: dict[int, Region] = {}
 
     def tensor(self, tensor: Tensor) -> Value:
         """Return a value that holds a tensor."""
@@ -150,7 +148,7 @@ class Tensors(Machine):
         if name == "sizes":
             return Value(thing=SizeList(tensor))
         if name in {"data_ptr", "data", "mutable_data_ptr", "const_data_ptr"}:
-            return self._pointer(tensor, expr)
+            return self._pointer(tensor)
         if name.endswith("_"):  # in place, by torch's convention
             tensor.touched.add(name)
             return Value(thing=tensor)
@@ -169,15 +167,9 @@ class Tensors(Machine):
             return Value()
         return self.tensor(Tensor(name, None, "derived", tensor, expr.node))
 
-    def _pointer(self, tensor: Tensor, expr: Call) -> Value:
-        region = self.regions.get(id(tensor))
-        kind = (
-            self.type_name(expr.template[0].replace("const ", "").strip()) if expr.template else "?"
-        )
-        if region is None:
-            region = Region(tensor.name, "global", kind, tensor=tensor, node=expr.node)
-            self.regions[id(tensor)] = region
-        return Value(pointer=Pointer(region, type=kind))
+    @staticmethod
+    def _pointer(tensor: Tensor) -> Value:
+        return Value(pointer=Pointer(Region(tensor.name, tensor)))
 
     @staticmethod
     def number(number: int | None) -> Value:

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 from grader.source import cpp
+from grader.source.flow.launch import Launch
 from grader.source.flow.memory import Tensor
 from grader.source.flow.sizes import Sizes
 from grader.source.flow.tensors import FRESH, SizeList, Tensors
-from grader.source.flow.trace import Launch, Walk, never_launched
 from grader.source.flow.values import Value, truth, unknown_value
 from grader.source.functions import Function
 from grader.source.units import Unit
@@ -23,10 +23,10 @@ class Dim3:
 
 
 class TorchCalls(Tensors):
-    """One thread that runs host code; what it doesn't know of torch is an unknown value."""
+    """What runs host code; what it doesn't know of torch is an unknown value."""
 
     def __init__(self, unit: Unit, function: Function, sizes: Sizes) -> None:
-        super().__init__(unit, Walk(function, never_launched(function, function.node)))
+        super().__init__(unit)
         self.function, self.sizes = function, sizes
         self.launches: list[Launch] = []
         self.returned: list[Tensor] = []
@@ -69,7 +69,7 @@ class TorchCalls(Tensors):
         out = Value()
         for arg in expr.args:
             if isinstance(arg, cpp.Lambda):
-                out = self.call_lambda(arg, [], expr)
+                out = self.call_lambda(arg, [])
         return out
 
     def assign(self, target: cpp.Expr, value: Value, node: cpp.Node) -> None:

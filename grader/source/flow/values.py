@@ -1,4 +1,4 @@
-"""What a variable can hold while one thread is followed: a known number or not, a pointer, or an object.
+"""What a variable can hold while code is followed: a known number or not, a pointer, or an object.
 
 Whole numbers are known where the text tells them; data from memory never is.
 """
@@ -23,11 +23,7 @@ class Value:
     type: str = "?"
     pointer: Pointer | None = None
     thing: Any = None
-    """A tensor, dim3, lambda, thread group or other object."""
-    exchanged: Any = None
-    """The exchange of a warp (`trace.Meeting`) that it came through."""
-    joined: bool = False
-    """It came through an array in shared memory, where the block's warps meet; one cell alone hands on what it got."""
+    """A tensor, dim3, lambda or other object."""
 
     @property
     def scalar(self) -> int | None:
@@ -37,24 +33,17 @@ class Value:
 
 @dataclass(slots=True)
 class Pointer:
-    """An address: a place in a memory region, in elements of the region; `scale` of them are read at once."""
+    """An address: a place in a memory region, in elements."""
 
     region: Any
     offset: int | None = 0
-    scale: int = 1
-    depth: int = 0
-    """How many dimensions of an array are already indexed."""
-    type: str = "?"
 
 
 def unknown_value(*sources: Value, type_: str | None = None) -> Value:
-    """Return a value of which only the type is known, and how lanes had a part in it."""
+    """Return a value of which only the type is known."""
     out = Value()
     for source in sources:
         out.type = promote(out.type, source.type)
-        made, known = source.exchanged, out.exchanged
-        out.exchanged = made if made and (not known or made.steps > known.steps) else known
-        out.joined = out.joined or source.joined
     out.type = type_ or out.type
     return out
 
@@ -134,6 +123,6 @@ def forgotten(value: Value) -> Value:
     """Return a value of which a loop has made another one, nobody knows which."""
     out, pointer = unknown_value(value), value.pointer
     if pointer is not None:
-        out.pointer = Pointer(pointer.region, None, pointer.scale, pointer.depth, pointer.type)
+        out.pointer = Pointer(pointer.region, None)
     out.thing = value.thing
     return out

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 from typing import Literal
 
 from grader.records import Counterfactual, Edit, Place
@@ -103,6 +104,15 @@ class ChangedLine:
         start += len(self.text[start:end]) - len(self.text[start:end].lstrip())
         places = self._variables(start)
         return self._steps([*places[:2], (start, end, self.text[start:end]), *places[2:]])
+
+    def of_both(self) -> list[list[Change]]:
+        """Return ways to write a change of two values: each in the other's place, or the same step with both."""
+        names = {self.named("before"), self.named("after")} - {""}
+        if self.change.both == "exchanged":
+            used = [word for word in self.words if word[0] in names and len(names) > 1]
+            return [[(*w.span(), *(names - {w[0]})) for w in used]]  # type: ignore[misc]
+        single = [self._steps([one]) for one in self._variables(0)[:4]]
+        return [[*one, *other] for one, other in combinations(single, 2)]
 
     def _variables(self, start: int) -> list[Change]:
         """Return the variables from somewhere on, the last first."""
