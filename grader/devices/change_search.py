@@ -41,6 +41,8 @@ KINDS: tuple[Kind, ...] = (
     "host",
 )
 """What a change can be of, the likeliest first."""
+CLOSE = 4
+"""How much likelier a line is at which a change made all right on one workload, and not on others."""
 NEAR = 3
 """Lines around a suspect that are tried before others."""
 
@@ -56,6 +58,8 @@ class Found:
     """The share of elements that are right without it."""
     given: Blame | None = None
     """Which line of the host code it is about, where it is of a launch's arguments."""
+    as_it_is: bool = False
+    """Whether the launch is given a tensor as it lies in memory, where it is of one that should lie otherwise."""
 
 
 class Search:
@@ -77,6 +81,7 @@ class Search:
         tensors = [one.name for one in read_tensors(self._seen.passed)]
         self._concerns = Concerns(known, self._codes, launches, tensors)
         self._lines: dict[tuple[str, int], int] = {}
+        self._close: frozenset[int] = frozenset()
         self._left, self._spent, self._tried = seconds, 0.0, 0
 
     def batches(self) -> Iterator[list[Change]]:
@@ -84,11 +89,15 @@ class Search:
         possible = [one for one in self._all if self._concerns.may(one)]
         if self._known.caused:
             possible = [one for one in possible if self._line(one) in self._suspects]
-        ordered = sorted(possible, key=self.unlikely)
-        while ordered and self._left > 0:
+        while possible and self._left > 0:
+            possible.sort(key=self.unlikely)
             some = self._as_many()
-            yield ordered[:some]
-            ordered = ordered[some:]
+            yield possible[:some]
+            possible = possible[some:]
+
+    def suspect(self, changes: Sequence[Change]) -> None:
+        """Try next what else is of the lines of changes that make all right on one workload alone."""
+        self._close |= {self._line(one) for one in changes}
 
     def _as_many(self) -> int:
         if not self._tried:
@@ -119,7 +128,8 @@ class Search:
         change = min(likely, key=lambda one: (self.is_elsewhere(one), *_rank(one, likely)))
         given = self.blame(change)
         place = given.step.place if given else self._place(change)
-        return Found(change, place, len(right), self.before, given)
+        memory = self._memory(change) if change.exchanged_dims else -1
+        return Found(change, place, len(right), self.before, given, memory >= 0)
 
     def is_sure(self, change: Change) -> bool:
         """Whether the host code, and not the kernel, is what a change of it is about: one that adds a step could be either's."""
@@ -138,16 +148,19 @@ class Search:
 
     def _is_known(self, change: Change) -> bool:
         """Whether it passes an input as it is where another one is passed as it is."""
-        launch = read_launches(self._seen.passed)[change.line]
         as_it_is = isinstance(change.given[0][-1], tuple) and not change.exchanged_dims
-        return as_it_is and launch.memory[change.parameters[0]] >= 0
+        return as_it_is and self._memory(change) >= 0
+
+    def _memory(self, change: Change) -> int:
+        """Return which known tensor a launch is given for the parameter that a change is of; less than 0: none."""
+        return read_launches(self._seen.passed)[change.line].memory[change.parameters[0]]
 
     def unlikely(self, change: Change) -> int:
         """Return how unlikely a change is the cause: by what it changes, and how near it is to a suspect."""
         if change.given:
             return change.prior - 2 if change.prior <= AT_ONCE else 4 * change.prior
         far = min((abs(self._line(change) - line) for line in self._suspects), default=0)
-        beside = self._concerns.beside(change)
+        beside = self._concerns.beside(change) - CLOSE * (self._line(change) in self._close)
         return 4 * (change.prior + beside) + (1 if far <= NEAR else 2 if far <= 4 * NEAR else 3)
 
     def is_elsewhere(self, change: Change) -> bool:

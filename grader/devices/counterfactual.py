@@ -38,6 +38,8 @@ PROVEN = 300
 """Changes that are tried there."""
 VALUES = ("values", "unwritten", "nonfinite")
 """How results differ that have the right form."""
+RESHAPES = re.compile(r"\b(?:reshape|view|permute|transpose|mT|t)\b")
+"""How host code makes another tensor of the same memory."""
 CODES: Mapping[Kind, str] = {
     "comparison": "counterfactual-comparison",
     "constant": "counterfactual-constant",
@@ -103,9 +105,10 @@ def _proven(trials: Sequence[Trial], source: Source, known: Leads, seconds: floa
     search = Search(trials[0], source, known, seconds)
     unsure: list[Change] = []
     for changes in search.batches():
-        right = search.right_under(changes)[:PROVEN]
+        here = right = search.right_under(changes)[:PROVEN]
         for trial in trials[1:]:
             right = _still_right(trial, right, seconds / 2) if right else right
+        search.suspect([one for one in here if not one.on_host])
         sure = [one for one in right if not one.on_host or search.is_sure(one)]
         if sure:
             return search.best(sure)
@@ -151,6 +154,8 @@ def _evidence(found: Found, source: Source, workloads: Sequence[Workload]) -> Ev
             parameter=found.given.step.name if found.given else "",
             exchanged_with=_exchanged_with(found, source),
             exchanged_dims=change.exchanged_dims,
+            taken_at=_taken_at(found, source),
+            copies=len(change.edits),
             nameless=change.nameless,
             both=change.both,
             right_before=found.before,
@@ -158,6 +163,15 @@ def _evidence(found: Found, source: Source, workloads: Sequence[Workload]) -> Ev
             workloads=len(workloads),
         ),
     )
+
+
+def _taken_at(found: Found, source: Source) -> int:
+    """Return the kernel's line that takes a tensor of which two dims should be exchanged; 0 where the host lays it out itself."""
+    step = found.given.step if found.given and found.as_it_is else None
+    if step is None or RESHAPES.search(source.lines[step.place.line - 1]):
+        return 0
+    taken = re.compile(rf"\b{re.escape(step.name)}\b\s*[+\[]")
+    return next((n for n, text in enumerate(source.lines, 1) if taken.search(text)), 0)
 
 
 def _exchanged_with(found: Found, source: Source) -> tuple[int, int]:

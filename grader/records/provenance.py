@@ -126,6 +126,10 @@ class Counterfactual(Record):
     """Offsets into the submission's code of the argument that it should be exchanged with."""
     exchanged_dims: tuple[int, int] | None = None
     """Of an argument: which two dims of the tensor `after` should be in the other order."""
+    taken_at: int = 0
+    """The kernel's line that takes it as if they were, where the host passes the tensor as it is."""
+    copies: int = 1
+    """How many instructions are changed: those of several places of a line, or copies of one place."""
     nameless: Nameless = ()
     both: Both = ""
     right_before: float

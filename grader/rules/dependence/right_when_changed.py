@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import chain
 
 from grader.records import Counterfactual
-from grader.records.observed import touched_by_lines, wrong_results
+from grader.records.observed import wrong_results
 from grader.rules import Context, Edit, Finding, Fix, Place, Source, rule_of
 from grader.source.analysis.counterfactual import say_change
 from grader.source.rewriting.changed_argument import changed_argument
@@ -18,25 +18,15 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     """Name the line of the change that a run proved, and what it changes."""
     for item in context.seen("provenance"):
         if isinstance(item.details, Counterfactual) and item.place is not None:
-            place, said = _laid_out_otherwise(context, item.details) or (item.place, "")
+            taken = item.details.taken_at
             yield RULE.finding(
-                place,
-                said or say_change(source, item.place, item.details),
+                source.line_place(taken) if taken else item.place,
+                say_change(source, item.place, item.details),
                 confidence="proven",
                 root_cause=True,
                 evidence=[item, *wrong_results(context)[:4]],
                 fixes=_fixes(source, item.place, item.details),
             )
-
-
-def _laid_out_otherwise(context: Context, change: Counterfactual) -> tuple[Place, str] | None:
-    """Return the line that reads a tensor, which is passed as it is, as if two of its dims were in the other order."""
-    dims = change.exchanged_dims
-    for item, touched in touched_by_lines(context) if dims else ():
-        if dims and touched.tensor == change.after and touched.access == "load" and item.place:
-            how = f"reads `{change.parameter}` as if dims {dims[0]} and {dims[1]} of {change.after} were exchanged"
-            return item.place, f"line {item.place.line} {how}: with them so every element is right"
-    return None
 
 
 def _fixes(source: Source, place: Place, change: Counterfactual) -> list[Fix]:

@@ -28,7 +28,38 @@ _COMPARED |= {f"{a}u": tuple(f"{b}u" for b in others) for a, others in _COMPARED
 FLOAT_OPERATORS = ("add.f32", "sub.f32", "mul.f32", "div.rn.f32", "max.f32", "min.f32")
 INT_OPERATORS = ("mul.lo.s32", "add.s32", "div.s32", "rem.s32", "sub.s32", "min.s32", "max.s32")
 WIDE_OPERATORS = tuple(one.replace("32", "64") for one in INT_OPERATORS)
-SELDOM = ("div.s32", "rem.s32", "sub.s32", "div.s64", "rem.s64", "sub.s64", "selp")
+_KIN = tuple(
+    map(
+        frozenset,
+        (
+            ("add", "sub"),
+            ("add", "mul"),
+            ("mul", "div"),
+            ("div", "rem"),
+            ("max", "min"),
+            ("and", "or"),
+        ),
+    )
+)
+"""Operators that are taken for each other."""
+SELDOM = frozenset(
+    (
+        "div.s32",
+        "rem.s32",
+        "sub.s32",
+        "div.s64",
+        "rem.s64",
+        "sub.s64",
+        "mad.lo.s32",
+        "selp",
+        "exp",
+        "log",
+        "max",
+    )
+)
+"""Steps that are seldom missing: none, or one, of a hundred defects of other parts."""
+OF_VALUES = frozenset(("add.f32", "sub.f32"))
+"""Steps that take a value of another line: what is added to a value is no size."""
 _FUNCTIONS = ("sqrt.rn.f32", "rsqrt.approx.f32", "rcp.rn.f32", "abs.f32", "neg.f32", "mov.f32")
 _POWERS = ("ex2.approx.f32", "lg2.approx.f32")
 _LOG2_E, _LN_2 = 1.4426950408889634, 0.6931471805599453
@@ -63,6 +94,13 @@ def shown(operand: Operand) -> str:
         return f"{float_of(operand.value):.7g}"
     value = operand.value & 0xFFFFFFFFFFFFFFFF
     return str(value - (1 << 64) * (value >> 63))
+
+
+def are_akin(one: str, other: str) -> bool:
+    """Whether one of two operators is written for the other by mistake: it would be by chance that another one is right too."""
+    names = {one.partition(".")[0], other.partition(".")[0]}
+    kin = [group for group in _KIN if names & group]
+    return not kin or any(names <= group for group in kin)
 
 
 def other_opcodes(instruction: Instruction) -> Iterator[tuple[str, Kind]]:

@@ -9,6 +9,7 @@ from grader.records import Counterfactual, Place
 from grader.source import Source
 from grader.source.rewriting.changed_line import BETWEEN, SIGNS, VERBS, ChangedLine
 
+_ARGUMENT: Final = re.compile(r"argument \d+")
 _COUNTS: Final = ("no", "one", "two", "three", "four")
 
 
@@ -19,11 +20,14 @@ def say_change(source: Source, place: Place, change: Counterfactual) -> str:
     has = _has_and_needs(ChangedLine(source, place, change))
     lines = " and ".join(map(str, change.also)) if change.both != "exchanged" else ""
     too = f" and the same in line {lines}" if lines else ""
-    return f"line {place.line} {has}{too} every element is right on {of}"
+    return f"line {change.taken_at or place.line} {has}{too} every element is right on {of}"
 
 
 def _has_and_needs(line: ChangedLine) -> str:
     change = line.change
+    if change.taken_at and change.exchanged_dims:
+        dims = "dims {} and {} of {}".format(*change.exchanged_dims, change.after)
+        return f"reads `{change.parameter}` as if {dims} were exchanged: with them so"
     if change.change == "argument":
         return f"gives `{change.parameter}` as `{change.before}`: {_given(change)}"
     if change.change == "host":
@@ -35,6 +39,9 @@ def _has_and_needs(line: ChangedLine) -> str:
     if change.both == "exchanged":
         old, new = line.named("before"), line.named("after")
         return f"takes {f'`{old}`: with that and `{new}`' if old and new else 'two values: with them'} exchanged"
+    if change.both == "alike":
+        verb = change.after.partition(" ")[0].partition(".")[0]
+        return f"takes two values: with `{VERBS.get(verb, verb)}` of both"
     if change.change == "condition":
         return f"has a condition: with {_compared(line, change)} beside it"
     if change.change == "carried":
@@ -43,7 +50,8 @@ def _has_and_needs(line: ChangedLine) -> str:
     if len(pairs) == 1:
         old, new = pairs.pop()
         bare = new[1:-1] if new.startswith("(") and new.endswith(")") else new
-        return f"has `{old}`: with `{bare}`"
+        several = change.copies > 1 and len(line.exact()) > 1
+        return f"has `{old}`: with `{bare}`{' for one or more of these' * several}"
     return _vague(line, change)
 
 
@@ -66,21 +74,22 @@ def _vague(line: ChangedLine, change: Counterfactual) -> str:
     sign = VERBS.get(verb.partition(".")[0], verb.partition(".")[0])
     if verb == "selp":
         return f"takes a value: with `{operand.split()[1]}` in its place under a condition"
-    if change.change == "around" and change.both:
-        return f"takes two values: with `{sign}` of both"
     if change.change == "around":
         other = f" and `{name}`" if (name := line.other(operand)) else ""
-        return f"takes a value: with `{sign}` of it{other or ' and another value' * bool(operand)}"
+        made = re.match(rf"line (?!{line.place.line}\b)(\d+)", change.before)
+        value = f"what line {made[1]} makes" if made else "a value"
+        return f"takes {value}: with `{sign}` of it{other or ' and another value' * bool(operand)}"
     if change.change == "operand":
-        named = f"`{name}`" if (name := line.named("after")) else _value_of(change)
+        named = f"`{name}`" if (name := line.named("after")) else _value_of(line, change)
         return f"takes a value: with {named} in its place"
     if change.change == "constant":
         return f"has a number that is {change.before} there: with `{change.after}`"
     return f"combines values: with {f'`{sign}`' if '.' in change.after else f'them {change.after}'}"
 
 
-def _value_of(change: Counterfactual) -> str:
-    made = change.after.partition("#")[0]
+def _value_of(line: ChangedLine, change: Counterfactual) -> str:
+    made = _ARGUMENT.sub(lambda found: line.name_of(found[0]) or found[0], change.after)
+    made = made.partition("#")[0]
     return f"a value of {made}" if "after" in change.nameless else made
 
 
