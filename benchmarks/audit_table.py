@@ -1,8 +1,8 @@
 """What wrong programs would get on each problem of a folder, as a table and in figures.
 
-    python benchmarks/audit_table.py /path/to/KernelBench docs/reference/audit.md
+    python benchmarks/audit_table.py [--jobs N] [--seconds S] /path/to/KernelBench docs/reference/audit.md
 
-Problems that a run has been through are kept beside the table (`audit.md.jsonl`) and not asked again: delete
+After `--seconds` no problem is begun. Problems that a run has been through are kept beside the table (`audit.md.jsonl`) and not asked again: delete
 that file after a change to how sizes are chosen.
 """
 
@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import time
 from collections.abc import Collection, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +25,7 @@ from grader.records import Task
 from grader.sandbox import Form, Limits, strongest
 from grader.tasks.problem import load
 
-FULL = Limits(wall=300.0, memory=6 << 30)
+FULL = Limits(wall=100.0, memory=6 << 30)
 """Of the guests that compute a result of full size."""
 MOST = 2**27
 """Elements of the inputs of a full size that is computed."""
@@ -50,7 +52,8 @@ with an input left out, with other weights, with two equal dims swapped, and wit
 A size at which one of them passes that fails at another is replaced.
 
 The deciding workloads are the nominal ones (values like the problem's own) and those with other values at the
-same sizes (role `stress`). *Weak*: what passes on all of them. *Passes on some*: what passes on one of them and fails on
+same sizes (role `stress`). *Weak*: what passes on all of them (where only one choice of sizes can be
+made, also what is right at any size: the rows of a mean in another order). *Passes on some*: what passes on one of them and fails on
 another, so that the verdict rests on the other. *Trivial with its own values*: zeros, a constant, the input, other
 inputs or a skipped part that pass on the nominal workloads of every choice of sizes; where the problem is not weak,
 other values catch them. *No effect*: other changes to the reference that pass on nominal workloads of every choice of
@@ -69,23 +72,24 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("table", type=Path)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=math.inf)
     given = parser.parse_args()
     kept = given.table.with_suffix(f"{given.table.suffix}.jsonl")
     done = {row["problem"]: row for row in _read(kept)}
-    form = strongest()
-    for path in sorted(given.folder.rglob("*.py"), key=_order):
-        name = f"{path.parent.name}/{path.stem}"
-        if name in done:
-            continue
-        row = _row(name, path, form)
-        if row is not None:
-            done[name] = row
-            with kept.open("a") as file:
-                file.write(json.dumps(row) + "\n")
-            print(
-                f"{row['seconds']:6.1f} s  {name}: {'; '.join(row['weak']) or row['note']}",
-                flush=True,
-            )
+    paths = {f"{path.parent.name}/{path.stem}": path for path in given.folder.rglob("*.py")}
+    waiting = [name for name in sorted(paths, reverse=True) if name not in done]
+    form, end = strongest(), time.monotonic() + given.seconds
+
+    def one_row(name: str) -> dict[str, Any] | None:
+        return _row(name, paths[name], form) if time.monotonic() < end else None
+
+    with ThreadPoolExecutor(given.jobs) as pool, kept.open("a") as file:
+        for row in filter(None, pool.map(one_row, waiting)):
+            done[row["problem"]] = row
+            print(json.dumps(row), file=file, flush=True)
+            said = "; ".join(row["weak"]) or row["note"]
+            print(f"{row['seconds']:6.1f} s  {row['problem']}: {said}", flush=True)
     given.table.write_text(_table(done))
 
 

@@ -24,8 +24,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from fuzz_source import mutated
 
 from grader.records import Evidence, Place
-from grader.rules import Context, all_rules
+from grader.rules import Context
 from grader.rules.engine import detect
+from grader.rules.registry import own_rules
 from grader.source import parse
 from grader.tasks import builtin_tasks
 from tests.corpus import corpus
@@ -39,9 +40,7 @@ CODES = ("error", "race", "out-of-bounds", "unwritten", "values", "row-factor", 
 
 def sources() -> list[str]:
     """Return what is mutated."""
-    examples = [
-        e.code for rule in all_rules().values() for e in (*each(rule.bad), *each(rule.good))
-    ]
+    examples = [e.code for code in own_rules() for e in (*each(code, "Bad"), *each(code, "Good"))]
     return [label.code for label in corpus.originals()] * 3 + examples
 
 

@@ -47,7 +47,7 @@ from grader.repair.compose import UncoveredError
 from grader.repair.reference import compose_for_task, reference_code
 from grader.sandbox import strongest
 from grader.tasks import builtin_tasks
-from grader.tasks.precision import forms
+from grader.tasks.precision import forms, split_name
 
 ROUNDS = 12
 TOGETHER = {
@@ -233,9 +233,10 @@ def must_move(name: str, tensors: tuple) -> int:
     """Return the bytes that go through memory in the best case; the first tensor is the input that may be read twice."""
     given = [item for item in tensors if isinstance(item, torch.Tensor)]
     once = sum(item.numel() * item.element_size() for item in given)
-    if name not in TOGETHER:
+    stem, _ = split_name(name) or (name, "")
+    if stem not in TOGETHER:
         return once
-    together = 4 * TOGETHER[name](given[0])
+    together = given[0].element_size() * TOGETHER[stem](given[0])
     again = max(0, together - on_chip()) / together
     return once + int(again * given[0].numel() * given[0].element_size())
 

@@ -79,7 +79,7 @@ class Options(Record):
     """Wall time that the runs of one program may take."""
     sample_seconds: float = Field(60.0, gt=0)
     """Wall time on the simulator for all of a sample but its repair; what it has no time for is left out, the costliest first, and said."""
-    explain_seconds: float = Field(4.0, ge=0)
+    explain_seconds: float = Field(8.0, ge=0)
     """Processor time on the simulator in which small changes are tried of a wrong program, to see which makes it right; rewards try none."""
     memory_gb: float = Field(8.0, gt=0)
     """Memory that one guest may use."""

@@ -147,6 +147,54 @@ def test_a_group_norm_without_its_division_is_wrong_where_the_number_of_groups_i
     assert verdicts == ["correct", "incorrect"]
 
 
+SPREAD = """
+import torch
+import torch.nn as nn
+class Model(nn.Module):
+    def forward(self, x):
+        return ((x - x.mean(dim=(1, 2), keepdim=True)) ** 2).sum(dim=(1, 2))
+batch_size = 512
+rows = 64
+columns = 256
+def get_inputs():
+    return [torch.randn(batch_size, rows, columns)]
+def get_init_inputs():
+    return []
+"""
+UNMASKED = """
+import torch
+import torch.nn as nn
+import triton
+import triton.language as tl
+@triton.jit
+def spread(x, y, n, BLOCK: tl.constexpr):
+    at = x + tl.program_id(0) * n
+    total = 0.0
+    for start in range(0, n, BLOCK):
+        lanes = start + tl.arange(0, BLOCK)
+        total += tl.sum(tl.load(at + lanes, mask=lanes < n, other=0.0), axis=0)
+    mean, square = total / n, 0.0
+    for start in range(0, n, BLOCK):
+        lanes = start + tl.arange(0, BLOCK)
+        apart = tl.load(at + lanes, mask=lanes < n, other=0.0) - mean
+        square += tl.sum(apart * apart, axis=0)
+    tl.store(y + tl.program_id(0), square)
+class ModelNew(nn.Module):
+    def forward(self, x):
+        y = torch.empty(x.shape[0], device=x.device)
+        spread[(x.shape[0],)](x, y, x[0].numel(), BLOCK=8192)
+        return y
+"""
+"""Lanes past the end take part in the sum of squares: there are none where 8192 divides the length, as it does 64 x 256."""
+
+
+def test_an_answer_that_needs_whole_tiles_is_right_at_a_size_that_has_them(tmp_path) -> None:
+    grading = pipeline.open_context(Options(device="sim", cache=tmp_path), Store(tmp_path), 7)
+    sample = Sample(id="s", origin="s", format="jsonl", text=UNMASKED, prompt=SPREAD)
+    verdict = stages.assess(grading, sample).evaluation.verdict
+    assert (verdict.status, verdict.general) == ("correct", False)
+
+
 def test_what_a_problem_is_judged_on_is_asked_once(tmp_path, monkeypatch) -> None:
     store = Store(tmp_path)
     grading = pipeline.open_context(Options(device="none", cache=tmp_path), store, 7)

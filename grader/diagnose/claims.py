@@ -142,6 +142,8 @@ def _words(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.IGNORECASE)
 
 
+_OF_A_LAUNCH = "block|thread|warp|lane|tile|grid"
+"""What has a size too that is none of the task's."""
 BLOCK_SUM = ("RED002", "RED004", "SYN001", "SYN002")
 KINDS = (
     Kind(
@@ -190,7 +192,7 @@ KINDS = (
         "other sizes",
         _words(
             r"\b(any|arbitrary|all|different|various|irregular|odd|ragged|uneven|non[- ]\w+|every) "
-            r"(\w+ ){0,2}(dim|size|shape|length)|\b(any|every) number of|not (?:a )?(?:evenly )?(?:multiples?|divisible)|(all|every) (\w+ )?elements? (is|are) "
+            rf"(?!(\w+ )?({_OF_A_LAUNCH})\b)(\w+ ){{0,2}}(dim|size|shape|length)|\b(any|every) number of (?!({_OF_A_LAUNCH})s\b)|not (?:a )?(?:evenly )?(?:multiples?|divisible)|(all|every) (\w+ )?elements? (is|are) "
             r"(cover|process|handl)|(cover|process|handl)\w+ (all|every) (\w+ )?elements?|\btails?\b.{0,30}(cover|handl|process)"
         ),
         any_size,

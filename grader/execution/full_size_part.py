@@ -6,9 +6,10 @@ inputs, the first rows of its result. Whether a task's operator is one is asked 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import prod
+from typing import TypeVar
 
 import numpy as np
 
@@ -26,6 +27,8 @@ from grader.records import Evidence, JsonValue, Task, TensorSpec, Workload, dige
 from grader.sandbox import Form, Limits
 from grader.store import Store
 
+Known = TypeVar("Known")
+
 MOST_ROWS = 32
 PART = 1 << 20
 """Elements of all inputs' first rows together, as far as one row fits."""
@@ -37,6 +40,8 @@ SECONDS = 60.0
 ROOM = 2 << 30
 """Bytes of memory of the reference: weights of full size that need more take minutes to make and to send."""
 OTHER, NEXT = "twice the rows", "the rows after them"
+DEPENDENT, ALONE, ANYWHERE = "dependent", "alone", "anywhere"
+"""How rows depend on each other: what is kept of the two runs that only ask for this."""
 
 
 @dataclass(frozen=True)
@@ -65,22 +70,26 @@ class Asking:
     key: str
     """Of all but the workloads that an answer depends on."""
 
-    def answers(
-        self, task: Task, workloads: tuple[Workload, ...], inputs: Inputs, sharp: str
-    ) -> References:
-        """Return what the reference gives; raises GraderError where it can't be run.
-
-        A failure is not stored: it may be that time was short.
-        """
-        key = digest(self.key, sharp, *(workload.model_dump_json() for workload in workloads))
-        if found := stored_references(self.store, key, task, self.seed, inputs):
-            return found
-        known = reference(
-            task, workloads, self.seed, self.form, self.limits, inputs=inputs, sharp={sharp}
+    def answers(self, task: Task, workloads: tuple[Workload, ...], inputs: Inputs) -> References:
+        """Return what the reference gives, the first of them in float64 too; raises GraderError where it can't be run."""
+        sharp = {workloads[0].name}
+        return reference(
+            task, workloads, self.seed, self.form, self.limits, inputs=inputs, sharp=sharp
         )
-        if not any(answer.failure for answer in known.expected.values()):
+
+    def stored_rows(self, key: str) -> str:
+        """Return how rows were seen to depend on each other; "" where nobody has looked."""
+        return (self.store.read("rows", key) or b"").decode()
+
+    def stored_part(self, task: Task, key: str, inputs: Inputs) -> References | None:
+        """Return what the reference gave on a part alone, where it is in the store."""
+        return stored_references(self.store, key, task, self.seed, inputs)
+
+    def store_rows(self, key: str, rows: str, known: References) -> None:
+        """Store how rows depend on each other, and what the reference gives on a part where they don't."""
+        self.store.write("rows", key, rows.encode())
+        if rows != DEPENDENT:
             store_references(self.store, key, known)
-        return known
 
 
 def full_size_part(task: Task, asking: Asking) -> FullSizePart | None:
@@ -150,31 +159,63 @@ def _ask_for_part(
     more = _with_rows(full, cut, 2 * rows, OTHER)
     part, after = (_with_rows(full, cut, rows, name) for name in (full.name, NEXT))
     drawn = make_inputs(task, more, asking.seed)
-    inputs = {
-        more.name: drawn,
-        part.name: tuple(_some(drawn, cut, slice(rows))),
-        after.name: tuple(_some(drawn, cut, slice(rows, None))),
-    }
+    first = {part.name: tuple(_some(drawn, cut, slice(rows)))}
+    rest = {more.name: drawn, after.name: tuple(_some(drawn, cut, slice(rows, None)))}
+    key = digest(asking.key, part.model_dump_json(), more.model_dump_json())
+    how = asking.stored_rows(key)
+    known = asking.stored_part(task, key, first) if how in {ALONE, ANYWHERE} else None
     try:
-        known = asking.answers(task, (part, more, after), inputs, part.name)
+        if not how:
+            whole = asking.answers(task, (part, more, after), {**first, **rest})
+            how, known = _dependence(task, part, whole, rows), _of_part(whole, part)
+            if not _failed(whole, part.name, more.name):
+                asking.store_rows(key, how, known)
+        elif known is None and how != DEPENDENT:
+            known = asking.answers(task, (part,), first)
     except GraderError:
         return None
-    one, two = known.expected[part.name], known.expected[more.name]
-    if one.failure or two.failure or len(one.native) != 1 or not one.finite:
+    if known is None or how == DEPENDENT or _failed(known, part.name):
         return None
+    return FullSizePart(part, full, cut, rows, known, how == ANYWHERE)
+
+
+def _failed(known: References, *names: str) -> bool:
+    """Whether the reference failed: it may be that time was short."""
+    return any(known.expected[name].failure for name in names)
+
+
+def _dependence(task: Task, part: Workload, known: References, rows: int) -> str:
+    """Return what the runs on other rows show."""
+    if _failed(known, part.name, OTHER):
+        return DEPENDENT
+    one, two, last = (known.expected[name] for name in (part.name, OTHER, NEXT))
+    if len(one.native) != 1 or not one.finite:
+        return DEPENDENT
     alone, among = one.native[0], two.native[0]
     if alone.shape[:1] != (rows,) or among.shape != (2 * rows, *alone.shape[1:]):
-        return None
-    bound = tolerance(task, part, str(alone.dtype))
-    if wrong_elements(alone, among[:rows], bound, root_mean_square(alone)).any():
-        return None
-    last = known.expected[after.name]
-    anywhere = (
-        not last.failure
-        and last.native[0].shape == alone.shape
-        and not wrong_elements(last.native[0], among[rows:], bound, root_mean_square(alone)).any()
+        return DEPENDENT
+    bound, size = tolerance(task, part, str(alone.dtype)), root_mean_square(alone)
+    if wrong_elements(alone, among[:rows], bound, size).any():
+        return DEPENDENT
+    if last.failure or last.native[0].shape != alone.shape:
+        return ALONE
+    return ALONE if wrong_elements(last.native[0], among[rows:], bound, size).any() else ANYWHERE
+
+
+def _of_part(known: References, part: Workload) -> References:
+    """Return what is known of the part alone: the rest is several times as large."""
+    names = {part.name}
+
+    def only(some: Mapping[str, Known]) -> dict[str, Known]:
+        return {name: one for name, one in some.items() if name in names}
+
+    return replace(
+        known,
+        expected=only(known.expected),
+        states=only(known.states),
+        inputs=only(known.inputs),
+        initial=only(known.initial),
     )
-    return FullSizePart(part, full, cut, rows, known, anywhere)
 
 
 def _with_rows(full: Workload, cut: frozenset[int], rows: int, name: str) -> Workload:

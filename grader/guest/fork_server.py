@@ -32,6 +32,7 @@ if __name__ == "__main__":
 
 from grader.guest import main as program
 from grader.guest import reaper
+from grader.guest.large_pages import use_large_pages
 
 NAMESPACES = 0x00020000 | 0x02000000 | 0x04000000 | 0x08000000 | 0x20000000 | 0x40000000
 """Mount, cgroup, uts, ipc, pid and network; the user namespace is asked for apart."""
@@ -50,8 +51,7 @@ def main() -> None:
     import grader.guest.session  # noqa: F401 - what every guest needs, once for all
 
     torch.cuda.is_available = asked
-    gc.collect()
-    gc.freeze()
+    settle()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     control.send(b"ready")
     while True:
@@ -72,6 +72,13 @@ def main() -> None:
         control.send(str(child).encode())
 
 
+def settle() -> None:
+    """Make what is in memory cheap to hand on: no garbage to search through, few pages to copy."""
+    gc.collect()
+    gc.freeze()
+    use_large_pages()
+
+
 def branch(libraries: Sequence[str], more: Sequence[str], descriptor: int) -> socket.socket:
     """Load the simulator's libraries, and `triton`, `shapes` or `exact`; return the socket on which orders for its guests come."""
     from grader.guest import cuda_face, trace
@@ -90,8 +97,7 @@ def branch(libraries: Sequence[str], more: Sequence[str], descriptor: int) -> so
                 from grader.guest import triton_face
 
                 triton_face.warm_up()
-        gc.collect()
-        gc.freeze()
+        settle()
         control = socket.socket(fileno=descriptor)
         control.send(b"ready")
     except OSError:

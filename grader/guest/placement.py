@@ -202,7 +202,7 @@ class Simulator(Placement):
 
     def seed(self, value: int) -> None:
         """Let it draw what the reference draws on the CPU: its dropout meets the same elements."""
-        torch.manual_seed(value)
+        torch.default_generator.manual_seed(value)
         self._face.draw_as_cpu(value)
 
     def poison(self, inputs: Sequence[torch.Tensor]) -> None:  # noqa: ARG002 - all new memory is

@@ -28,17 +28,13 @@ def _extent(indices: Array, size: int) -> Extent:
 def in_words(found: Sequence[Extent]) -> str:
     """Return a box as a person says it; empty where it is all.
 
-    `columns 80 to 91`, `dim 2, 3 to 9 in steps of 2`, `[0, 32 to 63, :, 0]`.
+    `columns 80 to 91`, `indices 3 to 9 in steps of 2 of dim 2`, `[0, 32 to 63, :, 0]`.
     """
     cut = sum(extent.count < extent.size for extent in found)
     if len(found) > 2 and cut > 1:
         within = (_indices(one) if one.count < one.size else ":" for one in found)
         return f"[{', '.join(within)}]"
-    parts = [
-        f"{_dim(at, len(found))}{'s' * (len(found) == 2 and extent.count > 1)} {_indices(extent)}"
-        for at, extent in enumerate(found)
-        if extent.count < extent.size
-    ]
+    parts = (_along(at, found) for at, one in enumerate(found) if one.count < one.size)
     return ", ".join(parts)
 
 
@@ -50,22 +46,22 @@ def element_in_words(index: Sequence[int]) -> str:
 def against(had: Sequence[Extent], wanted: Sequence[Extent]) -> tuple[str, str]:
     """Return what there is and what there must be in its place, by the only dim that differs where there is one.
 
-    `row 2` and `0`, `dim 1, 3 to 5` and `0 to 2`.
+    `row 2` and `0`, `indices 3 to 5 of dim 1` and `0 to 2`.
     """
     apart = [at for at, (one, other) in enumerate(zip(had, wanted, strict=True)) if one != other]
     if len(apart) != 1:
         return in_words(had) or "others", in_words(wanted) or "all of it"
     (at,) = apart
-    name = f"{_dim(at, len(had))}{'s' * (len(had) == 2 and had[at].count > 1)}"
-    return f"{name} {_indices(had[at])}", _indices(wanted[at])
+    return _along(at, had), _indices(wanted[at])
 
 
-def _dim(at: int, dims: int) -> str:
-    if dims == 1:
-        return "index"
-    if dims == 2:
-        return ("row", "column")[at]
-    return f"dim {at},"
+def _along(at: int, found: Sequence[Extent]) -> str:
+    """Say which indices of one dim a box has: `columns 80 to 91`, `index 5 of dim 2`."""
+    several = found[at].count > 1
+    if len(found) == 2:
+        return f"{('row', 'column')[at]}{'s' * several} {_indices(found[at])}"
+    of = f" of dim {at}" if len(found) > 1 else ""
+    return f"{'indices' if several else 'index'} {_indices(found[at])}{of}"
 
 
 def _indices(extent: Extent) -> str:

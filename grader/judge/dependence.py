@@ -82,8 +82,10 @@ def _dependences(told: Told, asked: Sequence[Asked], workload: str) -> Iterator[
         elif (twice := doubled_reads(found)) is not None:
             yield _counted_again(*twice, workload)
         else:
-            more = [one for one in found if one.asked.wrong and len(one.extra)]
-            if more and not choice and right:
+            # What makes elements wrong that take nothing more is not that the others do.
+            ends = [one for one in found if one.asked.wrong]
+            more = [one for one in ends if len(one.extra)]
+            if _most(ends, lambda one: one.extra) and not choice and right:
                 yield _extra(max(more, key=lambda one: len(one.extra)), workload)
 
 
@@ -118,9 +120,9 @@ def _unstored(told: Told, asked: Sequence[Asked], workload: str) -> Iterator[Evi
         return
 
 
-def _most(right: Sequence[Difference], part: Callable[[Difference], Flat]) -> bool:
-    """Whether most right elements have something there; one may be right by chance."""
-    return 2 * sum(len(part(one)) > 0 for one in right) > len(right)
+def _most(some: Sequence[Difference], part: Callable[[Difference], Flat]) -> bool:
+    """Whether most of these elements have something there; one may be right, or wrong, by chance."""
+    return 2 * sum(len(part(one)) > 0 for one in some) > len(some)
 
 
 def _whole(found: Sequence[Difference]) -> Iterator[int]:

@@ -8,7 +8,7 @@ from functools import partial
 
 from grader import diagnose
 from grader.devices import Device, Tracer
-from grader.devices.counterfactual import change_wrong
+from grader.devices.counterfactual import change_wrong, wrong_values
 from grader.devices.larger_launch import enlarge_launches
 from grader.devices.leads import leads
 from grader.devices.numeric_probes import probe_wrong
@@ -83,7 +83,7 @@ def _probe_program(examiner: Examiner, program: Program, budget: Budget) -> Prog
         again = replace(again, evaluation=_with_larger_launches(grading, task, again))
     if again is not program:
         again = examiner.inspect(program.submission, again.evaluation)
-    if wrong and not (is_caused(again.findings) and _is_fixable(again)):
+    if wrong and not (_is_caused(again) and _is_fixable(again)):
         again = examiner.inspect(program.submission, _with_changes(grading, task, again))
     trouble = tuple(dict.fromkeys((*program.trouble, *again.trouble)))
     return replace(again, trouble=trouble)
@@ -138,13 +138,18 @@ def _with_probes(grading: GradingContext, task: Task | None, program: Program) -
 def _with_changes(grading: GradingContext, task: Task | None, program: Program) -> Evaluation:
     """Return a program's evaluation with the change under which its results are right, if one was found."""
     follower = _follower(grading, task, program)
-    caused, fixable = is_caused(program.findings), _is_fixable(program)
+    caused, fixable = _is_caused(program), _is_fixable(program)
     effects = any(map(_is_effect, program.findings))
     share = BESIDE_AN_EFFECT if effects else FIXABLE if fixable or caused else 1.0
     seconds = grading.options.explain_seconds * share
     known = leads(program.findings, program.evaluation.probes, outside=effects, caused=caused)
     changed = change_wrong(*follower, known, seconds) if follower and seconds else ()
     return _with_seen(program.evaluation, *changed)
+
+
+def _is_caused(program: Program) -> bool:
+    """Whether the cause is proven of what has the right form and other values."""
+    return is_caused(program.findings, wrong_values(program.evaluation.comparisons))
 
 
 def _is_fixable(program: Program) -> bool:

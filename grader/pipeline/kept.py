@@ -60,6 +60,6 @@ class Kept(Generic[T]):
         return sum(weight for _, weight in self._values.values())
 
     def _forget(self) -> None:
-        """Let go of what was used longest ago; whoever still works with it has it."""
-        while self._values and self.weight > self._limit:
+        """Let go of what was used longest ago, whoever still works with it; what is newest is asked for next."""
+        while len(self._values) > 1 and self.weight > self._limit:
             self._values.popitem(last=False)

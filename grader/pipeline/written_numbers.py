@@ -10,6 +10,8 @@ from grader.records import Submission
 from grader.source import parse
 
 _NUMBER = re.compile(r"(?<![\w.])\d{2,9}(?![\w.])")
+TILE = 32
+"""The smallest number that is taken for the width of a tile: a warp."""
 _LIMIT = re.compile(r"(?<![<>])[<>]=?\s*(\d{2,9})(?![\w.])|(?<![\w.])(\d{2,9})\s*[<>]=?(?![<>])")
 
 
@@ -17,6 +19,17 @@ def written_numbers(submission: Submission) -> frozenset[int]:
     """Return the whole numbers in the code of an answer's kernels, and of what stands beside them."""
     texts = (one.plain for reading in read(parse(submission.code)) for one in reading.texts)
     return frozenset(int(number) for text in texts for number in _NUMBER.findall(text))
+
+
+def tiles(submission: Submission) -> frozenset[int]:
+    """Return the whole numbers that may be widths of its tiles: also those that Python hands to a kernel."""
+    python = {
+        node.value
+        for node in parse(submission.code).walk(ast.Constant)
+        if isinstance(node.value, int)
+    }
+    found = written_numbers(submission) | python
+    return frozenset(n for n in found if n >= TILE)
 
 
 def limits(submission: Submission) -> frozenset[int]:

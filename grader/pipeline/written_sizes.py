@@ -4,6 +4,9 @@ A task is judged at small sizes, and a kernel with `#define WIDTH 1024` is right
 where a result is wrong, the sizes of the task that the answer names itself stay as they are, and the others
 become small. What is right then does what was asked, though not in general.
 
+The same holds for a tile, `BLOCK = 1024`: where the task's own sizes fill it, an answer that masks nothing is right
+there, and wrong at a size that is no multiple of it. It is asked again with the sizes that fill its tiles.
+
 The same holds for a size that the answer compares with a number, `if (n > 1024)`: small sizes may take a way
 that the task's own never takes. Which kernels it launches at full size tells whether they did.
 """
@@ -18,7 +21,7 @@ from grader.diagnose import Program
 from grader.pipeline.budget import Budget
 from grader.pipeline.context import GradingContext, describe_draft, known_references
 from grader.pipeline.examiner import Examiner
-from grader.pipeline.written_numbers import limits, written_numbers
+from grader.pipeline.written_numbers import TILE, limits, tiles, written_numbers
 from grader.records import DECIDING, RIGHT_VALUES, Evaluation, Task
 from grader.tasks.scale import floor_at, sizes_of
 
@@ -50,19 +53,41 @@ def at_written_sizes(usual: Settled, share: float = 1.0) -> Settled:
     """
     if usual.program.status not in UNSETTLED:
         return usual
-    written_out = _with_written_sizes(usual, share)
-    if written_out.program.status in RIGHT_VALUES:
-        return written_out
-    return _with_sizes_beyond_limits(written_out, share)
+    for again in (_with_written_sizes, _with_whole_tiles, _with_sizes_beyond_limits):
+        usual = again(usual, share)
+        if usual.program.status in RIGHT_VALUES:
+            break
+    return usual
 
 
 def _with_written_sizes(usual: Settled, share: float) -> Settled:
-    """Keep the sizes that the answer writes; the largest choice of them that can be run is the one that tells."""
+    """Keep the sizes that the answer writes."""
     sizes = _sizes(usual, share) & written_numbers(usual.program.submission)
+    return _with_kept(usual, sizes, "the answer writes sizes of the task into its code", share)
+
+
+def _with_whole_tiles(usual: Settled, share: float) -> Settled:
+    """Keep the sizes that fill tiles that the answer writes, where it was right at one of the usual sizes and not at another."""
+    counted = [item for item in usual.program.evaluation.comparisons if item.role == "nominal"]
+    if len({item.equal for item in counted}) < 2:
+        return usual
+    widths = tiles(usual.program.submission)
+    lengths = sizes_of(task_of(usual).reference, floor_at(share), batches=False)
+    sizes = {size for size in lengths if any(_fills(size, width) for width in widths)}
+    why = "the answer is right where sizes are multiples of its tiles, as the task's own are"
+    return _with_kept(usual, frozenset(sizes), why, share)
+
+
+def _fills(size: int, tile: int) -> bool:
+    """Whether a tile is a whole part of a size, or the size of a tile."""
+    return size >= TILE and (size % tile == 0 or tile % size == 0)
+
+
+def _with_kept(usual: Settled, sizes: frozenset[int], why: str, share: float) -> Settled:
+    """Keep sizes as they are; the largest choice of them that can be run is the one that tells."""
     for kept in _choices(sizes):
         if not usual.budget.enough("deciding"):
             return usual
-        why = "the answer writes sizes of the task into its code"
         again = _at(usual, kept, why, share)
         if again is not None:
             return again if again.program.status in RIGHT_VALUES else _choose_better(usual, again)

@@ -49,6 +49,7 @@ from grader.records.finding import (
     Severity,
 )
 from grader.records.provenance import (
+    Both,
     Constant,
     Counterfactual,
     Dependence,
@@ -122,6 +123,7 @@ __all__ = [
     "Assessment",
     "Autotuned",
     "Backward",
+    "Both",
     "Build",
     "BuildStatus",
     "Claim",

@@ -104,15 +104,19 @@ Nameless = tuple[Literal["before", "after"], ...]
 """Which of the values of a change the text has no name for: they are a part of what their line computes."""
 
 
+Both = Literal["", "exchanged", "alike"]
+"""Whether two values are changed: the one and the other take each other's place, or the same is done with both."""
+
+
 class Counterfactual(Record):
     """A small change of the compiled code under which all results are right."""
 
     kind: Literal["counterfactual"] = "counterfactual"
     change: Literal[
-        "comparison", "constant", "operator", "carried", "operand", "guard", "around", "argument", "host"
+        "comparison", "constant", "operator", "carried", "operand", "guard", "condition", "around", "argument", "host"
     ]  # fmt: skip
-    """What is changed; `carried`: what a loop sets anew, added to what it was; `around`: a value, by one more operator;
-    `argument`: what a launch is given; `host`: Python host code."""
+    """What is changed; `carried`: what a loop sets anew, added to what it was; `condition`: a condition, by a second one;
+    `around`: a value, by one more operator; `argument`: what a launch is given; `host`: Python host code."""
     before: str
     after: str
     """In the words of PTX: `setp.lt.s32`, `argument 2`, `%tid.x`, a number; host code as it is written."""
@@ -122,7 +126,12 @@ class Counterfactual(Record):
     """Offsets into the submission's code of the argument that it should be exchanged with."""
     exchanged_dims: tuple[int, int] | None = None
     """Of an argument: which two dims of the tensor `after` should be in the other order."""
+    taken_at: int = 0
+    """The kernel's line that takes it as if they were, where the host passes the tensor as it is."""
+    copies: int = 1
+    """How many instructions are changed: those of several places of a line, or copies of one place."""
     nameless: Nameless = ()
+    both: Both = ""
     right_before: float
     """The share of elements that are right without it."""
     alternatives: int = 1

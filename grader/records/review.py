@@ -147,6 +147,12 @@ class Repair(Record):
             raise ValueError(msg)
         return self
 
+    @property
+    def outcome(self) -> str:
+        """What is known of it, as a verb: no values were judged where the task isn't known."""
+        correct = self.evaluation.verdict.status == "correct"
+        return "passes" if correct else "runs without a fault"
+
 
 class Claim(Record):
     """Something that the transcript says of its own code."""

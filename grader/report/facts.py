@@ -27,6 +27,7 @@ def facts(review: Review) -> list[Fact]:
 def _every(review: Review) -> Iterator[Fact]:
     verdict, levels = review.verdict, Counter(one.severity for one in review.findings)
     kinds = {repair.kind for repair in review.repairs}
+    fixed = next((one.outcome for one in review.repairs if one.kind != "reference"), "")
     device = review.evaluation.device
     yield Fact("task", review.task.name or "unknown")
     yield Fact("device", DEVICES.get(device, device) if device != "none" else "")
@@ -38,7 +39,7 @@ def _every(review: Review) -> Iterator[Fact]:
     yield Fact("exact arithmetic", _algebraic(review))
     yield Fact("errors", str(levels["error"] or ""))
     yield Fact("warnings", str(levels["warning"] or ""))
-    yield Fact("fix", "passes" if kinds - {"reference"} else "")
+    yield Fact("fix", fixed)
     yield Fact("reference kernel", "passes" if "reference" in kinds else "")
 
 

@@ -4,11 +4,10 @@ What every rule is written with is imported from here, for those of plug-ins as 
 """
 
 from grader.records import Context, Edit, Evidence, Finding, Fix, Place, Severity
-from grader.rules.engine import review_text
 from grader.rules.merge import is_caused, is_explained
 from grader.rules.page_file import rule_of
 from grader.rules.registry import all_rules
-from grader.rules.rule import Example, Rule
+from grader.rules.rule import Rule
 from grader.source import Source, Unit
 from grader.source.code_edits import fix
 
@@ -16,7 +15,6 @@ __all__ = [
     "Context",
     "Edit",
     "Evidence",
-    "Example",
     "Finding",
     "Fix",
     "Place",
@@ -28,6 +26,5 @@ __all__ = [
     "fix",
     "is_caused",
     "is_explained",
-    "review_text",
     "rule_of",
 ]

@@ -1,6 +1,6 @@
 """One defect, one finding: findings with the same cause become one, with the others beside it."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from grader.records import Counterfactual, Dependence, Evidence, Finding, LaunchEnlarged
 from grader.rules.families import family_of, precedence_of
@@ -87,10 +87,11 @@ def is_explained(findings: Iterable[Finding]) -> bool:
     return any(_explains(finding) and finding.confidence == "proven" for finding in findings)
 
 
-def is_caused(findings: Iterable[Finding]) -> bool:
-    """Whether a proven finding says what makes all wrong results so, and not only what a run did, or some of them."""
-    proven = [one for one in findings if _explains(one) and one.confidence == "proven"]
-    return any(not _is_effect(one) and not _in_part(one) for one in proven)
+def is_caused(findings: Iterable[Finding], wrong: Collection[str] = ()) -> bool:
+    """Whether a proven finding says what makes results wrong, and not only what a run did, or some of them; `wrong` are workloads."""
+    causes = (one for one in findings if not _is_effect(one) and not _in_part(one))
+    proven = (one for one in causes if _explains(one) and one.confidence == "proven")
+    return any(not wrong or not (at := _workloads(one)) or at & set(wrong) for one in proven)
 
 
 def _is_effect(finding: Finding) -> bool:

@@ -1,4 +1,4 @@
-"""The names that a rule looks for: `NAME.toml` beside its `NAME.py`, a row for each kind of names."""
+"""The names that a rule looks for, and the sentences that it says: `NAME.toml` beside its `NAME.py`."""
 
 import tomllib
 from collections.abc import Mapping
@@ -6,6 +6,16 @@ from pathlib import Path
 
 
 def read_names(file: str, section: str = "names") -> Mapping[str, tuple[str, ...]]:
-    """Return a section of the table beside a rule's Python file, row by row."""
-    text = Path(file).with_suffix(".toml").read_text(encoding="utf-8")
-    return {kind: tuple(names) for kind, names in tomllib.loads(text)[section].items()}
+    """Return a section of the table beside a rule's Python file, a row for each kind of names."""
+    return {kind: tuple(names) for kind, names in _section(file, section).items()}
+
+
+def read_sentences(file: str, section: str) -> Mapping[str, str]:
+    """Return the sentences of a section by the codes of what they are said of."""
+    return _section(file, section)
+
+
+def _section(file: str, section: str) -> dict[str, str]:
+    tables = tomllib.loads(Path(file).with_suffix(".toml").read_text(encoding="utf-8"))
+    found: dict[str, str] = tables[section]
+    return found

@@ -14,27 +14,21 @@
 
 *Found* lists facts, each of which may be left out: what it is found `from` (text, build, evidence; text where nothing is said), the
 languages that it is found `in`, what else it `takes` to show, what it was `formerly`, and the rules that it is `explained by`.
-An example is a block of `cuda`, a snippet that the tests make a submission of, or of `python`. What is known beside its text
-follows it: the task's reference as a block `python reference`, other facts as a block `json known`.
+The examples are for readers and tests: blocks of `cuda`, snippets that the tests make submissions of, or of `python`. What is known
+beside an example's text follows it: the task's reference as a block `python reference`, other facts as a block `json known`.
 """
 
 import re
-from collections.abc import Iterator
-from itertools import pairwise
 from pathlib import Path
 
 from pydantic import TypeAdapter
 
 from grader.records import Prediction, Severity
-from grader.rules.rule import Check, Detector, Example, Rule
+from grader.rules.rule import Check, Rule
 
 TITLE = re.compile(r"# (?P<code>\w+) `(?P<name>[\w-]+)` \((?P<severity>\w+)\)\n")
 SECTION = re.compile(r"^## (Found|Not reported|Fix|Bad|Good)\n", re.MULTILINE)
-BLOCK = re.compile(
-    r"^(?P<fence>`{3,})(?P<kind>\w[\w ]*)\n(?P<text>.*?)\n(?P=fence)$", re.MULTILINE | re.DOTALL
-)
 FACT = re.compile(r"^- (from|in|takes|formerly|explained by): (.+)$", re.MULTILINE)
-DETECTORS: TypeAdapter[tuple[Detector, ...]] = TypeAdapter(tuple[Detector, ...])
 SEVERITY: TypeAdapter[Severity] = TypeAdapter(Severity)
 
 
@@ -63,9 +57,6 @@ def rule_of(
         why=why,
         guards=_paragraphs(sections["Not reported"]),
         fix=_paragraphs(sections.get("Fix", "")),
-        bad=tuple(_examples(sections["Bad"])),
-        good=tuple(_examples(sections["Good"])),
-        detects=DETECTORS.validate_python(_listed(facts.get("from", "text"))),
         languages=_listed(facts.get("in", "")),
         conditions=facts.get("takes", ""),
         formerly=_listed(facts.get("formerly", "")),
@@ -85,12 +76,3 @@ def _listed(words: str) -> tuple[str, ...]:
 def _paragraphs(text: str) -> str:
     """Return a text with each paragraph on one line."""
     return "\n\n".join(" ".join(part.split()) for part in text.strip().split("\n\n"))
-
-
-def _examples(section: str) -> Iterator[Example]:
-    """Yield the examples of a section, each with the blocks of what is known beside it."""
-    blocks = [(one["kind"].partition(" ")[2], one["text"]) for one in BLOCK.finditer(section)]
-    starts = [at for at, (fact, _) in enumerate(blocks) if not fact]
-    for start, end in pairwise([*starts, len(blocks)]):
-        facts = {fact: f"{text}\n" for fact, text in blocks[start + 1 : end]}
-        yield Example(blocks[start][1], **facts)

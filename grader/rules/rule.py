@@ -1,8 +1,8 @@
-"""What a rule is: one kind of defect with its explanation, detection, examples and fix."""
+"""What a rule is: one kind of defect with its explanation, detection and fix."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Literal, TypedDict, Unpack
+from typing import TypedDict, Unpack
 
 from grader.records import (
     AccessShape,
@@ -18,25 +18,6 @@ from grader.records import (
 from grader.rules.families import family_of
 from grader.source import Source
 
-Detector = Literal["text", "build", "evidence"]
-
-
-WHOLE = ("import torch", "load_inline", "class ModelNew", "def get_inputs")
-"""What a whole submission has one of; another example is a CUDA snippet."""
-
-
-@dataclass(frozen=True)
-class Example:
-    """A submission or a CUDA snippet, with what is known of it."""
-
-    code: str
-    reference: str = ""
-    """The text of the task's reference."""
-    known: str = ""
-    """Other facts, as JSON: evidence, a task, counts."""
-
-
-Examples = str | Example | tuple[str | Example, ...]
 Check = Callable[["Source", Context], Iterable[Finding]]
 
 
@@ -57,7 +38,7 @@ class More(TypedDict, total=False):
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
-    """One kind of defect; the texts and examples of our own are read from the page beside each (`page_file`)."""
+    """One kind of defect; the texts of our own are read from the page beside each (`page_file`)."""
 
     code: str
     """Three letters of the family and a number, e.g. `SYN001`."""
@@ -71,12 +52,10 @@ class Rule:
     """One sentence: what is wrong and what it does."""
     why: str
     """Why it matters, and how it is put right, in a short paragraph."""
-    bad: Examples
-    """Examples in which the rule fires."""
-    good: Examples
-    """Examples in which it does not; the honest look-alikes belong here."""
-    detects: tuple[Detector, ...] = ("text",)
-    """From what it is found: the text, the build's evidence, the evidence of runs."""
+    bad: str = ""
+    """A program in which the rule fires; a rule of our own has examples on its page."""
+    good: str = ""
+    """One in which it does not; an honest look-alike."""
     guards: str
     """What it deliberately does not report, and why."""
     fix: str = ""

@@ -21,6 +21,7 @@ from grader.records import (
     UnwrittenOutput,
 )
 from grader.simulator import fields
+from grader.simulator.arguments import with_parameter_names
 from grader.simulator.details import details_of, refusal_of
 from grader.simulator.wording import KINDS, sentence
 from grader.source import Source
@@ -58,11 +59,14 @@ class Reader:
             other = fields.as_mapping(entry.get("other"))
             second = self._place(other) if other else None
             kernel, actor = self._kernel(entry), _actor(entry)
+            text = with_parameter_names(fields.text(entry.get("text")), kernel, self._source)
+            data = fields.as_mapping(entry.get("data"))
+            region = with_parameter_names(fields.text(data.get("region")), kernel, self._source)
             yield Evidence(
                 kind="simulator",
                 code=kind,
                 text=with_own_lines(
-                    sentence(kind, kernel, actor, fields.text(entry.get("text"))),
+                    sentence(kind, kernel, actor, text),
                     self._source,
                     fields.text((other or entry).get("file")) or "cuda.cu",
                 ),
@@ -73,7 +77,7 @@ class Reader:
                 kernel=kernel,
                 actor=actor,
                 other_actor=_actor(other) if other else None,
-                details=details_of(kind, fields.as_mapping(entry.get("data"))),
+                details=details_of(kind, {**data, "region": region}),
             )
 
     def launch_errors(self, host: dict[str, JsonValue]) -> Iterator[Evidence]:

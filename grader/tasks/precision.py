@@ -11,7 +11,11 @@ NAMES: dict[str, DType] = {"bf16": "bfloat16", "fp16": "float16"}
 """What follows a task's name, and the type of its inputs."""
 WIDE = frozenset({"large", "heavy_tailed"})
 """Distributions whose sums leave float16's range, which ends at 65504."""
-TYPED = frozenset({"attention-back", "embedding-bag", "moe-matmul", "paged-attention"})
+TYPED = frozenset(
+    {
+        "attention-back", "channel-norm", "embedding-bag", "moe-matmul", "paged-attention", "rope", "row-norm",
+    }
+)  # fmt: skip
 """Families whose kernels are written for the type that a task is asked in; those of others are for float32."""
 _NOT_IN_HALF = re.compile(
     r"^ +for (?!expert).*:$"  # a recurrence, whose state nobody keeps in half

@@ -126,9 +126,9 @@ def floor_at(share: float) -> int:
     return FLOOR if share >= 1 else LOW_FLOOR
 
 
-def sizes_of(text: str, floor: int = FLOOR) -> frozenset[int]:
-    """Return the numbers of a text that its variants change; none for one that is no Python."""
-    found = _changeable(text) or ()
+def sizes_of(text: str, floor: int = FLOOR, *, batches: bool = True) -> frozenset[int]:
+    """Return the numbers of a text that its variants change, or these without batches; none for one that is no Python."""
+    found = [n for n in _changeable(text) or () if batches or not BATCH.search(n.name)]
     return frozenset(
         n.value for n in found if n.value > (SPATIAL_FLOOR if SPATIAL.search(n.name) else floor)
     )

@@ -220,6 +220,14 @@ def test_claims_in_other_words(words: str, about: str) -> None:
     assert (claim.outcome, claim.because.split(":")[0]) == ("true", about)
 
 
+@pytest.mark.parametrize(
+    "words",
+    ["The buffer is enough for any block size.", "It works with any number of threads per block."],
+)
+def test_the_size_of_a_launch_is_no_size_of_the_task(words: str) -> None:
+    assert not check(words, general=True, correct=True)
+
+
 def test_what_one_sentence_claims_twice_and_one_run_refutes_is_said_once() -> None:
     seen = Evidence(kind="simulator", code="out-of-bounds", text="A thread reads past the end.")
     extraction = Extraction(

@@ -114,6 +114,21 @@ def test_what_right_elements_miss_as_well_is_a_choice_and_no_difference() -> Non
     assert not [item for item in found if item.code in {"missing", "lost", "other-elements"}]
 
 
+@pytest.mark.parametrize(("stationary", "said"), [((1,), []), ((1, 2), ["extra"])])
+def test_what_only_some_wrong_elements_take_beyond_their_gradient_is_no_cause(
+    stationary: tuple[int, ...], said: list[str]
+) -> None:
+    """The distance of a row to itself is 0 and has no gradient, whatever is wrong with the others."""
+    access = load(20, COLUMNS)
+    origins = tuple(Origin((Reads(access, row(r, COLUMNS)),)) for r in range(ROWS))
+    told = Told("", (INPUT,), (access,), origins, of_results=True, lost=())
+    needs = {r: row(r, 0 if r in stationary else COLUMNS) for r in range(ROWS)}
+    asked = [
+        Asked(0, (r,), wrong=0 < r < 3, needs={"input 1": needs[r]}, way=NO_WAY) for r in needs
+    ]
+    assert [one.code for one in evidence_of(told, asked, "w") if one.code == "extra"] == said
+
+
 def test_a_line_that_leaves_out_what_another_line_reads_is_named() -> None:
     whole, part = load(20, COLUMNS), load(30, 8)
     told = Told(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -95,9 +96,12 @@ def test_a_full_size_that_shows_nothing_is_said_to(
 
 
 def test_a_part_is_asked_for_once(asking: Asking, monkeypatch: pytest.MonkeyPatch) -> None:
-    task = a_task("g[0].softmax(dim=1)", (1000, 7))
+    task, none = (a_task(f"g[0].softmax(dim={dim})", (1000, 7)) for dim in (1, 0))
     first = full_size_part(task, asking)
+    other = replace(asking, key="other")
+    assert full_size_part(none, other) is None
     monkeypatch.delattr(module, "reference")
+    assert full_size_part(none, other) is None
     again = full_size_part(task, asking)
     assert first is not None
     assert again is not None

@@ -34,10 +34,11 @@ def test_what_was_used_last_stays() -> None:
     ]
 
 
-def test_a_value_heavier_than_the_limit_is_given_and_not_kept() -> None:
+def test_a_value_heavier_than_the_limit_stays_until_the_next_one_comes() -> None:
+    """One sample's looks ask for it one after the other."""
     kept: Kept[int] = Kept(10, lambda weight: weight)
-    assert kept.get("a", lambda: 11) == 11
-    assert kept.weight == 0
+    assert [kept.get("a", lambda: 11), kept.get("a", lambda: 12)] == [11, 11]
+    assert kept.get("b", lambda: 1) == kept.weight == 1
 
 
 def test_those_who_ask_together_get_one_value() -> None:

@@ -66,19 +66,12 @@ def proposed(body: str) -> list[str]:
     [
         ("return ops.scaled(x, self.shift, self.shift)", "return ops.scaled(x, self.scale, self.shift)"),
         ("return ops.scaled(x, self.shift, self.scale)", "return ops.scaled(x, self.scale, self.shift)"),
-        ("return F.relu(torch.relu(ops.rows(x)))", "return torch.relu(ops.rows(x))"),
         ("return ops.rows(x)", "return ops.rows(x.contiguous())"),
         ("return ops.rows(self.norm.weight)", "return ops.rows(self.norm.weight.transpose(0, 1).contiguous())"),
     ],
 )  # fmt: skip
 def test_what_an_author_may_have_meant_is_among_the_changes(body: str, line: str) -> None:
     assert any(line in text for text in proposed(body))
-
-
-def test_a_kernels_call_is_never_left_out() -> None:
-    calls = [text.count("ops.rows(") for text in proposed("return torch.relu(ops.rows(x))")]
-    assert calls
-    assert set(calls) == {1}
 
 
 def test_each_change_runs_under_its_number() -> None:

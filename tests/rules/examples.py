@@ -2,14 +2,24 @@
 
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
 
 from pydantic import TypeAdapter
 
 from grader.records import Context, Evidence, KernelResources, Launch, LineCount, Task
-from grader.rules.rule import WHOLE, Example, Examples
+from grader.rules.page import INDEX, file_of
+from grader.rules.page_file import SECTION
+from grader.rules.registry import own_rules
 from tests.rules.known_gradients import context_of_gradients
 
+WHOLE = ("import torch", "load_inline", "class ModelNew", "def get_inputs")
+"""What a whole submission has one of; another example is a CUDA snippet."""
+BLOCK = re.compile(
+    r"^(?P<fence>`{3,})(?P<kind>\w[\w ]*)\n(?P<text>.*?)\n(?P=fence)$", re.MULTILINE | re.DOTALL
+)
 EVIDENCE: TypeAdapter[tuple[Evidence, ...]] = TypeAdapter(tuple[Evidence, ...])
 COUNTS: TypeAdapter[tuple[LineCount, ...]] = TypeAdapter(tuple[LineCount, ...])
 LAUNCHES: TypeAdapter[tuple[Launch, ...]] = TypeAdapter(tuple[Launch, ...])
@@ -56,11 +66,33 @@ class Submitted:
     context: Context
 
 
-def each(examples: Examples) -> tuple[Submitted, ...]:
-    """Return the examples one by one, snippets wrapped into submissions."""
-    several = examples if isinstance(examples, tuple) else (examples,)
-    every = (Example(one) if isinstance(one, str) else one for one in several)
+@dataclass(frozen=True)
+class Example:
+    """A submission or a CUDA snippet as a page has it, with what is known of it."""
+
+    code: str
+    reference: str = ""
+    """The text of the task's reference."""
+    known: str = ""
+    """Other facts, as JSON: evidence, a task, counts."""
+
+
+def each(code: str, kind: Literal["Bad", "Good"]) -> tuple[Submitted, ...]:
+    """Return the examples of a rule's page, snippets wrapped into submissions."""
+    page = (INDEX.parent / file_of(own_rules()[code])).read_text(encoding="utf-8")
+    every = examples_of(page, kind)
     return tuple(Submitted(as_submission(one.code), context_of(one)) for one in every)
+
+
+def examples_of(page: str, kind: Literal["Bad", "Good"]) -> Iterator[Example]:
+    """Yield the examples of a section, each with the blocks of what is known beside it."""
+    _, *sections = SECTION.split(page)
+    section = dict(zip(sections[::2], sections[1::2], strict=True))[kind]
+    blocks = [(one["kind"].partition(" ")[2], one["text"]) for one in BLOCK.finditer(section)]
+    starts = [at for at, (fact, _) in enumerate(blocks) if not fact]
+    for start, end in pairwise([*starts, len(blocks)]):
+        facts = {fact: f"{text}\n" for fact, text in blocks[start + 1 : end]}
+        yield Example(blocks[start][1], **facts)
 
 
 def context_of(example: Example) -> Context:

@@ -11,7 +11,7 @@ from grader.rules.registry import rule
 def test_a_former_code_selects_and_explains_the_rule_that_has_it_now() -> None:
     assert rule("RED003").code == "RED002"
     assert [one.code for one in choose_rules(all_rules().values(), ("mem006",), ())] == ["IDX006"]
-    assert "**Formerly also:** RED001, RED003." in page(rule("RED002"))
+    assert "- formerly: RED001, RED003" in page(rule("RED002"))
 
 
 def test_a_code_means_one_rule() -> None:

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from grader.records import CountMismatch, FormMismatch
 from grader.repair.fixes.result_form import result_in_form, suffixes
-from grader.rules import all_rules
 from grader.source import parse
 from grader.source.edits import apply
 from tests.rules.examples import each
@@ -54,8 +53,7 @@ def test_a_shape_of_the_same_values_is_one_call_away(
 
 
 def test_a_kernel_gets_the_batchs_statistics_in_training_mode() -> None:
-    rule = all_rules()["NUM005"]
-    bad = each(rule.bad)[0]
+    bad = each("NUM005", "Bad")[0]
     (found,) = detected_with_fixes("NUM005", parse(bad.code), bad.context)
     (made,) = found.fixes
     text = apply(bad.code, made.edits)

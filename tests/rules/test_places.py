@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from grader.records import Context, Evidence, Finding, Place, ProbedInput, UnwrittenOutput
-from grader.rules import review_text
 from grader.source import parse
 from tests.rules.examples import as_submission
+from tests.rules.reviews import review_text
 
 ROWS = """
 __global__ void spread(const float* x, float* y, int n) {
@@ -122,7 +122,7 @@ def test_the_total_that_is_not_handed_on_is_the_one_that_is_named(shared: str, n
     value = {"mean": "s / n", "scale": "rsqrtf(q / n)"}[shared]
     own = ROWS.replace(f"if (threadIdx.x == 0) {shared} = {value};", "")
     own = own.replace(f"= {shared};", f"= {value};")
-    [(rule, line)] = said(own)
+    [(rule, line)] = said(own, wrong("mismatch", "partial"))
     assert rule == "RED002"
     assert line.endswith(f"// {name}")
 
@@ -161,7 +161,14 @@ torch::Tensor run(torch::Tensor x) {
 
 def test_a_count_of_bytes_is_wrong_where_it_is_computed() -> None:
     short = TREE.replace("threads * sizeof(float)", "threads")
-    assert said(short) == [("MEM002", "const int bytes = threads;")]
+    at = next(
+        n
+        for n, text in enumerate(as_submission(short).split("\n"), 1)
+        if "part[threadIdx.x] = s" in text
+    )
+    place = Place(line=at, end_line=at)
+    past = Evidence(kind="simulator", code="shared-oob", text="past", place=place)
+    assert ("MEM002", "const int bytes = threads;") in said(short, past)
     assert said(TREE) == []
 
 
@@ -184,7 +191,8 @@ torch::Tensor run(torch::Tensor a, torch::Tensor b) {
 }
 """
     for stride in ("cols", "16", "20", "33"):
-        assert "RED002" not in [rule for rule, _ in said(warps.replace("STRIDE", stride))], stride
+        found = said(warps.replace("STRIDE", stride), wrong("mismatch", "partial"))
+        assert "RED002" not in [rule for rule, _ in found], stride
 
 
 @pytest.mark.parametrize(

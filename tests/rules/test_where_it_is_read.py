@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from grader.records import Context, Counterfactual, Dependence, Details, Evidence, Extent, Touched
+from grader.records import Context, Counterfactual, Dependence, Details, Evidence, Extent
 from grader.rules.registry import all_rules
 from grader.source import Source, parse
 
@@ -41,12 +41,11 @@ def test_a_load_that_nothing_uses_is_the_cause_at_the_store() -> None:
 
 def test_a_tensor_that_is_read_in_another_order_is_wrong_where_it_is_read() -> None:
     source = parse(CODE)
-    read = Touched(tensor="w", dtype="float32", item=4, access="load", width=4, extents=(ROW,), elements=10, size=10)  # fmt: skip
     change = Counterfactual(
-        change="argument", before="w", after="w", exchanged_dims=(0, 1), parameter="w_ptr", right_before=0.0
+        change="argument", before="w", after="w", exchanged_dims=(0, 1), taken_at=8, parameter="w_ptr", right_before=0.0
     )  # fmt: skip
-    seen = (_seen(source, 8, "touched", read), _seen(source, 13, "counterfactual-argument", change))
-    (found,) = all_rules()["DEP006"].check(source, Context(evidence=seen, device="sim"))
+    seen = _seen(source, 13, "counterfactual-argument", change)
+    (found,) = all_rules()["DEP006"].check(source, Context(evidence=(seen,), device="sim"))
     assert found.place is not None
     assert found.place.line == 8
     assert found.message.startswith("line 8 reads `w_ptr` as if dims 0 and 1 of w were exchanged")

@@ -38,6 +38,8 @@ class ModelNew(torch.nn.Module):
         y = torch.zeros(4, 5, device=x.device)
         kernel[(1,)](x.movedim(1, -1), y, x.numel(), BLOCK=64)
         y = y.repeat(1, 3) - LIMIT
+        rows, columns = x.shape
+        y = y.view(self.n, columns)[: self.rows]
         return torch.clamp(y.mean() + 1.0, min=0.0)
 """
 
@@ -53,10 +55,13 @@ def changes(reference: str = "") -> list[Change]:
         ("torch.zeros(4, 5, device=x.device)", 'torch.full((4, 5), float("-inf"), device=x.device)'),
         ("x.movedim(1, -1)", "x"),
         ("x.numel()", "x.shape[0]"),
+        ("torch.clamp(y.mean() + 1.0, min=0.0)", "y.mean() + 1.0"),
         ("y.repeat(1, 3)", "y.repeat_interleave(3, dim=1)"),
         ("y.repeat(1, 3) - LIMIT", "(y.repeat(1, 3) - LIMIT).contiguous()"),
         ("torch.clamp(y.mean() + 1.0, min=0.0)", "torch.clamp(y + 1.0, min=0.0).mean()"),
         ("torch.clamp(y.mean() + 1.0, min=0.0)", "torch.clamp(y.mean() + 1.0, min=0.0) / x.shape[0]"),
+        ("self.rows", "self.n"),
+        ("columns", "rows"),
         ("240.0", "448.0"),
     ],
 )  # fmt: skip

@@ -45,6 +45,7 @@ def held(body: str, *, other: str = ", other=0.0") -> float | None:
         ("    v = tl.exp(x)", 1.0),
         ("    v = tl.where(mask, tl.exp(x), 0.0)", 0.0),
         ("    v = tl.where(x > 0, x, x * 3.0)", 0.0),
+        ("    v = tl.where(tl.load(y_ptr + cols) > 0, x * n, 0.0)", 0.0),
         ("    v = x - tl.sum(x, axis=0) / n", None),
         ("    v = tl.zeros([BLOCK], tl.float32)\n    v += x", 0.0),
         ("    v = tl.zeros([BLOCK], tl.float32)\n    v += x - 1.0", -1.0),
@@ -61,6 +62,7 @@ def test_a_padded_lane_holds_what_the_formula_makes_of_other(
 def test_minus_infinity_goes_through_a_difference_and_an_exponential() -> None:
     assert held("    v = x - tl.max(x, axis=0)", other=', other=-float("inf")') == -math.inf
     assert held("    v = tl.exp(x - tl.max(x, axis=0))", other=', other=-float("inf")') == 0.0
+    assert held("    v = tl.exp(x - tl.max(x, axis=0))", other=", other=-1e9") == 0.0
 
 
 def test_a_load_without_other_is_unset() -> None:

@@ -20,7 +20,7 @@ SECONDS = 30.0
 """Wall time of the guest; a program that takes longer has shown nothing."""
 SETTINGS = {
     "dry_run": 1,
-    "max_blocks": 24,
+    "max_blocks": 8,
     "check_races": 0,
     "check_uninitialised": 0,
     "count_lines": 0,

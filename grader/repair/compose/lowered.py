@@ -121,9 +121,9 @@ class Lowered:
         return found
 
     def has_formulas_beside(self, node: Node) -> bool:
-        """Whether values come from formulas or go into some, or are narrower than what a kernel of its own takes."""
+        """Whether values come from formulas or go into some."""
         beside = (self.made(node.argument(0, "input")), *self.graph.users(node.name))
-        return bool(node.half) or any(one is not None and is_pointwise(one) for one in beside)
+        return any(one is not None and is_pointwise(one) for one in beside)
 
     def close(self, node: Node) -> None:
         """Let the node that was added last stand for the original, under its name."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 from grader.repair.compose.graph import Node, UncoveredError
 from grader.repair.compose.lowered import Lowered, Rule, Shape, Value
 
@@ -50,52 +48,6 @@ def _layer_norm(node: Node, to: Lowered) -> Value | None:
     return _scaled(_normalised(x, node.argument(4, "eps", 1e-5)), weight, bias)
 
 
-def _group_norm(node: Node, to: Lowered) -> Value | None:
-    """Group norm of half precision, each group a row; for float32 another kernel keeps a group on the chip."""
-    groups = node.argument(1, "num_groups")
-    if not node.half or not isinstance(groups, int):
-        return None
-    x = to.tensor(node, 0, "input")
-    batch, channels, *rest = x.shape
-    sizes = [groups, channels // groups, *([-1] if rest else [])]
-    shape = (batch, *sizes[:2], *([math.prod(rest)] if rest else []))
-    grouped = to.add("reshape", x, [x.size(0), *sizes], shape=shape)
-    each = _statistics(grouped, node.argument(4, "eps", 1e-5), list(range(2, len(shape))))
-    mean, factor = (_over_channels(one, x) for one in each)
-    weight, bias = (one and _along_channels(one, x) for one in _affine(node, to, 2, x.shape[1:2]))
-    return _scaled((x - mean) * factor, weight, bias)
-
-
-def _over_channels(one: Value, x: Value) -> Value:
-    """Return a group's number once for each of its channels."""
-    batch, groups, _, *after = one.shape
-    shape = (batch, groups, x.shape[1] // groups, *after)
-    wide = one.to.add("expand", one, [-1, *shape[1:]], shape=shape)
-    ones = [1] * (len(x.shape) - 2)
-    return one.to.add("reshape", wide, [-1, x.shape[1], *ones], shape=(batch, x.shape[1], *ones))
-
-
-def _along_channels(one: Value, x: Value) -> Value:
-    """Return a number for each channel so that it goes with all of the channel's values."""
-    shape = (x.shape[1], *[1] * (len(x.shape) - 2))
-    return one.to.add("view", one, list(shape), shape=shape)
-
-
-def _instance_norm(node: Node, to: Lowered) -> Value | None:
-    """Instance norm of half precision, each channel a row."""
-    tracked = node.attributes.get("track_running_stats") or node.argument(1, "running_mean")
-    if not node.half or tracked:
-        return None
-    x = to.tensor(node, 0, "input")
-    rows = to.add("flatten", x, 2, shape=(*x.shape[:2], math.prod(x.shape[2:])))
-    weight, bias = (one and one.widened(1) for one in _affine(node, to, 3, x.shape[1:2]))
-    return _in_shape_of(x, _scaled(_normalised(rows, node.argument(7, "eps", 1e-5)), weight, bias))
-
-
-def _in_shape_of(x: Value, result: Value) -> Value:
-    return x.to.add("view_as", result, x, shape=x.shape)
-
-
 def _normalised(x: Value, eps: float | None) -> Value:
     """Return rows with mean 0 and variance 1."""
     mean, factor = _statistics(x, eps, -1)
@@ -128,8 +80,6 @@ def _affine(node: Node, to: Lowered, first: int, shape: Shape) -> list[Value | N
 
 
 NORMS: dict[str, Rule] = {
-    "group_norm": _group_norm,
-    "instance_norm": _instance_norm,
     "layer_norm": _layer_norm,
     "norm": _vector_norm,
     "normalize": _normalize,

@@ -22,7 +22,7 @@ class Operation:
     add: str = ""
     """Folds the value `v` (at index `i`) into `s`."""
     batch: str = ""
-    """Folds the kCount vectors `v` of four values into `s`, where that is cheaper than one by one."""
+    """Folds the kCount values `v` into `s`, where that is cheaper than one by one."""
     blank: str = "0.0f"
     """A value that changes nothing when it is folded in."""
     warp: str = ""

@@ -46,6 +46,10 @@ class Walk:
         """Return how many packs of neighbours a thread keeps."""
         return max(1, min(8, KEPT // (pack * max(1, len(self.kept)))))
 
+    def at_once(self, pack: int) -> int:
+        """Return how many of them are read together."""
+        return min(self.held(pack), max(1, KEPT // 2 // pack))
+
 
 def walk(values: Mapping[str, Value], results: Sequence[str]) -> Walk:
     """Return the ways through a row that lead to results, each of them a value's name."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from grader.repair.compose.graph import Graph, Node
+from grader.repair.compose.graph import Graph, Node, Ref
 from grader.repair.compose.lowered import Lowered
 from grader.repair.compose.pointwise import is_pointwise
 
@@ -25,9 +25,20 @@ def _product(node: Node, to: Lowered) -> Node:
     if node.op != "truediv" or not is_pointwise(node) or len(node.args) != 2:
         return node
     divisor = to.made(node.args[1])
-    if divisor is None or divisor.shape is None or divisor.dtype != "float32":
+    if divisor is None or divisor.shape is None:
+        return _product_with_number(node, to)
+    if divisor.dtype != "float32":
         return node
     if math.prod(divisor.shape) * SHARED > math.prod(node.shape or ()):
         return node
     factor = to.tensor(node, 1, "other").op("reciprocal")
     return replace(node, op="mul", args=(node.args[0], factor.ref))
+
+
+def _product_with_number(node: Node, to: Lowered) -> Node:
+    """Return the product with one over a number that the host knows, which torch computes as well."""
+    divisor = node.args[1]
+    if isinstance(divisor, Ref):
+        factor = to.add("truediv", 1.0, divisor, shape=None).ref
+        return replace(node, op="mul", args=(node.args[0], factor))
+    return replace(node, op="mul", args=(node.args[0], 1.0 / divisor)) if divisor else node

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from grader.repair.compose.graph import Graph, Node, Ref, UncoveredError
+from grader.repair.compose.storage import C_TYPES, KINDS, Storage, pack
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,7 @@ class Writer:
     """What a stage needs to write its call: the names of values in Python."""
 
     graph: Graph
+    storage: Storage
     names: dict[str, str] = field(default_factory=dict)
 
     def value(self, value: Any) -> str:
@@ -51,6 +53,12 @@ class Writer:
         if not isinstance(value, Ref):
             raise UncoveredError("a tensor was expected")
         return self.graph.node(value.name)
+
+    def types(self, node: Node, source: Any) -> tuple[tuple[str, Any], ...]:
+        """Return what a template that reads and writes half precision has to know: both types, and how many values go at once."""
+        types = tuple(C_TYPES[self.storage.dtype(one)] for one in (self.node(source), node))
+        kinds = tuple(KINDS[one] for one in types)
+        return (("types", types), ("kinds", kinds), ("pack", pack(types)))
 
     def rank(self, value: Any) -> int:
         """Return how many dims a value has."""

@@ -149,7 +149,8 @@ def norm(node: Node, to: Writer) -> Call:
         count = _words(node, to, given, "num_groups") if grouped else f"{x}.size(1)"
         groups, inner = f"{x}.size(0) * {count}", f"{x}[0, 0].numel()"
     tensors, eps = _words(node, to, given, "weight", "bias"), _words(node, to, given, "eps")
-    stage = Stage("norm", "normalise.cu.jinja", (("op", operations()["moments"]), ("layer", layer)))
+    values = (("op", operations()["moments"]), ("layer", layer), *to.types(node, _x(node)))
+    stage = Stage("norm", "normalise.cu.jinja", values)
     return Call(stage, f"KERNEL({x}, {tensors}, {groups}, {inner}, {eps})")
 
 
@@ -167,7 +168,8 @@ def batch_norm(node: Node, to: Writer) -> Call:
         raise UncoveredError("batch norm with a cumulative average")
     order = ("weight", "bias", "running_mean", "running_var", "training", "momentum", "eps")
     words = _words(node, to, given, *order)
-    return Call(Stage("norm", "batch_norm.cu.jinja"), f"KERNEL({to.value(_x(node))}, {words})")
+    stage = Stage("norm", "batch_norm.cu.jinja", to.types(node, _x(node)))
+    return Call(stage, f"KERNEL({to.value(_x(node))}, {words})")
 
 
 NAMED = {"amax": "max", "amin": "min"}
@@ -204,7 +206,8 @@ def softmax(node: Node, to: Writer) -> Call:
     dim = node.attributes.get("dim") if node.path else node.argument(1, "dim")
     if not isinstance(dim, int):
         raise UncoveredError("softmax without a dim")
-    stage = Stage("softmax", "map.cu.jinja", (("op", operations()[node.op]),))
+    values = (("op", operations()[node.op]), *to.types(node, _x(node)))
+    stage = Stage("softmax", "map.cu.jinja", values)
     return Call(stage, f"KERNEL({to.value(_x(node))}, {dim})")
 
 

@@ -22,7 +22,9 @@ KINDS = {
 BYTES = {"float": 4, "at::Half": 2, "at::BFloat16": 2, "bool": 1, "uint8_t": 1, "int8_t": 1, "int": 4, "int64_t": 8}  # fmt: skip
 WIDEST = 16
 """Bytes that a thread moves at once at most."""
-READ_HALF = {
+MOVED_HALF = {"layer_norm", "group_norm", "instance_norm", "batch_norm", "softmax", "log_softmax"}
+"""Operations whose own kernel reads and writes half precision as it is."""
+READ_HALF = MOVED_HALF | {
     "sum", "mean", "prod", "max", "min", "argmax", "argmin", "amax", "amin", "logsumexp", "conv", "conv_transpose",
 }  # fmt: skip
 """Operations whose own kernel reads half precision as it is."""
@@ -49,12 +51,13 @@ class Storage:
         return found
 
     def _is_kept_half(self, node: Node, before: Mapping[str, str]) -> bool:
-        """Whether a value stays in half precision: an input for formulas and reductions, a formula's result that is returned."""
+        """Whether a value stays in half precision: an input for formulas and reductions, a formula's or a norm's result that is returned."""
         if node.op == "placeholder":
             return self._is_only_used(node, by_formulas=True)
         if node.op in MOVES:
             return all(self._moves_half(one, node.half, before) for one in self._moved(node))
-        return self._is_fused(node) and self._is_only_used(node, by_formulas=False)
+        writes = self._is_fused(node) or node.op in MOVED_HALF
+        return writes and self._is_only_used(node, by_formulas=False)
 
     def _moved(self, node: Node) -> list[Node]:
         """Return what is moved; sizes that are given beside it are numbers."""
@@ -74,17 +77,23 @@ class Storage:
         """Whether a value goes, moved or not, into results alone, or into formulas as well."""
         reached, waiting = {node.name}, [node.name]
         while waiting:
-            for user in self.graph.users(waiting.pop()):
+            source = waiting.pop()
+            for user in self.graph.users(source):
                 if self.grouping.of[user.name] is self.grouping.of[node.name]:
                     continue  # inside the kernel it has not been rounded
                 if user.op in MOVES and user.name not in reached:
                     reached.add(user.name)
                     waiting.append(user.name)
                 elif user.op not in MOVES | {"output", "size"} and not (
-                    by_formulas and (self._is_fused(user) or user.op in READ_HALF)
+                    by_formulas and (self._is_fused(user) or _reads_half(user, source))
                 ):
                     return False
         return True
+
+
+def _reads_half(user: Node, source: str) -> bool:
+    """Whether an operation's own kernel takes a value in half precision: weights it takes in float32."""
+    return user.op in READ_HALF and user.inputs[0] == source
 
 
 def pack(types: tuple[str, ...]) -> int:

@@ -68,9 +68,9 @@ class _Body:
     storage: Storage = field(init=False)
 
     def __post_init__(self) -> None:
-        self.to = Writer(self.graph)
         self.grouping = Grouping(self.graph)
         self.storage = Storage(self.graph, self.grouping)
+        self.to = Writer(self.graph, self.storage)
 
     def written(self) -> list[str]:
         given = [n for n in self.graph.nodes if n.op == "placeholder" and n.half]

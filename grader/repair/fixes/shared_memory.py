@@ -9,7 +9,7 @@ from tree_sitter import Node
 
 from grader.records import Context, Evidence, Finding, Fix, UnwrittenRead
 from grader.repair.fixes.maker import FixMaker, of_proofs
-from grader.source import Source, Unit
+from grader.source import Kernel, Source, Unit
 from grader.source.analysis.races import lines_of, of_one_warp, shared_use
 from grader.source.code_edits import fix
 from grader.source.cpp import Declare
@@ -17,6 +17,7 @@ from grader.source.cuda_code import cuda_code, descendants, text
 from grader.source.divergence import all_arrive
 from grader.source.indices import comparisons
 from grader.source.rewriting.barriers import separate
+from grader.source.rewriting.shared_arrays import unstage
 from grader.source.rewriting.shared_sizes import COUNTS, enlarged
 from grader.source.statements import (
     add_statement,
@@ -46,9 +47,12 @@ def _used_at(source: Source, item: Evidence) -> Iterator[tuple[Unit, Declare]]:
 
 
 def larger(finding: Finding, source: Source, _context: Context) -> Iterator[Fix]:
-    """Yield room for the threads that use an array past its end, at the first access that runs showed."""
+    """Yield ways to do without an array that is used past its end, and room for the threads, at the first access that runs showed."""
     for item in (one for one in finding.evidence[:1] if "shared" in one.code):
         for unit, array in _used_at(source, item):
+            kernel = cuda_code(unit).function(array.node)
+            if isinstance(kernel, Kernel):
+                yield from unstage(unit, kernel, array)
             yield from enlarged(unit, array, COUNTS[-1])
 
 

@@ -17,6 +17,7 @@ from grader.source.analysis.walks import cases
 from grader.source.code_edits import fix
 from grader.source.cuda_code import around, descendants, read_call, text
 from grader.source.definitions import definitions
+from grader.source.flow import Tensor
 from grader.source.indices import Coordinate, Reader, bare, comparisons
 from grader.source.rewriting.launch_arguments import element_type
 from grader.source.statements import simple_statement
@@ -228,9 +229,9 @@ def _launches(source: Source, context: Context, kernel: Kernel) -> tuple[Launche
         if case.kernel != kernel.name or not case.sizes.real:
             continue
         values = dict(given)
-        numbers = {n: v.scalar for n, v in values.items() if v.scalar is not None}
-        tensors = {n: v.pointer.region.tensor for n, v in values.items() if v.pointer is not None}
-        counts = {n: t.numel for n, t in tensors.items() if t is not None and t.numel is not None}
+        numbers = {n: v for n, v in values.items() if isinstance(v, int)}
+        tensors = {n: v.numel for n, v in values.items() if isinstance(v, Tensor)}
+        counts = {n: count for n, count in tensors.items() if count is not None}
         found.append(Launched(numbers, counts))
     return tuple(found)
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from grader.rules import Context, Evidence, Finding, Fix, Source, Unit, fix, rule_of
 from grader.source.analysis.scalar_kinds import RAISED, TYPES
+from grader.source.code_edits import replace_node
 from grader.source.cpp import Call, Declare, Name, walk
 from grader.source.cuda_code import one_line
 from grader.source.functions import Function
@@ -20,22 +21,19 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     """Compare what tensors are made as with the pointers that are taken, and read what was raised."""
     matches = ((item, RAISED.search(item.said)) for item in context.seen("python"))
     raised = [(item, match[1], match[2]) for item, match in matches if match]
-    pointers = [
-        (unit, function, call, wanted)
-        for unit in source.cuda
-        for function in unit.functions
-        for call, wanted in _pointers(function)
+    functions = [(unit, function) for unit in source.cuda for function in unit.functions]
+    pointers = [(u, f, call, kind) for u, f in functions for call, kind in _pointers(f)]
+    named = [(*one, _made_as(one[1], one[2])) for one in pointers]
+    wrong = [
+        (u, call, kind, name) for u, _, call, kind, name in named if name and _scalar(name) != kind
     ]
-    found = False
-    for unit, function, call, wanted in pointers:
-        named = _made_as(function, call)
-        if named is not None and _scalar(named) != wanted:
-            found, made = True, _scalar(named)
-            proof = [item for item, want, got in raised if (want, got) == (wanted, made)]
-            edit = unit.edit(named.node.start_byte, named.node.end_byte, f"torch::k{wanted}")
-            fixes = fix(f"make the tensor as torch::k{wanted}", [edit])
-            yield _finding(unit, call, wanted, made, proof, fixes)
-    for item, wanted, made in raised if not found else ():
+    for unit, call, wanted, name in wrong:
+        made = _scalar(name)
+        proof = [item for item, want, got in raised if (want, got) == (wanted, made)]
+        edit = replace_node(unit, name.node, f"torch::k{wanted}")
+        fixes = fix(f"make the tensor as torch::k{wanted}", [edit])
+        yield _finding(unit, call, wanted, made, proof, fixes)
+    for item, wanted, made in raised if not wrong else ():
         asking = [(u, call) for u, _, call, kind in pointers if kind.lower() == wanted.lower()]
         for unit, call in asking[:1]:
             yield _finding(unit, call, wanted, made, [item], ())

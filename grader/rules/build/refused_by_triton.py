@@ -2,35 +2,15 @@
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from grader.records import ToolMessage
 from grader.rules import Context, Evidence, Finding, Fix, Place, Source, fix, rule_of
+from grader.rules.name_tables import read_sentences
 from grader.source.analysis.triton import Kernel, kernels, launches
 from grader.source.code_edits import replace
 
-CAUSES: Mapping[str, str] = {
-    "dot-shapes": "the inner dims of the two operands of `tl.dot` must be equal, and each dim at least what the hardware multiplies at once",
-    "loop-carried-type": "a value that a loop carries must keep its type and its shape: start it as what the loop makes of it",
-    "power-of-two": "the length of a block must be a power of two: round it up with `triton.next_power_of_2` and mask the rest",
-    "not-constexpr": "the length of a block must be known to the compiler: declare the parameter as `tl.constexpr`",
-    "mask-type": "a mask is a block of booleans of the pointer's shape",
-    "incompatible-shapes": "two blocks are combined whose shapes don't fit: one may need `[:, None]` or `[None, :]`, or another axis",
-    "index-of-block": "the elements of a block have no numbers: load the ones that are needed by their pointers, or keep them with `tl.where`",
-    "choice-by-block": "a block has many values, so that no `if` can choose by it: `tl.where` chooses element by element",
-    "global-of-module": "a kernel sees a constant of its module only where it is made as `tl.constexpr(...)`",
-    "foreign-function": "inside a kernel only `tl`'s functions and types are there, not torch's",
-    "foreign-library": "NVIDIA's library of functions is `tl.extra.cuda.libdevice`, AMD's is another one",
-    "other-parameters": "Triton's functions have parameters of their own: `axis` for `dim`, `keep_dims` for `keepdim`",
-    "unsupported-type": "this type is not supported here",
-    "undefined-name": "the kernel uses a name that Triton doesn't have there: only `tl`'s functions, constexprs and other kernels can be used",
-    "static-assertion": "a `tl.static_assert` of the kernel fails",
-    "unsupported-construct": "Triton compiles a part of Python only, and this isn't in it",
-    "pointer-type": "an address is expected where something else is given, or the other way round",
-}
-"""By the codes of `grader.languages.triton.refused`."""
-
-
+CAUSES = read_sentences(__file__, "causes")
 LEAST_OF_DOT = 16
 CARRIED = re.compile(r"[Ll]oop-carried variable (?P<name>\w+)")
 

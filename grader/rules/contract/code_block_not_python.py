@@ -1,13 +1,13 @@
 """EXT001: the submission is no Python."""
 
-import ast
 import re
 import textwrap
-import warnings
 from collections.abc import Iterator
 
 from grader.rules import Context, Edit, Evidence, Finding, Fix, Source, rule_of
 from grader.source.code_edits import delete_line
+from grader.source.edits import apply
+from grader.source.parse import read_python
 
 FENCE = re.compile(r"^\s*(?:```|~~~)")
 DETECTED = re.compile(r" \(detected at line \d+\)")
@@ -32,7 +32,8 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
 def _fixes(source: Source) -> tuple[Fix, ...]:
     """Return the first repair after which the text parses."""
     for label, edits in _repairs(source):
-        if edits and _parses(_apply_edits(source.code, edits)):
+        code = apply(source.code, edits) if edits else ""
+        if code.strip() and read_python(code)[0] is not None:
             return (Fix(label=label, edits=tuple(edits), certain=True),)
     return ()
 
@@ -56,22 +57,6 @@ def _repairs(source: Source) -> Iterator[tuple[str, list[Edit]]]:
     dedented = textwrap.dedent(source.code)
     if dedented != source.code:
         yield "remove the indentation", [Edit(start=0, end=len(source.code), text=dedented)]
-
-
-def _apply_edits(code: str, edits: list[Edit]) -> str:
-    for edit in sorted(edits, key=lambda one: one.start, reverse=True):
-        code = code[: edit.start] + edit.text + code[edit.end :]
-    return code
-
-
-def _parses(code: str) -> bool:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            ast.parse(code)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
-    return bool(code.strip())
 
 
 RULE = rule_of(__file__, check, certain_from_text=True)

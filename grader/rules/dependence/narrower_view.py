@@ -7,6 +7,7 @@ from grader.records import Touched
 from grader.records.observed import touched_by_lines
 from grader.rules import Context, Finding, Place, Source, rule_of
 from grader.source.cuda_code import text
+from grader.source.scalar_types import SIZES
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
@@ -41,7 +42,7 @@ def _cast(source: Source, details: Touched) -> Place | None:
         for unit in source.cuda
         for kind in ("cast_expression", "call_expression")
         for node in unit.nodes(kind)
-        if (match := _CAST.match(text(node))) and _WIDTHS.get(match["type"]) == details.width
+        if (match := _CAST.match(text(node))) and SIZES.get(match["type"]) == details.width
     ]
     return found[0] if len(found) == 1 else None
 
@@ -49,16 +50,6 @@ def _cast(source: Source, details: Touched) -> Place | None:
 _CAST = re.compile(
     r"(?:\(|(?:reinterpret|static)_cast\s*<)\s*(?:const\s+)?(?P<type>[\w:]+)\s*(?:const\s*)?\*[^,;]*data_ptr"
 )
-_WIDTHS = {
-    "int": 4,
-    "int32_t": 4,
-    "float": 4,
-    "unsigned": 4,
-    "uint32_t": 4,
-    "short": 2,
-    "half": 2,
-    "__half": 2,
-}
 
 
 RULE = rule_of(__file__, check)

@@ -1,9 +1,10 @@
 """DEP006: under one small change of a line, all results are right."""
 
 from collections.abc import Iterator
+from itertools import chain
 
 from grader.records import Counterfactual
-from grader.records.observed import touched_by_lines, wrong_results
+from grader.records.observed import wrong_results
 from grader.rules import Context, Edit, Finding, Fix, Place, Source, rule_of
 from grader.source.analysis.counterfactual import say_change
 from grader.source.rewriting.changed_argument import changed_argument
@@ -17,10 +18,10 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     """Name the line of the change that a run proved, and what it changes."""
     for item in context.seen("provenance"):
         if isinstance(item.details, Counterfactual) and item.place is not None:
-            place, said = _laid_out_otherwise(context, item.details) or (item.place, "")
+            taken = item.details.taken_at
             yield RULE.finding(
-                place,
-                said or say_change(source, item.place, item.details),
+                source.line_place(taken) if taken else item.place,
+                say_change(source, item.place, item.details),
                 confidence="proven",
                 root_cause=True,
                 evidence=[item, *wrong_results(context)[:4]],
@@ -28,35 +29,34 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             )
 
 
-def _laid_out_otherwise(context: Context, change: Counterfactual) -> tuple[Place, str] | None:
-    """Return the line that reads a tensor, which is passed as it is, as if two of its dims were in the other order."""
-    dims = change.exchanged_dims
-    for item, touched in touched_by_lines(context) if dims else ():
-        if dims and touched.tensor == change.after and touched.access == "load" and item.place:
-            how = f"reads `{change.parameter}` as if dims {dims[0]} and {dims[1]} of {change.after} were exchanged"
-            return item.place, f"line {item.place.line} {how}: with them so every element is right"
-    return None
-
-
 def _fixes(source: Source, place: Place, change: Counterfactual) -> list[Fix]:
     """Return the ways to write the change, the likeliest first.
 
     What has no word in the text is guessed in Triton alone: for CUDA the search for small changes tries many in one build.
     """
-    line = ChangedLine(source, place, change)
-    likely = line.likely() if place.language == "python" else ()
-    of_kernel = change.change not in {"argument", "host"}
-    ways = {line.edit(one): None for one in (*line.exact(), *likely) if of_kernel}
-    every: list[tuple[Edit, ...]] = [(one,) for one in ways]
-    if given := changed_argument(source, place, change) if not every else ():
-        every.append(given)
-    return [Fix(label=_label(source, place, edits), edits=edits) for edits in every[:MOST]]
+    if change.change in {"argument", "host"}:
+        every = [changed_argument(source, place, change)]
+    else:
+        places = (place, *(place.model_copy(update={"line": n}) for n in change.also))
+        ways = [_ways(ChangedLine(source, one, change)) for one in places]
+        every = [tuple(chain(*together)) for together in zip(*ways, strict=False)]
+    known = [edits for edits in dict.fromkeys(every) if edits]
+    return [Fix(label=_label(source, place, edits), edits=edits) for edits in known[:MOST]]
+
+
+def _ways(line: ChangedLine) -> list[tuple[Edit, ...]]:
+    """Return the places of a change on its line, each alone and then all that the line has a word for; of two values both."""
+    if line.change.both:
+        return [tuple(map(line.edit, both)) for both in line.of_both()]
+    exact = [line.edit(one) for one in line.exact()]
+    likely = line.likely() if line.place.language == "python" else ()
+    single: list[tuple[Edit, ...]] = [(one,) for one in (*exact, *map(line.edit, likely))]
+    return [*single[: MOST - 1], tuple(exact)] if len(exact) > 1 else single
 
 
 def _label(source: Source, place: Place, edits: tuple[Edit, ...]) -> str:
-    first, *more = edits
-    words = f"`{first.text}` in the place of `{source.code[first.start : first.end]}`"
-    return f"line {place.line}: {words}{', and the other way round' if more else ''}"
+    each = [f"`{one.text}` in the place of `{source.code[one.start : one.end]}`" for one in edits]
+    return f"line {place.line}: {' and '.join(dict.fromkeys(each))}"
 
 
 RULE = rule_of(__file__, check)

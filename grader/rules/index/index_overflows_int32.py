@@ -8,12 +8,16 @@ from tree_sitter import Node
 from grader.records.observed import has_wrapped, kernel_of, observed_evidence
 from grader.rules import Context, Finding, Fix, Source, Unit, fix, rule_of
 from grader.rules.proofs import once, reported
+from grader.source.analysis.largest_numbers import Largest
 from grader.source.analysis.walks import Case, cases, full_size_of, spans
+from grader.source.cpp import Binary, walk
+from grader.source.cpp_types import type_of
 from grader.source.cuda_code import around, descendants, one_line, text
-from grader.source.flow import Event
 
 LARGE = 1 << 28
 """Elements of a tensor from which an index into it can come near to what 32 bits hold."""
+HOLDS = {"int": 1 << 31, "unsigned": 1 << 32}
+"""Numbers from here on pass a type."""
 NARROW = frozenset({"int", "unsigned int", "int32_t", "unsigned"})
 
 
@@ -28,28 +32,30 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 
 
 def _of_text(source: Source, context: Context) -> Iterator[Finding]:
-    """Yield the first overflow of each walk: what it feeds overflows as well."""
+    """Yield the first overflow of each launch: what it feeds overflows as well."""
     for name in ("main", "full"):
         for case in cases(source, context, name):
-            for event in islice(_overflows(case), 1):
+            for node, most in islice(_overflows(case), 1):
                 yield RULE.finding(
-                    case.place(event.node),
-                    f"`{one_line(event.node, 60)}` reaches {event.value} at the task's size, and a 32-bit int ends at "
+                    case.place(node),
+                    f"`{one_line(node, 60)}` reaches {most} at the task's size, and a 32-bit int ends at "
                     "2147483647: it wraps to a negative number and the wrong memory is read",
-                    fixes=_widen_products(case.unit, event.node),
+                    fixes=_widen_products(case.unit, node),
                     workload=full_size_of(context, name),
                     kernels=(case.kernel,),
                 )
 
 
-def _overflows(case: Case) -> Iterator[Event]:
-    """Yield where an index of the first or the last block passes what 32 bits hold."""
+def _overflows(case: Case) -> Iterator[tuple[Node, int]]:
+    """Yield the products that pass what their 32-bit type holds, where a large tensor is given."""
     tensors = (t for run in case.flow.host(case.sizes) for t in run.tensors)
     large = any(tensor.numel is None or tensor.numel >= LARGE for tensor in tensors)
-    if case.sizes.complete and large:
-        last = case.last_block
-        for walk in (case.walk, case.thread(-1), case.thread(0, last), case.thread(-1, last)):
-            yield from (event for event in walk.events if event.kind == "int-overflow")
+    numbers = Largest(case) if case.sizes.complete and large else None
+    for part in walk(case.function.code) if numbers is not None else ():
+        if isinstance(part, Binary) and part.op in {"*", "+"} and numbers is not None:
+            most, kind = numbers.most(part), type_of(case.unit, part.node)
+            if most is not None and most >= HOLDS.get(kind or "", most + 1):
+                yield part.node, most
 
 
 def _of_line(source: Source, finding: Finding) -> Iterator[Fix]:

@@ -10,7 +10,7 @@ from grader.rules import Context, Edit, Evidence, Finding, Fix, Source, Unit, fi
 from grader.source import Kernel
 from grader.source.analysis.host_quotient import quotients
 from grader.source.code_edits import replace_node
-from grader.source.cuda_code import around, cuda_code, descendants, one_line, text
+from grader.source.cuda_code import around, cuda_code, descendants, names_in, one_line, text
 from grader.source.statements import simple_statement
 
 DIVIDED = re.compile(r"(?P<size>[A-Za-z_]\w*)\s*(?:/|>>)\s*(?P<by>.+)", re.DOTALL)
@@ -75,7 +75,7 @@ def _bounded_loops(kernel: Kernel, name: str) -> Iterator[Node]:
     for loop in descendants(kernel.node, "for_statement"):
         body, counter = loop.child_by_field_name("body"), _counter(loop, name)
         if counter and body is not None and not WIDE.search(text(body)):
-            if any(_names(n) & {counter} for n in descendants(body, "binary_expression")):
+            if any(names_in(n) & {counter} for n in descendants(body, "binary_expression")):
                 yield loop
 
 
@@ -135,7 +135,9 @@ def _guards(rounded: Rounded, loop: Node) -> Iterator[Edit | None]:
     """Yield a guard for each statement of a loop that goes to global memory; None where it has none that is simple."""
     moving = {_counter(loop, rounded.name), "threadIdx"}
     for made in descendants(loop, "init_declarator"):
-        moving |= {text(made.child_by_field_name("declarator"))} if _names(made) & moving else set()
+        moving |= (
+            {text(made.child_by_field_name("declarator"))} if names_in(made) & moving else set()
+        )
     needed: dict[int, tuple[Node, set[str]]] = {}
     for node in descendants(loop, "subscript_expression"):
         index = _along(node.child_by_field_name("indices"), moving)
@@ -153,17 +155,13 @@ def _guards(rounded: Rounded, loop: Node) -> Iterator[Edit | None]:
 
 def _along(node: Node | None, moving: set[str]) -> str:
     """Return `i + THREADS` of `base + i + THREADS`: the part of an index that moves along the row."""
-    if node is None or not _names(node) & moving:
+    if node is None or not names_in(node) & moving:
         return ""
     if node.type == "subscript_argument_list":
         return _along(node.named_children[0], moving)
     left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
-    fixed = left is not None and text(node.child_by_field_name("operator")) == "+" and not _names(left) & moving  # fmt: skip
+    fixed = left is not None and text(node.child_by_field_name("operator")) == "+" and not names_in(left) & moving  # fmt: skip
     return _along(right, moving) if fixed and _along(right, moving) else text(node)
-
-
-def _names(node: Node) -> set[str]:
-    return {text(name) for name in descendants(node, "identifier")}
 
 
 RULE = rule_of(__file__, check)

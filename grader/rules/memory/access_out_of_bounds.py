@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from grader.records.observed import has_wrapped, kernel_of, observed_evidence
 from grader.rules import Context, Evidence, Finding, Place, Source, rule_of
 from grader.rules.causes import cause_of
+from grader.source.analysis.races import shared_on
 from grader.source.analysis.triton import accesses_at
 from grader.source.analysis.walks import spans
 
@@ -24,7 +25,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     for cause, items in kept.items():
         yield RULE.finding(
             _written_at(source, items[0]) or items[0].place,
-            cause_of(items[0]),
+            _named(source, items[0]) or cause_of(items[0]),
             evidence=items,
             cause=cause,
         )
@@ -34,6 +35,14 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     if values and not kept:
         said = "Values of the result were read outside of every tensor: they have the bits that only such a read gives."
         yield RULE.finding(None, said, evidence=values, cause="oob")
+
+
+def _named(source: Source, item: Evidence) -> str:
+    """Say which of the text's shared arrays an access went past; empty where that is not told."""
+    line = item.place.line if item.place is not None and "shared" in item.code else 0
+    arrays = [one for unit in source.cuda if line for one in shared_on(unit, [line])]
+    fixed = [one.name for one in arrays if not one.extern]
+    return f"a thread goes past the end of the shared array `{fixed[0]}`" if fixed else ""
 
 
 def _written_at(source: Source, item: Evidence) -> Place | None:

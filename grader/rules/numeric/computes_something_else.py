@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from grader.records.observed import dependence_differs, values_of, wrong_results
 from grader.rules import Context, Evidence, Finding, Place, Severity, Source, rule_of
+from grader.rules.name_tables import read_sentences
 from grader.source.analysis import triton
 from grader.source.analysis.kept_weights import kept_weights
 from grader.source.analysis.narrowed import narrowed_offsets
@@ -13,31 +14,7 @@ from grader.source.analysis.own_draws import own_draw
 from grader.source.analysis.unused_input import unused_input
 from grader.source.analysis.walks import cases
 
-STATE = {
-    "probe-kept": "the reference keeps values from one call of forward to the next, and this ModelNew does not",
-    "probe-unsteady": "the same inputs give another result in the next call, and in the reference they do not",
-}
-"""What calling both sides twice shows: then no other probe tells anything."""
-PROBES = {
-    "probe-ignored": "a value of the input that should count has no influence on the result",
-    "probe-moved": "values of the input reach other places of the result than they should",
-    "probe-degree": "the result grows with the input in another way than it should",
-    "probe-shift": "the result depends on a constant that is added to the input, and should not",
-    "probe-no-shift": "the result ignores a constant that is added to the input, and should not",
-}
-"""What numeric probes show (`grader.judge.probes`): the cause comes before the pattern."""
-MEANING = {
-    "constant-factor": "every result is off by the same factor",
-    "sign-flip": "every result has the wrong sign",
-    "constant-offset": "every result is off by the same amount ({offset:+.4g})",
-    "row-factor": "each row is off by a factor of its own, so the number that it is scaled by is wrong",
-    "transposed": "the values are right but two dimensions are swapped",
-    "shifted": "the values are right but moved by one place",
-    "input-returned": "the input comes back unchanged",
-    "constant-value": "one and the same value comes out everywhere",
-    "zeros": "zeros come out where the reference has other values",
-    "probe-weight": "values of the input count with another weight than they should",
-}
+STATE, PROBES, MEANING = (read_sentences(__file__, name) for name in ("state", "probes", "meaning"))
 FORMS = frozenset({"shape", "dtype", "device", "count", "type", "unwritten"})
 
 

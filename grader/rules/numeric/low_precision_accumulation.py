@@ -21,8 +21,7 @@ OF_TRITON = frozenset({"triton.language.float16", "triton.language.bfloat16"})
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look at the types of accumulators, and of what a Triton kernel sums or multiplies."""
-    wrong = wrong_results(context)
-    rounded = tuple(item for item in wrong if item.code == "half-precision")
+    rounded = tuple(i for i in wrong_results(context) if i.code == "half-precision")
     for unit in source.cuda:
         halves = HALF | _dispatched_halves(unit)
         for function in unit.functions:
@@ -33,7 +32,8 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             yield RULE.finding(
                 source.place(node),
                 said,
-                severity="error" if wrong else "warning",
+                severity="error" if rounded else "warning",
+                evidence=rounded,
                 fixes=(
                     *fix("stay in float32", [replace(source, node, "tl.float32")]),
                     *_all_in_float32(source, kernel, node),

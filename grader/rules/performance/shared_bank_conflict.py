@@ -19,12 +19,13 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             passes = {line: bank_turns(context, line) for line in lines if shared_on(unit, [line])}
             line = max(passes, key=lambda one: passes[one], default=0)
             if passes.get(line, 0) >= 4:
-                array, turns = shared_on(unit, [line])[0], round(passes[line])
+                arrays, turns = shared_on(unit, [line]), round(passes[line])
+                names = " or ".join(f"`{one.name}`" for one in arrays)
                 yield RULE.finding(
                     source.line_place(line),
-                    f"the lanes of a warp ask one bank of `{array.name}` for {turns} different words on line {line}: "
+                    f"the lanes of a warp ask one bank of {names} for {turns} different words on line {line}: "
                     f"the access takes {turns} turns",
-                    fixes=_pad(unit, array),
+                    fixes=[one for array in arrays for one in _pad(unit, array)],
                     kernels=(kernel,),
                     access=AccessShape(turns=turns),
                 )
@@ -36,7 +37,7 @@ def _pad(unit: Unit, array: Declare) -> tuple[Fix, ...]:
         return ()
     last = array.sizes[1]
     edit = unit.edit(last.start_byte, last.end_byte, f"{text(last)} + 1")
-    return fix("pad each row by one element", [edit])
+    return fix(f"pad each row of `{array.name}` by one element", [edit])
 
 
 RULE = rule_of(__file__, check)

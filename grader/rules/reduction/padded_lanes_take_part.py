@@ -24,8 +24,6 @@ WRITTEN: Mapping[float, str] = {
     -math.inf: '-float("inf")',
     math.inf: 'float("inf")',
 }
-FAR = 1e30
-"""From here on a number is as good as infinity for values of float32."""
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
@@ -36,18 +34,10 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             name = kernel.language_name(call)
             if call.args:
                 lane = lane_of(kernel, call.args[0], call.lineno)
-                if lane.load is None or _harmless(lane, NEUTRAL[name]):
+                if lane.load is None or lane.number == NEUTRAL[name]:
                     continue
                 if not _is_least(kernel, call, lane):
                     yield _finding(source, kernel, call, lane, wrong=bool(wrong))
-
-
-def _harmless(lane: Lane, neutral: float) -> bool:
-    if lane.number is None:
-        return False
-    if math.isinf(neutral):
-        return lane.number == neutral or (abs(lane.number) >= FAR and lane.number * neutral > 0)
-    return lane.number == neutral
 
 
 def _is_least(kernel: Kernel, call: ast.Call, lane: Lane) -> bool:

@@ -1,16 +1,10 @@
 """RED002: partial results never reach what is stored."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from grader.records.observed import wrong_results
 from grader.rules import Context, Edit, Finding, Fix, Source, fix, rule_of
 from grader.rules.proofs import once
-from grader.source.analysis.reduced_result import (
-    Loss,
-    one_lane_has_it,
-    unjoined,
-    with_result,
-)
 from grader.source.analysis.reduction_steps import (
     Halving,
     exchanged_value,
@@ -19,50 +13,63 @@ from grader.source.analysis.reduction_steps import (
 )
 from grader.source.analysis.reduction_suspects import suspects
 from grader.source.analysis.walks import Case, cases
-from grader.source.cpp import Assign, Declare, Expr, Name, Number, walk
+from grader.source.analysis.warp_steps import kept, unjoined, warp_steps
+from grader.source.cpp import Assign, Declare, Name, Number, walk
 from grader.source.cpp_reading import assigned_in
+from grader.source.cuda_code import names_in
 from grader.source.rewriting.reductions import broadcast, join_warps
-from grader.source.statements import enclosing_loops
 
+WARP = 32
+CODES = frozenset(
+    {"constant-factor", "row-factor", "zeros", "one-value", "constant-offset", "partial"}
+)
+"""The patterns of wrong values that a lost part of a sum leaves."""
 FORMS = frozenset({"shape", "dtype", "device", "count", "type"})
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
-    """Look at what stored values hold of the parts, and at the loops of reductions."""
-    every = cases(source, context)
-    apart = (_apart(case, losses) for case in every if (losses := unjoined(case)))
-    kept = (_kept(case, loss) for case in every if (loss := one_lane_has_it(case)))
-    yield from with_result(once((*apart, *kept)), context)
-    yield from _steps(source, context)
+    """Look at what becomes of values that warps have reduced, and at the loops of reductions."""
+    if _is_wrong(context):
+        found = (one for case in cases(source, context) for one in _of_warps(case))
+        yield from _with_result(once(found), context)
+    yield from _loops(source, context)
 
 
-def _apart(case: Case, losses: Sequence[Loss]) -> Finding:
-    """Say that nothing joins what the warps of a block have reduced."""
-    loss, threads = losses[0], case.walk.threads
-    shuffle = loss.exchange.node
-    where = loss.exchange.call or next(enclosing_loops(shuffle), shuffle)
-    return RULE.finding(
-        case.place(where),
-        f"each warp reduces its own 32 values, but nothing joins the {(threads + 31) // 32} warps that work on one row: what line "
-        f"{case.line(loss.store.node)} stores holds at most 32 of {threads} partial results",
-        kernels=(case.kernel,),
-        fixes=join_warps(case, losses),
-    )
+def _of_warps(case: Case) -> Iterator[Finding]:
+    """Say that nothing joins what the warps of a block have reduced, or that one lane keeps it."""
+    steps = warp_steps(case.unit, case.function)
+    if case.threads > WARP and unjoined(steps):
+        yield RULE.finding(
+            case.place(steps[0].where),
+            f"each warp reduces its own 32 values, but nothing joins the {(case.threads + 31) // WARP} warps that work on one row: what is "
+            f"stored holds at most 32 of {case.threads} partial results",
+            kernels=(case.kernel,),
+            fixes=join_warps(steps),
+        )
+    for step, use in [(one, at) for one in steps if (at := kept(one)) is not None][:1]:
+        yield RULE.finding(
+            case.place(step.call or step.exchange),
+            f"after line {case.line(step.call or step.exchange)} only the first lane holds the reduced value, but line {case.line(use)} lets "
+            "every thread use its own, which lacks the partial results of lanes before it",
+            kernels=(case.kernel,),
+            fixes=broadcast(step),
+        )
 
 
-def _kept(case: Case, loss: Loss) -> Finding:
-    """Say that one lane holds the reduced value, and others store what they have themselves."""
-    node = loss.exchange.call or loss.exchange.node
-    return RULE.finding(
-        case.place(node),
-        f"after line {case.line(node)} only the first lane holds the reduced value, but line {case.line(loss.store.node)} lets every "
-        "thread use its own, which lacks the partial results of lanes before it",
-        kernels=(case.kernel,),
-        fixes=broadcast(case, loss),
-    )
+def _is_wrong(context: Context) -> bool:
+    """Whether results have other values than the reference's, and the right form."""
+    wrong = wrong_results(context)
+    return bool(wrong) and not any(item.code in FORMS for item in wrong)
 
 
-def _steps(source: Source, context: Context) -> Iterator[Finding]:
+def _with_result(findings: Iterable[Finding], context: Context) -> Iterator[Finding]:
+    """Attach the wrong result's pattern to what the text says; alone it proves no line."""
+    seen = tuple(item for item in context.seen("mismatch", "probe") if item.code in CODES)
+    for finding in findings:
+        yield finding.model_copy(update={"evidence": (*finding.evidence, *seen)})
+
+
+def _loops(source: Source, context: Context) -> Iterator[Finding]:
     """Look for steps that take another value than the running total, or leave threads out."""
     found: dict[tuple[str, int], Finding] = {}
     odd = tuple(_suspected(source, context))
@@ -74,21 +81,15 @@ def _steps(source: Source, context: Context) -> Iterator[Finding]:
                 found.setdefault(key, _wrong_exchange(case, halving, part, value))
         for finding in _unused(case) if loops else ():
             found[case.kernel, -1] = finding
-    yield from with_result(found.values(), context) if found else odd
+    yield from _with_result(found.values(), context) if found else odd
 
 
 def _suspected(source: Source, context: Context) -> Iterator[Finding]:
     """Name the odd step of a program whose results are wrong."""
-    wrong = wrong_results(context)
-    if wrong and not any(item.code in FORMS for item in wrong):
-        for unit in source.cuda:
-            for one in suspects(unit):
-                place, seen = unit.place(one.node), wrong[:2]
-                yield RULE.finding(place, one.text, confidence="likely", evidence=seen)
-
-
-def _names(expr: Expr) -> set[str]:
-    return {part.id for part in walk(expr) if isinstance(part, Name)}
+    for unit in source.cuda if _is_wrong(context) else ():
+        for one in suspects(unit):
+            place, seen = unit.place(one.node), wrong_results(context)[:2]
+            yield RULE.finding(place, one.text, confidence="likely", evidence=seen)
 
 
 def _exchanges(halving: Halving) -> Iterator[tuple[Assign, Name]]:
@@ -99,8 +100,15 @@ def _exchanges(halving: Halving) -> Iterator[tuple[Assign, Name]]:
             continue
         value, name = exchanged_value(call), part.target.id
         by = call.args[-1] if call.base is not None or len(call.args) < 4 else call.args[2]
-        folds = part.op in {"+=", "*=", "|="} or (part.op == "=" and name in _names(part.value))
-        if isinstance(value, Name) and value.id != name and halving.counter in _names(by) and folds:
+        folds = part.op in {"+=", "*=", "|="} or (
+            part.op == "=" and name in names_in(part.value.node)
+        )
+        if (
+            isinstance(value, Name)
+            and value.id != name
+            and halving.counter in names_in(by.node)
+            and folds
+        ):
             if value.id not in assigned_in(halving.loop):
                 yield part, value
 
@@ -127,7 +135,7 @@ def _exchange_fixes(case: Case, halving: Halving, target: str, value: Name) -> t
 
 def _unused(case: Case) -> Iterator[Finding]:
     """Report sums that nothing ever reads, in kernels that reduce."""
-    parts = list(walk(case.walk.kernel.code))
+    parts = list(walk(case.function.code))
     sums = [p for p in parts if isinstance(p, Assign) and isinstance(p.target, Name)]
     for start in (p for p in parts if isinstance(p, Declare)):
         own = [p for p in sums if isinstance(p.target, Name) and p.target.id == start.name]

@@ -9,7 +9,7 @@ from grader.source import cpp
 from grader.source.analysis.host_code import resolve
 from grader.source.analysis.reduction_steps import Halving, halving_loops
 from grader.source.analysis.walks import Case, cases
-from grader.source.cuda_code import descendants, text
+from grader.source.cuda_code import descendants, names_in, text
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
@@ -27,16 +27,12 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 def _drops(case: Case, halving: Halving) -> bool:
     """Whether it is a tree over the block, which takes cells at the counter's distance; one from a number on is of another size."""
     parts, start = list(cpp.walk(halving.loop.body)), halving.start
-    called = {p.name for p in cpp.walk(case.walk.kernel.code) if isinstance(p, cpp.Call)}
+    called = {p.name for p in cpp.walk(case.function.code) if isinstance(p, cpp.Call)}
     if start is None or halving.doubling or halving.function.name not in {case.kernel, *called}:
         return False
     indices = [p.index for p in parts if isinstance(p, cpp.Subscript)]
-    apart = any(isinstance(i, cpp.Binary) and halving.counter in _names(i) for i in indices)
-    return apart and (not isinstance(start, cpp.Number) or start.value == case.walk.threads // 2)
-
-
-def _names(expr: cpp.Expr) -> set[str]:
-    return {part.id for part in cpp.walk(expr) if isinstance(part, cpp.Name)}
+    apart = any(isinstance(i, cpp.Binary) and halving.counter in names_in(i.node) for i in indices)
+    return apart and (not isinstance(start, cpp.Number) or start.value == case.threads // 2)
 
 
 def _finding(case: Case, halving: Halving, threads: int) -> Finding:

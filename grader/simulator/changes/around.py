@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import product
 
 from grader.simulator.changes.change import Change, spare
 from grader.simulator.changes.forms import (
@@ -10,6 +11,7 @@ from grader.simulator.changes.forms import (
     FLOAT_OPERATORS,
     HALVES,
     INT_OPERATORS,
+    OF_VALUES,
     SELDOM,
     SUBJECT,
     WIDE_OPERATORS,
@@ -20,6 +22,9 @@ from grader.simulator.changes.forms import (
 from grader.simulator.changes.sites import MOST_FACTORS, Site, Sites, leaf_of, with_operand
 from grader.simulator.changes.values import Value, base
 from grader.simulator.ptx.code import Instruction, Operand
+
+MOST_SIZES = 4
+"""Sizes, and indices, of which an offset is made."""
 
 
 class Around(Sites):
@@ -70,8 +75,8 @@ class Around(Sites):
 
     def _around_with_others(self, value: Value, places: list[Site]) -> Iterator[Change]:
         f32 = spare(self._values.function, 32)
-        others = [one for one in self._siblings(value, places) if not one.unread]
-        for other in others[:MOST_FACTORS]:
+        near = [one for one in self._siblings(value, places) if not one.unread][:MOST_FACTORS]
+        for other in (*near, *(one for one in self._values.unread if one.kind == "int")):
             for opcode in FLOAT_OPERATORS[:4]:
                 steps = ((opcode, (f32, SUBJECT, other)),)
                 yield self._wrapped(value, places, f"{opcode} {other.name}", steps, other)
@@ -94,6 +99,16 @@ class Around(Sites):
             for opcode in INT_OPERATORS[:5]:
                 steps = ((opcode, (s32, SUBJECT, other)),)
                 yield self._wrapped(value, places, f"{opcode} {other.name}", steps)
+        yield from self._offset(value, places)
+
+    def _offset(self, value: Value, places: list[Site]) -> Iterator[Change]:
+        """Yield changes of an index by an index of something times a size: where a row begins."""
+        s32, ints = spare(self._values.function, 32), self._ints(places)
+        sizes = [one for one in ints if one.argument is not None][:MOST_SIZES]
+        indices = [one for one in ints if one.argument is None][:MOST_SIZES]
+        for index, size in product(indices, sizes):
+            steps: tuple[Step, ...] = (("mad.lo.s32", (s32, index, size, SUBJECT)),)
+            yield self._wrapped(value, places, f"mad.lo.s32 {index.name} {size.name}", steps)
 
     def _around_wide(self, value: Value, places: list[Site]) -> Iterator[Change]:
         s64, temporary = (spare(self._values.function, 64, n) for n in (0, 1))
@@ -124,12 +139,19 @@ class Around(Sites):
             *before, old = edits.get(at, (self._code[at],))
             register = leaf_of(self._code[at], path).value
             made = [self._step(value, register, old, step) for step in steps]
+            made = [*(other.unread if other else ()), *made]
             edits[at] = (*(before or made), with_operand(old, path, made[-1].operands[0]))
         changed = tuple((at, edits[at]) for at in sorted(edits))
-        prior = 1 + (" line" in name or name.startswith(SELDOM))
-        prior += self._values.of_blocks and value.kind != "float"
+        prior = 0 if other and other.unread else self._prior_of(value, name)
         at, values = places[0][0], (value, other)
         return self._change(at, "around", value.name, name, changed, prior, values)
+
+    def _prior_of(self, value: Value, name: str) -> int:
+        """Return how seldom a step is missing: with a value of another line more often than with a size, and so on."""
+        verb = name.partition(" ")[0]
+        seldom = verb in SELDOM or (verb in OF_VALUES and " line" not in name)
+        blocks = self._values.of_blocks and value.kind != "float"
+        return min(1 + (" line" in name) + seldom + blocks, 3)
 
     def _step(self, value: Value, register: int, like: Instruction, step: Step) -> Instruction:
         opcode, given = step

@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from grader.records import JsonValue, Nameless
+from grader.records import Both, JsonValue, Nameless
 from grader.simulator.ptx.code import Code, Function, Instruction, Operand, Pool
 
-SPARE = bytes((32, 32, 64, 64))
+SPARE = bytes((32, 32, 64, 64, 1))
 """Registers that changed code may use beside a function's own."""
 Kind = Literal[
-    "comparison", "constant", "operator", "carried", "operand", "guard", "around", "argument", "host"
+    "comparison", "constant", "operator", "carried", "operand", "guard", "condition", "around", "argument", "host"
 ]  # fmt: skip
-"""What is changed; `carried`: what a loop sets anew, added to what it was; `around`: a value, by one more operator; `argument`:
-what a launch is given; `host`: an expression of Python host code."""
+"""What is changed; `carried`: what a loop sets anew, added to what it was; `condition`: a condition, by a second one; `around`: a
+value, by one more operator; `argument`: what a launch is given; `host`: an expression of Python host code."""
 Given = tuple[int, int, int, int, int | tuple[int, ...]]
 """Of a launch a parameter, the launch and the parameter whose value it gets, or the value itself: a number, or a known
 tensor with the order of its dims."""
@@ -56,6 +56,7 @@ class Change:
     """Further lines that are changed alike."""
     nameless: Nameless = ()
     """Which of both values the source has no name for."""
+    both: Both = ""
     text: Edited | None = None
     """Of host code: `line` is then one of the submission's text."""
 
@@ -67,7 +68,7 @@ class Change:
     @property
     def key(self) -> tuple[object, ...]:
         """Return what it is in the source: the same in another build of it."""
-        names = self.before, self.after, self.also, self.nameless, self.exchanged_dims
+        names = self.before, self.after, self.also, self.nameless, self.exchanged_dims, self.both
         return self.line, self.kind, *names
 
     @property

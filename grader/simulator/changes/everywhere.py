@@ -18,14 +18,14 @@ def changes_everywhere(single: Sequence[Change]) -> Iterator[Change]:
     alike: dict[tuple[object, ...], dict[int, Change]] = defaultdict(dict)
     for change in single:
         if change.kind in KINDS:
-            names = _without_count(change.before), _without_count(change.after)
+            names = without_count(change.before), without_count(change.after)
             alike[change.kind, *names, change.nameless].setdefault(change.line, change)
     for by_line in alike.values():
         if 1 < len(by_line) <= MOST_LINES and (joined := _joined([*by_line.values()])):
             yield joined
 
 
-def _without_count(name: str) -> str:
+def without_count(name: str) -> str:
     """Return a value's name without which of those of its name it is."""
     return name.partition("#")[0]
 

@@ -28,7 +28,38 @@ _COMPARED |= {f"{a}u": tuple(f"{b}u" for b in others) for a, others in _COMPARED
 FLOAT_OPERATORS = ("add.f32", "sub.f32", "mul.f32", "div.rn.f32", "max.f32", "min.f32")
 INT_OPERATORS = ("mul.lo.s32", "add.s32", "div.s32", "rem.s32", "sub.s32", "min.s32", "max.s32")
 WIDE_OPERATORS = tuple(one.replace("32", "64") for one in INT_OPERATORS)
-SELDOM = ("div.s32", "rem.s32", "sub.s32", "div.s64", "rem.s64", "sub.s64", "selp")
+_KIN = tuple(
+    map(
+        frozenset,
+        (
+            ("add", "sub"),
+            ("add", "mul"),
+            ("mul", "div"),
+            ("div", "rem"),
+            ("max", "min"),
+            ("and", "or"),
+        ),
+    )
+)
+"""Operators that are taken for each other."""
+SELDOM = frozenset(
+    (
+        "div.s32",
+        "rem.s32",
+        "sub.s32",
+        "div.s64",
+        "rem.s64",
+        "sub.s64",
+        "mad.lo.s32",
+        "selp",
+        "exp",
+        "log",
+        "max",
+    )
+)
+"""Steps that are seldom missing: none, or one, of a hundred defects of other parts."""
+OF_VALUES = frozenset(("add.f32", "sub.f32"))
+"""Steps that take a value of another line: what is added to a value is no size."""
 _FUNCTIONS = ("sqrt.rn.f32", "rsqrt.approx.f32", "rcp.rn.f32", "abs.f32", "neg.f32", "mov.f32")
 _POWERS = ("ex2.approx.f32", "lg2.approx.f32")
 _LOG2_E, _LN_2 = 1.4426950408889634, 0.6931471805599453
@@ -65,6 +96,13 @@ def shown(operand: Operand) -> str:
     return str(value - (1 << 64) * (value >> 63))
 
 
+def are_akin(one: str, other: str) -> bool:
+    """Whether one of two operators is written for the other by mistake: it would be by chance that another one is right too."""
+    names = {one.partition(".")[0], other.partition(".")[0]}
+    kin = [group for group in _KIN if names & group]
+    return not kin or any(names <= group for group in kin)
+
+
 def other_opcodes(instruction: Instruction) -> Iterator[tuple[str, Kind]]:
     """Yield opcodes of the same form, and of what kind such a change is."""
     words = instruction.opcode.split(".")
@@ -89,22 +127,54 @@ def _is_of(words: Sequence[str], family: Sequence[str]) -> bool:
 
 
 def other_forms(instruction: Instruction, spare: Operand) -> Iterator[tuple[str, Form]]:
-    """Yield what else a sum or product of floats could be: without a part, the other way round, less a part."""
-    name = base(instruction)
-    if not instruction.opcode.endswith("f32"):
-        return
+    """Yield what else a sum or product could be: without a part, the other way round, less a part."""
+    if instruction.opcode.endswith("f32"):
+        yield from _of_floats(base(instruction), spare)
+    elif instruction.opcode.endswith(("s32", "u32", "s64", "u64", "b32", "b64")):
+        yield from _of_ints(instruction)
+
+
+def _of_floats(name: str, spare: Operand) -> Iterator[tuple[str, Form]]:
     if name == "fma":
         yield "less the product", (("neg.f32", (spare, 1)), ("", (0, spare, 2, 3)))
         yield "less the sum", (("neg.f32", (spare, 3)), ("", (0, 1, 2, spare)))
-        yield "without the sum", (("mul.f32", (0, 1, 2)),)
-        yield "without a factor", (("add.f32", (0, 1, 3)),)
-        yield "without the other factor", (("add.f32", (0, 2, 3)),)
-        yield "without the product", (("mov.f32", (0, 3)),)
+        yield from _parts("f32", "mul.f32")
     elif name in ("add", "sub", "mul", "div", "max", "min"):
-        yield "only the first operand", (("mov.f32", (0, 1)),)
-        yield "only the second operand", (("mov.f32", (0, 2)),)
+        yield from _one_of_two("f32")
         if name in ("sub", "div"):
             yield "exchanged", (("", (0, 2, 1)),)
+
+
+def _of_ints(instruction: Instruction) -> Iterator[tuple[str, Form]]:
+    """Yield the same of whole numbers; a shift is a product by a power of two."""
+    name, kind = base(instruction), instruction.opcode.rpartition(".")[2].replace("b", "s")
+    if instruction.opcode.startswith("mad.lo"):
+        yield from _parts(kind, f"mul.lo.{kind}")
+    elif instruction.opcode.startswith(("mul.lo", "add.", "div.", "rem.", "sub.")):
+        yield from _one_of_two(kind)
+        if name in ("sub", "div", "rem"):
+            yield "exchanged", (("", (0, 2, 1)),)
+    elif name == "shl" and instruction.operands[-1].kind == "int":
+        power = Operand("int", 1 << (instruction.operands[-1].value & 31))
+        yield "only the first operand", ((f"mov.{_moved(kind)}", (0, 1)),)
+        yield "only the second operand", ((f"mov.{_moved(kind)}", (0, power)),)
+
+
+def _parts(kind: str, product: str) -> Iterator[tuple[str, Form]]:
+    """Yield what is left of a product and a sum without one of its parts."""
+    yield "without the sum", ((product, (0, 1, 2)),)
+    yield "without a factor", ((f"add.{kind}", (0, 1, 3)),)
+    yield "without the other factor", ((f"add.{kind}", (0, 2, 3)),)
+    yield "without the product", ((f"mov.{_moved(kind)}", (0, 3)),)
+
+
+def _one_of_two(kind: str) -> Iterator[tuple[str, Form]]:
+    yield "only the first operand", ((f"mov.{_moved(kind)}", (0, 1)),)
+    yield "only the second operand", ((f"mov.{_moved(kind)}", (0, 2)),)
+
+
+def _moved(kind: str) -> str:
+    return kind if kind == "f32" else f"b{kind[1:]}"
 
 
 def around_float(f32: Operand) -> Iterator[tuple[str, tuple[Step, ...]]]:

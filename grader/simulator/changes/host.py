@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, islice
 
 from grader.records import Edit
 from grader.simulator.changes.change import Change, Edited
 from grader.simulator.changes.host_forms import Form, around, forms
+from grader.simulator.changes.host_names import OWN, alike_names
 from grader.source import Source, parse
 from grader.source.analysis import triton
 from grader.source.scopes import FunctionNode
@@ -21,7 +22,6 @@ NOT_RUN = frozenset({"__init__", "get_inputs", "get_init_inputs", "main", "test"
 """Functions that no call of forward or backward runs."""
 REFERENCE = "Model"
 MOST_TENSORS = 3
-"""Arguments of a function by whose sizes its results could have to be divided."""
 STEP_LEFT_OUT = "pass"
 
 
@@ -70,6 +70,15 @@ def _change(source: Source, statement: ast.stmt, at: tuple[int, int], after: str
 
 
 @dataclass(frozen=True)
+class _Names:
+    """What else could be named in a function of the host."""
+
+    tensors: Sequence[str] = ()
+    """Arguments by whose sizes its results could have to be divided."""
+    alike: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class _Host:
     """The host code of a text."""
 
@@ -98,14 +107,15 @@ class _Host:
         """Yield what one statement of the module could say instead."""
         match statement:
             case ast.Assign(targets=[ast.Name()], value=value) if not self._is_text(value):
-                yield from self._inside(value)
+                yield from self._inside(value, _Names())
             case ast.ClassDef(name=name) if name != REFERENCE:
                 for inner in statement.body:
                     yield from self.forms(inner) if isinstance(inner, FunctionNode) else ()
             case ast.FunctionDef(name=name) if name not in NOT_RUN and statement not in self._kernels:  # fmt: skip
-                given = [one.arg for one in statement.args.args if one.arg not in {"self", "ctx"}]
+                given = [one.arg for one in statement.args.args if one.arg not in OWN]
+                names = _Names(given[:MOST_TENSORS], alike_names(statement))
                 for inner in statement.body:
-                    yield from self._of_statement(inner, given[:MOST_TENSORS])
+                    yield from self._of_statement(inner, names)
 
     @staticmethod
     def _is_text(value: ast.expr) -> bool:
@@ -114,20 +124,20 @@ class _Host:
             isinstance(value, ast.Constant) and isinstance(value.value, str)
         )
 
-    def _of_statement(self, statement: ast.stmt, given: Sequence[str]) -> Iterator[Form]:
+    def _of_statement(self, statement: ast.stmt, names: _Names) -> Iterator[Form]:
         for node in _blocks(statement):
-            yield from self._of_statement(node, given)
+            yield from self._of_statement(node, names)
         for value in ast.iter_child_nodes(statement):
             if isinstance(value, ast.expr) and not _is_target(statement, value):
-                yield from self._inside(value)
+                yield from self._inside(value, names)
         for value in _values(statement):
-            sized = given if isinstance(statement, ast.Return) else ()
+            sized = names.tensors if isinstance(statement, ast.Return) else ()
             yield from around(value, self.source.text, sized)
         match statement:
             case ast.AugAssign() | ast.Expr(value=ast.Call(func=ast.Attribute())):
                 yield statement, statement, STEP_LEFT_OUT, 1
 
-    def _inside(self, value: ast.expr) -> Iterator[Form]:
+    def _inside(self, value: ast.expr, names: _Names) -> Iterator[Form]:
         """Yield what an expression could be instead, and each in it."""
         todo: list[ast.AST] = [value]
         while todo:
@@ -136,7 +146,18 @@ class _Host:
                 continue
             if isinstance(node, ast.expr):
                 yield from forms(node, self.source.text, self.known)
-            todo += ast.iter_child_nodes(node)
+                others = names.alike.get(self.source.text(node), ())
+                yield from ((node, node, other, 2) for other in others)
+            todo += _parts(node)
+
+
+def _parts(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield what a node is made of; of a call what it is called of, and not its name."""
+    for part in ast.iter_child_nodes(node):
+        if isinstance(node, ast.Call) and part is node.func and not isinstance(part, ast.Subscript):
+            yield from ast.iter_child_nodes(part)
+        else:
+            yield part
 
 
 def _blocks(statement: ast.stmt) -> Iterator[ast.stmt]:

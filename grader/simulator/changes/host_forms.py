@@ -66,6 +66,7 @@ STEPS = (
     "{}.log()",
     "{}.clamp(min=0)",
     "torch.argsort({})",
+    "{} / {}.sum(-1, keepdim=True)",
 )
 """What may be lacking around a value."""
 SIZES = ("shape[0]", "shape[-1]", "numel()")
@@ -103,7 +104,7 @@ def around(value: ast.expr, written: Written, tensors: Sequence[str]) -> Iterato
     text = written(value)
     bare = isinstance(value, ast.Name | ast.Attribute | ast.Call | ast.Subscript)
     for step in (*STEPS, *(f"{{}} / {name}.{size}" for name in tensors for size in SIZES)):
-        yield value, value, step.format(text if bare else f"({text})"), 1
+        yield value, value, step.replace("{}", text if bare else f"({text})"), 1
     for inner in ast.walk(value):
         if inner is not value and (reduced := _reduction(inner)):
             name, of = reduced

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, permutations
 
 from grader.simulator.changes.around import Around
 from grader.simulator.changes.carried import carried_changes
 from grader.simulator.changes.change import Change, Edits, spare
+from grader.simulator.changes.conditions import Conditions
 from grader.simulator.changes.everywhere import changes_everywhere
 from grader.simulator.changes.forms import (
     NUMBERS,
     PLAIN,
     Form,
+    are_akin,
     float_bits,
     other_forms,
     other_opcodes,
@@ -28,6 +30,7 @@ from grader.simulator.changes.sites import (
     leaf_of,
     with_operand,
 )
+from grader.simulator.changes.together import changes_together
 from grader.simulator.changes.values import Value, Values, base, split
 from grader.simulator.ptx.code import Code, Function, Instruction, Operand
 
@@ -35,6 +38,12 @@ MOST_SIBLINGS = 10
 """Values that are tried in the place of another."""
 LIKELY = 3
 """Siblings that are more often meant than the others."""
+MOST_SIZES = 6
+"""Sizes of which quotients are made."""
+NO_NUMBERS = frozenset({"bar", "shfl", "ld", "st", "cvt"})
+"""Instructions the whole numbers of which say how they work."""
+NESTED = 2
+"""Up to which prior of both two changes are made together."""
 
 
 def changes_of(
@@ -45,12 +54,16 @@ def changes_of(
     changed = _Changed(program, values, code.places, (*NUMBERS, *numbers))
     around = Around(program, values, code.places)
     carried = carried_changes(program, values, code.places)
+    conditions = Conditions(program, values, code.places)
     known: dict[Edits, Change] = {}
-    for change in chain(carried, changed.instructions(), changed.operands(), around.changes()):
+    ways = changed.instructions(), changed.operands(), around.changes(), conditions.changes()
+    for change in chain(carried, *ways):
         if change.edits not in known:
             known[change.edits] = change
             yield change
-    yield from changes_everywhere([*known.values()])
+    single = [*known.values()]
+    yield from changes_everywhere(single)
+    yield from changes_together(single, function.instructions, NESTED)
 
 
 class _Changed(Sites):
@@ -71,6 +84,7 @@ class _Changed(Sites):
         """Yield changes of opcodes, constants and conditions."""
         for places in self._places().values():
             yield from self._opcodes(places)
+            yield from self._quotients(places)
             yield from self._constants(places)
             yield from self._conditions(places)
 
@@ -78,17 +92,33 @@ class _Changed(Sites):
         found: dict[object, list[int]] = defaultdict(list)
         for at, instruction in enumerate(self._code):
             if self._values.is_of_source(at) or base(instruction) == "mov":
-                found[self._values.site(at)].append(at)
+                found[self._values.site(at), self._fills(instruction)].append(at)
         return found
 
     def _opcodes(self, places: list[int]) -> Iterator[Change]:
         first = self._code[places[0]]
         for opcode, kind in other_opcodes(first):
             edits: Edits = tuple((at, (replace(self._code[at], opcode=opcode),)) for at in places)
-            yield self._change(places[0], kind, first.opcode, opcode, edits)
+            seldom = 0 if kind == "comparison" or are_akin(first.opcode, opcode) else 2
+            yield self._change(places[0], kind, first.opcode, opcode, edits, seldom)
         for name, form in other_forms(first, spare(self._values.function, 32)):
             edits = tuple((at, _form_of(self._code[at], form)) for at in places)
-            yield self._change(places[0], "operator", first.opcode, name, edits)
+            prior = int(not first.opcode.endswith("f32"))
+            yield self._change(places[0], "operator", first.opcode, name, edits, prior)
+
+    def _quotients(self, places: list[int]) -> Iterator[Change]:
+        """Yield changes of what an index is divided by: one size by another, as of the heads that share one."""
+        first, divisor = self._code[places[0]], spare(self._values.function, 32)
+        if first.opcode not in ("div.s32", "rem.s32", "div.u32", "rem.u32"):
+            return
+        sizes = [one for one in self._ints([(places[0], ())]) if one.argument is not None]
+        for left, right in permutations(sizes[:MOST_SIZES], 2):
+            of = (Operand("reg", one.registers[0]) for one in (left, right))
+            share = Instruction("div.s32", (divisor, *of), 0, first.location)
+            for word, opcode in (("quotient", "div.s32"), ("rest", "rem.s32")):
+                edits = tuple((at, (share, _by(self._code[at], opcode, divisor))) for at in places)
+                after = f"the {word} by {left.name} / {right.name}"
+                yield self._change(places[0], "operand", first.opcode, after, edits, 1)
 
     def _constants(self, places: list[int]) -> Iterator[Change]:
         first = self._code[places[0]]
@@ -99,6 +129,21 @@ class _Changed(Sites):
                 edits = tuple((at, (with_operand(self._code[at], (n,), new),)) for at in places)
                 prior = self._prior_of(operand, bits)
                 yield self._change(places[0], "constant", shown(operand), shown(new), edits, prior)
+            if operand.kind == "int" and self._fills(first):
+                yield from self._fillers(places, operand)
+
+    def _fills(self, instruction: Instruction) -> bool:
+        """Whether it puts the bits of a float into a register, as a load does with what stands for an element outside."""
+        moves = base(instruction) == "mov" and instruction.operands[0].kind == "reg"
+        return moves and self._values.kind(instruction.operands[0].value) == "float"
+
+    def _fillers(self, places: list[int], operand: Operand) -> Iterator[Change]:
+        before = Operand("f32", operand.value & 0xFFFFFFFF)
+        for bits in sorted({*PLAIN, float_bits(float("-inf"))} - {before.value}):
+            new = replace(operand, value=bits)
+            edits = tuple((at, (with_operand(self._code[at], (1,), new),)) for at in places)
+            after = shown(Operand("f32", bits))
+            yield self._change(places[0], "constant", shown(before), after, edits)
 
     def _prior_of(self, operand: Operand, bits: int) -> int:
         """Return how seldom a number should be another: those of a compiler of blocks are mostly its own."""
@@ -110,7 +155,9 @@ class _Changed(Sites):
         if operand.kind == "f32":
             negated = operand.value ^ 0x80000000
             yield from (b for b in dict.fromkeys((negated, *self._numbers)) if b != operand.value)
-        elif operand.kind == "int" and base(instruction) not in ("bar", "shfl", "ld", "st", "cvt"):
+        elif operand.kind == "int" and base(instruction) not in NO_NUMBERS:
+            if self._fills(instruction):
+                return
             value = operand.value - (1 << 64) * (operand.value >> 63)
             near = (value + 1, value - 1, 2 * value, value // 2, 0, 1, 32)
             for other in dict.fromkeys((*near, *self._ints_there)):
@@ -158,6 +205,10 @@ class _Changed(Sites):
                 *changed.get(other.first, (self._code[other.first],)),
             )
         return tuple((at, changed[at]) for at in sorted(changed))
+
+
+def _by(instruction: Instruction, opcode: str, divisor: Operand) -> Instruction:
+    return replace(instruction, opcode=opcode, operands=(*instruction.operands[:2], divisor))
 
 
 def _form_of(instruction: Instruction, form: Form) -> tuple[Instruction, ...]:

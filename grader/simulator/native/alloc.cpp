@@ -61,7 +61,7 @@ void register_block(uint64_t base, const Allocation& block, bool unwritten) {
     if (block.kind == kKindHost) return;
     unwritten = unwritten && block.kind == kKindDevice;
     const bool stores = runtime().settings.track_stores && block.kind == kKindDevice;
-    add_region(base, block.bytes, "device memory", RegionKind::allocation, {false, unwritten, stores});
+    add_region(base, block.bytes, kUnnamed, RegionKind::allocation, {false, unwritten, stores});
 }
 
 // What kernels put where the host reads it as its own is a copy to the host.

@@ -121,7 +121,13 @@ private:
             return v.dynamic ? "the dynamic shared memory" : "shared `" + v.name + "`";
         }
         auto r = region_by_id(e.region);
-        return r ? (r->name.empty() ? "an allocation" : "`" + r->name + "`") : "any allocation";
+        return r ? (r->name.empty() ? "an allocation" : "`" + name_of(*r) + "`") : "any allocation";
+    }
+    // What the host code allocates has no name of its own: it is what a parameter points to.
+    std::string name_of(const RegionInfo& r) const {
+        for (size_t k = 0; r.name == kUnnamed && k < launch_.addresses.size(); ++k)
+            if (launch_.addresses[k] - r.base < std::max<u64>(r.size, 1)) return "argument " + number(k + 1);
+        return r.name;
     }
     static std::string outside(i64 at, i64 size, u32 width) {
         if (at < 0) return number(u64(-at)) + " bytes before the start";
@@ -200,7 +206,7 @@ private:
                 if (e.meant >= 0) put("wrapped", "true");
                 if (auto r = e.kind == Found::shared_oob ? std::nullopt : region_by_id(e.region)) {
                     static constexpr const char* kinds[] = {"tensor", "allocation", "variable", "constant", "host"};
-                    put("region", quoted(r->name));
+                    put("region", quoted(name_of(*r)));
                     put("region_kind", quoted(kinds[size_t(r->kind)]));
                 }
                 break;

@@ -132,6 +132,14 @@ std::optional<VariableInfo> find_variable(const ProgramRef& program, const std::
     return std::nullopt;
 }
 
+// What a launch gives each parameter that may be an address.
+static std::vector<u64> addresses(const RawFunction& kernel, const std::vector<u8>& given) {
+    std::vector<u64> all(kernel.parameters.size(), 0);
+    for (size_t k = 0; k < all.size(); ++k)
+        if (kernel.parameters[k].size == sizeof(u64)) std::memcpy(&all[k], given.data() + kernel.parameters[k].offset, sizeof(u64));
+    return all;
+}
+
 LaunchResult launch(const ProgramRef& program, const std::string& kernel, Dim3 grid, Dim3 block, u64 dynamic_shared,
                     void* const* args, const Options& options) {
     std::lock_guard guard(launching);
@@ -150,7 +158,7 @@ LaunchResult launch(const ProgramRef& program, const std::string& kernel, Dim3 g
         LaunchResult r;
         r.status = Status::unsupported;
         r.reason = std::string("can't decode the kernel: ") + e.what();
-        add_launch_report(LaunchReport{&blob, nullptr, kernel, grid, block, dynamic_shared, r, 0}, {}, {}, {});
+        add_launch_report(LaunchReport{&blob, nullptr, kernel, grid, block, dynamic_shared, r, 0, {}}, {}, {}, {});
         return r;
     }
     l.module = &blob;
@@ -222,7 +230,8 @@ LaunchResult launch(const ProgramRef& program, const std::string& kernel, Dim3 g
             blocks[k].lanes += w.block_counts[k].lanes;
         }
     }
-    add_launch_report(LaunchReport{&blob, code.get(), kernel, grid, block, dynamic_shared, r, 0}, findings, counts, blocks);
+    add_launch_report(LaunchReport{&blob, code.get(), kernel, grid, block, dynamic_shared, r, 0, addresses(*f, l.parameters)},
+                      findings, counts, blocks);
     return r;
 }
 

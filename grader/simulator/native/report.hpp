@@ -13,6 +13,7 @@ struct LaunchReport {
     u64 dynamic_shared;
     LaunchResult result;
     u64 accesses;
+    std::vector<u64> addresses;  // by parameter; 0 for one that is no address
 };
 
 void add_launch_report(LaunchReport launch, const Findings& findings, const std::vector<InsnCount>& counts,

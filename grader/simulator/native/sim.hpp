@@ -33,6 +33,8 @@ struct RegionFlags {
 
 using RegionId = int64_t;  // never reused; negative: refused
 
+constexpr const char* kUnnamed = "device memory";  // what the host code allocates
+
 struct RegionInfo {
     RegionId id = -1;
     uint64_t base = 0;

@@ -11,7 +11,7 @@ from grader.source.analysis.walks import Case
 from grader.source.code_edits import fix
 from grader.source.cpp import Binary, Call, Declare, Expr, If, Items, Name, Number, walk
 from grader.source.cuda_code import text
-from grader.source.flow import Region, Tensor
+from grader.source.flow import Tensor
 from grader.source.functions import Function
 
 CHECKS = ("TORCH_CHECK", "AT_ASSERT", "TORCH_INTERNAL_ASSERT", "assert", "CHECK")
@@ -57,11 +57,6 @@ def origin(tensor: Tensor | None) -> Tensor | None:
     ):
         tensor = tensor.source
     return tensor
-
-
-def global_regions(case: Case) -> Iterator[Region]:
-    """Yield the buffers that a kernel got pointers to."""
-    return (r for r in case.walk.regions if r.space == "global")
 
 
 def resolve(function: Function, expr: Expr, *, once: bool = False) -> Expr:

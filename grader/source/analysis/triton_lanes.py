@@ -49,6 +49,8 @@ COMPARED: Mapping[type[ast.cmpop], Callable[[float, float], bool]] = MappingProx
     }
 )
 SAME = frozenset({"to", "cast", "expand_dims", "trans", "reshape", "broadcast_to", "view"})
+FAR = 1e9
+"""From here on a number is as good as infinity: no value of a task comes near it, and its exponential is 0."""
 MASKED_FALSE = 2
 """Which argument of `tl.where` is taken where the condition is false."""
 
@@ -59,9 +61,9 @@ def lane_of(kernel: Kernel, value: ast.expr, line: int) -> Lane:
 
 
 def constant(value: ast.expr | None) -> float | None:
-    """Return the number that an expression is, infinities included; None for others."""
+    """Return the number that an expression is, infinities included and what is as good as one; None for others."""
     if isinstance(value, ast.Constant) and isinstance(value.value, int | float):
-        return float(value.value)
+        return float(value.value) if value.value < FAR else math.inf
     if isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.USub):
         inner = constant(value.operand)
         return None if inner is None else -inner
@@ -160,6 +162,8 @@ class _Reader:
     def _lane_chosen(self, call: ast.Call, line: int) -> Lane:
         """Return what `tl.where` gives where its condition is a mask: its last argument."""
         yes, no = self.read(call.args[1], line), self.read(call.args[MASKED_FALSE], line)
+        if yes.number is not None and yes.number == no.number:
+            return yes if yes.load else no
         if yes.load is not None and yes.load.mask is not None:
             masks = self.kernel.names_behind(yes.load.mask)
             if masks & self.kernel.names_behind(call.args[0]) and _compares(

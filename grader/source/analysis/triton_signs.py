@@ -4,7 +4,7 @@ import ast
 
 from grader.source.analysis.triton import Kernel
 
-NEVER_NEGATIVE = frozenset({"abs", "exp", "exp2", "sqrt", "rsqrt", "sigmoid"})
+NEVER_NEGATIVE = frozenset({"abs", "exp", "exp2", "sqrt", "rsqrt", "sigmoid", "zeros"})
 """Functions of `tl` whose result has no sign."""
 KEEPS_THE_SIGN = (ast.Add, ast.Mult, ast.Div)
 

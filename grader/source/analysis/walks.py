@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import pairwise
 from weakref import WeakKeyDictionary
 
 from tree_sitter import Node
@@ -16,15 +15,12 @@ from grader.source.flow import (
     LONG,
     ODD,
     USUAL,
-    Event,
     Flow,
     Launch,
     Sizes,
     Tensor,
-    Walk,
     flow,
 )
-from grader.source.flow import Access as Walked
 from grader.source.forward_arguments import Binding, attributes, bindings
 from grader.source.functions import Function
 from grader.source.scalar_types import type_letter
@@ -55,7 +51,7 @@ class Case:
         """Return the tensor whose memory a pointer of the kernel leads to."""
         names = [one.name for one in self.function.parameters]
         given = dict(zip(names, self.launch.arguments, strict=False)).get(parameter)
-        return given.pointer.region.tensor if given is not None and given.pointer else None
+        return given if isinstance(given, Tensor) else None
 
     @property
     def threads(self) -> int:
@@ -63,37 +59,9 @@ class Case:
         return self.launch.threads or 0
 
     @property
-    def walk(self) -> Walk:
-        """The walk of the first thread of its first block, made when it is first asked for."""
-        return self.flow.walk(self.launch)
-
-    def thread(self, number: int, block: tuple[int, int, int] = (0, 0, 0)) -> Walk:
-        """Return the walk of another thread; -1 is the last of its block."""
-        return self.flow.walk(self.launch, block, number % max(self.walk.threads, 1))
-
-    @property
-    def last_block(self) -> tuple[int, int, int]:
-        """The last block's index; the first's where the grid isn't known."""
-        x, y, z = (max(size or 1, 1) for size in self.launch.grid)
-        known = None not in self.launch.grid
-        return (x - 1, y - 1, z - 1) if known else (0, 0, 0)
-
-    def stride(self, access: Walked) -> int | None:
-        """Return how far neighbouring threads' elements are apart at an access of the first thread; None: not told."""
-        found = [access.offset]
-        for number in (1, 2)[: self.walk.threads - 1]:
-            twin = self.thread(number).twin(access)
-            found.append(twin.offset if twin is not None else None)
-        known = [offset for offset in found if offset is not None]
-        steps = {after - before for before, after in pairwise(known)}
-        return steps.pop() if len(known) == len(found) and len(steps) == 1 else None
-
-    @property
     def tensors(self) -> tuple[Tensor, ...]:
         """The tensors whose memory the kernel is given."""
-        given = (argument.pointer for argument in self.launch.arguments)
-        found = (pointer.region.tensor for pointer in given if pointer is not None)
-        return tuple(tensor for tensor in found if tensor is not None)
+        return tuple(one for one in self.launch.arguments if isinstance(one, Tensor))
 
     @property
     def kernel(self) -> str:
@@ -107,10 +75,6 @@ class Case:
     def line(self, node: Node | None) -> int:
         """Return a node's line in the submission, or 0."""
         return 0 if node is None else self.unit.place(node).line
-
-    def events(self, *kinds: str) -> Iterator[Event]:
-        """Yield the events of these kinds."""
-        return (event for event in self.walk.events if event.kind in kinds)
 
 
 _CASES: WeakKeyDictionary[Source, dict[str, tuple[Case, ...]]] = WeakKeyDictionary()
@@ -132,10 +96,7 @@ def _of(source: Source, task: Task | None, name: str) -> tuple[Case, ...]:
 def _walk_kernels(source: Source, task: Task | None, name: str) -> Iterator[Case]:
     for unit in source.cuda:
         analysis = flow(unit)
-        for root in analysis.roots:
-            function = unit.named(root)
-            if function is None:
-                continue
+        for function in analysis.roots:
             sizes = sizes_for(source, function, task, name)
             if name == "full" and not sizes.real:
                 continue
@@ -143,7 +104,7 @@ def _walk_kernels(source: Source, task: Task | None, name: str) -> Iterator[Case
                 if name != "main":
                     continue
                 sizes = sizes_for(source, function, task, "even")
-            for launch in analysis.launched(sizes):
+            for launch in analysis.launches(sizes):
                 yield Case(unit, analysis, sizes, launch)
 
 

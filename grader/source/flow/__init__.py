@@ -1,25 +1,8 @@
-"""One thread followed through CUDA functions: what it does, told from the text alone."""
+"""Host code read from its arguments to its launches, for one set of sizes, told from the text alone."""
 
 from grader.source.flow.analysis import EVEN, LONG, ODD, USUAL, Flow, flow
-from grader.source.flow.host import HostRun
-from grader.source.flow.memory import Region, Tensor
+from grader.source.flow.host import HostRun, Launch
 from grader.source.flow.sizes import Sizes
-from grader.source.flow.trace import Access, Event, Launch, Meeting, Walk
+from grader.source.flow.tensors import Tensor
 
-__all__ = [
-    "EVEN",
-    "LONG",
-    "ODD",
-    "USUAL",
-    "Access",
-    "Event",
-    "Flow",
-    "HostRun",
-    "Launch",
-    "Meeting",
-    "Region",
-    "Sizes",
-    "Tensor",
-    "Walk",
-    "flow",
-]
+__all__ = ["EVEN", "LONG", "ODD", "USUAL", "Flow", "HostRun", "Launch", "Sizes", "Tensor", "flow"]

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 from typing import Literal
 
 from grader.records import Counterfactual, Edit, Place
@@ -24,7 +25,7 @@ BETWEEN = frozenset("+-*/%&|")
 WORD = re.compile(
     r"[A-Za-z_]\w*(?:\.\w+)*|(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?[fFuUlL]*|[<>]{3}|[<>]{2}=?|[<>=!]=|->|&&|\|\||//|[-+*/%&|]=|\S"
 )
-_SIGNS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
+SIGNS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
 _NEGATED = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "eq": "ne", "ne": "eq"}
 _TURNED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
 _CALLS = {
@@ -104,6 +105,15 @@ class ChangedLine:
         places = self._variables(start)
         return self._steps([*places[:2], (start, end, self.text[start:end]), *places[2:]])
 
+    def of_both(self) -> list[list[Change]]:
+        """Return ways to write a change of two values: each in the other's place, or the same step with both."""
+        names = {self.named("before"), self.named("after")} - {""}
+        if self.change.both == "exchanged":
+            used = [word for word in self.words if word[0] in names and len(names) > 1]
+            return [[(*w.span(), *(names - {w[0]})) for w in used]]  # type: ignore[misc]
+        single = [self._steps([one]) for one in self._variables(0)[:4]]
+        return [[*one, *other] for one, other in combinations(single, 2)]
+
     def _variables(self, start: int) -> list[Change]:
         """Return the variables from somewhere on, the last first."""
         names = [w for w in self.words if w.start() >= start and w[0].isidentifier()]
@@ -148,7 +158,7 @@ class ChangedLine:
         turned = [(_TURNED[one], _TURNED[other]) for one, other in ways]
         ways = [ways[0], turned[0], ways[1]] if self._in_triton else [*ways, turned[0]]
         for one, other in (*ways, turned[1]):
-            if found := self._each(_SIGNS[one], _SIGNS[other]):
+            if found := self._each(SIGNS[one], SIGNS[other]):
                 yield from found
                 return
 

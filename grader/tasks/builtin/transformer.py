@@ -104,7 +104,7 @@ ENTRIES = (
                 rope("general", (1, 3, 7, 250), 3),
                 rope("full", (4, 32, 4096, 128), 8),
             ),
-            family="",
+            family="rope",
             prompt="Apply rotary position embedding to queries and keys; the halves of a head turn with one another.",
         ),
         kind="transformer",

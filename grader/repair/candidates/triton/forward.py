@@ -1,4 +1,4 @@
-"""`ModelNew.forward` around the kernels of a CUDA program: what it hands to them, and what it does too much."""
+"""`ModelNew.forward` around the kernels of a CUDA program: what it hands to them."""
 
 from __future__ import annotations
 
@@ -38,27 +38,3 @@ def _is_extensions(function: Function, call: ast.Call) -> bool:
     made = (one for one in code.of(ast.Assign) if isinstance(one.value, ast.Call))
     layers = {dotted_name(to) for one in made if code.canonical(one.value.func).startswith("torch.nn.") for to in one.targets}  # type: ignore[attr-defined] # fmt: skip
     return name not in layers and name.partition(".")[0] not in function.names - {"self"}
-
-
-def operand(function: Function, node: ast.expr) -> ast.expr | None:
-    """Return what an operation of `forward` changes; None for an extension's own calls."""
-    own = extension_calls(function)
-    if not own or node in own:
-        return None
-    match node:
-        case ast.Call(func=ast.Attribute(value=owner)) if _is_tensor(function, owner):
-            return owner
-        case ast.Call(args=[first, *_]) if not isinstance(first, ast.Starred | ast.List | ast.Tuple):  # fmt: skip
-            return first
-        case ast.BinOp(left=ast.Constant() | ast.Attribute(), right=right):
-            return right
-        case ast.BinOp(left=left):
-            return left
-        case ast.Subscript(value=owner) if _is_tensor(function, owner):
-            return owner
-    return None
-
-
-def _is_tensor(function: Function, owner: ast.expr) -> bool:
-    """Whether the owner of a method is a value, and no module."""
-    return owner.id in function.names if isinstance(owner, ast.Name) else not dotted_name(owner)

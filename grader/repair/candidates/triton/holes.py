@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from grader.repair.candidates.letters import axes, of_one_axis, twin_of
 from grader.repair.candidates.numbers import near_constants
 from grader.repair.candidates.pattern import Hole, Site
-from grader.repair.candidates.triton.forward import operand
 from grader.repair.candidates.triton.function import names_in, target_of
 
 if TYPE_CHECKING:
@@ -63,12 +62,6 @@ def _near(site: TritonSite) -> list[str]:
     return [repr(one) for one in near_constants(found)[:3]] if isinstance(found, float) else []
 
 
-def _operand(site: TritonSite) -> list[str]:
-    """Return what an operation of `forward` changes, for what the kernel has done already: `x` for `torch.relu(x)`."""
-    inner = operand(site.scope, site.node)
-    return [site.scope.old(inner)] if inner is not None else []
-
-
 HOLES: Mapping[str, Hole] = {
     **{kind: partial(_of_kind, kind=kind) for kind in ("POINTER", "SIZE", "INDEX", "REAL", "SELF")},
     "INSIDE": _inside,
@@ -76,5 +69,4 @@ HOLES: Mapping[str, Hole] = {
     "IDLE": _idle,
     "TARGET": _target,
     "NEAR": _near,
-    "OPERAND": _operand,
 }

@@ -1,0 +1,219 @@
+"""The changes of a wrong program in the order in which they are tried, and which of them make its results right."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+from grader.devices.leads import AT_ONCE, Concerns, Leads
+from grader.devices.trial import ALL, PROBES, Few, Trial, launched_codes
+from grader.judge.inputs import Array
+from grader.languages import place_compiled_line
+from grader.records import Place
+from grader.simulator.changes import Change, Kind, Request
+from grader.simulator.changes.arguments import read_launches, read_tensors
+from grader.simulator.changes.change import Edited
+from grader.simulator.changes.host import proposed_changes
+from grader.source import Source
+from grader.source.analysis.overwritten import overwritten
+from grader.source.analysis.passed import Blame, blame
+
+BATCH = 300
+"""Changes that one guest tries, before it is known how long one takes."""
+MOST_AT_ONCE = 1500
+STRETCH = 1.5
+"""Seconds that one guest tries changes for: starting one takes about as long."""
+SMALLEST = 20
+MOST_SHARED = 8
+"""Programs that may share a processor with a guest, whatever it says of its time."""
+KINDS: tuple[Kind, ...] = (
+    "comparison",
+    "constant",
+    "operator",
+    "carried",
+    "operand",
+    "guard",
+    "condition",
+    "around",
+    "argument",
+    "host",
+)
+"""What a change can be of, the likeliest first."""
+CLOSE = 4
+"""How much likelier a line is at which a change made all right on one workload, and not on others."""
+NEAR = 3
+"""Lines around a suspect that are tried before others."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """A change that makes all right, and how many others do."""
+
+    change: Change
+    place: Place | None
+    alternatives: int
+    before: float
+    """The share of elements that are right without it."""
+    given: Blame | None = None
+    """Which line of the host code it is about, where it is of a launch's arguments."""
+    as_it_is: bool = False
+    """Whether the launch is given a tensor as it lies in memory, where it is of one that should lie otherwise."""
+
+
+class Search:
+    """The changes of a program, and what came of those that were tried."""
+
+    def __init__(self, trial: Trial, source: Source, known: Leads, seconds: float) -> None:
+        self._trial, self._source, self._known = trial, source, known
+        self._suspects = known.lines
+        self._seen = trial.run(Request(probes=PROBES), 1.0)
+        self._codes = launched_codes(self._seen)
+        shares = trial.right(self._seen.outputs)
+        self._few = trial.few_blocks(self._seen.outputs)
+        self.before = shares[0] if shares else 1.0
+        proposed = proposed_changes(trial.submission.code, known.proposed)
+        every = chain(proposed, trial.all_changes(self._seen))
+        self._all = list(every) if self.before < 1.0 else []
+        launches = read_launches(self._seen.passed)
+        self._kernels = [one.kernel for one in launches]
+        tensors = [one.name for one in read_tensors(self._seen.passed)]
+        self._concerns = Concerns(known, self._codes, launches, tensors)
+        self._lines: dict[tuple[str, int], int] = {}
+        self._close: frozenset[int] = frozenset()
+        self._left, self._spent, self._tried = seconds, 0.0, 0
+
+    def batches(self) -> Iterator[list[Change]]:
+        """Yield the changes, the likeliest first, as many at a time as a guest tries before it is worth another."""
+        possible = [one for one in self._all if self._concerns.may(one)]
+        if self._known.caused:
+            possible = [one for one in possible if self._line(one) in self._suspects]
+        while possible and self._left > 0:
+            possible.sort(key=self.unlikely)
+            some = self._as_many()
+            yield possible[:some]
+            possible = possible[some:]
+
+    def suspect(self, changes: Sequence[Change]) -> None:
+        """Try next what else is of the lines of changes that make all right on one workload alone."""
+        self._close |= {self._line(one) for one in changes}
+
+    def _as_many(self) -> int:
+        if not self._tried:
+            return BATCH
+        each = max(self._spent / self._tried, 1e-4)
+        return max(BATCH, min(MOST_AT_ONCE, int(min(STRETCH, self._left) / each)))
+
+    def right_under(self, changes: Sequence[Change]) -> list[Change]:
+        """Return the changes under which all is right, as far as the time reaches.
+
+        Several that do the same here, as sizes are equal, run once.
+        """
+        alike: dict[object, list[Change]] = {}
+        for change in changes:
+            alike.setdefault(
+                (change.program, change.function, change.edits, change.given, change.text), []
+            ).append(change)
+        found = [same[0] for same in alike.values()]
+        for few in filter(None, (self._few, ALL)):
+            found = self._try(found, few) if found and self._left > 0 else []
+        right = set(map(id, found))
+        return [one for same in alike.values() if id(same[0]) in right for one in same]
+
+    def best(self, right: Sequence[Change]) -> Found:
+        """Return the likeliest of these, at its place."""
+        least = min(map(self.unlikely, right))
+        likely = [one for one in right if self.unlikely(one) == least]
+        change = min(likely, key=lambda one: (self.is_elsewhere(one), *_rank(one, likely)))
+        given = self.blame(change)
+        place = given.step.place if given else self._place(change)
+        memory = self._memory(change) if change.exchanged_dims else -1
+        return Found(change, place, len(right), self.before, given, memory >= 0)
+
+    def is_sure(self, change: Change) -> bool:
+        """Whether the host code, and not the kernel, is what a change of it is about: one that adds a step could be either's."""
+        if change.text:
+            return change.prior == 0
+        given = self.blame(change)
+        return given is not None and given.sure
+
+    def blame(self, change: Change) -> Blame | None:
+        """Return which line of the host code a change of arguments is about."""
+        if not change.given or not change.line < len(self._kernels):
+            return None
+        nth = self._kernels[: change.line].count(change.file)
+        made = not change.after.startswith("argument") and not self._is_known(change)
+        return blame(self._source, change.file, nth, change.parameters, made)
+
+    def _is_known(self, change: Change) -> bool:
+        """Whether it passes an input as it is where another one is passed as it is."""
+        as_it_is = isinstance(change.given[0][-1], tuple) and not change.exchanged_dims
+        return as_it_is and self._memory(change) >= 0
+
+    def _memory(self, change: Change) -> int:
+        """Return which known tensor a launch is given for the parameter that a change is of; less than 0: none."""
+        return read_launches(self._seen.passed)[change.line].memory[change.parameters[0]]
+
+    def unlikely(self, change: Change) -> int:
+        """Return how unlikely a change is the cause: by what it changes, and how near it is to a suspect."""
+        if change.given:
+            return change.prior - 2 if change.prior <= AT_ONCE else 4 * change.prior
+        far = min((abs(self._line(change) - line) for line in self._suspects), default=0)
+        beside = self._concerns.beside(change) - CLOSE * (self._line(change) in self._close)
+        return 4 * (change.prior + beside) + (1 if far <= NEAR else 2 if far <= 4 * NEAR else 3)
+
+    def is_elsewhere(self, change: Change) -> bool:
+        """Whether it is of another line than the suspects."""
+        return all(abs(self._line(change) - line) >= NEAR for line in self._suspects)
+
+    def _line(self, change: Change) -> int:
+        at = (change.file, change.line) if not change.given else (change.before, change.line)
+        if at not in self._lines:
+            given = self.blame(change)
+            place = given.step.place if given else self._place(change)
+            self._lines[at] = place.line if place else 0
+        return self._lines[at]
+
+    def _place(self, change: Change) -> Place | None:
+        """Return the line of the text that a change of code is of; of what a loop sets anew the line that does."""
+        if change.text:
+            return self._place_of_text(change.text)
+        place = place_compiled_line(self._source, change.file, change.line)
+        anew = change.kind == "carried"
+        return (anew and overwritten(self._source, [place])) or place
+
+    def _place_of_text(self, edited: Edited) -> Place:
+        begin = self._source.positions.offset(edited.whole[0], 0)
+        return self._source.place((begin + edited.start, begin + edited.end))
+
+    def _try(self, changes: Sequence[Change], few: Few) -> list[Change]:
+        """Return which of them make all right; where the guest ends, each half has another."""
+        begun = time.monotonic()
+        request = Request(self._codes, tuple(changes), blocks=few.blocks)
+        changed = self._trial.run(request, self._left)
+        wall = time.monotonic() - begun
+        self._count(min(wall, max(changed.seconds, wall / MOST_SHARED)), changed.outputs)
+        if changed.outputs:
+            kept = self._kept(changed.outputs, few)[1:]
+            return [one for one, right in zip(changes, kept, strict=False) if right]
+        half = len(changes) // 2
+        if half < SMALLEST or self._left <= 0:
+            return []
+        return [*self._try(changes[:half], few), *self._try(changes[half:], few)]
+
+    def _count(self, seconds: float, outputs: Sequence[Array]) -> None:
+        self._left -= seconds
+        if outputs:
+            self._spent, self._tried = self._spent + seconds, self._tried + len(outputs[0])
+
+    def _kept(self, outputs: Sequence[Array], few: Few) -> list[bool]:
+        if few.blocks:
+            return self._trial.may_be_right(outputs, few)
+        return [share == 1.0 for share in self._trial.right(outputs)]
+
+
+def _rank(change: Change, others: Sequence[Change]) -> tuple[int, int, int]:
+    """Return what speaks against a change as the cause: its kind, and how few others say its line."""
+    alike = sum(one.line == change.line for one in others)
+    return (KINDS.index(change.kind), -alike, change.line)

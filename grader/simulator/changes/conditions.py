@@ -1,0 +1,73 @@
+"""One condition more: where something is compared, what is beside it could have to be compared as well."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+
+from grader.simulator.changes.change import Change, Edits, spare
+from grader.simulator.changes.sites import Sites
+from grader.simulator.changes.values import Value, base
+from grader.simulator.ptx.code import Instruction, Operand
+
+MOST = 6
+"""Values of each side that are compared."""
+_MORE = (("and.pred", "lt"), ("or.pred", "ge"))
+"""How the condition is joined: to one that lets through, or to one that keeps out."""
+_PRIOR = 2
+
+
+class Conditions(Sites):
+    """Changes of comparisons of whole numbers by a second comparison."""
+
+    def changes(self) -> Iterator[Change]:
+        """Yield changes of each place that compares."""
+        told: set[object] = set()
+        for at, instruction in enumerate(self._code):
+            site = self._values.site(at)
+            if self._compares(instruction) and self._values.lines[at] and site not in told:
+                told.add(site)
+                places = [n for n, _ in enumerate(self._code) if self._values.site(n) == site]
+                yield from self._more(places)
+
+    def _compares(self, instruction: Instruction) -> bool:
+        result = instruction.operands[:1]
+        alone = bool(result) and result[0].kind == "reg"
+        return alone and base(instruction) == "setp" and instruction.opcode.endswith(("s32", "u32"))
+
+    def _more(self, places: list[int]) -> Iterator[Change]:
+        for left, right in product(self._near(places[0]), repeat=2):
+            if left.key != right.key and not (left.simple and right.argument is None):
+                for joined, compared in _MORE:
+                    yield self._joined(places, left, right, joined, compared)
+
+    def _near(self, at: int) -> list[Value]:
+        """Return the whole numbers that have a name before a place, those of the nearest lines first."""
+        line = self._values.lines[at]
+        found = [
+            one
+            for one in self._values.all
+            if one.kind == "int" and one.first < at and one.key in self._values.named
+        ]
+        return sorted(found, key=lambda one: (self._distance(one, line), -one.first))[:MOST]
+
+    def _joined(
+        self, places: list[int], left: Value, right: Value, joined: str, compared: str
+    ) -> Change:
+        edits: Edits = tuple(
+            (at, self._with(at, left, right, joined, compared, n, len(places)))
+            for n, at in enumerate(places)
+        )
+        after, values = f"setp.{compared}.s32 {right.name}", (left, right)
+        return self._change(places[0], "condition", left.name, after, edits, _PRIOR, values)
+
+    def _with(
+        self, at: int, left: Value, right: Value, joined: str, compared: str, n: int, of: int
+    ) -> tuple[Instruction, ...]:
+        """Return a comparison and the second one, joined in its result."""
+        old, second = self._code[at], spare(self._values.function, 1)
+        sides = (Operand("reg", v.registers[n * len(v.registers) // of]) for v in (left, right))
+        more = Instruction(f"setp.{compared}.s32", (second, *sides), 0, old.location)
+        result = old.operands[0]
+        both = Instruction(joined, (result, result, second), 0, old.location)
+        return (old, more, both)

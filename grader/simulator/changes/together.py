@@ -1,0 +1,90 @@
+"""Two changes of one place that belong together: two values that take each other's place, or the same done with both."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import combinations
+
+from grader.simulator.changes.change import Change
+from grader.simulator.changes.everywhere import without_count
+from grader.simulator.ptx.code import Instruction
+
+APART = 8
+"""Lines that lie at most between two values that are exchanged."""
+
+
+def changes_together(
+    single: Sequence[Change], code: Sequence[Instruction], nested: int
+) -> Iterator[Change]:
+    """Yield such pairs of changes; `nested`: up to which prior of both they are tried."""
+    likely = [one for one in single if one.prior <= nested]
+    yield from _exchanges([one for one in likely if one.kind == "operand"], code)
+    yield from _of_both([one for one in likely if one.kind == "around"], code)
+
+
+def _exchanges(changes: Sequence[Change], code: Sequence[Instruction]) -> Iterator[Change]:
+    """Yield for a value in another's place that the other one takes its place, near by."""
+    known: dict[tuple[str, str], list[Change]] = defaultdict(list)
+    for change in changes:
+        known[_names(change)].append(change)
+    for (before, after), ones in known.items():
+        others = known.get((after, before), ()) if before < after else ()
+        yield from _nearest(ones, others, code)
+
+
+def _nearest(
+    ones: Iterable[Change], others: Sequence[Change], code: Sequence[Instruction]
+) -> Iterator[Change]:
+    for one in ones:
+        near = [other for other in others if abs(other.line - one.line) <= APART]
+        for other in sorted(near, key=lambda other: abs(other.line - one.line))[:2]:
+            first, second = sorted((one, other), key=lambda each: each.line)
+            if joined := joined_changes(first, second, code):
+                yield replace(joined, both="exchanged")
+
+
+def _of_both(changes: Sequence[Change], code: Sequence[Instruction]) -> Iterator[Change]:
+    """Yield for what is done with a value of a line that it is done with another one there too."""
+    alike: dict[tuple[int, str], dict[str, Change]] = defaultdict(dict)
+    for change in changes:
+        name = without_count(change.after)
+        if " line" not in name:
+            alike[change.line, name].setdefault(change.before, change)
+    for by_value in alike.values():
+        for one, other in combinations(list(by_value.values())[:4], 2):
+            if joined := joined_changes(one, other, code):
+                yield replace(joined, both="alike", also=())
+
+
+def joined_changes(one: Change, other: Change, code: Sequence[Instruction]) -> Change | None:
+    """Return two changes as one; None where both make something else of the same operand."""
+    edits = dict(one.edits)
+    for at, new in other.edits:
+        merged = _merged(code[at], edits[at], new) if at in edits else new
+        if merged is None:
+            return None
+        edits[at] = merged
+    also = (other.line,) if other.line != one.line else ()
+    prior = min(max(one.prior, other.prior) + 1, 3)
+    return replace(one, edits=tuple(sorted(edits.items())), prior=prior, also=also)
+
+
+def _merged(
+    old: Instruction, one: tuple[Instruction, ...], other: tuple[Instruction, ...]
+) -> tuple[Instruction, ...] | None:
+    """Return an instruction with the operands that each of two changes gives it, and what stands before it then."""
+    if not one or not other or one[-1].opcode != other[-1].opcode:
+        return None
+    if len(one) > 1 and len(other) > 1:  # both need the same spare register
+        return None
+    triples = list(zip(old.operands, one[-1].operands, other[-1].operands, strict=False))
+    if any(was not in (first, second) for was, first, second in triples):
+        return None
+    operands = tuple(second if first == was else first for was, first, second in triples)
+    return (*one[:-1], *other[:-1], replace(old, operands=operands))
+
+
+def _names(change: Change) -> tuple[str, str]:
+    return change.before, change.after
