@@ -20,10 +20,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from grader.ingest import extract, read_samples
 from grader.records import Sample
-from grader.rules import Context, all_rules, review_text
+from grader.rules import Context, all_rules
 from grader.source import parse
 from grader.tasks import choose
 from tests.corpus import corpus
+from tests.rules.reviews import review_text
 from tests.whole import ROOT
 
 LIMIT = 1.0

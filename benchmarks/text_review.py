@@ -20,10 +20,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from grader.ingest import extract, read_samples
 from grader.records import Task
-from grader.rules import Context, all_rules, review_text
+from grader.rules import Context, all_rules
 from grader.source import parse
 from grader.tasks import builtin_tasks, choose
 from tests.corpus import corpus
+from tests.rules.reviews import review_text
 
 LIMIT = 0.050
 """Seconds of CPU."""

@@ -4,7 +4,6 @@ What every rule is written with is imported from here, for those of plug-ins as 
 """
 
 from grader.records import Context, Edit, Evidence, Finding, Fix, Place, Severity
-from grader.rules.engine import review_text
 from grader.rules.merge import is_caused, is_explained
 from grader.rules.page_file import rule_of
 from grader.rules.registry import all_rules
@@ -27,6 +26,5 @@ __all__ = [
     "fix",
     "is_caused",
     "is_explained",
-    "review_text",
     "rule_of",
 ]

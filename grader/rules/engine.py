@@ -33,22 +33,13 @@ class Inspection:
     never the sample's."""
 
 
-def review_text(
-    source: Source, context: Context, select: Collection[str] = (), ignore: Collection[str] = ()
-) -> tuple[Finding, ...]:
-    """Return the findings about a submission, one a defect, worst first and then by line.
-
-    `select` and `ignore` hold codes, prefixes of codes (`SYN`) or names of rules; no `select` means
-    all. Never raises: a rule that fails is left out and logged. The fixes are those that the rules
-    hold themselves; `grader.repair.fixes.attach` adds the others between the two steps.
-    """
-    return settle(detect(source, context, select, ignore), source, context).findings
-
-
 def detect(
     source: Source, context: Context, select: Collection[str] = (), ignore: Collection[str] = ()
 ) -> Inspection:
-    """Return what each rule finds by itself, which rules failed, and which did not run for want of time."""
+    """Return what each rule finds by itself, which rules failed, and which did not run for want of time.
+
+    `select` and `ignore` hold codes, prefixes of codes (`SYN`) or names of rules; no `select` means all. Never raises.
+    """
     found: list[Finding] = []
     trouble: list[str] = []
     selected = taking_part(choose_rules(all_rules().values(), select, ignore), names_in(source))

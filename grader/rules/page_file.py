@@ -24,12 +24,11 @@ from pathlib import Path
 from pydantic import TypeAdapter
 
 from grader.records import Prediction, Severity
-from grader.rules.rule import Check, Detector, Rule
+from grader.rules.rule import Check, Rule
 
 TITLE = re.compile(r"# (?P<code>\w+) `(?P<name>[\w-]+)` \((?P<severity>\w+)\)\n")
 SECTION = re.compile(r"^## (Found|Not reported|Fix|Bad|Good)\n", re.MULTILINE)
 FACT = re.compile(r"^- (from|in|takes|formerly|explained by): (.+)$", re.MULTILINE)
-DETECTORS: TypeAdapter[tuple[Detector, ...]] = TypeAdapter(tuple[Detector, ...])
 SEVERITY: TypeAdapter[Severity] = TypeAdapter(Severity)
 
 
@@ -58,7 +57,6 @@ def rule_of(
         why=why,
         guards=_paragraphs(sections["Not reported"]),
         fix=_paragraphs(sections.get("Fix", "")),
-        detects=DETECTORS.validate_python(_listed(facts.get("from", "text"))),
         languages=_listed(facts.get("in", "")),
         conditions=facts.get("takes", ""),
         formerly=_listed(facts.get("formerly", "")),

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Literal, TypedDict, Unpack
+from typing import TypedDict, Unpack
 
 from grader.records import (
     AccessShape,
@@ -17,9 +17,6 @@ from grader.records import (
 )
 from grader.rules.families import family_of
 from grader.source import Source
-
-Detector = Literal["text", "build", "evidence"]
-
 
 Check = Callable[["Source", Context], Iterable[Finding]]
 
@@ -59,8 +56,6 @@ class Rule:
     """A program in which the rule fires; a rule of our own has examples on its page."""
     good: str = ""
     """One in which it does not; an honest look-alike."""
-    detects: tuple[Detector, ...] = ("text",)
-    """From what it is found: the text, the build's evidence, the evidence of runs."""
     guards: str
     """What it deliberately does not report, and why."""
     fix: str = ""

@@ -13,7 +13,7 @@ import pytest
 from grader.judge.honesty import LAUNCH_RULES
 from grader.pipeline import GradingContext
 from grader.records import Context
-from grader.rules import review_text
+from tests.rules.reviews import review_text
 from grader.source import parse
 from grader.tasks.registry import builtin_tasks
 

@@ -8,9 +8,9 @@ import pytest
 
 from grader.languages import names_in
 from grader.records import Context
-from grader.rules import review_text
 from grader.source import parse
 from grader.tasks import builtin_tasks
+from tests.rules.reviews import review_text
 
 from . import corpus
 

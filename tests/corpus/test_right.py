@@ -12,10 +12,10 @@ from grader.config import Options
 from grader.devices.cuda.gpu import installed_gpus
 from grader.pipeline.review import review
 from grader.records import Context, Review, Sample
-from grader.rules import review_text
 from grader.source import parse
 from grader.store import Store
 from grader.tasks import builtin_tasks
+from tests.rules.reviews import review_text
 from tests.whole import ENOUGH_FOR_RUNS
 
 PROGRAMS = {path.stem: path for path in sorted((Path(__file__).parent / "right").glob("*.py"))}

@@ -134,7 +134,6 @@ RULE = Rule(
     why="It computes nothing.",
     bad="@rowwise\ndef f(row):\n    return row\nimport torch\n",
     good="@rowwise\ndef f(row):\n    return row + 1\nimport torch\n",
-    detects=("text",),
     guards="Rows that were changed under another name.",
     fix="",
     check=check,

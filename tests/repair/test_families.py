@@ -10,10 +10,10 @@ from grader.records import Context, Form, Task
 from grader.repair.compose.windows import overlapping_windows
 from grader.repair.families.kernels import MOST_LINES, cuda_lines
 from grader.repair.reference import reference_code
-from grader.rules import review_text
 from grader.source import parse
 from grader.tasks import builtin_tasks
 from grader.tasks.precision import in_precision
+from tests.rules.reviews import review_text
 
 ALIKE = {"elementwise", "matmul", "conv"}
 """Families whose programs differ in a line: one of each will do."""

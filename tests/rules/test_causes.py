@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from grader.records import Context, Evidence, MemoryAccess, Place, Race
-from grader.rules import review_text
 from grader.rules.causes import cause_of
 from grader.source import parse
 from tests.rules.examples import as_submission
+from tests.rules.reviews import review_text
 
 
 def _seen(details: MemoryAccess | Race, *lines: int, language: str = "cuda") -> Evidence:

@@ -38,7 +38,6 @@ def test_explains_itself(rule: Rule) -> None:
     for text in (rule.summary, rule.why, rule.guards):
         assert len(text) > 20
         assert text.rstrip().endswith((".", "!", "?"))
-    assert rule.detects
 
 
 @pytest.mark.parametrize(("code", "kind", "index"), EXAMPLES)

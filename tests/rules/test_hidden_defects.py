@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from grader.records import Context, Evidence, Task, TensorSpec, Workload, WrongValues
-from grader.rules import review_text
 from grader.source import parse
+from tests.rules.reviews import review_text
 
 REFERENCE = """
 class Model(nn.Module):

@@ -8,9 +8,9 @@ import pytest
 
 from grader.records import Context, Evidence, Launch
 from grader.records.observed import KERNELS_MATTER
-from grader.rules import review_text
 from grader.source import parse
 from tests.rules.examples import as_submission
+from tests.rules.reviews import review_text
 
 HEAD = '''import torch
 import torch.nn as nn

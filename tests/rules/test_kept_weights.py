@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from grader.records import Context, Evidence, Task, Workload
-from grader.rules import review_text
 from grader.source import parse
+from tests.rules.reviews import review_text
 
 ANSWER = '''
 import torch

@@ -25,6 +25,7 @@ More.
 ## Found
 
 - from: text, evidence
+- takes: long rows
 - formerly: SYN007
 
 ## Not reported
@@ -83,7 +84,7 @@ def test_a_page_is_read(tmp_path: Path) -> None:
     rule = rule_of(str(tmp_path / "its_name.py"), lambda _source, _context: ())
     assert (rule.code, rule.name, rule.severity) == ("SYN003", "its-name", "note")
     assert (rule.summary, rule.why) == ("What is wrong.", "Why.\n\nMore.")
-    assert (rule.detects, rule.formerly) == (("text", "evidence"), ("SYN007",))
+    assert (rule.conditions, rule.formerly) == ("long rows", ("SYN007",))
     first, second = examples_of(GOOD, "Bad")
     assert [first.code, second.code] == ["a", "c"]
     assert (first.reference, second.reference) == ("b\n", "")

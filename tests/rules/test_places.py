@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from grader.records import Context, Evidence, Finding, Place, ProbedInput, UnwrittenOutput
-from grader.rules import review_text
 from grader.source import parse
 from tests.rules.examples import as_submission
+from tests.rules.reviews import review_text
 
 ROWS = """
 __global__ void spread(const float* x, float* y, int n) {

@@ -8,8 +8,8 @@ import pytest
 
 from grader.ingest import extract, read_samples
 from grader.records import Context, Evidence, Finding, Place
-from grader.rules import review_text
 from grader.source import parse
+from tests.rules.reviews import review_text
 
 SEEDS = Path("/work/shared/seeds")
 FAMILIES = ("EXT", "BLD", "API", "CHT", "SEC", "STY")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from grader.records import Context, Evidence, Launch
-from grader.rules import review_text
 from grader.source import parse
 from tests.rules.examples import as_submission, beside
+from tests.rules.reviews import review_text
 
 POOL = """
 __global__ void NAME(const float* x, float* y, int n) {

@@ -5,83 +5,79 @@ import re
 from collections.abc import Iterator
 
 from grader.rules import Context, Edit, Evidence, Finding, Source, fix, rule_of
-from grader.source import Extension
 from grader.source.analysis.diagnostics import confirming_errors
 from grader.source.code_edits import delete_statement, drop_flags
 from grader.source.python_code import constant_text
 
-MARKS = ("-arch", "--gpu-architecture", "-gencode", "--generate-code", "arch=compute_", "compute_", "sm_")  # fmt: skip
-LAYOUT = "_GLIBCXX_USE_CXX11_ABI="
-RELOCATABLE = ("-rdc", "--relocatable-device-code")
-REGISTERED = "__cudaRegisterLinkedBinary"
-"""What a device link would define."""
+FLAGS = (
+    (
+        ("-arch", "--gpu-architecture", "-gencode", "--generate-code", "arch=compute_", "compute_", "sm_"),
+        "gpu-architecture",
+        ("",),
+        "{} compiles for that GPU model only; on another one the kernels may not start (no kernel image is available)",
+    ),
+    (
+        ("_GLIBCXX_USE_CXX11_ABI=",),
+        "undefined-symbol",
+        ("basic_string", "RKSs"),
+        "{} forces the layout of C++ strings; where torch was built with the other one, the module fails to load with an undefined symbol",
+    ),
+    (
+        ("-rdc", "--relocatable-device-code"),
+        "undefined-symbol",
+        ("__cudaRegisterLinkedBinary",),
+        "{} asks for a link of the device code, which load_inline does not make: the module can't be loaded",
+    ),
+)  # fmt: skip
+"""How flags begin, the kind of error that shows them to be wrong, the words of its message, and what is said."""
 VARIABLE = "TORCH_CUDA_ARCH_LIST"
 MODEL = re.compile(r"\b(?:sm|compute)_(\d+)\b")
 DROPPED = 75
 """CUDA 13 compiles for no model before it."""
-OF_STRINGS = ("basic_string", "RKSs")
-"""How undefined symbols name a `std::string`."""
 Fixed = tuple[ast.AST, str, list[Edit | None]]
 """Where something is fixed, what is said of it, and the edits that leave it open."""
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for flags, and for the variable that chooses architectures."""
+    for marks, kind, words, said in FLAGS:
+        errors = confirming_errors(context, (kind,))
+        shown = tuple(one for one in errors if any(word in one.said for word in words))
+        for node, flags, edits in _given(source, marks):
+            yield _finding(source, node, said.format(flags) + _older(flags), edits, shown)
     refused = confirming_errors(context, ("gpu-architecture",))
-    missed = confirming_errors(context, ("undefined-symbol",))
-    unlinked = tuple(one for one in missed if any(word in one.said for word in OF_STRINGS))
-    found = [(refused, one) for one in (*_models(source, refused), *_variables(source))]
-    found += [(unlinked, one) for one in _layouts(source)]
-    unregistered = tuple(one for one in missed if REGISTERED in one.said)
-    found += [(unregistered, one) for one in _relocatable(source)]
-    for evidence, (node, message, edits) in found:
-        yield RULE.finding(
-            source.place(node),
-            message,
-            severity="error" if evidence else "warning",
-            evidence=evidence,
-            fixes=fix("leave it to torch", edits),
-        )
+    for node, said, edits in _variables(source):
+        yield _finding(source, node, said, edits, refused)
 
 
-def _given(
-    source: Source, extension: Extension, keyword: str, marks: tuple[str, ...]
-) -> Iterator[tuple[ast.expr, str, list[Edit | None]]]:
-    """Yield a list of flags with those that hold such marks, and the edits that drop them."""
-    flags = extension.cflags if keyword == "extra_cflags" else extension.cuda_cflags
-    marked = [flag for flag in flags or () if flag.removeprefix("-D").startswith(marks)]
-    if marked and keyword in extension.keywords:
-        edits = drop_flags(source, extension.node, keyword, marked.__contains__)
-        yield extension.keywords[keyword], " ".join(marked), edits
+def _finding(
+    source: Source, node: ast.AST, said: str, edits: list[Edit | None], shown: tuple[Evidence, ...]
+) -> Finding:
+    return RULE.finding(
+        source.place(node),
+        said,
+        severity="error" if shown else "warning",
+        evidence=shown,
+        fixes=fix("leave it to torch", edits),
+    )
 
 
-def _models(source: Source, evidence: tuple[Evidence, ...]) -> Iterator[Fixed]:
-    for extension in source.extensions:
-        for value, flags, edits in _given(source, extension, "extra_cuda_cflags", MARKS):
-            said = f"{flags} compiles for that GPU model only; on another one the kernels may not start (no kernel image is available)"
-            older = [number for number in MODEL.findall(flags) if int(number) < DROPPED]
-            said += f"; CUDA 13 and later refuse sm_{older[0]}" if older else ""
-            if any(item.code == "unsupported-architecture" for item in evidence):
-                said = f"{flags}: this nvcc does not compile for that GPU model"
-            yield value, said, edits
+def _given(source: Source, marks: tuple[str, ...]) -> Iterator[Fixed]:
+    """Yield the lists of flags with those that begin so, and the edits that drop them."""
+    for one in source.extensions:
+        for keyword, flags in (
+            ("extra_cflags", one.cflags),
+            ("extra_cuda_cflags", one.cuda_cflags),
+        ):
+            marked = [flag for flag in flags or () if flag.removeprefix("-D").startswith(marks)]
+            if marked and keyword in one.keywords:
+                edits = drop_flags(source, one.node, keyword, marked.__contains__)
+                yield one.keywords[keyword], " ".join(marked), edits
 
 
-def _layouts(source: Source) -> Iterator[Fixed]:
-    for extension in source.extensions:
-        for keyword in ("extra_cflags", "extra_cuda_cflags"):
-            for value, flags, edits in _given(source, extension, keyword, (LAYOUT,)):
-                said = (
-                    f"{flags} forces the layout of C++ strings; where torch was built with the "
-                    "other one, the module fails to load with an undefined symbol"
-                )
-                yield value, said, edits
-
-
-def _relocatable(source: Source) -> Iterator[Fixed]:
-    for extension in source.extensions:
-        for value, flags, edits in _given(source, extension, "extra_cuda_cflags", RELOCATABLE):
-            said = f"{flags} asks for a link of the device code, which load_inline does not make: the module can't be loaded"
-            yield value, said, edits
+def _older(flags: str) -> str:
+    older = [number for number in MODEL.findall(flags) if int(number) < DROPPED]
+    return f"; CUDA 13 and later refuse sm_{older[0]}" if older else ""
 
 
 def _variables(source: Source) -> Iterator[Fixed]:

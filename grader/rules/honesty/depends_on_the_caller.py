@@ -76,9 +76,10 @@ def _picks(
     source: Source, code: PythonCode, function: ast.AST, chances: Mapping[str, str]
 ) -> Iterator[Finding]:
     """Report the choice of the quickest of several ways, by their times."""
+    times = {**chances, **_lists(code, function, chances)}
     for node in nodes_under(function):
         if isinstance(node, ast.Call) and code.canonical(node.func) in NAMES["picks"] and node.args:
-            drawn = _chance_drawn(code, node.args[0], chances)
+            drawn = _chance_drawn(code, node.args[0], times)
             if drawn:
                 yield RULE.finding(
                     source.place(node),
@@ -86,6 +87,22 @@ def _picks(
                     "results and times of a review are those of one of them",
                 )
                 return
+
+
+def _lists(code: PythonCode, function: ast.AST, chances: Mapping[str, str]) -> dict[str, str]:
+    """Return the lists and dictionaries that a function puts such values into, and what they are of."""
+    found: dict[str, str] = {}
+    for node in nodes_under(function):
+        match node:
+            case ast.Call(func=ast.Attribute(value=held, attr="append"), args=[value]):
+                pass
+            case ast.Assign(targets=[ast.Subscript(value=held)], value=value):
+                pass
+            case _:
+                continue
+        if drawn := _chance_drawn(code, value, chances):
+            found[dotted_name(held)] = drawn
+    return found
 
 
 def _counters(code: PythonCode) -> set[str]:
