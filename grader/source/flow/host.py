@@ -128,7 +128,7 @@ def _is_extent(name: str) -> bool:
     return bool(_EXTENT.search(name)) and not _SMALL.search(name)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=64)
 def _rank(function: Function, name: str) -> int:
     """Return a tensor's number of dimensions, from the sizes that the function asks for."""
     names = _aliases(function, name)
