@@ -23,7 +23,7 @@ class Largest:
         """The whole numbers that the kernel is given, and the launch's own."""
         names = [one.name for one in self.case.function.parameters]
         values = zip(names, self.case.launch.arguments, strict=False)
-        found = {name: value.scalar for name, value in values if value.scalar is not None}
+        found = {name: value for name, value in values if isinstance(value, int)}
         for axis, blocks, threads in zip("xyz", self.case.launch.grid, self.case.launch.block, strict=True):  # fmt: skip
             if blocks is not None and threads is not None:
                 found |= {f"gridDim.{axis}": blocks, f"blockDim.{axis}": threads}
