@@ -9,6 +9,8 @@ from grader.records import Counterfactual, Place
 from grader.source import Source
 from grader.source.rewriting.changed_line import BETWEEN, SIGNS, VERBS, ChangedLine
 
+MANY: Final = 3
+"""Changes from which on none of them says what was meant."""
 _ARGUMENT: Final = re.compile(r"argument \d+")
 _COUNTS: Final = ("no", "one", "two", "three", "four")
 
@@ -20,7 +22,9 @@ def say_change(source: Source, place: Place, change: Counterfactual) -> str:
     has = _has_and_needs(ChangedLine(source, place, change))
     lines = " and ".join(map(str, change.also)) if change.both != "exchanged" else ""
     too = f" and the same in line {lines}" if lines else ""
-    return f"line {change.taken_at or place.line} {has}{too} every element is right on {of}"
+    others = change.alternatives - 1
+    more = f", and with {others} other small changes" if others >= MANY else ""
+    return f"line {change.taken_at or place.line} {has}{too} every element is right on {of}{more}"
 
 
 def _has_and_needs(line: ChangedLine) -> str:
