@@ -90,7 +90,6 @@ class Examiner:
         runs = (*evaluation.runs, *evaluation.checked)
         return Context(
             task=self.task if self.task and self.task.expects else None,
-            torch_version=device.torch_version if device else (2, 6),
             evidence=evidence_of(evaluation),
             resources=build.resources if build else (),
             counts=tuple(count for run in runs for count in run.counts),
