@@ -86,7 +86,7 @@ class Examiner:
         return engine.settle(fixes.attach(detected, source, context), source, context)
 
     def _context(self, evaluation: Evaluation) -> Context:
-        build, device = evaluation.build, self.grading.device
+        build = evaluation.build
         runs = (*evaluation.runs, *evaluation.checked)
         return Context(
             task=self.task if self.task and self.task.expects else None,
