@@ -6,11 +6,10 @@ from collections.abc import Iterator, Sequence
 from grader.records import TensorSpec
 from grader.records.observed import wrong_results
 from grader.rules import Context, Finding, Fix, Place, Source, fix, rule_of
-from grader.source.analysis.host_code import body_start, refuses
+from grader.source.analysis.host_code import put_first, refuses
 from grader.source.analysis.walks import Case, cases, task_inputs
 from grader.source.cpp import Call, Name, Number, walk
 from grader.source.forward_arguments import bindings
-from grader.source.statements import insert_before
 
 LARGE = 1024
 """From here on a size is no tile's."""
@@ -80,10 +79,8 @@ def _rank(inputs: Sequence[object], index: int) -> int:
 
 
 def _only_matrices(case: Case, name: str) -> tuple[Fix, ...]:
-    first = body_start(case.launch.host)
     line = f"TORCH_CHECK({name}.dim() == 2);"
-    edits = [insert_before(case.unit, first, line)] if first is not None else []
-    return fix("refuse inputs of another rank", edits)
+    return fix("refuse inputs of another rank", put_first(case, line))
 
 
 def _in_cpp(case: Case, name: str) -> Place | None:
