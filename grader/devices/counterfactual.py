@@ -53,6 +53,8 @@ CODES: Mapping[Kind, str] = {
     "host": "counterfactual-host",
 }
 
+WORDS = {"around": "one step more", "host": "other host code"}
+
 
 def change_wrong(
     device: Device,
@@ -143,7 +145,7 @@ def _evidence(found: Found, source: Source, workloads: Sequence[Workload]) -> Ev
     return Evidence(
         kind="provenance",
         code=CODES[change.kind],
-        text=f"with {'one step more' if change.kind == 'around' else f'another {change.kind}'} in {where} all results are right",
+        text=f"with {WORDS.get(change.kind, f'another {change.kind}')} in {where} all results are right",
         place=place,
         workload=workloads[0].name,
         details=Counterfactual(

@@ -46,11 +46,9 @@ def _refused(runs: Sequence[Run]) -> tuple[str, ...]:
 def _sentence(runs: Sequence[Run], faults: Sequence[str]) -> str:
     ended = next((run for run in runs if run.status != "ran"), None)
     if ended is not None:
-        return (
-            f"{NOT_JUDGED}; on inputs of its own ({ended.workload}) it {sentences.say_ended(ended)}"
-        )
+        return f"{NOT_JUDGED}; on {ended.workload} it {sentences.say_ended(ended)}"
     said = "does what no program may" if faults else "runs without a fault"
-    return f"{NOT_JUDGED}; on inputs of its own ({runs[0].workload}) it {said}"
+    return f"{NOT_JUDGED}; on {runs[0].workload} it {said}"
 
 
 def _unhurt(build: Build | None, runs: Sequence[Run], faults: Sequence[str]) -> bool | None:

@@ -14,7 +14,7 @@ from grader.pipeline.written_numbers import written_numbers
 from grader.records import Extraction, Sample, Submission, Task, TaskChoice
 from grader.source import parse
 
-NO_INPUTS = "it was not run, since it brings neither a `get_inputs` nor a call of its model"
+NO_INPUTS = "it was not run: it brings neither `get_inputs` nor a call of its model, and its code leaves open what it takes"
 UNKNOWN = TaskChoice(task=None, how="none", reason="not looked for", confidence=0.0)
 
 
@@ -108,7 +108,7 @@ def _with_own_inputs(grading: GradingContext, choice: TaskChoice, prepared: Prep
     if own is None:
         return _add_reason(choice, NO_INPUTS)
     task = describe_draft(grading, own.task, written_numbers(prepared.submission))
-    ran = f"its inputs are those of {own.source}, and nothing is expected of its results"
+    ran = f"its inputs come from {own.source}, and nothing is expected of its results"
     if not task.workloads:
         return _add_reason(choice, f"{own.source} gave no inputs: {'; '.join(task.notes)}")
     return _add_reason(choice, ran).model_copy(update={"task": task})

@@ -11,7 +11,7 @@ from grader.diagnose import Examiner, Program
 from grader.languages import compiles_when_launched
 from grader.records import RIGHT_VALUES, Fix, Repair
 from grader.repair.candidates import Screen, guess
-from grader.repair.candidates.rounds import SECONDS
+from grader.repair.candidates.rounds import FIRST, SECONDS
 from grader.repair.choices import cause_of, choices_of_fixes, has_fixes
 from grader.repair.locate import VAGUE
 from grader.repair.said import how_far
@@ -22,8 +22,6 @@ from grader.source import parse
 
 GUESSED = 2
 """Small changes that are evaluated in earnest, of those that held in the screening."""
-GENERAL = 15.0
-"""Seconds of the search for what makes a fixed program right at other sizes as well."""
 ASIDE = 20.0
 """The same for small changes after fixes that change nothing alone."""
 
@@ -167,7 +165,7 @@ class _Search:
         asked = (one for one in program.findings if one.fixes and matters(program, one))
         yield from (((one, one.fixes[0]),) for one in islice(asked, GUESSED))
         if self.screen is not None and not cancels(program):
-            guesses = guess(program, self.screen, GENERAL)
+            guesses = guess(program, self.screen, most=FIRST)
             yield from (((cause_of(program), fix),) for fix in guesses.fixes[:GUESSED] if guesses.right)  # fmt: skip
 
 

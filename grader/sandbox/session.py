@@ -58,7 +58,6 @@ def converse(
     guest be forked from a parent that has imported torch, where that works; `then` goes on with
     the channel where the workloads end, and `timed` gives that channel a clock.
     """
-    started = time.monotonic()
     plan = Plan(limits, job.device, job.read_only, digest("slot", job.code)[:24], job.under)
     try:
         outgoing = job_frames(job)
@@ -73,6 +72,7 @@ def converse(
             attach(guest)
     except (GraderError, OSError, ValueError) as error:
         return GuestReply("grader_error", str(error), sandbox=form.name)
+    started = time.monotonic()  # what its parent takes to load is not the guest's time
     conversation = Conversation(job, guest, limits, started, then)
     try:
         reply = conversation.run(outgoing)

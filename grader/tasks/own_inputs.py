@@ -1,6 +1,6 @@
 """Inputs that an answer brings itself: one whose task isn't known is run on them, and nothing is expected of its results.
 
-They come from its `get_inputs`, or from the lines in which it tries its model out. Races, accesses out of bounds and
+They come from its `get_inputs`, from the lines in which it tries its model out, or from what its code says that it takes. Races, accesses out of bounds and
 refused launches show on any inputs that the program is made for.
 """
 
@@ -15,6 +15,7 @@ from grader.languages import asks_a_compiler
 from grader.records import Sample, Submission, Task, digest
 from grader.source.parse import read_python
 from grader.source.python_needed import names_used, needed
+from grader.tasks.made_inputs import made_inputs
 from grader.tasks.problem import from_reference, missing_names
 
 ANSWER = "ModelNew"
@@ -57,7 +58,8 @@ def own_inputs(sample: Sample, submission: Submission) -> OwnTask | None:
         for scope in _scopes(body):
             if makers := _makers_of_a_trial(scope):
                 return _draft(makers, "the lines that try its model out")
-    return None
+    made = made_inputs(submission.code)
+    return _draft(made, "us: one tensor of as many dims as its code looks at") if made else None
 
 
 def _texts(sample: Sample, submission: Submission) -> Iterator[str]:

@@ -193,6 +193,10 @@ torch::Tensor run(torch::Tensor x) {
         cpp="",
         functions="",
     ),
+    "defaults_declared_twice": Program(
+        _elementwise().replace("run(torch::Tensor x)", "run(torch::Tensor x, int times = 1)"),
+        cpp="torch::Tensor run(torch::Tensor x, int times = 1);",
+    ),
     "flags": Program(
         # What torch's own headers bring along under nvcc, so that no answer includes it.
         _elementwise("y[i] = fminf(x[i], FLT_MAX) + 0 * INT_MAX;"),
@@ -368,6 +372,14 @@ torch::Tensor run(torch::Tensor x) {
     "function_not_defined": Program(
         _elementwise().replace("torch::Tensor run(", "torch::Tensor forward("),
         error="undefined symbol",
+    ),
+    "function_of_its_own_file": Program(
+        _elementwise().replace("torch::Tensor run", "static torch::Tensor run"),
+        error="undefined symbol: _Z3runN2at6TensorE",
+    ),
+    "inline_function": Program(
+        _elementwise().replace("torch::Tensor run", "inline torch::Tensor run"),
+        error="undefined symbol: _Z3runN2at6TensorE",
     ),
     "relocatable": Program(
         _elementwise(),

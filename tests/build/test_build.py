@@ -60,7 +60,7 @@ def _build(
     "name",
     ["dispatch_half", "dispatch_all_and_half_index", "accessors", "constant_and_symbol", "large_dynamic_shared",
      "namespaces_and_static", "own_binding", "macro_kernel", "several_functions", "flags",
-     "device_constructor"],
+     "device_constructor", "defaults_declared_twice"],
 )  # fmt: skip
 def test_builds(
     name: str, prepared: Prepared, options: dict[str, JsonValue], tmp_path: Path
@@ -78,7 +78,7 @@ def test_builds(
 @pytest.mark.parametrize(
     "name",
     ["stream_without_header", "type_in_dispatch", "missing_header", "shared_too_large", "function_not_defined",
-     "unknown_arch", "plugin", "bad_host_call", "relocatable"],
+     "unknown_arch", "plugin", "bad_host_call", "relocatable", "function_of_its_own_file", "inline_function"],
 )  # fmt: skip
 def test_fails_with_the_stock_compilers_words(
     name: str, prepared: Prepared, options: dict[str, JsonValue], tmp_path: Path

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from grader.sandbox import (
     GuestWorkload,
     Limits,
     converse,
+    fork_server,
     interpreter,
     session,
     strongest,
@@ -56,6 +58,17 @@ def test_a_model_runs_with_the_state_that_it_reports() -> None:
     assert (output.device, output.dtype, output.type_name) == ("cpu", "float32", "torch.Tensor")
     assert "shapes cannot be multiplied" in reply.results[1].reason
     assert reply.results[1].line == 10
+
+
+def test_what_its_parent_takes_to_load_is_not_the_guests_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def load(*asked: tuple[str, ...]) -> Any:
+        time.sleep(1.1)
+        return fork_server.shared_server(*asked)
+
+    monkeypatch.setattr(session, "shared_server", load)
+    assert converse(job(LINEAR, init=(5,)), strongest(), Limits(wall=1.0)).status == "done"
 
 
 def test_float64_and_weights_by_name_then_by_order() -> None:

@@ -34,6 +34,9 @@ def rows(x_ptr, y_ptr, n, m, BLOCK: tl.constexpr):
         (9, "around", "line 8", "mul.f32 argument 2", "line 9 has `x`: with `x * n` every"),
         (9, "around", "line 8", "selp if 0 line 7", "line 9 has `x`: with `tl.where(cols, x, 0.0)` every"),
         (9, "around", "line 8", "sqrt.rn.f32", "line 9 has `x`: with `tl.sqrt(x)` every"),
+        (9, "around", "line 6", "square", "line 9 takes what line 6 makes: with `square` of it every"),
+        (8, "operand", "rem.s32", "the quotient by argument 2 / argument 3", "line 8 takes a value: with the quotient by n / m in"),
+        (8, "condition", "argument 2", "setp.lt.s32 argument 3", "line 8 has a condition: with `n < m` beside it every"),
         (9, "argument", "1.0 / D", "sqrt(x)", "line 9 gives `scale` as `1.0 / D`: with `sqrt(x)`, where"),
         (9, "argument", "x.stride(0)", "`x.stride(1)` and `x.stride(0)`", "line 9 gives `scale` as `x.stride(0)`: with that and `x.stride(1)` exchanged"),
     ],
@@ -53,6 +56,32 @@ def test_what_a_line_has_and_what_it_needs(
     message = say_change(source, source.line_place(line), seen)
     assert message.startswith(said)
     assert message.endswith("element is right on three workloads")
+
+
+def test_what_takes_two_changes_is_not_said_of_one() -> None:
+    source = parse(CODE)
+
+    def said(**fields: object) -> str:
+        seen = {
+            "change": "operand",
+            "before": "argument 2",
+            "after": "argument 3",
+            "right_before": 0.0,
+        }
+        return say_change(
+            source, source.line_place(8), Counterfactual.model_validate(seen | fields)
+        )
+
+    assert "takes `n`: with that and `m` exchanged every" in said(both="exchanged", also=(9,))
+    assert "takes two values: with `sqrt` of both every" in said(
+        change="around", after="sqrt.rn.f32", both="alike"
+    )
+    assert "line 8 has `+`: with `-` for one or more of these every" in said(
+        change="operator", before="add.s32", after="sub.s32", copies=2
+    )
+    assert "line 8 has `+`: with `-` for one" not in said(
+        change="operator", before="add.s32", after="sub.s32"
+    )
 
 
 @pytest.mark.parametrize(

@@ -59,3 +59,24 @@ def test_a_reference_beside_the_answer_is_the_task():
     assert found.expects
     derived = CLASS + "class Model(ModelNew): pass\n" + makers
     assert own_reference(Submission(sample="s", code=derived, line_map=(), how="")) is None
+
+
+HOST = "torch::Tensor run(torch::Tensor x) { CHECK k<<<1, 32>>>(x.data_ptr<TYPE>(), x.size(0), x.size(1)); return x; }"
+EXTENSION = "from torch.utils.cpp_extension import load_inline\nmodule = load_inline(name='m', cpp_sources='', cuda_sources=r'''\n__global__ void k(const TYPE* x, int n, int m) {}\nHOST\n''', functions=['run'])\n"
+
+
+@pytest.mark.parametrize(
+    ("check", "kind", "forward", "shape"),
+    [
+        ("", "float", "x", (64, 256)),
+        ("TORCH_CHECK(x.dim() == 4);", "float", "x", (2, 16, 32, 32)),
+        ("", "at::Half", "x", None),
+        ("", "float", "x, y", None),
+    ],
+)
+def test_one_tensor_is_made_where_the_code_says_what_it_takes(check, kind, forward, shape):
+    host = EXTENSION.replace("HOST", HOST.replace("CHECK", check)).replace("TYPE", kind)
+    code = f"import torch\n{host}class ModelNew(torch.nn.Module):\n    def forward(self, {forward}):\n        return module.run(x)\n"
+    text = _brought(code)
+    made = _values(text)["get_inputs"]()[0].shape if text else None
+    assert made == shape

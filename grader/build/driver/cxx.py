@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from grader.build.driver import absent, conditions, halves, host_pass
-from grader.build.driver.command import Command
+from grader.build.driver import absent, conditions, halves, host_pass, shared_pass
+from grader.build.driver.command import Command, parse
 from grader.build.driver.config import Config
 from grader.build.driver.tools import STOCK_WAY, Outcome, run, say, scratch, trace
 
@@ -24,6 +24,12 @@ def compile_cpp(config: Config, command: Command) -> int:
         Path(command.depfile).write_text(f"{command.output}: {command.sources[0]}\n", "utf-8")
     text = Path(command.sources[0]).read_text("utf-8", "replace")
     reason = _why_unsuited(config, command, text)
+    if not reason and shared_pass.leave_out(command, text):
+        return 0
+    return _compile_alone(config, command, text, reason)
+
+
+def _compile_alone(config: Config, command: Command, text: str, reason: str = "") -> int:
     if not reason:
         with scratch() as folder:
             outcome = host_pass.cpp_object(config, command, text, folder)
@@ -60,7 +66,12 @@ def _why_unsuited(config: Config, command: Command, text: str) -> str:
 
 def link(config: Config, command: Command) -> int:
     """Link the extension: against the simulator's runtime in CUDA's place, or as it came."""
-    arguments = list(command.arguments)
+    if left := shared_pass.left_over(command):
+        text = Path(left.sources[0]).read_text("utf-8", "replace")
+        if status := _compile_alone(config, left, text):
+            return status
+    arguments = shared_pass.linked_once(command)
+    command = parse(arguments)
     if config.device == "sim":
         arguments = [
             a for a in arguments if a.removeprefix("-l") not in _CUDA_LIBRARIES or a[:2] != "-l"

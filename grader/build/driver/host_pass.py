@@ -101,15 +101,16 @@ def cuda_object(
     blob: Path,
     folder: Path,
     face: bool,
+    behind: str = "",
 ) -> Outcome:
     """Compile the host side of a CUDA file, with the blob as its GPU binary.
 
-    `face` puts the simulator's small stand-ins before torch's own CUDA headers.
+    `face` puts the simulator's small stand-ins before torch's own CUDA headers; `behind` is C++ that follows.
     """
     source = Path(command.sources[0]).resolve()
     body = _PREFIX.sub("\n\n\n", text, count=1)
     blanked = folder / "host.cu"
-    blanked.write_text(f'#line 1 "{source}"\n' + blank_device_bodies(body), "utf-8")
+    blanked.write_text(f'#line 1 "{source}"\n' + blank_device_bodies(body) + behind, "utf-8")
     arguments = [
         *common(config),
         *cuda_mode(),

@@ -10,7 +10,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from grader.build.driver import conditions, device_pass, host_pass
+from grader.build.driver import conditions, device_pass, host_pass, shared_pass
 from grader.build.driver.blank import has_device_lambda
 from grader.build.driver.command import Command
 from grader.build.driver.config import Config
@@ -137,12 +137,16 @@ def _host(config: Config, command: Command, text: str, folder: Path) -> tuple[se
     blob = folder / "placeholder"
     blob.write_bytes(bytes(64))
     header = str(host_pass.precompiled_for(text))
-    for face in [True, False] if config.device == "sim" else [False]:
+    binding = shared_pass.binding_of(command, text) if header == "extension" else ""
+    faces = [True, False] if config.device == "sim" else [False]
+    together = [(faces[0], binding)] if binding else []
+    for face, behind in [*together, *((face, "") for face in faces)]:
         host = host_pass.cuda_object(
-            config, command, text, header, blob=blob, folder=folder, face=face
+            config, command, text, header, blob=blob, folder=folder, face=face, behind=behind
         )
-        if host.ok:
-            return kernel_names(Path(str(command.output)).read_bytes()), ""
+        made = Path(str(command.output)).read_bytes() if host.ok else b""
+        if made and (not behind or shared_pass.defines_bound(made, behind)):
+            return kernel_names(made), ""
         refusal = host.text
         trace(f"host pass by clang: {host.text[:2000]}")
     return None, refusal

@@ -58,7 +58,9 @@ class Guesses:
         return replace(near, tried=self.tried + other.tried)
 
 
-def guess(program: Program, screen: Screen, seconds: float = SECONDS) -> Guesses:
+def guess(
+    program: Program, screen: Screen, seconds: float = SECONDS, most: int = FIRST + MOST
+) -> Guesses:
     """Try small changes of a built program's CUDA texts on the smallest workload that goes wrong.
 
     No further round of them begins after `seconds` of wall time on an idle machine, waiting for a GPU left out.
@@ -66,7 +68,7 @@ def guess(program: Program, screen: Screen, seconds: float = SECONDS) -> Guesses
     wrong = screen.suspects(program.evaluation)
     source = parse(program.submission.code)
     in_triton = names_in(source) == {"triton"}
-    most = triton.MOST if in_triton else FIRST + MOST
+    most = triton.MOST if in_triton else most
     seconds *= triton.LONGER if in_triton else 1.0
     every = candidates(source, program, wrong[0].name, most) if wrong else []
     allowance = Allowance(time.monotonic() + seconds * crowding())

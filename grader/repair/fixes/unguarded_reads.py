@@ -17,6 +17,7 @@ from grader.source.analysis.walks import cases
 from grader.source.code_edits import fix
 from grader.source.cuda_code import around, descendants, read_call, text
 from grader.source.definitions import definitions
+from grader.source.flow import Tensor
 from grader.source.indices import Coordinate, Reader, bare, comparisons
 from grader.source.rewriting.launch_arguments import element_type
 from grader.source.statements import simple_statement
@@ -100,18 +101,6 @@ class Access:
         )
 
     @property
-    def swapped(self) -> bool:
-        """Whether its coordinates stay below each other's sizes as it is: the index is wrong then, and no guard is missing."""
-        sized = [one for one in self.coordinates if one.size]
-        pairs = list(comparisons(self.kernel.node))
-        held = [{b for a, b in pairs if a == one.words} for one in sized]
-        asked = {one.size for one in sized}
-        crossed = (
-            asked & have and one.size not in have for one, have in zip(sized, held, strict=True)
-        )
-        return len(sized) > 1 and all(crossed)
-
-    @property
     def neutral(self) -> str:
         """What stands for a value outside of the tensor; empty where there is none."""
         parameter = next(one for one in self.kernel.parameters if one.name == self.pointer)
@@ -132,8 +121,7 @@ def zero_outside(source: Source, context: Context, lines: Collection[int]) -> tu
     up the tensor at each size that is known. A store of which neither is known goes by what its lines ask of others.
     """
     kernels = ((unit, kernel) for unit in source.cuda for kernel in unit.kernels)
-    every = (one for pair in kernels for one in accesses(source, context, *pair, lines))
-    found = [one for one in every if not one.swapped]
+    found = [one for pair in kernels for one in accesses(source, context, *pair, lines)]
     edits = list(_guards(found))
     asked = dict.fromkeys(" && ".join(one.conditions) for one in found if one.conditions)
     if not edits:
@@ -241,9 +229,9 @@ def _launches(source: Source, context: Context, kernel: Kernel) -> tuple[Launche
         if case.kernel != kernel.name or not case.sizes.real:
             continue
         values = dict(given)
-        numbers = {n: v.scalar for n, v in values.items() if v.scalar is not None}
-        tensors = {n: v.pointer.region.tensor for n, v in values.items() if v.pointer is not None}
-        counts = {n: t.numel for n, t in tensors.items() if t is not None and t.numel is not None}
+        numbers = {n: v for n, v in values.items() if isinstance(v, int)}
+        tensors = {n: v.numel for n, v in values.items() if isinstance(v, Tensor)}
+        counts = {n: count for n, count in tensors.items() if count is not None}
         found.append(Launched(numbers, counts))
     return tuple(found)
 

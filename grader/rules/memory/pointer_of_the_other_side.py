@@ -45,8 +45,8 @@ def _given(source: Source, context: Context, item: Evidence) -> tuple[Case | Non
     refused = item.details
     if case is None or not isinstance(refused, NotDeviceMemory):
         return None, None
-    given = [one.pointer for one in case.launch.arguments[refused.parameter :][:1]]
-    return case, origin(given[0].region.tensor) if given and given[0] is not None else None
+    given = [*case.launch.arguments[refused.parameter :][:1], None][0]
+    return case, origin(given) if isinstance(given, Tensor) else None
 
 
 def _places(unit: Unit) -> Iterator[Place]:

@@ -11,6 +11,7 @@ from grader.simulator.changes.forms import (
     FLOAT_OPERATORS,
     HALVES,
     INT_OPERATORS,
+    OF_VALUES,
     SELDOM,
     SUBJECT,
     WIDE_OPERATORS,
@@ -74,8 +75,8 @@ class Around(Sites):
 
     def _around_with_others(self, value: Value, places: list[Site]) -> Iterator[Change]:
         f32 = spare(self._values.function, 32)
-        others = [one for one in self._siblings(value, places) if not one.unread]
-        for other in others[:MOST_FACTORS]:
+        near = [one for one in self._siblings(value, places) if not one.unread][:MOST_FACTORS]
+        for other in (*near, *(one for one in self._values.unread if one.kind == "int")):
             for opcode in FLOAT_OPERATORS[:4]:
                 steps = ((opcode, (f32, SUBJECT, other)),)
                 yield self._wrapped(value, places, f"{opcode} {other.name}", steps, other)
@@ -138,12 +139,19 @@ class Around(Sites):
             *before, old = edits.get(at, (self._code[at],))
             register = leaf_of(self._code[at], path).value
             made = [self._step(value, register, old, step) for step in steps]
+            made = [*(other.unread if other else ()), *made]
             edits[at] = (*(before or made), with_operand(old, path, made[-1].operands[0]))
         changed = tuple((at, edits[at]) for at in sorted(edits))
-        prior = 1 + (" line" in name or name.startswith(SELDOM))
-        prior += self._values.of_blocks and value.kind != "float"
+        prior = 0 if other and other.unread else self._prior_of(value, name)
         at, values = places[0][0], (value, other)
         return self._change(at, "around", value.name, name, changed, prior, values)
+
+    def _prior_of(self, value: Value, name: str) -> int:
+        """Return how seldom a step is missing: with a value of another line more often than with a size, and so on."""
+        verb = name.partition(" ")[0]
+        seldom = verb in SELDOM or (verb in OF_VALUES and " line" not in name)
+        blocks = self._values.of_blocks and value.kind != "float"
+        return min(1 + (" line" in name) + seldom + blocks, 3)
 
     def _step(self, value: Value, register: int, like: Instruction, step: Step) -> Instruction:
         opcode, given = step

@@ -42,7 +42,24 @@ _KIN = tuple(
     )
 )
 """Operators that are taken for each other."""
-SELDOM = ("div.s32", "rem.s32", "sub.s32", "div.s64", "rem.s64", "sub.s64", "selp")
+SELDOM = frozenset(
+    (
+        "div.s32",
+        "rem.s32",
+        "sub.s32",
+        "div.s64",
+        "rem.s64",
+        "sub.s64",
+        "mad.lo.s32",
+        "selp",
+        "exp",
+        "log",
+        "max",
+    )
+)
+"""Steps that are seldom missing: none, or one, of a hundred defects of other parts."""
+OF_VALUES = frozenset(("add.f32", "sub.f32"))
+"""Steps that take a value of another line: what is added to a value is no size."""
 _FUNCTIONS = ("sqrt.rn.f32", "rsqrt.approx.f32", "rcp.rn.f32", "abs.f32", "neg.f32", "mov.f32")
 _POWERS = ("ex2.approx.f32", "lg2.approx.f32")
 _LOG2_E, _LN_2 = 1.4426950408889634, 0.6931471805599453

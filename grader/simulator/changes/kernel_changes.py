@@ -92,7 +92,7 @@ class _Changed(Sites):
         found: dict[object, list[int]] = defaultdict(list)
         for at, instruction in enumerate(self._code):
             if self._values.is_of_source(at) or base(instruction) == "mov":
-                found[self._values.site(at)].append(at)
+                found[self._values.site(at), self._fills(instruction)].append(at)
         return found
 
     def _opcodes(self, places: list[int]) -> Iterator[Change]:

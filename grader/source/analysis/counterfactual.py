@@ -9,8 +9,9 @@ from grader.records import Counterfactual, Place
 from grader.source import Source
 from grader.source.rewriting.changed_line import BETWEEN, SIGNS, VERBS, ChangedLine
 
+MANY: Final = 3
+"""Changes from which on none of them says what was meant."""
 _ARGUMENT: Final = re.compile(r"argument \d+")
-_OF_LINE: Final = re.compile(r"line (\d+)")
 _COUNTS: Final = ("no", "one", "two", "three", "four")
 
 
@@ -21,7 +22,9 @@ def say_change(source: Source, place: Place, change: Counterfactual) -> str:
     has = _has_and_needs(ChangedLine(source, place, change))
     lines = " and ".join(map(str, change.also)) if change.both != "exchanged" else ""
     too = f" and the same in line {lines}" if lines else ""
-    return f"line {change.taken_at or place.line} {has}{too} every element is right on {of}"
+    others = change.alternatives - 1
+    more = f", and with {others} other small changes" if others >= MANY else ""
+    return f"line {change.taken_at or place.line} {has}{too} every element is right on {of}{more}"
 
 
 def _has_and_needs(line: ChangedLine) -> str:
@@ -40,6 +43,9 @@ def _has_and_needs(line: ChangedLine) -> str:
     if change.both == "exchanged":
         old, new = line.named("before"), line.named("after")
         return f"takes {f'`{old}`: with that and `{new}`' if old and new else 'two values: with them'} exchanged"
+    if change.both == "alike":
+        verb = change.after.partition(" ")[0].partition(".")[0]
+        return f"takes two values: with `{VERBS.get(verb, verb)}` of both"
     if change.change == "condition":
         return f"has a condition: with {_compared(line, change)} beside it"
     if change.change == "carried":
@@ -72,13 +78,10 @@ def _vague(line: ChangedLine, change: Counterfactual) -> str:
     sign = VERBS.get(verb.partition(".")[0], verb.partition(".")[0])
     if verb == "selp":
         return f"takes a value: with `{operand.split()[1]}` in its place under a condition"
-    if change.change == "around" and change.both:
-        return f"takes two values: with `{sign}` of both"
     if change.change == "around":
         other = f" and `{name}`" if (name := line.other(operand)) else ""
-        value = (
-            f"what line {made[1]} makes" if (made := _OF_LINE.match(change.before)) else "a value"
-        )
+        made = re.match(rf"line (?!{line.place.line}\b)(\d+)", change.before)
+        value = f"what line {made[1]} makes" if made else "a value"
         return f"takes {value}: with `{sign}` of it{other or ' and another value' * bool(operand)}"
     if change.change == "operand":
         named = f"`{name}`" if (name := line.named("after")) else _value_of(line, change)

@@ -51,7 +51,7 @@ class Case:
         """Return the tensor whose memory a pointer of the kernel leads to."""
         names = [one.name for one in self.function.parameters]
         given = dict(zip(names, self.launch.arguments, strict=False)).get(parameter)
-        return given.pointer.region.tensor if given is not None and given.pointer else None
+        return given if isinstance(given, Tensor) else None
 
     @property
     def threads(self) -> int:
@@ -61,9 +61,7 @@ class Case:
     @property
     def tensors(self) -> tuple[Tensor, ...]:
         """The tensors whose memory the kernel is given."""
-        given = (argument.pointer for argument in self.launch.arguments)
-        found = (pointer.region.tensor for pointer in given if pointer is not None)
-        return tuple(tensor for tensor in found if tensor is not None)
+        return tuple(one for one in self.launch.arguments if isinstance(one, Tensor))
 
     @property
     def kernel(self) -> str:
@@ -98,10 +96,7 @@ def _of(source: Source, task: Task | None, name: str) -> tuple[Case, ...]:
 def _walk_kernels(source: Source, task: Task | None, name: str) -> Iterator[Case]:
     for unit in source.cuda:
         analysis = flow(unit)
-        for root in analysis.roots:
-            function = unit.named(root)
-            if function is None:
-                continue
+        for function in analysis.roots:
             sizes = sizes_for(source, function, task, name)
             if name == "full" and not sizes.real:
                 continue
@@ -109,7 +104,7 @@ def _walk_kernels(source: Source, task: Task | None, name: str) -> Iterator[Case
                 if name != "main":
                     continue
                 sizes = sizes_for(source, function, task, "even")
-            for launch in analysis.launched(sizes):
+            for launch in analysis.launches(sizes):
                 yield Case(unit, analysis, sizes, launch)
 
 

@@ -1,10 +1,9 @@
 """What the host code of a CUDA text launches, computed once for each set of sizes."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
-from grader.source.flow.host import HostRun, roots, run_host
-from grader.source.flow.launch import Launch, assume_block
+from grader.source.flow.host import HostRun, Launch, roots, run_host
 from grader.source.flow.sizes import Sizes
 from grader.source.functions import Function
 from grader.source.units import Unit
@@ -50,46 +49,37 @@ class Flow:
 
     unit: Unit
     _hosts: dict[str, tuple[HostRun, ...]] = field(default_factory=dict)
-    _launched: dict[str, tuple[Launch, ...]] = field(default_factory=dict)
 
     @cached_property
-    def roots(self) -> tuple[str, ...]:
-        """Names of the host functions that are called from Python and launch kernels."""
-        return tuple(f.name for f in self._roots)
-
-    @cached_property
-    def _roots(self) -> tuple[Function, ...]:
+    def roots(self) -> tuple[Function, ...]:
+        """The host functions that are called from Python and launch kernels."""
         return roots(self.unit)
 
     def host(self, sizes: Sizes) -> tuple[HostRun, ...]:
         """Return what the host functions do for these sizes."""
         if sizes.name not in self._hosts:
-            self._hosts[sizes.name] = tuple(
-                run_host(self.unit, f, sizes) for f in self._roots if sizes.function in {"", f.name}
-            )
+            asked = (f for f in self.roots if sizes.function in {"", f.name})
+            self._hosts[sizes.name] = tuple(run_host(self.unit, f, sizes) for f in asked)
         return self._hosts[sizes.name]
 
     def launches(self, sizes: Sizes) -> tuple[Launch, ...]:
-        """Return the launches for these sizes, in order, one a place."""
+        """Return the launches of kernels that are here, one a place, with a block size put in where none is known."""
         found: dict[tuple[int, tuple[str, ...]], Launch] = {}
-        for run in self.host(sizes):
-            for launch in run.launches:
-                found.setdefault((launch.call.node.id, launch.template), launch)
+        for launch in (one for run in self.host(sizes) for one in run.launches):
+            kernel = self.unit.named(launch.kernel)
+            if kernel is not None and kernel.runs == "kernel":
+                found.setdefault((launch.call.node.id, launch.template), _assume_block(launch))
         return tuple(found.values())[:MOST_LAUNCHES]
-
-    def launched(self, sizes: Sizes) -> tuple[Launch, ...]:
-        """Return the launches of kernels that are here, with a block size put in where none is known."""
-        if sizes.name not in self._launched:
-            self._launched[sizes.name] = tuple(
-                assume_block(launch)
-                for launch in self.launches(sizes)
-                if (kernel := self.unit.named(launch.kernel)) and kernel.runs == "kernel"
-            )
-        return self._launched[sizes.name]
 
 
 MOST_LAUNCHES = 64
 """Places of one text whose launches are followed for one set of sizes; real answers have up to thirty."""
+
+
+def _assume_block(launch: Launch, threads: int = 256) -> Launch:
+    x, y, z = launch.block
+    known = launch.threads is not None
+    return launch if known else replace(launch, block=(x or threads, y or 1, z or 1))
 
 
 @lru_cache(maxsize=8)

@@ -1,25 +1,32 @@
-"""Runs the host code of a submission for one set of sizes: which kernels it launches, and how."""
+"""Reads the host code of a submission for one set of sizes: which kernels it launches, and how."""
 
 import re
-from contextlib import suppress
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from typing import Any
 
 from grader.source import cpp
 from grader.source.cuda_code import text
 from grader.source.declarators import Parameter
-from grader.source.flow.launch import Launch, StopWalkError
-from grader.source.flow.memory import Region, Tensor
+from grader.source.flow.evaluate import Evaluator, Scope
 from grader.source.flow.sizes import Sizes
-from grader.source.flow.state import Box, Frame
-from grader.source.flow.tensors import KEEP_SIZES
-from grader.source.flow.torch_calls import Dim3, TorchCalls
-from grader.source.flow.values import Pointer, Value
+from grader.source.flow.steps import Step, steps
+from grader.source.flow.tensors import Tensor
 from grader.source.functions import Function
 from grader.source.scalar_types import type_letter
 from grader.source.units import Unit
 
+Three = tuple[int | None, int | None, int | None]
 TENSOR_TYPES = ("Tensor", "torch::Tensor", "at::Tensor", "torch::autograd::Variable")
+CHECKS = ("TORCH_CHECK", "AT_ASSERT", "TORCH_INTERNAL", "assert")
+QUIET = (*CHECKS, "AT_", "CHECK_", "DISPATCH", "printf")
+"""How the names of calls begin that write to no tensor."""
+RANKS = (2, 4, 3, 1, 5)
+"""Numbers of dimensions of tensors of which nothing is known, the likeliest first."""
+MOST_ROOTS = 32
+"""Host functions of one text that are read; answers have a handful."""
+DEEP = 4
+"""Calls of host functions from the one that Python calls to a launch."""
 _SMALL = re.compile(
     r"kernel|ksize|stride|pad|dilat|group|axis|^dim$|tile|block|num_heads", re.IGNORECASE
 )
@@ -27,6 +34,27 @@ _EXTENT = re.compile(
     r"^n$|^n_|num|size|dim|len|col|row|hid|feat|chan|batch|total|elem|width|height|^[mnkhwcbd]$",
     re.IGNORECASE,
 )
+
+
+@dataclass(frozen=True, eq=False)
+class Launch:
+    """A kernel launch as the host code makes it for one set of sizes."""
+
+    call: cpp.LaunchCall
+    host: Function
+    kernel: str
+    grid: Three
+    block: Three
+    shared: int | None
+    arguments: tuple[Any, ...]
+    """Numbers, and tensors where pointers to their memory are given; None for what isn't known."""
+    template: tuple[str, ...]
+
+    @property
+    def threads(self) -> int | None:
+        """Threads a block."""
+        x, y, z = self.block
+        return None if x is None or y is None or z is None else x * y * z
 
 
 @dataclass(frozen=True)
@@ -39,169 +67,146 @@ class HostRun:
     refused: bool
     """A check of its own says that these sizes are not allowed."""
 
+    @property
+    def plain(self) -> bool:
+        """Whether it launches without a check that fails, and all its grids are known."""
+        known = all(None not in one.grid for one in self.launches)
+        return bool(self.launches) and known and not self.refused
 
-class HostMachine(TorchCalls):
-    """Host code from its arguments to its launches."""
 
-    def go(self) -> HostRun:
-        """Run the host function; never raises."""
-        scope = {p.name: Box(self.argument(p)) for p in self.function.parameters}
-        self.frames.append(Frame(self.function, scope))
-        self.bind_template(self.frames[-1], self.function, ())
-        with suppress(StopWalkError, RecursionError):
-            self.run(self.function.code)
-        launches, tensors = tuple(self.launches), tuple(self.tensors)
-        return HostRun(launches, tensors, tuple(self.returned), self.refused)
+def run_host(unit: Unit, function: Function, sizes: Sizes) -> HostRun:
+    """Read one host function for one set of sizes: with tensors of the first rank that it asks nothing else of."""
+    runs = [_run(unit, function, sizes, rank) for rank in RANKS[: 1 if sizes.real else None]]
+    return next((run for run in runs if run.plain), runs[0])
 
-    def argument(self, parameter: Parameter) -> Value:
-        """Return what a parameter holds when the function is called from Python."""
-        if parameter.kind.split("<")[-1].rstrip("> ") in TENSOR_TYPES:
-            position = len(self.tensors)
-            given = self.sizes.tensors[position] if position < len(self.sizes.tensors) else None
-            sizes = given or self.sizes.by_rank.get(_rank(self.function, parameter.name))
-            return self.tensor(Tensor(parameter.name, sizes, node=parameter.node))
-        letter = type_letter(parameter.kind)
-        if parameter.is_pointer:
-            return Value(pointer=Pointer(Region(parameter.name)))
-        if letter in "iul":
-            usual = self.sizes.number if _is_extent(parameter.name) else 3
-            number = self.sizes.numbers.get(parameter.name, usual)
-            return Value(number, letter)
-        return Value(None, letter)
 
-    def _run_opaque(self, stmt: cpp.Opaque) -> str:
-        """Take a `throw` for what it is: a check of the function's own, which holds where it can't be told."""
-        if stmt.node.type != "throw_statement":
-            return super()._run_opaque(stmt)
-        if not self.doubt:
-            self.refused = True
-            raise StopWalkError("the function throws")
-        return ""
+def _run(unit: Unit, function: Function, sizes: Sizes, rank: int) -> HostRun:
+    evaluator = Evaluator(unit)
+    inputs: list[Tensor] = []
+    given = [_argument(one, sizes, inputs, rank) for one in function.parameters]
+    scope = evaluator.entered(function, given, (), None)
+    scope.types["scalar_t"] = "float"
+    reading = _Reading(unit, evaluator)
+    launches = tuple(reading.launches(function, scope, 0))
+    tensors = (*inputs, *(one for one in evaluator.objects() if isinstance(one, Tensor)))
+    returned = [v for v in reading.results(scope) if isinstance(v, Tensor)]
+    return HostRun(launches, tensors, tuple(returned), reading.refused)
 
-    def _eval_launchcall(self, expr: cpp.LaunchCall) -> Value:
-        """Note a kernel launch."""
-        config = [self.eval(part) for part in expr.config]
-        grid, block = (_three(config[k]) if k < len(config) else (1, 1, 1) for k in (0, 1))
-        shared = config[2].scalar if len(config) > 2 else 0
-        arguments = tuple(self.eval(a) for a in expr.args)
-        kernel, given = self._kernel(expr)
-        template = tuple(self._template_text(t) for t in given)
-        self.launches.append(
-            Launch(
-                expr,
-                self.function,
-                kernel,
-                grid,
-                block,
-                shared,
-                arguments,
-                template,
-                not self.doubt,
-            )
-        )
-        return Value()
 
-    def _kernel(self, expr: cpp.LaunchCall) -> tuple[str, tuple[str, ...]]:
+def _argument(parameter: Parameter, sizes: Sizes, inputs: list[Tensor], rank: int) -> Any:
+    """Return what a parameter holds when the function is called from Python."""
+    if parameter.kind.split("<")[-1].rstrip("> ") in TENSOR_TYPES:
+        known = sizes.tensors[len(inputs)] if len(inputs) < len(sizes.tensors) else None
+        shape = known or sizes.by_rank.get(rank)
+        inputs.append(Tensor(parameter.name, shape, node=parameter.node))
+        return inputs[-1]
+    if parameter.is_pointer:
+        return Tensor(parameter.name, node=parameter.node)
+    extent = _EXTENT.search(parameter.name) and not _SMALL.search(parameter.name)
+    usual = sizes.numbers.get(parameter.name, sizes.number if extent else 3)
+    return usual if type_letter(parameter.kind) in "iul" else None
+
+
+@dataclass
+class _Reading:
+    """What the calls of host code do, from one function that Python calls."""
+
+    unit: Unit
+    evaluator: Evaluator
+    refused: bool = False
+
+    def launches(self, function: Function, scope: Scope, deep: int) -> Iterator[Launch]:
+        """Yield the launches of a function and of those that it calls, up to where it ends."""
+        for step in steps(scope.body):
+            held = self.evaluator.hold(step.guards, scope, step.at)
+            if held is False:
+                continue
+            match step.part:
+                case cpp.LaunchCall() as call:
+                    yield self._launch(call, function, scope)
+                case cpp.Return() if held and not step.lambdas and not step.loops:
+                    return
+                case cpp.Opaque() as stop if stop.node.type == "throw_statement" and held:
+                    self.refused = True
+                    return
+                case cpp.Call() as call:
+                    self._note(call, scope, step)
+                    yield from self._called(call, scope, step.at, deep)
+
+    def _called(self, call: cpp.Call, scope: Scope, at: int, deep: int) -> Iterator[Launch]:
+        function = self.unit.named(call.name) if call.base is None and deep < DEEP else None
+        if function is not None and function.runs == "host":
+            args = [self.evaluator.value(one, scope, at) for one in call.args]
+            inner = self.evaluator.entered(function, args, call.template, scope)
+            yield from self.launches(function, inner, deep + 1)
+
+    def _note(self, call: cpp.Call, scope: Scope, step: Step) -> None:
+        """Note a check that fails, and what a call may write to."""
+        if call.base is None and call.name.startswith(CHECKS) and call.args:
+            self.refused |= self.evaluator.value(call.args[0], scope, step.at) is False
+        own = self.unit.named(call.name) is not None and call.base is None
+        library = call.base is None and not own and not call.name.startswith(QUIET)
+        writes = library and (call.name.startswith("cuda") or call.name.endswith("_out") or any(map(_takes_pointer, call.args)))  # fmt: skip
+        for one in call.args if writes else (call.base,) if call.name.endswith("_") else ():
+            tensor = self.evaluator.value(one, scope, step.at)
+            if isinstance(tensor, Tensor):
+                tensor.touched.add("library" if writes else call.name)
+
+    def results(self, scope: Scope) -> Iterator[Any]:
+        """Yield what a function gives back."""
+        for step in steps(scope.body):
+            if isinstance(step.part, cpp.Return) and not step.lambdas:
+                value = self.evaluator.value(step.part.value, scope, step.at)
+                yield from value if isinstance(value, tuple) else (value,)
+
+    def _launch(self, call: cpp.LaunchCall, host: Function, scope: Scope) -> Launch:
+        def of(part: cpp.Expr) -> Any:
+            return self.evaluator.value(part, scope, int(call.node.start_byte))
+
+        config = [of(part) for part in call.config]
+        kernel, given = self._kernel(call, scope)
+        template = tuple(self._template_text(words, scope, call) for words in given)
+        shared = config[2] if len(config) > 2 else 0
+        grid, block = (_three(config[k] if k < len(config) else 1) for k in (0, 1))
+        shared = shared if isinstance(shared, int) else None
+        return Launch(call, host, kernel, grid, block, shared, tuple(map(of, call.args)), template)
+
+    def _kernel(self, call: cpp.LaunchCall, scope: Scope) -> tuple[str, tuple[str, ...]]:
         """Return the kernel and its template arguments; a variable stands for the first it may hold."""
-        if self.unit.named(expr.kernel) is not None:
-            return expr.kernel, expr.template
-        for part in cpp.walk(self.function.code):
-            if isinstance(part, cpp.Declare) and part.name == expr.kernel and part.init is not None:
-                words = text(part.init.node)
-                for kernel in self.unit.kernels:
-                    found = re.search(rf"\b{re.escape(kernel.name)}\s*(?:<([^<>]*)>)?", words)
-                    if found is not None:
-                        given = found.group(1) or ""
-                        return kernel.name, tuple(t.strip() for t in given.split(",") if t.strip())
-        return expr.kernel, expr.template
+        made = (one.part for one in steps(scope.body) if one.name == call.kernel)
+        words = " ".join(text(one.init.node) for one in made if isinstance(one, cpp.Declare) and one.init)  # fmt: skip
+        for kernel in self.unit.kernels if self.unit.named(call.kernel) is None else ():
+            found = re.search(rf"\b{re.escape(kernel.name)}\s*(?:<([^<>]*)>)?", words)
+            if found is not None:
+                given = (one.strip() for one in (found[1] or "").split(","))
+                return kernel.name, tuple(filter(None, given))
+        return call.kernel, call.template
 
-    def _template_text(self, text: str) -> str:
-        for frame in reversed(self.frames):
-            if text in frame.types:
-                return frame.types[text]
-        number = self.eval_text(text).scalar if text.isidentifier() or text[:1].isdigit() else None
-        return text if number is None else str(number)
+    def _template_text(self, words: str, scope: Scope, call: cpp.LaunchCall) -> str:
+        plain = words.isidentifier() or words[:1].isdigit()
+        number = self.evaluator.of_text(words, scope, int(call.node.start_byte)) if plain else None
+        return scope.types.get(words, words if number is None else str(number))
 
 
-def _is_extent(name: str) -> bool:
-    """Whether a plain integer's name says that it is a size of the data."""
-    return bool(_EXTENT.search(name)) and not _SMALL.search(name)
+def _takes_pointer(expr: cpp.Expr) -> bool:
+    return any(isinstance(p, cpp.Call) and "data" in p.name for p in cpp.walk(expr))
 
 
-@lru_cache(maxsize=256)
-def _rank(function: Function, name: str) -> int:
-    """Return a tensor's number of dimensions, from the sizes that the function asks for."""
-    names = _aliases(function, name)
-    return max((_rank_asked(part, names) for part in cpp.walk(function.code)), default=0) or 1
-
-
-def _rank_asked(part: cpp.Part, names: set[str]) -> int:
-    """Return how many dimensions a tensor of one of these names has, as far as one expression tells."""
-    match part:
-        case cpp.Binary(
-            op="==",
-            left=cpp.Call(name="dim", base=cpp.Name(id=one)),
-            right=cpp.Number(value=int(rank)),
-        ) if one in names:
-            return rank
-        case (
-            cpp.Call(name="size", base=cpp.Name(id=one), args=(at, *_))
-            | cpp.Subscript(base=cpp.Call(name="sizes", base=cpp.Name(id=one)), index=at)
-        ) if one in names:
-            index = _literal(at)
-            return 2 if index is None or index < 0 else index + 1
-    return 0
-
-
-def _aliases(function: Function, name: str) -> set[str]:
-    """Return the variables that hold a tensor parameter or a copy of it."""
-    names = {name}
-    for part in cpp.walk(function.code):
-        match part:
-            case cpp.Declare(name=made, init=cpp.Name(id=one)) if one in names:
-                names.add(made)
-            case cpp.Declare(name=made, init=cpp.Call(name=kept, base=cpp.Name(id=one))):
-                names |= {made} if kept in KEEP_SIZES and one in names else set()
-    return names
-
-
-def _literal(expr: cpp.Expr) -> int | None:
-    """Return the number that an index is as written; None for any other expression."""
-    if isinstance(expr, cpp.Unary) and expr.op == "-":
-        inner = _literal(expr.operand)
-        return None if inner is None else -inner
-    return expr.value if isinstance(expr, cpp.Number) and isinstance(expr.value, int) else None
-
-
-def _three(value: Value) -> tuple[int | None, int | None, int | None]:
+def _three(value: Any) -> Three:
     """Return a grid's or block's sizes."""
-    if isinstance(value.thing, Dim3):
-        return tuple(value.thing[k].scalar for k in range(3))  # type: ignore[return-value]
-    return (value.scalar, 1, 1)
-
-
-MOST_ROOTS = 32
-"""Host functions of one text that are followed; answers have a handful, and each costs what the text is long."""
+    parts = (*value, 1, 1, 1)[:3] if isinstance(value, tuple) else (value, 1, 1)
+    x, y, z = (one if isinstance(one, int) else None for one in parts)
+    return x, y, z
 
 
 def roots(unit: Unit) -> tuple[Function, ...]:
     """Return the host functions that launch kernels and that no other host function calls."""
-    host = [f for f in unit.functions if f.runs == "host"]
-    names = {f.name for f in host}
-    calls = {
-        f.name: {p.name for p in cpp.walk(f.code) if isinstance(p, cpp.Call) and p.name in names}
-        for f in host
-    }
-    called = {name for f, found in calls.items() for name in found if name != f}
-    launching = {
-        f.name for f in host if any(isinstance(p, cpp.LaunchCall) for p in cpp.walk(f.code))
-    }
-    for _ in range(4):
-        launching |= {f for f, found in calls.items() if found & launching}
-    last = {f.name: f for f in host if f.name in launching and f.name not in called}
-    return tuple(last.values())[:MOST_ROOTS]
-
-
-def run_host(unit: Unit, function: Function, sizes: Sizes) -> HostRun:
-    """Run one host function for one set of sizes."""
-    return HostMachine(unit, function, sizes).go()
+    host = {f.name: f for f in unit.functions if f.runs == "host"}
+    parts = {name: cpp.walk(f.code) for name, f in host.items()}
+    calls = {name: {p.name for p in inner if isinstance(p, cpp.Call)} & set(host) for name, inner in parts.items()}  # fmt: skip
+    called = {other for name, found in calls.items() for other in found if other != name}
+    launching = {name for name, inner in parts.items() if any(isinstance(p, cpp.LaunchCall) for p in inner)}  # fmt: skip
+    for _ in range(DEEP):
+        launching |= {name for name, found in calls.items() if found & launching}
+    last = [f for name, f in host.items() if name in launching and name not in called]
+    return tuple(last[:MOST_ROOTS])

@@ -1,65 +1,28 @@
-"""What a variable can hold while code is followed: a known number or not, a pointer, or an object.
+"""C's arithmetic on numbers that may not be known: None stands for one that isn't."""
 
-Whole numbers are known where the text tells them; data from memory never is.
-"""
-
-from __future__ import annotations
-
+import math
 import operator
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from grader.source.scalar_types import promote
+from grader.source.scalar_types import type_letter
 
 Number = int | float | None
+LARGEST = 1 << 62
 
 
-@dataclass(slots=True)
-class Value:
-    """One value."""
-
-    number: Number = None
-    type: str = "?"
-    pointer: Pointer | None = None
-    thing: Any = None
-    """A tensor, dim3, lambda or other object."""
-
-    @property
-    def scalar(self) -> int | None:
-        """The number, when it is a known integer."""
-        return int(self.number) if isinstance(self.number, int) else None
-
-
-@dataclass(slots=True)
-class Pointer:
-    """An address: a place in a memory region, in elements."""
-
-    region: Any
-    offset: int | None = 0
-
-
-def unknown_value(*sources: Value, type_: str | None = None) -> Value:
-    """Return a value of which only the type is known."""
-    out = Value()
-    for source in sources:
-        out.type = promote(out.type, source.type)
-    out.type = type_ or out.type
-    return out
-
-
-def _divide(a: int, b: int) -> int | None:
-    if b == 0:
+def _divide(a: float, b: float) -> Number:
+    if not b:
         return None
-    return a // b if (a >= 0) == (b > 0) else -(abs(a) // abs(b))
+    whole = isinstance(a, int) and isinstance(b, int)
+    return abs(a) // abs(b) * (1 if (a >= 0) == (b > 0) else -1) if whole else a / b
 
 
 def _remainder(a: int, b: int) -> int | None:
-    quotient = _divide(a, b)
-    return None if quotient is None else a - quotient * b
+    return int(math.fmod(a, b)) if b else None
 
 
-ARITHMETIC: Mapping[str, Callable[[Any, Any], int | None]] = {
+OPERATORS: Mapping[str, Callable[[Any, Any], Number]] = {
     "+": operator.add,
     "-": operator.sub,
     "*": operator.mul,
@@ -77,52 +40,48 @@ ARITHMETIC: Mapping[str, Callable[[Any, Any], int | None]] = {
     "==": operator.eq,
     "!=": operator.ne,
 }
-"""C's rules for integers; None where a result has no value."""
-COMPARISONS = frozenset({"<", "<=", ">", ">=", "==", "!="})
-LARGEST = 1 << 62
+"""Operators; None where a result has no value."""
+FUNCTIONS: Mapping[str, Callable[..., Any]] = {
+    "ceil": math.ceil,
+    "floor": math.floor,
+    "sqrt": math.sqrt,
+    "log2": math.log2,
+    "pow": math.pow,
+    "abs": abs,
+    "exp2": lambda v: 2.0**v,
+    "round": round,
+    "min": min,
+    "max": max,
+}
+"""Mathematical functions, without what C adds to their names."""
 
 
-def binary(op: str, a: Value, b: Value) -> Value:
+def binary(op: str, left: Any, right: Any) -> Number:
     """Return `a op b`."""
-    kind = "b" if op in COMPARISONS else promote(a.type, b.type)
-    left, right, operation = a.number, b.number, ARITHMETIC.get(op)
-    if isinstance(left, int) and isinstance(right, int) and operation is not None:
-        number = operation(left, right)
-        if number is not None and abs(number) <= LARGEST:
-            return Value(int(number), kind)
-    elif op in {"*", "&"} and 0 in (a.scalar, b.scalar) and kind in "iulb":
-        return Value(0, kind)
-    return unknown_value(a, b, type_=kind)
+    if op == "*" and 0 in (left, right):
+        return 0
+    return _computed(OPERATORS.get(op), (left, right))
 
 
-def truth(value: Value) -> bool | None:
-    """Return whether a value counts as true; None: not known."""
-    return None if value.number is None else bool(value.number)
+def called(name: str, numbers: Sequence[Any]) -> Number:
+    """Return a mathematical function of known numbers."""
+    plain = name.removeprefix("u")
+    return _computed(FUNCTIONS.get(plain) or FUNCTIONS.get(plain.removesuffix("f")), numbers)
 
 
-def merge(old: Value, new: Value) -> Value:
-    """Return what holds when it isn't known whether `new` replaced `old`."""
-    out = unknown_value(new, old)
-    out.pointer = new.pointer if new.pointer is not None else old.pointer
-    out.thing = new.thing if new.thing is not None else old.thing
-    out.number = new.number if old.number == new.number else None
-    return out
+def _computed(function: Callable[..., Any] | None, numbers: Sequence[Any]) -> Number:
+    if function is None or not numbers or not all(isinstance(n, int | float) for n in numbers):
+        return None
+    try:
+        number: Number = function(*numbers)
+    except (ValueError, TypeError, OverflowError, ZeroDivisionError):
+        return None
+    return number if number is not None and abs(number) <= LARGEST else None
 
 
-def converted(value: Value, type_: str) -> Value:
-    """Return a value as a variable of a type holds it."""
-    if type_ in {"?", value.type}:
-        return value
-    number = value.number
-    if type_ in "iul" and isinstance(number, float):
-        number = int(number)
-    return replace(value, number=number, type=type_)
-
-
-def forgotten(value: Value) -> Value:
-    """Return a value of which a loop has made another one, nobody knows which."""
-    out, pointer = unknown_value(value), value.pointer
-    if pointer is not None:
-        out.pointer = Pointer(pointer.region, None)
-    out.thing = value.thing
-    return out
+def converted(value: Any, written: str) -> Any:
+    """Return a number as a variable of a type holds it; anything else as it is."""
+    letter = type_letter(written)
+    if letter in "iul" and isinstance(value, float):
+        return int(value) if math.isfinite(value) else None
+    return float(value) if letter in "fd" and isinstance(value, int) else value
