@@ -7,7 +7,7 @@ from grader.records.observed import kernel_of
 from grader.rules.causes import cause_of
 from grader.rules.rule import Rule
 from grader.source import Source
-from grader.source.analysis.walks import spans
+from grader.source.analysis.cases import spans
 
 FORGIVEN = frozenset({"barrier-exited", "race-volatile"})
 """What a GPU carries on with (tests/gpu/recorded): wrong by CUDA's rules, right on the machine."""

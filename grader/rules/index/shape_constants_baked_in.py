@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from grader.records import TensorSpec
 from grader.records.observed import wrong_results
 from grader.rules import Context, Evidence, Finding, Fix, Place, Source, fix, rule_of
+from grader.source.analysis.cases import Case, cases, task_inputs
 from grader.source.analysis.host_code import body_start, refuses
-from grader.source.analysis.walks import Case, cases, task_inputs
 from grader.source.cpp import Call, Name, Number, walk
 from grader.source.forward_arguments import bindings
 from grader.source.statements import insert_before
