@@ -16,7 +16,7 @@ CARRIED_ON = FORGIVEN | {"sync-exited-lanes"}
 
 
 def once(found: Iterable[Finding | None]) -> Iterator[Finding]:
-    """Yield the first finding of each set of kernels: what it says of a launch or a walk holds for the next one too."""
+    """Yield the first finding of each set of kernels: what it says of a launch holds for the next one too."""
     told: set[tuple[str, ...]] = set()
     for finding in found:
         if finding is not None and finding.kernels not in told:
