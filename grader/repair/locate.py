@@ -5,10 +5,9 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Sequence
-from typing import Literal
 
 from grader.records import Finding, Place, Repair, Submission
-from grader.source import parse
+from grader.source import in_sample, parse
 
 _WRONG = ("NUM001", "DEP001", "DEP002", "DEP003", "DEP005", "DEP006")
 """Rules that see a wrong result alone: once a fix says which line makes it, they have nothing to add."""
@@ -96,20 +95,10 @@ def _place_finding(
     there = finding.place is not None and finding.place.line == line
     if there and finding.rule not in _WRONG:
         return finding
-    column = len(old) - len(old.lstrip())
-    place = Place(
-        line=line,
-        end_line=line,
-        column=column,
-        end_column=len(old),
-        sample_line=submission.sample_line(line),
-        language=_language(submission.code, line),
-        excerpt=old.strip()[:200],
-    )
     said = f"{_what_it_needs(old, new)}{_and_lines(others)}"
     if finding.rule not in _WRONG:
         said = f"{said}: {finding.message.rstrip('.')}"
-    return finding.model_copy(update={"place": place, "message": said})
+    return finding.model_copy(update={"place": _place(submission, line), "message": said})
 
 
 def _what_it_needs(old: str, new: str) -> str:
@@ -143,11 +132,9 @@ def _piece(text: str, tokens: Sequence[re.Match[str]], begin: int, end: int) -> 
     return piece if even and _WHOLE.fullmatch(piece) and len(piece) <= LONG else ""
 
 
-def _language(code: str, line: int) -> Literal["python", "cuda"]:
-    """Return what a line of a submission is written in."""
-    source = parse(code)
-    inside = (
-        unit.place_line(1).line <= line <= unit.place_line(len(unit.lines)).line
-        for unit in source.cuda
-    )
-    return "cuda" if any(inside) or source.python is None else "python"
+def _place(submission: Submission, line: int) -> Place:
+    """Return the place of a line, of whichever language it is."""
+    source = parse(submission.code)
+    cuda = (unit.place_line(k) for unit in source.cuda for k in range(1, len(unit.lines) + 1))
+    own = next((place for place in cuda if place.line == line), None)
+    return in_sample(own or source.line_place(line), submission)

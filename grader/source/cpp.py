@@ -348,7 +348,7 @@ def children(item: Part) -> list[Part]:
     return found
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=256)
 def walk(item: Part | None) -> tuple[Part, ...]:
     """Return a part and all below it, parents first, in source order; kept, for every rule asks."""
     found: list[Part] = []

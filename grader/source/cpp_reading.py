@@ -62,7 +62,7 @@ def statement(node: cpp.Node | None, depth: int = 0) -> cpp.Stmt:
     return cpp.Opaque(node, node.type, tuple(_statements(inside, depth + 1)))
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=256)
 def assigned_in(stmt: cpp.Stmt, *, cells: bool = True) -> frozenset[str]:
     """Return the names that a statement may change; `cells`: those of arrays and pointers too whose cells it stores to."""
     names: set[str] = set()

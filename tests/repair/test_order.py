@@ -21,12 +21,11 @@ from grader.records import (
     Slice,
 )
 from grader.repair.candidates.candidate import Candidate
-from grader.repair.candidates.evidence import POINTS_AT, origins
+from grader.repair.candidates.evidence import POINTS_AT
 from grader.repair.candidates.order import candidates
 from grader.source import parse
 from tests.rules.examples import as_submission
 
-from .mean import MEAN
 from .test_slips import PROGRAMS, changed, incorrect
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -129,17 +128,6 @@ def test_lines_that_made_a_wrong_value_come_before_those_whose_values_are_right(
 def named(line: int, rule: str) -> Finding:
     place = evidence("", line).place
     return Finding(rule=rule, name="n", severity="error", confidence="proven", message="m", place=place)  # fmt: skip
-
-
-def test_a_line_that_made_what_a_wrong_line_uses_is_suspect_too() -> None:
-    source = parse(MEAN)
-    line = next(k for k, words in enumerate(MEAN.splitlines(), 1) if "sum += v * w[i]" in words)
-    named = {MEAN.splitlines()[k - 1].strip() for k in origins(source, {line})}
-    assert named == {
-        "float sum = 0.0f;",
-        "for (int i = threadIdx.x; i <= cols; i += blockDim.x) {",
-        "float v = x[blockIdx.x * cols + i];",
-    }
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 import tomllib
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -12,9 +11,6 @@ from pathlib import Path
 from grader.diagnose import Program
 from grader.records import Counterfactual, Dependence, Evidence, Mismatch, Slice
 from grader.repair.candidates.candidate import Candidate, Touches
-from grader.source import Function, Source, Unit
-from grader.source.cpp_reading import variables
-from grader.source.cuda_code import descendants, text
 
 SUSPECT = 0.5
 """What the cost of a change is multiplied with on a line that evidence or a finding names, and where evidence makes it likelier."""
@@ -23,7 +19,7 @@ TRACED = 0.3
 PROVEN = 0.12
 """The same on the line where a run that was changed in one small thing came out right."""
 ORIGIN = 0.65
-"""The same on a line that declares what such a line uses."""
+"""The same on a line that computes a wrong element."""
 CONSEQUENCE = 0.75
 """The same on a line at which only the consequence was seen."""
 VAGUE = ("NUM001", "MEM008", "MEM011")
@@ -137,8 +133,8 @@ class Clues:
     def _pointed_at(self) -> frozenset[Touches]:
         return frozenset(one for code in self.codes for one in POINTS_AT.get(code, ()))
 
-    def likelihood(self, one: Candidate, origins: Collection[int]) -> float:
-        """Return what the cost of a change is multiplied with; `origins` are the lines that made what suspect ones use."""
+    def likelihood(self, one: Candidate) -> float:
+        """Return what the cost of a change is multiplied with."""
         touches, lines = one.touches, one.lines
         factor = 1.0
         if self._pointed_at:
@@ -149,7 +145,7 @@ class Clues:
             return factor * PROVEN
         if lines & self.lines:
             return factor * (TRACED if lines & self.traced else SUSPECT)
-        if lines & self.on_the_way or not lines.isdisjoint(origins):
+        if lines & self.on_the_way:
             return factor * ORIGIN
         return factor * (CONSEQUENCE if lines & self.consequences else 1.0)
 
@@ -158,22 +154,3 @@ class Clues:
         ran = any(run.status == "ran" for run in self.program.evaluation.runs)
         simulated = ran and self.program.evaluation.device == "sim"
         return simulated and touches in SHOWN and not self.codes & SHOWN[touches]
-
-
-def origins(source: Source, lines: Collection[int]) -> frozenset[int]:
-    """Return the lines of the submission that give a variable its value which one of these lines uses; they are left out."""
-    functions = ((u, f) for u in source.cuda for f in u.functions if f.body is not None)
-    found = {
-        line for u, f in functions if f.runs != "host" for line in _declaration_lines(u, f, lines)
-    }
-    names = {n.id for n in source.walk(ast.Name) if n.lineno in lines}
-    stored = (n for n in source.walk(ast.Name) if isinstance(n.ctx, ast.Store) and n.id in names)
-    return frozenset(found | {node.lineno for node in stored}).difference(lines)
-
-
-def _declaration_lines(unit: Unit, function: Function, lines: Collection[int]) -> Iterator[int]:
-    names = descendants(function.node, "identifier") if lines else ()
-    used = {text(node) for node in names if unit.place(node).line in lines}
-    for made in variables(function.node) if used else ():
-        if made.name in used:
-            yield unit.place(made.node).line

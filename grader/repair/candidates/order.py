@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import islice
 
@@ -11,16 +9,14 @@ from grader.diagnose import Program
 from grader.repair.candidates.candidate import Candidate
 from grader.repair.candidates.changeable import Changeable
 from grader.repair.candidates.changes import changes
-from grader.repair.candidates.evidence import Clues, origins
-from grader.source import Source, Unit
+from grader.repair.candidates.evidence import Clues
+from grader.source import Source
 from grader.source.analysis.triton import no_part_of
 
 HOST = 1.3
 """What the cost of a change is multiplied with in host code, where slips are rarer but for those of launches."""
 ASIDE = 8.0
 """The same on a line that has no part in one of several wrong results."""
-NEXT_OF_A_PLACE, NEXT_OF_A_LINE = 0.06, 0.01
-"""What each next change of an expression, and of a line, adds to the cost in Triton, as a share of it."""
 
 
 def candidates(
@@ -34,36 +30,20 @@ def candidates(
     Only those that may matter on `workload`, where one is named, and `most` of them at most.
     """
     clues = Clues(program, workload)
-    before = origins(source, clues.lines)
     aside = no_part_of(source, clues.stored)
-    weighed = [_weigh(*one, clues, before, aside) for one in changes(source, clues)]
-    cuda = (one for one in weighed if isinstance(one.pieces[0].text, Unit))
-    python = _spread(one for one in weighed if isinstance(one.pieces[0].text, Source))
-    authors = (one for one in python if _is_authors(program, one.line))
-    ordered = sorted((*cuda, *authors), key=lambda one: one.cost)
+    weighed = [_weigh(*one, clues, aside) for one in changes(source, clues)]
+    ordered = sorted(
+        (one for one in weighed if _is_authors(program, one.line)), key=lambda one: one.cost
+    )
     return list(islice((one for one in ordered if one.fix() is not None), most))
 
 
-def _weigh(
-    scope: Changeable, one: Candidate, clues: Clues, before: frozenset[int], aside: frozenset[int]
-) -> Candidate:
+def _weigh(scope: Changeable, one: Candidate, clues: Clues, aside: frozenset[int]) -> Candidate:
     """Return a change with what evidence makes of its cost."""
     rarer = HOST if scope.on_host and one.touches != "launch" else 1.0
     rarer *= ASIDE if one.lines <= aside else 1.0
-    cost = one.cost * clues.likelihood(one, before) * rarer
+    cost = one.cost * clues.likelihood(one) * rarer
     return replace(one, cost=cost, unweighed=one.cost)
-
-
-def _spread(changes: Iterable[Candidate]) -> Iterator[Candidate]:
-    """Yield changes that are the less likely, the more of them a place and a line have."""
-    places: Counter[int] = Counter()
-    lines: Counter[int] = Counter()
-    for one in sorted(changes, key=lambda one: one.cost):
-        at, line = one.pieces[0].span[0], one.line
-        more = 1 + NEXT_OF_A_PLACE * places[at] + NEXT_OF_A_LINE * lines[line]
-        places[at] += 1
-        lines[line] += 1
-        yield replace(one, cost=one.cost * more)
 
 
 def _is_authors(program: Program, line: int) -> bool:

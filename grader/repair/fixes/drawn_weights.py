@@ -26,11 +26,6 @@ SOMETIMES = (
 )
 HINTS = re.compile(r"transpos|_t\b|\bin_\w+, out_\w+\)|\.t\(\)|\bmm\(|matmul\(")
 """What tells of weights that are kept with the input's size first."""
-PLAIN = """
-for name, value in vars(reference).items():
-    if isinstance(value, torch.Tensor) and name in vars(self):
-        setattr(self, name, value)"""
-"""What the reference draws beside its parameters."""
 
 
 def taken_over(
@@ -50,10 +45,9 @@ def taken_over(
     layers, arguments = _layers(reference), _arguments(ours)
     if done or not (proven or called & STATE) or not layers or arguments is None:
         return
-    plain = PLAIN if _draws_plain_tensors(reference) else ""
     hinted = HINTS.search(source.text(model)) is not None
     for turned in ["True", SOMETIMES] if hinted else [SOMETIMES]:
-        taken = TAKEN.replace("TURNED", turned) + plain
+        taken = TAKEN.replace("TURNED", turned)
         said = f"{LABEL}, transposed" if turned == "True" else LABEL
         yield from fix(said, _edits(source, model, ours, layers, f"{NAME}({arguments})", taken))
 
@@ -76,17 +70,6 @@ def _edits(
 
 def _is(node: ast.AST, name: str) -> bool:
     return isinstance(node, ast.FunctionDef) and node.name == name
-
-
-def _draws_plain_tensors(reference: ast.Module) -> bool:
-    """Whether the reference keeps random numbers that are no parameters."""
-    return any(
-        isinstance(node, ast.Assign)
-        and isinstance(node.targets[0], ast.Attribute)
-        and isinstance(node.value, ast.Call)
-        and last_name(node.value.func) in {"randn", "rand"}
-        for node in nodes_under(reference)
-    )
 
 
 def _arguments(function: ast.FunctionDef) -> str | None:

@@ -25,7 +25,7 @@ from grader.source import Source
 from grader.source.analysis.returned_tensor import allocation_of_result, length_written
 from grader.source.code_edits import add_argument, fix, replace
 from grader.source.python_code import PythonCode
-from grader.source.rewriting.forward import after_results, at_the_start
+from grader.source.rewriting.forward import after_results
 
 Shape = tuple[int, ...]
 Change = Callable[[np.ndarray], np.ndarray]
@@ -53,8 +53,6 @@ def result_in_form(
         yield from _with_length(source, code, pairs)
         for suffix in (*_by_settings(code, pairs), *(suffixes(pairs) or suffixes(pairs[:1]))):
             yield from _with_suffix(source, code, suffix)
-        if {len(shape) for pair in pairs for shape in pair} == {2}:
-            yield from _transpose_matrices(source, code)
     elif seen and all(isinstance(one, CountMismatch) and not one.got for one in seen):
         yield from _last_returned(source, code)
     elif len(dtypes) == 1 and DTYPES.fullmatch(min(dtypes)):
@@ -75,13 +73,13 @@ def _made_with(source: Source, code: PythonCode, dtype: str) -> tuple[Fix, ...]:
 def _with_length(
     source: Source, code: PythonCode, pairs: Sequence[tuple[Shape, Shape]]
 ) -> Iterator[Fix]:
-    """Yield what the only wrong length may have been meant to be: one more or less, or that of windows with gaps."""
+    """Yield the only wrong length as one more or less."""
     made = allocation_of_result(code)
     off = {axis: {w - g for g, w in zip(*column, strict=True)} for axis, column in _columns(pairs)}
     apart = [axis for axis, by in off.items() if by != {0}]
     length = length_written(code, made, apart[0], len(off)) if made and len(apart) == 1 else None
     if length is not None:
-        for words in (*_one_off(source, length, off[apart[0]]), *_with_gaps(source, code, length)):
+        for words in _one_off(source, length, off[apart[0]]):
             edits = [replace(source, length, words)]
             yield from fix(f"make dim {apart[0]} of the result `{words}` long", edits)
 
@@ -89,24 +87,6 @@ def _with_length(
 def _one_off(source: Source, length: ast.expr, off: set[int]) -> Iterator[str]:
     if off in ({1}, {-1}):
         yield f"{source.text(length)} {'+' if off == {1} else '-'} 1"
-
-
-def _with_gaps(source: Source, code: PythonCode, length: ast.expr) -> Iterator[str]:
-    """Yield a length from which the reach of a window with gaps is taken, in the place of the window's size."""
-    words, start = source.text(length), source.span(length)[0]
-    for part in ast.walk(length):
-        size = part.right if isinstance(part, ast.BinOp) and isinstance(part.op, ast.Sub) else None
-        for name in _idle_numbers(code, length) if isinstance(size, ast.Name) else ():
-            a, b = (at - start for at in source.span(size or part))
-            yield f"{words[:a]}({name} * ({words[a:b]} - 1) + 1){words[b:]}"
-
-
-def _idle_numbers(code: PythonCode, length: ast.expr) -> list[str]:
-    """Return the parameters of the function around a length that it leaves out; no tensors."""
-    function = code.function_of(length)
-    owned = (one.value for one in ast.walk(function or length) if isinstance(one, ast.Attribute))
-    used = {one.id for one in (*owned, *ast.walk(length)) if isinstance(one, ast.Name)}
-    return [one.arg for one in function.args.args if one.arg not in used] if function else []
 
 
 def _columns(pairs: Sequence[tuple[Shape, Shape]]) -> Iterator[tuple[int, tuple[Shape, Shape]]]:
@@ -178,16 +158,6 @@ def _turns(change: Change, got: Shape, want: Shape) -> bool:
 
 def _with_suffix(source: Source, code: PythonCode, suffix: str) -> tuple[Fix, ...]:
     return fix(f"return the result{suffix}", after_results(source, code, suffix))
-
-
-def _transpose_matrices(source: Source, code: PythonCode) -> Iterator[Fix]:
-    """Hand the kernel matrices the other way round: both, the first, the second."""
-    forward = code.method("forward")
-    names = [one.arg for one in forward.args.args[1:]] if forward is not None else []
-    for chosen in (names, *([name] for name in names)) if len(names) == 2 else ():
-        lines = [f"{name} = {name}.t().contiguous()" for name in chosen]
-        edit = at_the_start(source, code, lines)
-        yield from fix(f"hand the kernel {' and '.join(chosen)} transposed", [edit])
 
 
 FIX = FixMaker(codes=("EXT005",), propose=propose)

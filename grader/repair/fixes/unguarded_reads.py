@@ -101,18 +101,6 @@ class Access:
         )
 
     @property
-    def swapped(self) -> bool:
-        """Whether its coordinates stay below each other's sizes as it is: the index is wrong then, and no guard is missing."""
-        sized = [one for one in self.coordinates if one.size]
-        pairs = list(comparisons(self.kernel.node))
-        held = [{b for a, b in pairs if a == one.words} for one in sized]
-        asked = {one.size for one in sized}
-        crossed = (
-            asked & have and one.size not in have for one, have in zip(sized, held, strict=True)
-        )
-        return len(sized) > 1 and all(crossed)
-
-    @property
     def neutral(self) -> str:
         """What stands for a value outside of the tensor; empty where there is none."""
         parameter = next(one for one in self.kernel.parameters if one.name == self.pointer)
@@ -133,8 +121,7 @@ def zero_outside(source: Source, context: Context, lines: Collection[int]) -> tu
     up the tensor at each size that is known. A store of which neither is known goes by what its lines ask of others.
     """
     kernels = ((unit, kernel) for unit in source.cuda for kernel in unit.kernels)
-    every = (one for pair in kernels for one in accesses(source, context, *pair, lines))
-    found = [one for one in every if not one.swapped]
+    found = [one for pair in kernels for one in accesses(source, context, *pair, lines)]
     edits = list(_guards(found))
     asked = dict.fromkeys(" && ".join(one.conditions) for one in found if one.conditions)
     if not edits:

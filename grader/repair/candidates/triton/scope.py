@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, ClassVar, Literal
 
 from grader.repair.candidates.candidate import Kind as Way
@@ -17,7 +17,6 @@ from grader.repair.candidates.rows import read_rows
 from grader.repair.candidates.triton.forward import extension_calls, forward_of
 from grader.repair.candidates.triton.function import Function, called_name, names_in, target_of
 from grader.repair.candidates.triton.holes import HOLES
-from grader.repair.candidates.triton.meaning import meaning
 from grader.repair.candidates.triton.roles import roles_in
 from grader.repair.candidates.triton.tree import ATOMS, TREE, is_loose
 from grader.source import Source, nodes_under
@@ -26,11 +25,8 @@ from grader.source.analysis.triton import Kernel, kernels, launches
 Kind = Literal["POINTER", "SIZE", "INDEX", "REAL", "SELF"]
 INDICES = {"program_id", "arange"}
 REALS = {"load", "zeros", "full", "sum", "sqrt", "rsqrt", "exp", "exp2", "log", "dot", "where", "max"}  # fmt: skip
-RANGES = {"range", "static_range", "arange"}
 LOOPS = {"range", "static_range"}
-MOVES = {"load", "store"}
 SIZES = r"\.(?:shape|size|stride|numel)\b|cdiv|//"
-COUNTS = (ast.FloorDiv, ast.Mod)
 NEXT = 0.12
 """What each next name of a kind adds to the cost of a change, as a share of it."""
 OF_LAUNCHES, OF_EXTENSIONS, IN_TUPLES = 0.6, 2.0, 1.0
@@ -120,7 +116,8 @@ class Scope(Function, Changeable):
         for name in kernel.assigned:
             if not all(_is_condition(one) for one in kernel.assigned[name]):
                 found[self._kind_of_local(kernel, name)].append(name)
-        counted = _counting_names(self.node)
+        compared = (one for one in nodes_under(self.node) if isinstance(one, ast.Compare))
+        counted = {name for one in compared for name in names_in(one)}
         for name in kernel.parameters:
             if name not in kernel.pointers and name not in kernel.assigned:
                 sized = name in counted or name in kernel.constants or name in self._given_sizes
@@ -217,8 +214,8 @@ class Scope(Function, Changeable):
             return statement, f"after: {piece.code}"
         (start, _), (a, b) = self.source.span(statement), piece.span
         words = self._head(statement)
-        said = meaning(words[: a - start] + piece.code + words[b - start :])
-        return None if said == meaning(words) else (statement, said)
+        said = _plain(words[: a - start] + piece.code + words[b - start :])
+        return None if said == _plain(words) else (statement, said)
 
     def _head(self, statement: ast.AST) -> str:
         """Return a statement's text, of a loop or a condition what it begins with."""
@@ -271,6 +268,15 @@ def scopes(source: Source) -> Iterator[Scope]:
             yield Scope(source, node, known.get(node))
 
 
+@lru_cache(maxsize=1 << 14)
+def _plain(words: str) -> str:
+    """Return a text without what its spelling adds, such as parentheses; the text itself if it can't be read."""
+    try:
+        return ast.unparse(ast.parse(words.strip()))
+    except SyntaxError:
+        return words
+
+
 def _is_condition(node: ast.expr) -> bool:
     joined = isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitAnd | ast.BitOr)
     return joined or isinstance(node, ast.Compare)
@@ -283,28 +289,6 @@ def _is_size(value: ast.expr, host: ast.FunctionDef) -> bool:
     return any(
         re.search(SIZES, text) for text in (words, *(ast.unparse(one.value) for one in made))
     )
-
-
-def _counting_names(function: ast.FunctionDef) -> set[str]:
-    """Return the names in comparisons, ranges, whole quotients and rests, and in what pointers are moved by."""
-    return {
-        name for node in ast.walk(function) for part in _places(node) for name in names_in(part)
-    }
-
-
-def _places(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield what is a place or a bound in one node of a tree."""
-    divides = isinstance(node, ast.BinOp) and isinstance(node.op, COUNTS)
-    if divides or isinstance(node, ast.Compare):
-        yield node
-    elif isinstance(node, ast.AugAssign) and "ptr" in ast.unparse(node.target):
-        yield node.value
-    elif isinstance(node, ast.Call):
-        name = called_name(node)
-        if name in RANGES:
-            yield node
-        elif name in MOVES:
-            yield from node.args[:1]
 
 
 def _calls(kernel: Kernel, values: object) -> set[str]:

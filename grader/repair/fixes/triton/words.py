@@ -81,23 +81,15 @@ def _keyword(source: Source, kernel: Kernel, item: Evidence) -> Iterator[Fix]:
 def _where(source: Source, kernel: Kernel, item: Evidence) -> Iterator[Fix]:
     """Yield `tl.where` for a choice between two values, or between two statements that set one name."""
     for node in _of_line(kernel, item):
-        if isinstance(node, ast.IfExp):
-            yield from _chosen(source, node, node.test, node.body, node.orelse, "")
-        elif isinstance(node, ast.If) and len(node.body) == len(node.orelse) == 1:
-            one, other = node.body[0], node.orelse[0]
-            if isinstance(one, ast.Assign) and isinstance(other, ast.Assign):
-                name = source.text(one.targets[0])
-                if name == source.text(other.targets[0]):
-                    yield from _chosen(
-                        source, node, node.test, one.value, other.value, f"{name} = "
-                    )
-
-
-def _chosen(
-    source: Source, node: ast.AST, test: ast.expr, one: ast.expr, other: ast.expr, head: str
-) -> Iterator[Fix]:
-    words = ", ".join(source.text(part) for part in (test, one, other))
-    yield from fix("choose by `tl.where`", [replace(source, node, f"{head}tl.where({words})")])
+        match node:
+            case ast.IfExp(test, one, other):
+                head = ""
+            case ast.If(test, [ast.Assign([to], one)], [ast.Assign([also], other)]) if source.text(to) == source.text(also):  # fmt: skip
+                head = f"{source.text(to)} = "
+            case _:
+                continue
+        words = ", ".join(source.text(part) for part in (test, one, other))
+        yield from fix("choose by `tl.where`", [replace(source, node, f"{head}tl.where({words})")])
 
 
 def _constant(source: Source, kernel: Kernel, item: Evidence) -> Iterator[Fix]:
@@ -110,14 +102,6 @@ def _constant(source: Source, kernel: Kernel, item: Evidence) -> Iterator[Fix]:
             yield from fix(f"make `{named['name']}` a tl.constexpr", [edit])
 
 
-def _as_float(source: Source, kernel: Kernel, item: Evidence) -> Iterator[Fix]:
-    """Yield a whole number that a loop turns into a float as one from the start."""
-    name = re.search(r"variable (?P<name>\w+)", _said(item))
-    for value in kernel.assigned.get(name["name"], ()) if name else ():
-        if isinstance(value, ast.Constant) and type(value.value) is int:
-            yield from fix("start it as a float", [replace(source, value, f"{value.value}.0")])
-
-
 MAKERS: Mapping[str, Callable[[Source, Kernel, Evidence], Iterator[Fix]]] = {
     "undefined-name": _in_triton,
     "foreign-function": _in_triton,
@@ -125,7 +109,6 @@ MAKERS: Mapping[str, Callable[[Source, Kernel, Evidence], Iterator[Fix]]] = {
     "other-parameters": _keyword,
     "choice-by-block": _where,
     "global-of-module": _constant,
-    "loop-carried-type": _as_float,
 }
 """By the codes of `grader.languages.triton.refused`."""
 FIX = FixMaker(("BLD021",), propose)
