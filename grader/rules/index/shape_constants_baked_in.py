@@ -95,13 +95,9 @@ def _in_cpp(case: Case, name: str) -> Place | None:
     for part in walk(case.launch.host.code):
         if isinstance(part, Call) and part.name in HANDLED:
             return None
-        sizes = isinstance(part, Call) and part.name == "size" and bool(part.args)
-        if (
-            isinstance(part, Call)
-            and sizes
-            and isinstance(part.base, Name)
-            and part.base.id == name
-        ):
+        if not (isinstance(part, Call) and part.name == "size" and part.args):
+            continue
+        if isinstance(part.base, Name) and part.base.id == name:
             index = part.args[0]
             asked[index.value if isinstance(index, Number) else None] = part
     return case.place(asked[0].node) if set(asked) == {0, 1} else None
@@ -113,20 +109,22 @@ def _in_python(source: Source, case: Case) -> Place | None:
     sizes = {one.dim for one in bound if one.kind == "size" and one.index == 0}
     if sizes != {0, 1} or any(one.kind == "numel" for one in bound):
         return None
-    calls = [n for n in source.walk(ast.Call) if isinstance(n.func, ast.Attribute)]
+    asked = [n for n in source.walk(ast.Call) if getattr(n.func, "attr", "") == "size"]
     shapes = [n for n in source.walk(ast.Attribute) if n.attr == "shape"]
-    asked = [
-        *(n for n in calls if isinstance(n.func, ast.Attribute) and n.func.attr == "size"),
-        *shapes,
-    ]
-    return source.place(asked[0]) if asked else None
+    return next((source.place(n) for n in (*asked, *shapes)), None)
 
 
 def _rank(context: Context, index: int | None) -> int | None:
     """Return the rank of the task's input that the host function is given, where that is known."""
     inputs = task_inputs(context.task, "nominal")
     item = inputs[index] if index is not None and index < len(inputs) else None
-    return len(item.shape) if isinstance(item, TensorSpec) else None
+    return _sizes_apart(item) if isinstance(item, TensorSpec) else None
+
+
+def _sizes_apart(item: TensorSpec) -> int:
+    """Return the rank, 2 where the first two sizes are all that there are: a square matrix's second one is its first."""
+    more = set(item.shape[2:]) - set(item.shape[:2])
+    return len(item.shape) if more else min(len(item.shape), 2)
 
 
 def _wrong_ranks(context: Context, index: int | None) -> tuple[Evidence, ...]:
@@ -137,7 +135,7 @@ def _wrong_ranks(context: Context, index: int | None) -> tuple[Evidence, ...]:
     other = {
         name
         for name, some in inputs.items()
-        if any(isinstance(one, TensorSpec) and len(one.shape) > 2 for one in some)
+        if any(isinstance(one, TensorSpec) and _sizes_apart(one) > 2 for one in some)
     }
     every = (*wrong_results(context), *wrong_results(context, general=True))
     return tuple(item for item in every if item.workload in other)
