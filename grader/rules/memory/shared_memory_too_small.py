@@ -50,8 +50,7 @@ def _too_small(case: Case, kind: str, items: list[Evidence]) -> Finding:
 
 def _bytes(case: Case) -> Node:
     """Return where the byte count is computed."""
-    call = case.launch.call
-    count = call.config[2:3]
+    call, count = case.launch.call, case.launch.call.config[2:3]
     node: Node = resolve(case.launch.host, count[0], once=True).node if count else call.node
     return node
 
