@@ -73,9 +73,10 @@ def _of_rank(case: Case, name: str, place: Place, context: Context, index: int |
 
 
 def _rank(inputs: Sequence[object], index: int) -> int:
-    """Return the rank of an input; 0 where it is no tensor."""
+    """Return the rank of an input, 2 where all sizes behind the first two are one of these (a square matrix); 0 for no tensor."""
     given = inputs[index] if index < len(inputs) else None
-    return len(given.shape) if isinstance(given, TensorSpec) else 0
+    shape = given.shape if isinstance(given, TensorSpec) else ()
+    return len(shape) if set(shape[2:]) - set(shape[:2]) else min(len(shape), 2)
 
 
 def _only_matrices(case: Case, name: str) -> tuple[Fix, ...]:
