@@ -9,7 +9,7 @@ from grader.records import Context, Finding, Outcome, Prediction
 from grader.records.observed import FATAL, KERNELS_MATTER, RUN_KINDS
 from grader.rules.predictions import BY_HARDWARE, CODES
 from grader.source import Source
-from grader.source.analysis.walks import spans
+from grader.source.analysis.cases import spans
 from grader.source.python_code import Function
 
 Answer = Literal["upheld", "refuted", "unseen", "uncovered"]
