@@ -1,8 +1,9 @@
 """What exact arithmetic says of right and of wrong programs.
 
-    python benchmarks/exact.py [--only right,corpus,triton,causes,references,attacks] [--most N] [--jobs N] [--seconds S] [--write FILE] [FOLDER ...]
+    python benchmarks/exact.py [--only right,corpus,triton,causes,wrong,references,attacks] [--most N] [--jobs N] [--seconds S] [--write FILE] [FOLDER ...]
 
-Judges labelled programs (CUDA: corpus, Triton: triton), wrong ones of known cause (causes), the reference-fixed kernels of
+Judges labelled programs (CUDA: corpus, Triton: triton), wrong ones of known cause (causes; wrong: these and the labelled
+defects, and no right one), the reference-fixed kernels of
 the built-in tasks, and answers to KernelBench in FOLDERS (`--tasks` has its problems), on `sim` with `--exact`. Prints a line for each, then how many of
 each verdict were shown equal, and what exact arithmetic costs beside the runs. A program counts as wrong where its verdict
 is `incorrect`: 0 of them may be shown equal, but for those that are within half precision's tolerance: wrong by rounding
@@ -83,6 +84,7 @@ def chosen(
     yield from rule_use.programs([one for one in groups if one in rule_use.GROUPS], folders, tasks)
     yield from _triton() if "triton" in groups else ()
     yield from _causes() if "causes" in groups else ()
+    yield from _wrong() if "wrong" in groups else ()
     yield from _references() if "references" in groups else ()
 
 
@@ -99,6 +101,16 @@ def _causes() -> Iterator[rule_use.Program]:
 
     for one in (*wrong_programs(), *right_programs()):
         yield program(f"causes/{one.half}-{one.name}", one.code, one.task)
+
+
+def _wrong() -> Iterator[rule_use.Program]:
+    from benchmarks.causes.set import wrong_programs
+    from tests.corpus import corpus
+
+    for one in wrong_programs():
+        yield program(f"causes/{one.half}-{one.name}", one.code, one.task)
+    for one in (*corpus.mutants(), *corpus.mutants("triton")):
+        yield program(f"{one.folder}/{one.name}", one.code, one.task)
 
 
 def _references() -> Iterator[rule_use.Program]:

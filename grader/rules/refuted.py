@@ -9,7 +9,8 @@ from grader.records import Context, Finding, Outcome, Prediction
 from grader.records.observed import FATAL, KERNELS_MATTER, RUN_KINDS
 from grader.rules.predictions import BY_HARDWARE, CODES
 from grader.source import Source
-from grader.source.analysis.walks import spans
+from grader.source.analysis.cases import spans
+from grader.source.python_code import Function
 
 Answer = Literal["upheld", "refuted", "unseen", "uncovered"]
 """`upheld`: shown, or nothing can show it. `refuted`: a run came by its lines and did not show it.
@@ -33,13 +34,15 @@ def weighed_by_runs(
         return
     found = tuple(findings)
     seen = _Seen(source, context, context.outcome)
-    suspects = context.outcome.failed and not any(_proven_error(one) for one in found)
+    proven = any(one.severity == "error" and is_shown(one) for one in found)
+    suspects = context.outcome.failed and not proven
     for finding in found:
         answer = seen.answer(finding)
         if answer in {"refuted", "unseen"}:
             yield from _without_weight(finding, answer)
         elif answer == "uncovered" and not suspects and finding.rule not in certain:
-            yield _at_most_a_warning(finding)
+            claims = finding.severity == "error"
+            yield finding.model_copy(update={"severity": "warning"}) if claims else finding
         else:
             yield finding
 
@@ -47,10 +50,6 @@ def weighed_by_runs(
 def is_shown(finding: Finding) -> bool:
     """Whether something that was observed, and not a text alone, shows it."""
     return any(item.kind != "text" for item in finding.evidence)
-
-
-def _proven_error(finding: Finding) -> bool:
-    return finding.severity == "error" and is_shown(finding)
 
 
 def _without_weight(finding: Finding, answer: Answer) -> Iterator[Finding]:
@@ -74,12 +73,6 @@ def _beyond(finding: Finding, answer: Answer) -> str:
         return "a run that comes by this place"
     light = finding.severity != "error" and finding.predicts in CODES
     return "sizes other than those that were run" if light else ""
-
-
-def _at_most_a_warning(finding: Finding) -> Finding:
-    if finding.severity != "error":
-        return finding
-    return finding.model_copy(update={"severity": "warning"})
 
 
 @dataclass(frozen=True)
@@ -174,15 +167,22 @@ class _Seen:
         code, place = self.source.module, finding.place
         if code is None or place is None or place.language != "python":
             return False
-        function, branch = "", False
-        for node in ast.walk(code.tree):
-            first, last = getattr(node, "lineno", 0), getattr(node, "end_lineno", 0)
-            if not first <= place.line <= (last or 0):
-                continue
-            branch = branch or isinstance(node, BRANCHES)
-            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                function = node.name  # the walk goes inwards
-        return not branch and function in {"", *SURE_TO_RUN}
+        at = place.line
+        nodes = (
+            one
+            for one in ast.walk(code.tree)
+            if isinstance(one, ast.stmt | ast.expr | ast.comprehension)
+        )
+        inside = [
+            one
+            for one in nodes
+            if getattr(one, "lineno", at + 1) <= at <= getattr(one, "end_lineno", 0)
+        ]
+        functions = [
+            one.name for one in inside if isinstance(one, Function)
+        ]  # the walk goes inwards
+        branch = any(isinstance(one, BRANCHES) for one in inside)
+        return not branch and "".join(functions[-1:]) in {"", *SURE_TO_RUN}
 
 
 _ASK: Mapping[Prediction, Callable[[_Seen, Finding], Answer]] = {

@@ -62,7 +62,7 @@ def statement(node: cpp.Node | None, depth: int = 0) -> cpp.Stmt:
     return cpp.Opaque(node, node.type, tuple(_statements(inside, depth + 1)))
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=256)
 def assigned_in(stmt: cpp.Stmt, *, cells: bool = True) -> frozenset[str]:
     """Return the names that a statement may change; `cells`: those of arrays and pointers too whose cells it stores to."""
     names: set[str] = set()
@@ -87,8 +87,6 @@ def _read_fields(kind: Any, node: cpp.Node, depth: int) -> Iterator[Any]:
 def _read_field(slot: Field[Any], node: cpp.Node, depth: int) -> Any:
     """Read one field of a part; its annotation says whether that is a statement, and whether it may lack."""
     how, name = next(iter(slot.metadata.items()))
-    if how == "own_kind":
-        return node.type.partition("_")[0]
     if how == "parts":
         return _expressions(node, depth)
     inner = next(_code_in(node), None) if how == "first" else node.child_by_field_name(name)

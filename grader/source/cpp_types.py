@@ -183,7 +183,7 @@ def declaration_of(unit: Unit, use: Node) -> cpp.Declare | Parameter | None:
     return before[-1] if before else unit.constants.get(name)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=64)
 def _declared_in(function: Function) -> Mapping[str, list[cpp.Declare | Parameter]]:
     """Return what a function declares, by name and in the order of the text."""
     found: dict[str, list[cpp.Declare | Parameter]] = {}

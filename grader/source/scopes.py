@@ -45,7 +45,7 @@ class Scope:
         return None if isinstance(self.node, ast.Module) else self.node.name
 
 
-@lru_cache(maxsize=2048)
+@lru_cache(maxsize=256)
 def nodes_under(node: ast.AST) -> tuple[ast.AST, ...]:
     """Return a node and all below it, breadth first; kept, for every rule asks."""
     return tuple(ast.walk(node))

@@ -12,9 +12,10 @@ from grader.devices.leads import Concerns, Leads
 from grader.records import JsonValue
 from grader.simulator.changes import Request, argument_changes, changes_of
 from grader.simulator.changes.arguments import BLOCKS, OWN, Launched
-from grader.simulator.changes.change import Given
+from grader.simulator.changes.change import Change, Given
 from grader.simulator.changes.everywhere import changes_everywhere
 from grader.simulator.changes.forms import float_bits
+from grader.simulator.changes.together import changes_together
 from grader.simulator.ptx import decode, encode
 from grader.simulator.ptx.code import Pool, read_code
 
@@ -81,6 +82,7 @@ def test_bytes_that_are_no_program_are_refused(at: int, byte: int) -> None:
         (5, "constant", "2", "0.5"),
         (5, "operator", "add.f32", "sub.f32"),
         (5, "around", "line 5#2", "sqrt.rn.f32"),
+        (3, "condition", "%tid.x", "setp.lt.s32 argument 2"),
     ],
 )
 def test_each_thing_of_a_line_has_others_in_its_place(
@@ -96,6 +98,41 @@ def test_the_same_change_of_two_lines_is_one_change_more() -> None:
     assert (both.line, both.also) == (first.line, (second.line,))
     assert both.edits == (*first.edits, *second.edits)
     assert not list(changes_everywhere([first, replace(first, line=9)]))
+
+
+def test_two_values_that_take_each_others_place_are_one_change() -> None:
+    compares = next(i for i in CODE.functions[0].instructions if i.opcode.startswith("setp"))
+    at = CODE.functions[0].instructions.index(compares)
+    _, left, right = compares.operands
+    turned = replace(compares, operands=(compares.operands[0], right, left))
+    single = [
+        Change("", 3, "operand", before, after, 0, 0, ((at, (replace(compares, operands=given),)),))
+        for before, after, given in (
+            ("a", "b", (compares.operands[0], right, right)),
+            ("b", "a", (compares.operands[0], left, left)),
+        )
+    ]
+    (both,) = changes_together(single, CODE.functions[0].instructions, nested=0)
+    assert both.edits == ((at, (turned,)),)
+    assert (both.both, both.also) == ("exchanged", ())
+
+
+def test_what_a_function_lacks_that_was_put_into_its_caller_comes_by_the_call() -> None:
+    inlined = PTX.replace(
+        ".loc 1 3 0", ".loc 1 9 0\n    .loc 1 3 0, function_name $L_f, inlined_at 1 9 0"
+    )
+    code = read_code(encode(decode(inlined)))
+    lines = {one.key[2:4]: one.line for one in changes_of(0, code, code.functions[0])}
+    assert lines["argument 1", "argument 2"] == 9
+    assert lines["setp.ge.s32", "setp.gt.s32"] == 3
+
+
+def test_a_second_condition_is_joined_to_the_first() -> None:
+    change = next(one for one in CHANGES if one.kind == "condition")
+    ((at, (old, second, joined)),) = change.edits
+    assert old == CODE.functions[0].instructions[at]
+    assert joined.operands[:2] == (old.operands[0], old.operands[0])
+    assert joined.operands[2] == second.operands[0]
 
 
 def test_what_decides_which_elements_are_taken_comes_first() -> None:

@@ -18,11 +18,10 @@ from grader.records import (  # fmt: skip
     ShapeMismatch,
 )
 from grader.repair.fixes.maker import FixMaker
-from grader.source import Source
+from grader.source import Source, nodes_under
 from grader.source.analysis.returned_tensor import allocation_of_result, length_written
 from grader.source.code_edits import add_argument, fix, replace
 from grader.source.python_code import PythonCode
-from grader.source.rewriting.forward import after_results
 
 Shape = tuple[int, ...]
 MOST_DIMS = 8
@@ -142,7 +141,23 @@ def _reshaped(got: Shape, more: int) -> dict[str, Shape]:
 
 
 def _with_suffix(source: Source, code: PythonCode, suffix: str) -> tuple[Fix, ...]:
-    return fix(f"return the result{suffix}", after_results(source, code, suffix))
+    return fix(f"return the result{suffix}", _after_results(source, code, suffix))
+
+
+def _after_results(source: Source, code: PythonCode, suffix: str) -> list[Edit | None]:
+    """Return the edits that put a method call after what `forward` returns."""
+    forward = code.method("forward")
+    edits: list[Edit | None] = []
+    for node in nodes_under(forward) if forward is not None else ():
+        if not isinstance(node, ast.Return) or code.function_of(node) is not forward:
+            continue
+        if node.value is None or isinstance(node.value, ast.Tuple | ast.List):
+            return []
+        start, end = source.span(node.value)
+        plain = isinstance(node.value, ast.Name | ast.Call | ast.Attribute | ast.Subscript)
+        edits += [] if plain else [Edit(start=start, end=start, text="(")]
+        edits.append(Edit(start=end, end=end, text=suffix if plain else f"){suffix}"))
+    return edits
 
 
 FIX = FixMaker(codes=("EXT005",), propose=propose)

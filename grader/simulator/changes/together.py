@@ -42,7 +42,7 @@ def _nearest(
         for other in sorted(near, key=lambda other: abs(other.line - one.line))[:2]:
             first, second = sorted((one, other), key=lambda each: each.line)
             if joined := joined_changes(first, second, code):
-                yield replace(joined, both="exchanged")
+                yield replace(joined, both="exchanged", prior=max(one.prior, other.prior))
 
 
 def _of_both(changes: Sequence[Change], code: Sequence[Instruction]) -> Iterator[Change]:

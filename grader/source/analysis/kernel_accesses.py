@@ -31,7 +31,7 @@ class Access:
         return self.expr.node
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=64)
 def accesses(kernel: Function) -> tuple[Access, ...]:
     """Return a kernel's accesses to what its pointers lead to, in the order in which they happen."""
     pointers, found, done = _pointers(kernel), list[Access](), set[int]()
