@@ -8,7 +8,7 @@ from typing import Literal
 from grader.records import Context, Finding, Outcome, Prediction
 from grader.records.observed import FATAL, KERNELS_MATTER, RUN_KINDS
 from grader.source import Source
-from grader.source.analysis.walks import spans
+from grader.source.analysis.cases import spans
 from grader.source.python_code import Function
 
 Answer = Literal["upheld", "refuted", "unseen", "uncovered"]

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from grader.records import TensorSpec
 from grader.records.observed import wrong_results
 from grader.rules import Context, Finding, Fix, Place, Source, fix, rule_of
+from grader.source.analysis.cases import Case, cases, task_inputs
 from grader.source.analysis.host_code import put_first, refuses
-from grader.source.analysis.walks import Case, cases, task_inputs
 from grader.source.cpp import Call, Name, Number, walk
 from grader.source.forward_arguments import bindings
 
@@ -73,9 +73,10 @@ def _of_rank(case: Case, name: str, place: Place, context: Context, index: int |
 
 
 def _rank(inputs: Sequence[object], index: int) -> int:
-    """Return the rank of an input; 0 where it is no tensor."""
+    """Return the rank of an input, 2 where all sizes behind the first two are one of these (a square matrix); 0 for no tensor."""
     given = inputs[index] if index < len(inputs) else None
-    return len(given.shape) if isinstance(given, TensorSpec) else 0
+    shape = given.shape if isinstance(given, TensorSpec) else ()
+    return len(shape) if set(shape[2:]) - set(shape[:2]) else min(len(shape), 2)
 
 
 def _only_matrices(case: Case, name: str) -> tuple[Fix, ...]:
