@@ -10,11 +10,9 @@ import numpy as np
 from grader.judge.asked import Asked
 from grader.judge.boxes import (
     against,
-    covers,
     element_in_words,
     extents,
     in_words,
-    told_extents,
 )
 from grader.judge.difference import (
     Difference,
@@ -33,12 +31,10 @@ from grader.judge.difference import (
     takes_those_around,
 )
 from grader.judge.touched import touched_by_line
+from grader.judge.untouched import skipped_elements, unstored
 from grader.judge.way import way_of
-from grader.records import Dependence, Evidence, Extent, Place, Walk
+from grader.records import Dependence, Evidence, Place, Walk
 from grader.simulator.provenance import Flat, Lost, Reads, Told
-
-LEAST_READ = 0.4
-"""Share of a tensor's elements from which a line is taken to be meant to read all of them."""
 
 
 def evidence_of(told: Told, asked: Sequence[Asked], workload: str) -> tuple[Evidence, ...]:
@@ -46,8 +42,8 @@ def evidence_of(told: Told, asked: Sequence[Asked], workload: str) -> tuple[Evid
     touched = tuple(touched_by_line(told, workload))
     if told.unfollowed:
         return touched
-    found = tuple(_dependences(told, asked, workload)) or tuple(_unstored(told, asked, workload))
-    skipped = () if found else tuple(_skipped_elements(told, asked, workload))
+    found = tuple(_dependences(told, asked, workload)) or tuple(unstored(told, asked, workload))
+    skipped = () if found else tuple(skipped_elements(told, asked, workload))
     whole = not found and not skipped and any(len(n) for one in asked for n in one.needs.values())
     return (*touched, *found, *skipped, *way_of(told, asked, workload, whole=whole))
 
@@ -87,37 +83,6 @@ def _dependences(told: Told, asked: Sequence[Asked], workload: str) -> Iterator[
             more = [one for one in ends if len(one.extra)]
             if _most(ends, lambda one: one.extra) and not choice and right:
                 yield _extra(max(more, key=lambda one: len(one.extra)), workload)
-
-
-def _unstored(told: Told, asked: Sequence[Asked], workload: str) -> Iterator[Evidence]:
-    """Yield a wrong element that no thread stores, where threads store others of its result."""
-    for at, tensor in enumerate(told.tensors):
-        stores = [a for a in told.accesses if a.what != "load" and a.boxes.get(at, (0,))[0]]
-        wrong = [one for one in asked if one.wrong and tensor.role == f"output {one.output + 1}"]
-        left = [one for one in wrong if not any(covers(a.boxes[at][1], one.index) for a in stores)]
-        if not stores or not left:
-            continue
-        most = max(stores, key=lambda access: access.boxes[at][0])
-        count, ranges = most.boxes[at]
-        line = most.place.line if most.place else 0
-        yield Evidence(
-            kind="provenance",
-            code="missing",
-            text=f"no thread stores {element_in_words(left[0].index)}: line {line} stores {count} of its "
-            f"{tensor.size} elements",
-            place=most.place,
-            workload=workload,
-            details=Dependence(
-                element=left[0].index,
-                output=left[0].output,
-                tensor=tensor.role,
-                extents=told_extents(ranges, tensor),
-                count=tensor.size - count,
-                expected=tensor.size,
-                stored=False,
-            ),
-        )
-        return
 
 
 def _most(some: Sequence[Difference], part: Callable[[Difference], Flat]) -> bool:
@@ -364,41 +329,3 @@ def _evidence(
             stored=stored,
         ),
     )
-
-
-def _skipped_elements(told: Told, asked: Sequence[Asked], workload: str) -> Iterator[Evidence]:
-    """Yield the lines that leave out some elements of a tensor of which other lines read all.
-
-    The result is made of all of it, and one of its parts (a mean, a sum of squares) is not.
-    """
-    known = {role for one in asked for role, flat in one.needs.items() if len(flat)}
-    needed_whole = known or {t.role for t in told.tensors if t.role.startswith("input")}
-    for at, tensor in enumerate(told.tensors):
-        loads = [
-            a for a in told.accesses if a.what == "load" and a.boxes.get(at, (0,))[0] and a.place
-        ]
-        if tensor.role not in needed_whole or not loads:
-            continue
-        most = max(a.boxes[at][0] for a in loads) if known else tensor.size
-        for access in loads:
-            count, ranges = access.boxes[at]
-            if not LEAST_READ * most <= count < most or access.place is None:
-                continue
-            box: tuple[Extent, ...] = told_extents(ranges, tensor)
-            yield Evidence(
-                kind="provenance",
-                code="skipped",
-                text=f"line {access.place.line} reads {count} of the {most} elements of {tensor.role} that other "
-                f"lines read{': ' + in_words(box) if in_words(box) else ''}",
-                place=access.place,
-                workload=workload,
-                details=Dependence(
-                    element=asked[0].index,
-                    tensor=tensor.role,
-                    extents=box,
-                    count=most - count,
-                    expected=most,
-                    read=True,
-                ),
-            )
-            break

@@ -15,9 +15,15 @@ from grader.source import parse
 def build_on(
     grading: GradingContext, device: Device, submission: Submission, task: Task | None
 ) -> Build:
-    """Return the program's build on the device."""
-    with grading.turns.of(device.build_key(submission)):
-        build = device.build(submission, init_of(task))
+    """Return the program's build on the device.
+
+    One that was not done in time is not begun again: it may have been begun ahead, and what is left for it now is less.
+    """
+    key = device.build_key(submission)
+    with grading.turns.of(key):
+        build = grading.late_builds.get(key) or device.build(submission, init_of(task))
+        if build.status == "timeout":
+            grading.late_builds[key] = build
     if task and build.status == "built" and isinstance(device, CallBuilder):
         return device.build_by_call(submission, build, task, known_references(grading, task))
     return build

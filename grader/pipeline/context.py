@@ -21,6 +21,7 @@ from grader.machine import return_large_blocks
 from grader.pipeline.kept import Kept, Turns
 from grader.records import (
     SCHEMA,
+    Build,
     Sample,
     Task,
     digest,
@@ -58,6 +59,8 @@ class GradingContext:
     fixed: Kept[Fixed] = field(default_factory=lambda: Kept(KEPT_KERNELS))
     """Each task's reference-fixed kernel."""
     turns: Turns = field(default_factory=Turns)
+    late_builds: dict[str, Build] = field(default_factory=dict)
+    """Builds that were not done in time, by their address."""
 
     @cached_property
     def limits(self) -> sandbox.Limits:

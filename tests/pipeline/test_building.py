@@ -69,3 +69,13 @@ def test_a_constructor_waits_for_its_arguments(grading: GradingContext) -> None:
     program = Submission(sample="s", code=WHEN_CONSTRUCTED, line_map=(), how="test")
     build_meanwhile(grading, program, DRAFT)
     assert not device.began.wait(0.1)
+
+
+def test_one_that_was_not_done_in_time_is_not_begun_again(grading: GradingContext) -> None:
+    device: Any = grading.device
+    device.go.set()
+    late = Build(status="timeout", device="sim", reason="not done within 120 s")
+    device.build = lambda submission, _init: device.ended.append(submission.code) or late
+    program = Submission(sample="s", code=AT_IMPORT, line_map=(), how="test")
+    assert [build_on(grading, device, program, None) for _ in range(2)] == [late, late]
+    assert len(device.ended) == 1

@@ -117,6 +117,16 @@ def test_two_values_that_take_each_others_place_are_one_change() -> None:
     assert (both.both, both.also) == ("exchanged", ())
 
 
+def test_what_a_function_lacks_that_was_put_into_its_caller_comes_by_the_call() -> None:
+    inlined = PTX.replace(
+        ".loc 1 3 0", ".loc 1 9 0\n    .loc 1 3 0, function_name $L_f, inlined_at 1 9 0"
+    )
+    code = read_code(encode(decode(inlined)))
+    lines = {one.key[2:4]: one.line for one in changes_of(0, code, code.functions[0])}
+    assert lines["argument 1", "argument 2"] == 9
+    assert lines["setp.ge.s32", "setp.gt.s32"] == 3
+
+
 def test_a_second_condition_is_joined_to_the_first() -> None:
     change = next(one for one in CHANGES if one.kind == "condition")
     ((at, (old, second, joined)),) = change.edits

@@ -8,8 +8,8 @@ from tree_sitter import Node
 from grader.records.observed import has_wrapped, kernel_of, observed_evidence
 from grader.rules import Context, Finding, Fix, Source, Unit, fix, rule_of
 from grader.rules.proofs import once, reported
-from grader.source.analysis.largest_numbers import Largest
-from grader.source.analysis.walks import Case, cases, full_size_of, spans
+from grader.source.analysis.cases import Case, cases, full_size_of, spans
+from grader.source.analysis.last_thread import LastThread
 from grader.source.cpp import Binary, walk
 from grader.source.cpp_types import type_of
 from grader.source.cuda_code import around, descendants, one_line, text
@@ -50,10 +50,10 @@ def _overflows(case: Case) -> Iterator[tuple[Node, int]]:
     """Yield the products that pass what their 32-bit type holds, where a large tensor is given."""
     tensors = (t for run in case.flow.host(case.sizes) for t in run.tensors)
     large = any(tensor.numel is None or tensor.numel >= LARGE for tensor in tensors)
-    numbers = Largest(case) if case.sizes.complete and large else None
+    numbers = LastThread(case) if case.sizes.complete and large else None
     for part in walk(case.function.code) if numbers is not None else ():
         if isinstance(part, Binary) and part.op in {"*", "+"} and numbers is not None:
-            most, kind = numbers.most(part), type_of(case.unit, part.node)
+            most, kind = numbers.number(part), type_of(case.unit, part.node)
             if most is not None and most >= HOLDS.get(kind or "", most + 1):
                 yield part.node, most
 

@@ -37,7 +37,10 @@ class Sites:
         values: tuple[Value | None, Value | None] = (None, None),
     ) -> Change:
         function = self._values.function.number
-        file, line = self._places_of[self._code[self._values.place_of(at)].location]
+        # What a function that was put into its caller lacks can only come by its call.
+        given = values[1] is not None and values[1].argument is not None
+        places_of = self._values.callers if given else self._places_of
+        file, line = places_of[self._code[self._values.place_of(at)].location]
         sides: tuple[Literal["before", "after"], ...] = ("before", "after")
         named = [one is None or self._values.has_name(one) for one in values]
         nameless = tuple(side for side, has in zip(sides, named, strict=True) if not has)

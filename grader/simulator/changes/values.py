@@ -124,6 +124,7 @@ class Values:
     def __init__(self, code: Code, function: Function) -> None:
         self.function = function
         self._variables = code.variables
+        self.callers = code.callers
         self.of_blocks = code.of_blocks
         self.lines = [code.places[i.location][1] if i.opcode else 0 for i in function.instructions]
         self._set: dict[int, list[tuple[int, Path]]] = defaultdict(list)

@@ -67,6 +67,8 @@ class Code:
     of_blocks: bool
     """As `Program.of_blocks`."""
     functions: tuple[Function, ...]
+    callers: tuple[tuple[str, int], ...] = ()
+    """Of each location the outermost call's place: another one where a function of the text was put into its caller."""
 
 
 def read_code(blob: bytes) -> Code:
@@ -117,17 +119,24 @@ def _read(words: _Words) -> Code:
     strings = tuple(words.text() for _ in range(words.word()))
     constants = tuple(words.array("Q"))
     files = [words.text() for _ in range(words.word())]
-    places = tuple(_place(words, files) for _ in range(words.word()))
+    both = [_place(words, files) for _ in range(words.word())]
+    places, callers = (tuple(one[n] for one in both) for n in (0, 1))
     variables = tuple(_variable(words) for _ in range(words.word()))
     reader = _Reader(strings, constants)
     functions = tuple(_function(words, n, reader) for n in range(words.word()))
-    return Code(strings, constants, places, variables, of_blocks, functions)
+    return Code(strings, constants, places, variables, of_blocks, functions, callers)
 
 
-def _place(words: _Words, files: list[str]) -> tuple[str, int]:
+def _place(words: _Words, files: list[str]) -> tuple[tuple[str, int], tuple[str, int]]:
+    """Return where a location is in the submission's own file, and where the outermost call of it is."""
     count, own = words.words(2)
-    frames = words.words(2 * count)
-    return (files[frames[2 * own]], frames[2 * own + 1]) if own < count else ("", 0)
+    numbers = words.words(2 * count)
+    frames = list(zip(numbers[::2], numbers[1::2], strict=True))
+    if own >= count:
+        return ("", 0), ("", 0)
+    outer = next(one for one in reversed(frames) if one[0] == frames[own][0])
+    inner, call = ((files[number], line) for number, line in (frames[own], outer))
+    return inner, call
 
 
 def _variable(words: _Words) -> str:

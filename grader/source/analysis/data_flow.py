@@ -146,6 +146,37 @@ def assignments(function: ast.AST, name: str) -> list[ast.Assign]:
     ]
 
 
+def bound(node: ast.stmt) -> Iterator[tuple[str, ast.expr]]:
+    """Yield the names that a statement binds, each with its value; several names may be parts of one."""
+    match node:
+        case ast.Assign(targets=targets, value=value):
+            for target in targets:
+                yield from _bound_names(target, value)
+        case (
+            ast.AugAssign(target=ast.Name() as target, value=value)
+            | ast.AnnAssign(target=target, value=ast.expr() as value)
+            | ast.For(target=target, iter=value)
+        ):
+            yield from _bound_names(target, value)
+
+
+def _bound_names(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.expr]]:
+    if isinstance(target, ast.Name):
+        yield target.id, value
+    elif isinstance(target, ast.Tuple | ast.List):
+        several = value.elts if isinstance(value, ast.Tuple | ast.List) else ()
+        values = several if len(several) == len(target.elts) else [value] * len(target.elts)
+        for part, one in zip(target.elts, values, strict=True):
+            yield from _bound_names(part, one)
+
+
+def last_value(function: ast.AST, name: str, before: int) -> tuple[ast.expr, int] | None:
+    """Return what a name was last set to before a line, and in which line."""
+    every = (node for node in nodes_under(function) if isinstance(node, ast.Assign) and node.lineno < before)  # fmt: skip
+    found = [(value, node.lineno) for node in every for one, value in bound(node) if one == name]
+    return max(found, key=lambda one: one[1], default=None)
+
+
 def returns(code: PythonCode, function: Function) -> list[tuple[ast.Return, ast.expr]]:
     """Return what a function gives back, functions inside of it left out."""
     found = (node for node in nodes_under(function) if isinstance(node, ast.Return))

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from tree_sitter import Node
 
 from grader.source import nodes_under
+from grader.source.analysis.data_flow import bound
 from grader.source.analysis.reaching import OTHER_PROCESSES, PROTECTION, SYSTEM_CALLS
 from grader.source.cuda_code import Call, CudaCode, text
 from grader.source.definitions import INDEX, definitions
@@ -64,12 +65,8 @@ def _counted_names(code: PythonCode) -> set[str]:
 def _number(code: PythonCode, node: ast.AST) -> int:
     """Return the whole number that an expression is, by itself or by its only assignment; -1 if none."""
     if isinstance(node, ast.Name):
-        values = [
-            one.value
-            for one in code.of(ast.Assign)
-            for target in one.targets
-            if isinstance(target, ast.Name) and target.id == node.id
-        ]
+        every = (pair for one in code.of(ast.Assign) for pair in bound(one))
+        values = [value for name, value in every if name == node.id]
         node = values[0] if len(values) == 1 else node
     value = node.value if isinstance(node, ast.Constant) else None
     return value if isinstance(value, int) and not isinstance(value, bool) else -1

@@ -14,6 +14,7 @@ from grader.records import Place
 from grader.source import Function, Source, Unit
 from grader.source import Launch as CudaLaunch
 from grader.source.analysis import triton
+from grader.source.analysis.data_flow import last_value
 from grader.source.cpp_reading import variables
 from grader.source.cuda_code import text
 from grader.source.python_code import PythonCode
@@ -176,32 +177,12 @@ def _python_steps(
     host = code.function_of(call)
     variable = plain(source.text(given))
     for _ in range(4):
-        value = _assigned(host, variable, getattr(call, "lineno", 0)) if host else None
-        if value is None:
+        found = last_value(host, variable, getattr(call, "lineno", 0)) if host else None
+        if found is None:
             return
+        value, _ = found
         yield Step(variable, source.text(value), source.place(value), into_parameter=False)
         variable = plain(source.text(value))
-
-
-def _assigned(host: ast.AST, name: str, before: int) -> ast.expr | None:
-    """Return what a name was last set to before a line, where it was set alone."""
-    values = [
-        value
-        for node in ast.walk(host)
-        if isinstance(node, ast.Assign) and node.lineno < before
-        for value in _values(node, name)
-    ]
-    return values[-1] if values else None
-
-
-def _values(node: ast.Assign, name: str) -> Iterator[ast.expr]:
-    for target in node.targets:
-        match target, node.value:
-            case ast.Name(id=found), value if found == name:
-                yield value
-            case ast.Tuple(elts=names), ast.Tuple(elts=values) if len(names) == len(values):
-                pairs = zip(names, values, strict=True)
-                yield from (v for t, v in pairs if isinstance(t, ast.Name) and t.id == name)
 
 
 class _TritonSteps:

@@ -102,20 +102,8 @@ def reference_of(source: Source, context: Context) -> Reference | None:
 
 def reference_parameters(context: Context, name: str) -> tuple[str, ...]:
     """Return the parameters of the reference's method of that name, without self."""
-    text = context.task.reference if context.task is not None else ""
-    return _parameter_names(text, name) if text else ()
-
-
-@lru_cache(maxsize=32)
-def _parameter_names(text: str, method: str) -> tuple[str, ...]:
-    """Return the parameters of a method of `Model` in a reference, without self."""
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError):
-        return ()
-    for node in tree.body:
-        if isinstance(node, ast.ClassDef) and node.name == "Model":
-            for item in node.body:
-                if isinstance(item, ast.FunctionDef) and item.name == method:
-                    return tuple(argument.arg for argument in item.args.args[1:])
-    return ()
+    found = _parse_reference(context.task.reference) if context.task is not None else None
+    models = [n for n in found.tree.body if isinstance(n, ast.ClassDef)] if found else []
+    body = [item for one in models if one.name == "Model" for item in one.body]
+    methods = [one for one in body if isinstance(one, ast.FunctionDef) and one.name == name]
+    return tuple(one.arg for one in methods[0].args.args[1:]) if methods else ()

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from grader.source import Source
+from grader.source.analysis.data_flow import bound
 
 JIT = "triton.jit"
 TUNE = "triton.autotune"
@@ -105,7 +106,7 @@ class Kernel:
         found: dict[str, list[ast.expr]] = {}
         nodes = (node for node in ast.walk(self.node) if isinstance(node, ast.stmt))
         for node in sorted(nodes, key=lambda one: one.lineno):
-            for target, value in _assignments(node):
+            for target, value in bound(node):
                 found.setdefault(target, []).append(value)
         return {name: tuple(values) for name, values in found.items()}
 
@@ -258,7 +259,7 @@ def no_part_of(source: Source, stored: Collection[int]) -> frozenset[int]:
         for access in kernel.accesses:
             if access.kind != "load" and access.call.lineno in stored:
                 names = kernel.names_behind(access.call)
-                made = [s for s in every if any(n in names for n, _ in _assignments(s)) or _is_call(s, access.call)]  # fmt: skip
+                made = [s for s in every if any(n in names for n, _ in bound(s)) or _is_call(s, access.call)]  # fmt: skip
                 ranges = [(s.lineno, s.end_lineno or 0) for s in made if not isinstance(s, ast.For)]
                 heads = {s.lineno for s in every if hasattr(s, "body") if any(s.lineno <= a <= (s.end_lineno or 0) for a, _ in ranges)}  # fmt: skip
                 part = heads.union(*(range(a, b + 1) for a, b in ranges))
@@ -291,28 +292,6 @@ def finish(source: Source) -> ast.Return | None:
                 called = {n.func.attr for n in ast.walk(node.value) if isinstance(n, ast.Call) if isinstance(n.func, ast.Attribute)}  # fmt: skip
                 return node if called & {"sum", "mean"} else None
     return None
-
-
-def _assignments(node: ast.stmt) -> Iterator[tuple[str, ast.expr]]:
-    if isinstance(node, ast.Assign):
-        for target in node.targets:
-            yield from _bound_names(target, node.value)
-    elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
-        yield node.target.id, node.value
-    elif isinstance(node, ast.AnnAssign) and node.value is not None:
-        yield from _bound_names(node.target, node.value)
-    elif isinstance(node, ast.For):
-        yield from _bound_names(node.target, node.iter)
-
-
-def _bound_names(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.expr]]:
-    if isinstance(target, ast.Name):
-        yield target.id, value
-    elif isinstance(target, ast.Tuple | ast.List):
-        several = value.elts if isinstance(value, ast.Tuple | ast.List) else ()
-        values = several if len(several) == len(target.elts) else [value] * len(target.elts)
-        for part, one in zip(target.elts, values, strict=True):
-            yield from _bound_names(part, one)
 
 
 def _names(value: ast.expr) -> set[str]:
@@ -355,7 +334,7 @@ def _grid_meant(grid: ast.expr, host: ast.FunctionDef | None) -> ast.expr:
             value
             for node in ast.walk(host)
             if isinstance(node, ast.stmt)
-            for name, value in _assignments(node)
+            for name, value in bound(node)
             if name == grid.id
         ]
         return found[0] if len(found) == 1 else grid

@@ -3,9 +3,11 @@
 import ast
 import math
 import operator
+import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
+from typing import Any
 
 from grader.source.analysis.triton import Access, Kernel
 
@@ -38,21 +40,18 @@ UNARY: Mapping[str, Callable[[float], float]] = MappingProxyType(
         "sigmoid": lambda x: 1 / (1 + math.exp(-x)) if x > -700 else 0.0,
     }
 )
-COMPARED: Mapping[type[ast.cmpop], Callable[[float, float], bool]] = MappingProxyType(
+BINARY: Mapping[type[ast.AST], Callable[[Any, Any], Any]] = MappingProxyType(
     {
-        ast.Lt: operator.lt,
-        ast.LtE: operator.le,
-        ast.Gt: operator.gt,
-        ast.GtE: operator.ge,
-        ast.Eq: operator.eq,
-        ast.NotEq: operator.ne,
+        ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
+        ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge,
+        ast.Eq: operator.eq, ast.NotEq: operator.ne,
     }
-)
+)  # fmt: skip
 SAME = frozenset({"to", "cast", "expand_dims", "trans", "reshape", "broadcast_to", "view"})
 FAR = 1e9
 """From here on a number is as good as infinity: no value of a task comes near it, and its exponential is 0."""
-MASKED_FALSE = 2
-"""Which argument of `tl.where` is taken where the condition is false."""
+ONE_FOR_ALL = frozenset({"sum", "max", "min", "argmax", "argmin", "cumsum"})
+"""What gives all lanes one value, or is looked at where it is called."""
 
 
 def lane_of(kernel: Kernel, value: ast.expr, line: int) -> Lane:
@@ -62,19 +61,12 @@ def lane_of(kernel: Kernel, value: ast.expr, line: int) -> Lane:
 
 def constant(value: ast.expr | None) -> float | None:
     """Return the number that an expression is, infinities included and what is as good as one; None for others."""
-    if isinstance(value, ast.Constant) and isinstance(value.value, int | float):
-        return float(value.value) if value.value < FAR else math.inf
-    if isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.USub):
-        inner = constant(value.operand)
-        return None if inner is None else -inner
-    if isinstance(value, ast.Call) and value.args and isinstance(value.args[0], ast.Constant):
-        called = value.func.id if isinstance(value.func, ast.Name) else ""
-        if called == "float":
-            try:
-                return float(str(value.args[0].value))
-            except ValueError:
-                return None
-    return None
+    words = re.sub(r"^(-?)float\((.*)\)$", r"\1\2", ast.unparse(value)) if value is not None else ""
+    try:
+        number = float(re.sub("[\"']", "", words))
+    except ValueError:
+        return None
+    return number if abs(number) < FAR else math.copysign(math.inf, number)
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,72 +77,67 @@ class _Reader:
         number = constant(value)
         if number is not None:
             return Lane(number)
-        if isinstance(value, ast.Name):
-            return self._name(value.id, line)
-        if isinstance(value, ast.BinOp):
-            return self._binary(value, line)
-        if isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.USub):
-            inner = self.read(value.operand, line)
-            return inner if inner.number is None else _with(inner, -inner.number)
-        if isinstance(value, ast.Subscript):
-            return self.read(value.value, line)
-        return self._call(value, line) if isinstance(value, ast.Call) else PLAIN
+        match value:
+            case ast.Name(id=name):
+                return self._name(name, line)
+            case ast.BinOp(left=left, op=op, right=right):
+                return _join_lanes(self.read(left, line), self.read(right, line), op)
+            case ast.UnaryOp(op=ast.USub(), operand=inner):
+                return _applied(operator.neg, self.read(inner, line))
+            case ast.Subscript(value=inner):
+                return self.read(inner, line)
+            case ast.Call():
+                return self._call(value, line)
+        return PLAIN
 
     def _name(self, name: str, line: int) -> Lane:
-        """Return what the last assignments before a line leave in a name."""
-        result, found = PLAIN, False
+        """Return what the last assignment before a line, and what is added after it, leave in a name."""
+        result = PLAIN
         for node in self._statements(name, line):
+            value = self.read(node.value, node.lineno)
             if isinstance(node, ast.AugAssign):
-                value = self.read(node.value, node.lineno)
-                result = _join_lanes(result, value, node.op) if found else value
-            elif isinstance(node, ast.Assign):
-                value = self.read(node.value, node.lineno)
-                became = value.number is None and value.load is not None and not value.lost
-                made = became and not _is_load(self.kernel, node.value)
-                result = Lane(None, value.unset, value.load, lost=node) if made else value
-                found = True
+                result = _join_lanes(result, value, node.op)
+                continue
+            made = value.number is None and value.load is not None and not value.lost
+            loads = self.kernel.language_name(node.value) == "load"
+            result = Lane(None, value.unset, value.load, lost=node) if made and not loads else value
         return result
 
     def _statements(self, name: str, line: int) -> list[ast.Assign | ast.AugAssign]:
-        """Return the last plain assignment of a name before a line, and what is added to it after that."""
         found: list[ast.Assign | ast.AugAssign] = []
         nodes = (n for n in ast.walk(self.kernel.node) if isinstance(n, ast.Assign | ast.AugAssign))
         for node in sorted(nodes, key=lambda one: one.lineno):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            if node.lineno < line and any(
-                isinstance(t, ast.Name) and t.id == name for t in targets
-            ):
+            if node.lineno < line and any(getattr(one, "id", "") == name for one in targets):
                 found = [node] if isinstance(node, ast.Assign) else [*found, node]
         return found
 
-    def _binary(self, value: ast.BinOp, line: int) -> Lane:
-        return _join_lanes(self.read(value.left, line), self.read(value.right, line), value.op)
-
     def _call(self, value: ast.Call, line: int) -> Lane:
         name = self.kernel.language_name(value)
-        if name == "load":
-            return self._lane_loaded(value)
-        if name == "zeros":
-            return Lane(0.0)
-        if name == "full" and len(value.args) > 1:
-            return Lane(constant(value.args[1]))
-        if name == "where" and len(value.args) > MASKED_FALSE:
-            return self._lane_chosen(value, line)
-        if name in UNARY and value.args:
-            inner = self.read(value.args[0], line)
-            return inner if inner.number is None else _with(inner, UNARY[name](inner.number))
-        method = value.func.attr if isinstance(value.func, ast.Attribute) else ""
-        if not name and method in SAME and isinstance(value.func, ast.Attribute):
-            return self.read(value.func.value, line)
-        if name in SAME and value.args:
-            return self.read(value.args[0], line)
-        if name in {"maximum", "minimum"} and len(value.args) > 1:
-            return self._extreme(value, line, max if name == "maximum" else min)
-        if name in {"sum", "max", "min", "argmax", "argmin", "cumsum"}:
-            return PLAIN  # one value for all lanes, or looked at where it is called
+        method = value.func if not name and isinstance(value.func, ast.Attribute) else None
+        if method is not None and method.attr in SAME:
+            return self.read(method.value, line)
+        match name, value.args:
+            case "load", _:
+                return self._lane_loaded(value)
+            case "zeros", _:
+                return Lane(0.0)
+            case "full", [_, filler, *_]:
+                return Lane(constant(filler))
+            case "where", [condition, yes, no, *_]:
+                return self._lane_chosen(value, condition, self.read(yes, line), self.read(no, line), line)  # fmt: skip
+            case _, [inner, *_] if name in SAME:
+                return self.read(inner, line)
+            case _, [inner, *_] if name in UNARY:
+                return _applied(UNARY[name], self.read(inner, line))
+        if name in ONE_FOR_ALL:
+            return PLAIN
         every = [self.read(one, line) for one in value.args]
-        masked = next((one for one in every if one.load is not None), None)
-        return Lane(None, masked.unset, masked.load) if masked else PLAIN
+        masked = next((one for one in every if one.load is not None), PLAIN)
+        numbers = [one.number for one in every[:2] if one.number is not None]
+        if name in {"maximum", "minimum"} and len(numbers) > 1:
+            return replace(masked, number=max(numbers) if name == "maximum" else min(numbers))
+        return Lane(None, masked.unset, masked.load)
 
     def _lane_loaded(self, call: ast.Call) -> Lane:
         access = next((one for one in self.kernel.accesses if one.call is call), None)
@@ -159,90 +146,55 @@ class _Reader:
         other = access.arguments.get("other")
         return Lane(constant(other), unset=other is None, load=access, given=call)
 
-    def _lane_chosen(self, call: ast.Call, line: int) -> Lane:
+    def _lane_chosen(
+        self, call: ast.Call, condition: ast.expr, yes: Lane, no: Lane, line: int
+    ) -> Lane:
         """Return what `tl.where` gives where its condition is a mask: its last argument."""
-        yes, no = self.read(call.args[1], line), self.read(call.args[MASKED_FALSE], line)
         if yes.number is not None and yes.number == no.number:
             return yes if yes.load else no
         if yes.load is not None and yes.load.mask is not None:
             masks = self.kernel.names_behind(yes.load.mask)
-            if masks & self.kernel.names_behind(call.args[0]) and _compares(
-                self.kernel, call.args[0], masks
-            ):
+            if _compares(self.kernel, condition, masks):
                 return Lane(no.number, load=yes.load, given=call) if no.number is not None else no
-        held = self._holds(call.args[0], line)
-        if held is not None:
-            return yes if held else no
+        match condition:
+            case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in BINARY:
+                one, two = self.read(left, line).number, self.read(right, line).number
+                if one is not None and two is not None:
+                    return yes if BINARY[type(op)](one, two) else no
         return Lane(None, yes.unset, yes.load or no.load)
-
-    def _holds(self, condition: ast.expr, line: int) -> bool | None:
-        """Return whether a comparison holds in the lane; None where that isn't told."""
-        if not (isinstance(condition, ast.Compare) and len(condition.ops) == 1):
-            return None
-        one = self.read(condition.left, line).number
-        two = self.read(condition.comparators[0], line).number
-        if one is None or two is None:
-            return None
-        return (
-            COMPARED[type(condition.ops[0])](one, two)
-            if type(condition.ops[0]) in COMPARED
-            else None
-        )
-
-    def _extreme(self, call: ast.Call, line: int, pick: Callable[[float, float], float]) -> Lane:
-        one, two = (self.read(arg, line) for arg in call.args[:2])
-        masked = one if one.load else two
-        if one.number is not None and two.number is not None:
-            return _with(masked, pick(one.number, two.number))
-        return Lane(None, masked.unset, masked.load)
 
 
 def _compares(kernel: Kernel, condition: ast.expr, masks: frozenset[str]) -> bool:
     """Whether a condition compares what the mask compares: a lane's index with a length."""
-    if isinstance(condition, ast.Compare):
-        return bool({n.id for n in ast.walk(condition) if isinstance(n, ast.Name)} & masks)
-    if isinstance(condition, ast.Name):
-        given = kernel.assigned.get(condition.id, ())
-        return any(_compares(kernel, one, masks) for one in given if not isinstance(one, ast.Name))
-    if isinstance(condition, ast.BinOp | ast.Subscript):
-        parts = (
-            [condition.left, condition.right]
-            if isinstance(condition, ast.BinOp)
-            else [condition.value]
-        )
-        return any(_compares(kernel, one, masks) for one in parts)
+    match condition:
+        case ast.Compare():
+            return bool({n.id for n in ast.walk(condition) if isinstance(n, ast.Name)} & masks)
+        case ast.Name(id=name):
+            given = kernel.assigned.get(name, ())
+            return any(_compares(kernel, one, masks) for one in given if not isinstance(one, ast.Name))  # fmt: skip
+        case ast.BinOp(left=left, right=right):
+            return _compares(kernel, left, masks) or _compares(kernel, right, masks)
+        case ast.Subscript(value=inner):
+            return _compares(kernel, inner, masks)
     return False
 
 
-def _is_load(kernel: Kernel, value: ast.expr) -> bool:
-    return kernel.language_name(value) == "load"
-
-
-def _with(lane: Lane, number: float) -> Lane:
-    return Lane(number, lane.unset, lane.load, lane.given, lane.lost)
+def _applied(function: Callable[[float], float], lane: Lane) -> Lane:
+    return lane if lane.number is None else replace(lane, number=function(lane.number))
 
 
 def _join_lanes(one: Lane, two: Lane, op: ast.operator) -> Lane:
     masked = two if two.load and (not one.load or one.number == 0.0) else one
+    known = one.number is not None and two.number is not None
+    lasts = isinstance(op, ast.Add | ast.Sub) and math.isinf(one.number or 0.0)
+    if lasts or (isinstance(op, ast.Div) and one.number == 0.0):
+        return replace(masked, number=one.number)
     if isinstance(op, ast.Mult) and 0.0 in (one.number, two.number):
-        return _with(masked, 0.0)
-    if isinstance(op, ast.Div) and one.number == 0.0:
-        return _with(masked, 0.0)
-    if isinstance(op, ast.Add | ast.Sub) and one.number is not None and math.isinf(one.number):
-        return _with(masked, one.number)
-    if one.number is not None and two.number is not None:
-        return _with(masked, _count_lanes(one.number, two.number, op))
-    return Lane(None, masked.unset, masked.load, lost=masked.lost)
-
-
-def _count_lanes(one: float, two: float, op: ast.operator) -> float:
+        return replace(masked, number=0.0)
+    if not known:
+        return Lane(None, masked.unset, masked.load, lost=masked.lost)
     try:
-        if isinstance(op, ast.Add):
-            return one + two
-        if isinstance(op, ast.Sub):
-            return one - two
-        if isinstance(op, ast.Mult):
-            return one * two
-        return one / two if isinstance(op, ast.Div) else math.nan
-    except (ZeroDivisionError, OverflowError):
-        return math.nan
+        number = BINARY[type(op)](one.number, two.number)
+    except (KeyError, ArithmeticError):
+        number = math.nan
+    return replace(masked, number=number)

@@ -3,6 +3,7 @@
 import ast
 
 from grader.source import Source, nodes_under
+from grader.source.analysis.data_flow import last_value
 from grader.source.functions import Function
 
 VIEWS = frozenset({"permute", "transpose", "t", "expand", "swapaxes", "movedim"})
@@ -16,7 +17,7 @@ def passed_views(source: Source, function: Function) -> dict[str, str]:
     forward = source.method("ModelNew", "forward")
     if forward is None:
         return {}
-    called, makers = _known_as(source, function.name), _Makers(forward)
+    called = _known_as(source, function.name)
     found: dict[str, str] = {}
     for node in nodes_under(forward):
         match node:
@@ -24,7 +25,7 @@ def passed_views(source: Source, function: Function) -> dict[str, str]:
                 name in called
             ):
                 for parameter, given in zip(function.parameters, args, strict=False):
-                    if made := makers.of(given, node.lineno):
+                    if made := _maker(forward, given, node.lineno):
                         found[parameter.name] = made
     return found
 
@@ -42,40 +43,16 @@ def _known_as(source: Source, name: str) -> set[str]:
     return names
 
 
-class _Makers:
-    """What put the memory of forward's tensors in another order, last."""
-
-    def __init__(self, forward: ast.AST) -> None:
-        self.assigned = [node for node in nodes_under(forward) if isinstance(node, ast.Assign)]
-
-    def of(self, value: ast.expr, before: int, depth: int = 0) -> str:
-        """Return the call that made an expression a view, or nothing."""
-        match value:
-            case ast.Attribute(attr=("T" | "mT") as name):
-                return name
-            case ast.Call(func=ast.Attribute(attr=name)) if name in VIEWS:
-                return name
-            case ast.Call(func=ast.Attribute(attr=name, value=base)) if name in KEEPING:
-                return self.of(base, before, depth)
-            case ast.Name(id=name) if depth < MOST_NAMES:
-                return self._name(name, before, depth)
-        return ""
-
-    def _name(self, name: str, before: int, depth: int) -> str:
-        last = max(
-            (node for node in self.assigned if _binds(node, name) and node.lineno < before),
-            key=lambda node: node.lineno,
-            default=None,
-        )
-        match last:
-            case ast.Assign(targets=[ast.Name()], value=value):
-                return self.of(value, last.lineno, depth + 1)
-        return ""
-
-
-def _binds(node: ast.Assign, name: str) -> bool:
-    return any(
-        isinstance(part, ast.Name) and part.id == name
-        for target in node.targets
-        for part in ast.walk(target)
-    )
+def _maker(forward: ast.AST, value: ast.expr, before: int, depth: int = 0) -> str:
+    """Return the call that made an expression a view, last; empty for none."""
+    match value:
+        case ast.Attribute(attr=("T" | "mT") as name):
+            return name
+        case ast.Call(func=ast.Attribute(attr=name)) if name in VIEWS:
+            return name
+        case ast.Call(func=ast.Attribute(attr=name, value=base)) if name in KEEPING:
+            return _maker(forward, base, before, depth)
+        case ast.Name(id=name) if depth < MOST_NAMES:
+            last = last_value(forward, name, before)
+            return _maker(forward, *last, depth + 1) if last is not None else ""
+    return ""
