@@ -114,10 +114,6 @@ class Device(Protocol):
     def seconds(self) -> float:
         """Return the seconds that one workload may take."""
 
-    @property
-    def torch_version(self) -> tuple[int, int]:
-        """Return major and minor version of torch."""
-
     def ready(self) -> Readiness:
         """Say whether it can build and run."""
 

@@ -7,7 +7,6 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Self
 
@@ -103,12 +102,6 @@ class GuestDevice(ABC):
     def without_kernels(self) -> GuestDevice:
         """Return the device that executes no kernel, where there is one; else this."""
         return self
-
-    @cached_property
-    def torch_version(self) -> tuple[int, int]:
-        """Return major and minor version of torch."""
-        major, minor = self.prepared.toolchain.torch_version.split("+")[0].split(".")[:2]
-        return int(major), int(minor)
 
     def ready(self) -> Readiness:
         """Say whether it can build and run."""

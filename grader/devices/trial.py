@@ -64,6 +64,16 @@ class Trial:
         )
 
     @cached_property
+    def unchanged(self) -> Changed:
+        """Return the program as it is, on this workload."""
+        return self.run(Request(), 1.0)
+
+    @cached_property
+    def own_changes(self) -> tuple[Change, ...]:
+        """Return all changes of it: another workload may launch other kernels."""
+        return tuple(self.all_changes(self.unchanged))
+
+    @cached_property
     def numbers(self) -> dict[str, float]:
         """Return the numbers that the task gives, by what they are."""
         given = {f"argument {n + 1} of ModelNew": one for n, one in enumerate(self.workload.init)}

@@ -86,11 +86,10 @@ class Examiner:
         return engine.settle(fixes.attach(detected, source, context), source, context)
 
     def _context(self, evaluation: Evaluation) -> Context:
-        build, device = evaluation.build, self.grading.device
+        build = evaluation.build
         runs = (*evaluation.runs, *evaluation.checked)
         return Context(
             task=self.task if self.task and self.task.expects else None,
-            torch_version=device.torch_version if device else (2, 6),
             evidence=evidence_of(evaluation),
             resources=build.resources if build else (),
             counts=tuple(count for run in runs for count in run.counts),

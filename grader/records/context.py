@@ -65,8 +65,6 @@ class Context:
     """What is known beside the submission's text; everything in it may be missing."""
 
     task: Task | None = None
-    torch_version: tuple[int, int] = (2, 6)
-    """Major and minor version of the torch that builds it."""
     evidence: tuple[Evidence, ...] = ()
     """What compilers, the simulator, probes and sanitizers showed."""
     resources: tuple[KernelResources, ...] = ()

@@ -13,8 +13,6 @@ _WRONG = ("NUM001", "DEP001", "DEP002", "DEP003", "DEP005", "DEP006")
 """Rules that see a wrong result alone: once a fix says which line makes it, they have nothing to add."""
 VAGUE = (*_WRONG, "MEM008", "MEM011")
 """Rules that see a wrong result or access, and not what causes it."""
-
-
 WIDER = ((0, 0), (1, 0), (0, 1), (1, 1), (2, 1))
 """By how many tokens, on the left and right, a piece is shown wider: an operator between what it joins, an index with its array."""
 SHORT, LONG = 2, 200
@@ -62,8 +60,7 @@ def _change(old: str, new: str, label: str) -> tuple[int, str, str, list[int]] |
     before, after = old.splitlines(), new.splitlines()
     matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
     changes = [code for code in matcher.get_opcodes() if code[0] != "equal"]
-    said = _LINE.match(label)
-    number = int(said[1]) if said else 0
+    number = int(said[1]) if (said := _LINE.match(label)) else 0
     if len(changes) > 1:
         changes = [
             code for code in changes if min(code[1], code[3]) < number <= max(code[2], code[4])
@@ -106,6 +103,8 @@ def _place_finding(
 
 def _what_it_needs(old: str, new: str) -> str:
     """Return the piece of a line that is another, as words; the whole line where that makes no expression."""
+    if new.strip().endswith(old.strip()):
+        return f"`{new.strip().removesuffix(old.strip()).strip()[:LONG]}` is missing before it"
     before, after = list(_TOKEN.finditer(old)), list(_TOKEN.finditer(new))
     words = [one[0] for one in before], [one[0] for one in after]
     codes = difflib.SequenceMatcher(None, *words, autojunk=False).get_opcodes()

@@ -7,15 +7,19 @@ from typing import Literal
 
 from grader.records import Context, Finding, Outcome, Prediction
 from grader.records.observed import FATAL, KERNELS_MATTER, RUN_KINDS
-from grader.rules.predictions import BY_HARDWARE, CODES
 from grader.source import Source
-from grader.source.analysis.walks import spans
+from grader.source.analysis.cases import spans
+from grader.source.python_code import Function
 
 Answer = Literal["upheld", "refuted", "unseen", "uncovered"]
 """`upheld`: shown, or nothing can show it. `refuted`: a run came by its lines and did not show it.
 `unseen`: runs went well around it, and whether they came by it is not known. `uncovered`: nothing
 got that far."""
 BRANCHES = (ast.If, ast.IfExp, ast.Try, ast.While, ast.For, ast.BoolOp, ast.Lambda, ast.comprehension)  # fmt: skip
+IN_KERNELS: frozenset[Prediction] = frozenset(
+    {"launch-fails", "traps", "out-of-bounds", "race", "unwritten-read", "barrier", "writes-input"}
+)
+"""What only a run of a kernel shows."""
 SURE_TO_RUN = ("__init__", "forward")
 """Methods of the model that every run comes by."""
 
@@ -33,13 +37,15 @@ def weighed_by_runs(
         return
     found = tuple(findings)
     seen = _Seen(source, context, context.outcome)
-    suspects = context.outcome.failed and not any(_proven_error(one) for one in found)
+    proven = any(one.severity == "error" and is_shown(one) for one in found)
+    suspects = context.outcome.failed and not proven
     for finding in found:
         answer = seen.answer(finding)
         if answer in {"refuted", "unseen"}:
             yield from _without_weight(finding, answer)
         elif answer == "uncovered" and not suspects and finding.rule not in certain:
-            yield _at_most_a_warning(finding)
+            claims = finding.severity == "error"
+            yield finding.model_copy(update={"severity": "warning"}) if claims else finding
         else:
             yield finding
 
@@ -47,10 +53,6 @@ def weighed_by_runs(
 def is_shown(finding: Finding) -> bool:
     """Whether something that was observed, and not a text alone, shows it."""
     return any(item.kind != "text" for item in finding.evidence)
-
-
-def _proven_error(finding: Finding) -> bool:
-    return finding.severity == "error" and is_shown(finding)
 
 
 def _without_weight(finding: Finding, answer: Answer) -> Iterator[Finding]:
@@ -72,14 +74,8 @@ def _beyond(finding: Finding, answer: Answer) -> str:
     """Return what it would take to show a finding that says nothing of it; empty where it is wrong."""
     if answer == "unseen":
         return "a run that comes by this place"
-    light = finding.severity != "error" and finding.predicts in CODES
+    light = finding.severity != "error" and finding.predicts in IN_KERNELS
     return "sizes other than those that were run" if light else ""
-
-
-def _at_most_a_warning(finding: Finding) -> Finding:
-    if finding.severity != "error":
-        return finding
-    return finding.model_copy(update={"severity": "warning"})
 
 
 @dataclass(frozen=True)
@@ -135,12 +131,9 @@ class _Seen:
         return "upheld" if self.outcome.ended and self.exact else "uncovered"
 
     def in_kernels(self, finding: Finding) -> Answer:
-        """Whether a run showed what it predicts of a kernel, at the sizes that it speaks of."""
-        if not self.exact and finding.predicts not in BY_HARDWARE:
-            return "uncovered"
-        codes = CODES.get(finding.predicts, frozenset())
-        shown = any(item.code.replace("_", "-") in codes for item in self.context.evidence)
-        return "upheld" if shown else self._missed(finding)
+        """Whether runs came by without showing anything; what they do show, a finding brings as its evidence."""
+        shown = any(item.kind in RUN_KINDS for item in self.context.evidence)
+        return "uncovered" if shown or not self.exact else self._missed(finding)
 
     @property
     def exact(self) -> bool:
@@ -177,11 +170,9 @@ class _Seen:
         function, branch = "", False
         for node in ast.walk(code.tree):
             first, last = getattr(node, "lineno", 0), getattr(node, "end_lineno", 0)
-            if not first <= place.line <= (last or 0):
-                continue
-            branch = branch or isinstance(node, BRANCHES)
-            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                function = node.name  # the walk goes inwards
+            if first <= place.line <= (last or 0):
+                branch = branch or isinstance(node, BRANCHES)
+                function = node.name if isinstance(node, Function) else function  # inwards
         return not branch and function in {"", *SURE_TO_RUN}
 
 

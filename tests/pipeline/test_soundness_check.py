@@ -46,7 +46,6 @@ OF_A_DEVICE = {
         "identity",
         "facts",
         "seconds",
-        "torch_version",
         "ready",
         "build_key",
         "build",

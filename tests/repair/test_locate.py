@@ -38,6 +38,12 @@ def test_the_changed_line_is_the_place(line: int | None) -> None:
     assert "k < n" in found.message
 
 
+def test_a_guard_that_a_statement_lacks_is_missing_before_it() -> None:
+    repair = fixed(CODE.replace("\nb", "\nif (k < n) b"), "MEM011")
+    (found,) = locate_by_repairs((finding("MEM011", None),), SUBMISSION, [repair])
+    assert found.message == "`if (k < n)` is missing before it: Wrong"
+
+
 @pytest.mark.parametrize(
     ("code", "rule"),
     [

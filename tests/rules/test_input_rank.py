@@ -58,3 +58,14 @@ def test_the_tensor_that_is_passed_counts(
     source = parse(ANSWER.format(before=before))
     found = review_with_fixes(source, Context(task=TASK, evidence=evidence), select=("IDX",))
     assert [(f.severity, f.confidence) for f in found if f.rule == "IDX005"] == [said]
+
+
+@pytest.mark.parametrize(("shape", "said"), [((5, 7, 7), "note"), ((5, 7, 9), "error")])
+def test_a_square_matrix_has_no_size_that_is_not_looked_at(
+    shape: tuple[int, ...], said: str
+) -> None:
+    work = Workload(name="images", role="nominal", inputs=(TensorSpec(shape=shape),))
+    task = TASK.model_copy(update={"workloads": (work,)})
+    source = parse(ANSWER.format(before="pass"))
+    found = review_with_fixes(source, Context(task=task, evidence=(MISMATCH,)), select=("IDX",))
+    assert [f.severity for f in found if f.rule == "IDX005"] == [said]

@@ -176,6 +176,21 @@ def test_threads_that_left_are_one_defect_wherever_they_are_missed() -> None:
     assert (found.rule, found.also, len(found.evidence)) == ("SYN003", ("SYN004",), 3)
 
 
+@pytest.mark.parametrize(("barrier", "rules"), [("if (tid < 1) ", {"SYN003"}), ("", set())])
+def test_a_barrier_in_a_branch_is_told_beside_the_exchange_that_waits(
+    barrier: str, rules: set[str]
+) -> None:
+    text = (KERNELS / "tree_sum.cu").read_text()
+    body = f"{barrier}{{ __syncthreads(); }}\n    if (tid < 8) s[tid] = __shfl_down_sync(~0u, s[tid], 1);\n    "
+    code = as_submission(text.replace("s[tid] = sum;", f"s[tid] = sum;\n    {body}", 1))
+    lines = _line(code, "{ __syncthreads(); }"), _line(code, "__shfl_down_sync")
+    items = tuple(_evidence("deadlock", line, "row_mean") for line in lines)
+    found = review_with_fixes(
+        parse(code), Context(evidence=items, device="sim"), select=("SYN003",)
+    )
+    assert {one.rule for one in found} == rules
+
+
 def test_an_explanation_holds_where_it_was_seen() -> None:
     code = as_submission((KERNELS / "tree_sum.cu").read_text())
     wrong = Evidence(kind="mismatch", code="zeros", text="all are zero", workload="big")

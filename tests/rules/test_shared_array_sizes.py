@@ -96,6 +96,16 @@ def test_what_counts_bytes_is_not_told_to(bytes_: str, labels: set[str]) -> None
     assert {one.label for one in found.fixes} == labels
 
 
+def test_behind_a_row_each_thread_has_an_element() -> None:
+    bytes_ = "n * sizeof(float)"
+    code = as_submission(BYTES.replace("HALVES * 256 * sizeof(float)", bytes_)).replace("x.data_ptr<float>(), y.data_ptr<float>(), 256)", "x.data_ptr<float>(), y.data_ptr<float>(), n)").replace("auto y", "const int n = 333; auto y")  # fmt: skip
+    past = PAST.model_copy(update={"details": MemoryAccess(access="write", offset=1716, size=1332, width=4)})  # fmt: skip
+    (found,) = review_with_fixes(
+        parse(code), Context(evidence=(past,), device="sim"), select=("MEM002",)
+    )
+    assert [edit.text for edit in found.fixes[0].edits] == [f"{bytes_} + 256 * sizeof(float)"]
+
+
 def test_a_variable_that_is_initialised_with_itself_is_followed_once() -> None:
     code = "__global__ void k(float* y) { const int n = n + 1; float a[n]; y[0] = a[0]; }"
     source = parse(as_submission(code))

@@ -20,8 +20,8 @@ OWN = {
     "load": {"sources", "is_standalone"},
     "load_inline": {"cpp_sources", "cuda_sources", "functions", "with_pytorch_error_handling", "use_pch"},
 }  # fmt: skip
-LATER = {"no_implicit_headers": (2, 7), "sycl_sources": (2, 7), "extra_sycl_cflags": (2, 7),
-         "with_sycl": (2, 7), "gil_not_used": (2, 10)}  # fmt: skip
+LATER = {"no_implicit_headers", "sycl_sources", "extra_sycl_cflags", "with_sycl", "gil_not_used"}
+"""What the load_inline of newer versions takes: an older one says itself that it doesn't."""
 LISTS = ("extra_cflags", "extra_cuda_cflags", "extra_ldflags", "extra_include_paths")
 OF_NVCC = re.compile(
     r"--?(?:use_fast_math|arch=|gencode|maxrregcount|lineinfo|ftz|fmad|keep)|-Xptxas|-Xcompiler|-G|-rdc"
@@ -35,7 +35,7 @@ Wrong = tuple[ast.AST, str, str, tuple[Fix, ...]]
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Check the arguments of each call that builds an extension against its signature."""
     for extension in source.extensions:
-        found = [*_unknown_arguments(source, extension, context)]
+        found = [*_unknown_arguments(source, extension)]
         if extension.call == "load_inline":
             found += (*_missing_sources(source, extension), *_forms(source, extension))
         for node, said, word, fixes in found:
@@ -46,15 +46,12 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         yield from _flags_of_nvcc(source, extension, context)
 
 
-def _unknown_arguments(source: Source, extension: Extension, context: Context) -> Iterator[Wrong]:
+def _unknown_arguments(source: Source, extension: Extension) -> Iterator[Wrong]:
     own = BOTH | OWN[extension.call]
-    known = own | {name for name, since in LATER.items() if context.torch_version >= since}
     for word in extension.node.keywords:
-        if word.arg is None or word.arg in known:
+        if word.arg is None or word.arg in own | LATER:
             continue
         said = f"{extension.call} has no argument {word.arg}"
-        if word.arg in LATER:
-            said += f" before torch {'.'.join(map(str, LATER[word.arg]))}"
         start = source.span(word)[0]
         near = get_close_matches(word.arg, sorted(own - set(extension.keywords)), 1, 0.85)
         for name in near:

@@ -1,18 +1,17 @@
 """EXT002: no ModelNew, or no CUDA kernel behind it."""
 
 import ast
-import re
 from collections.abc import Iterator
 
 from grader.languages import readings
 from grader.rules import Context, Finding, Source, rule_of
+from grader.source.cuda_code import cuda_code, units
+from grader.source.library_calls import LIBRARY
 from grader.source.python_code import PythonCode
 
 OTHER_BACKENDS = ("triton", "cutlass", "tilelang", "cupy", "numba", "pycuda", "cuda.core", "taichi",
                   "thunderkittens", "helion", "warp")  # fmt: skip
-_LIBRARY = re.compile(
-    r"\b((?:cublas|cudnn|cusparse|cusolver|cufft)[A-Z]\w*|(?:thrust|cub)(?:::\w+)+)\s*\("
-)
+PARTS = ("thrust::", "cub::")
 BUILDERS = ("CUDAExtension", "load", "load_inline", "compile_ptx", "RawKernel", "RawModule")
 
 
@@ -50,9 +49,9 @@ def _other_language(source: Source) -> bool:
 
 def _called_library(source: Source) -> str:
     """Return whose work it is: a library's, where the text calls one."""
-    texts = [unit.text for extension in source.extensions for unit in extension.units]
-    found = (match for text in texts if (match := _LIBRARY.search(text)))
-    return next((match[1] for match in found), "PyTorch")
+    calls = (call for unit in units(source) for call in cuda_code(unit).calls)
+    names = (one.name for one in calls if LIBRARY.match(one.last) or one.name.startswith(PARTS))
+    return next(names, "PyTorch")
 
 
 def _no_model(source: Source, code: PythonCode) -> Finding:

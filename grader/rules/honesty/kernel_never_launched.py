@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from tree_sitter import Node
 
 from grader.records.observed import KERNELS_MATTER, seen_wrong
-from grader.rules import Context, Finding, Source, Unit, fix, rule_of
+from grader.rules import Context, Finding, Source, fix, rule_of
 from grader.source import Kernel, dotted_name, nodes_under
 from grader.source.analysis.data_flow import (
     assignments,
@@ -74,11 +74,7 @@ def _kernels(source: Source) -> Iterator[Finding]:
     idle = [(unit, kernel) for unit, kernel in kernels if kernel.name not in started]
     for unit, kernel in idle[:1] if len(idle) == len(kernels) else ():
         called = next((pair for one in units(source) for pair in library_calls(one)), None)
-        more = (
-            f"; {called[1].last} computes in their place"
-            if called
-            else _bound_to_python(source, idle)
-        )
+        more = f"; {called[1].last} computes in their place" if called else ""
         listed = [one.name for _, one in idle]
         yield RULE.finding(
             unit.place_span(kernel.node.start_byte, _head_end(kernel)),
@@ -95,14 +91,6 @@ def _kernels(source: Source) -> Iterator[Finding]:
             fixes=fix(f"delete {kernel.name}", [delete_lines_of(unit, _with_template(kernel))]),
             kernels=[kernel.name],
         )
-
-
-def _bound_to_python(source: Source, idle: list[tuple[Unit, Kernel]]) -> str:
-    """Return a remark where a kernel is handed to Python itself."""
-    targets = {binding.target for unit in source.units for binding in unit.bindings}
-    targets.update(name for one in source.extensions for name in one.functions or ())
-    handed = sorted(targets & {kernel.name for _, kernel in idle})
-    return f"; Python is handed {handed[0]} itself, and can launch none" if handed else ""
 
 
 def _head_end(kernel: Kernel) -> int:

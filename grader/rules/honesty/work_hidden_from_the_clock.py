@@ -5,18 +5,23 @@ from collections.abc import Iterator, Sequence
 
 from tree_sitter import Node
 
-from grader.rules import Context, Edit, Finding, Fix, Source, Unit, fix, rule_of
+from grader.rules import Context, Finding, Fix, Place, Source, Unit, fix, rule_of
 from grader.rules.name_tables import read_names
 from grader.source import nodes_under
 from grader.source.analysis.data_flow import methods
 from grader.source.analysis.extension_use import holders, mentions
-from grader.source.code_edits import insert_line_before
+from grader.source.code_edits import replace
 from grader.source.cuda_code import Call, around, cuda_code, units
 from grader.source.python_code import PythonCode
 
 NAMES = read_names(__file__)
 
 HIDDEN = "events on the current stream do not see the work, and its result may not be there yet"
+LAZY = "its values can be computed when a grader compares them, outside of the measured time"
+INTERCEPTS = (
+    "intercepts every torch function that runs while it is active, the grader's comparison included"
+)
+OTHER_CLASS = "forward returns a tensor of another class, whose operations the file defines"
 
 
 def check(source: Source, _context: Context) -> Iterator[Finding]:
@@ -44,29 +49,15 @@ def _streams(source: Source, code: PythonCode) -> Iterator[Finding]:
         yield RULE.finding(
             source.place(call),
             f"forward works on a stream of its own and returns without the current stream waiting for it: {HIDDEN}",
-            fixes=_join_streams(source, code, call),
+            fixes=_on_the_current(source, code, call),
             rejects=True,
         )
 
 
-def _join_streams(source: Source, code: PythonCode, entered: ast.Call) -> tuple[Fix, ...]:
-    """Let both streams wait for each other around the block that works on the other one."""
-    blocks = (n for n in source.walk(ast.With) if [i.context_expr for i in n.items] == [entered])
-    block = next(blocks, None)
-    owner, _, last = code.text(entered.func).rpartition(".")
-    if block is None or last != "stream" or not owner or len(entered.args) != 1:
-        return ()
-    if any(isinstance(node, ast.Return) for node in nodes_under(block)):
-        return ()
-    stream, current = code.text(entered.args[0]), f"{owner}.current_stream()"
-    indent, end = " " * block.col_offset, source.span(block)[1]
-    return fix(
-        "let the current stream wait for the other one, and the other one for what it reads",
-        [
-            insert_line_before(source, block, f"{indent}{stream}.wait_stream({current})"),
-            Edit(start=end, end=end, text=f"\n{indent}{current}.wait_stream({stream})"),
-        ],
-    )
+def _on_the_current(source: Source, code: PythonCode, entered: ast.Call) -> tuple[Fix, ...]:
+    owner = code.text(entered.func).rpartition(".")[0]
+    edits = [replace(source, one, f"{owner}.current_stream()") for one in entered.args[:1]]
+    return fix("work on PyTorch's current stream", edits if owner else [])
 
 
 def _threads(source: Source, code: PythonCode, called: set[str]) -> Iterator[Finding]:
@@ -162,34 +153,24 @@ def _launches_there(unit: Unit, thread: Node) -> bool:
 
 
 def _lazy(source: Source, code: PythonCode) -> Iterator[Finding]:
-    """Report subclasses of Tensor, and modes that intercept torch's functions."""
+    """Report subclasses of Tensor, modes that intercept torch's functions, and tensors that are made to be of such a class."""
+    said: list[tuple[Place, str]] = []
     for name, node in code.classes.items():
-        bases = {code.canonical(base) for base in node.bases}
-        methods = {item.name for item in node.body if isinstance(item, ast.FunctionDef)}
-        hooks = ", ".join(sorted(methods & {*NAMES["hooks"]}))
+        bases, place = {code.canonical(base) for base in node.bases}, source.line_place(node.lineno)
+        own = {item.name for item in node.body if isinstance(item, ast.FunctionDef)}
+        hooks = ", ".join(sorted(own & {*NAMES["hooks"]}))
         if bases & {*NAMES["tensors"]}:
             does = f" and overrides {hooks}" if hooks else ""
-            yield RULE.finding(
-                source.line_place(node.lineno),
-                f"{name} derives from Tensor{does}: its values can be computed when a grader compares them, outside of the measured time",
-                severity="warning",
-            )
+            said.append((place, f"{name} derives from Tensor{does}: {LAZY}"))
         elif bases & {*NAMES["modes"]}:
-            yield RULE.finding(
-                source.line_place(node.lineno),
-                f"{name} intercepts every torch function that runs while it is active, the grader's comparison included",
-                severity="warning",
-            )
-    for name, call in code.calls:
-        if name in NAMES["makers"] or (
-            name.endswith(".as_subclass") and code.runs_in_forward(call)
-        ):
-            yield RULE.finding(
-                source.place(call),
-                "forward returns a tensor of another class, whose operations the file defines",
-                severity="warning",
-            )
-            return
+            said.append((place, f"{name} {INTERCEPTS}"))
+    makers = (
+        call
+        for name, call in code.calls
+        if name in NAMES["makers"] or (name.endswith(".as_subclass") and code.runs_in_forward(call))
+    )
+    said += [(source.place(call), OTHER_CLASS) for call in list(makers)[:1]]
+    yield from (RULE.finding(place, message, severity="warning") for place, message in said)
 
 
 RULE = rule_of(__file__, check)

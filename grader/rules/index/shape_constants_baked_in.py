@@ -1,16 +1,15 @@
 """IDX005: a kernel only fits the sizes of one example, or its number of dimensions."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from grader.records import TensorSpec
 from grader.records.observed import wrong_results
-from grader.rules import Context, Evidence, Finding, Fix, Place, Source, fix, rule_of
-from grader.source.analysis.host_code import body_start, refuses
-from grader.source.analysis.walks import Case, cases, task_inputs
+from grader.rules import Context, Finding, Fix, Place, Source, fix, rule_of
+from grader.source.analysis.cases import Case, cases, task_inputs
+from grader.source.analysis.host_code import put_first, refuses
 from grader.source.cpp import Call, Name, Number, walk
 from grader.source.forward_arguments import bindings
-from grader.source.statements import insert_before
 
 LARGE = 1024
 """From here on a size is no tile's."""
@@ -45,48 +44,44 @@ def _constants(source: Source, context: Context) -> Iterator[Finding]:
 
 def _ranks(source: Source, context: Context) -> Iterator[Finding]:
     """Look for inputs of which exactly the first two sizes are asked."""
-    seen: set[str] = set()
-    for case in cases(source, context):
-        function = case.launch.host
-        tensors = [p.name for p in function.parameters if p.kind.endswith("Tensor")]
-        for name in tensors[:1] if function.name not in seen else ():
-            place = _in_cpp(case, name) or _in_python(source, case)
-            given = bindings(source, function).get(name)
+    for case in {case.launch.host.name: case for case in reversed(cases(source, context))}.values():
+        tensors = [p.name for p in case.launch.host.parameters if p.kind.endswith("Tensor")]
+        for name in tensors[:1]:
+            given = bindings(source, case.launch.host).get(name)
             index = given.index if given is not None and given.kind == "tensor" else None
-            if place is not None:
-                yield _of_rank(
-                    case, name, place, _rank(context, index), _wrong_ranks(context, index)
-                )
-        seen.add(function.name)
+            if place := _in_cpp(case, name) or _in_python(source, case):
+                yield _of_rank(case, name, place, context, index)
 
 
-def _of_rank(
-    case: Case, name: str, place: Place, rank: int | None, proof: tuple[Evidence, ...]
-) -> Finding:
+def _of_rank(case: Case, name: str, place: Place, context: Context, index: int | None) -> Finding:
     """Report it: as an error where the task's input has more sizes and results were wrong, as a note where it has two."""
-    wrong = proof if rank is not None and rank > 2 else ()
-    plain = rank in {None, 2} and not proof
-    more = (
-        f"the task's has {rank}"
-        if wrong
-        else "nothing checks that there are no more: of a 3-D or 4-D input"
-    )
+    workloads = context.task.workloads if context.task is not None and index is not None else ()
+    deep = {w.name: w.role for w in workloads if _rank(w.inputs, index or 0) > 2}
+    every = (*wrong_results(context), *wrong_results(context, general=True))
+    proof = tuple(item for item in every if item.workload in deep)
+    usual = "nominal" in deep.values()
+    wrong = proof if usual else ()
     return RULE.finding(
         place,
-        f"only the first two sizes of `{name}` are looked at, and {more}{':' if wrong else ''} only the first size(0) * "
-        "size(1) values are worked on, in the wrong groups",
-        severity="error" if wrong else "note" if plain else "warning",
+        f"only the first two sizes of `{name}` are looked at, and nothing checks that there are no more: of a 3-D or 4-D input only the "
+        "first size(0) * size(1) values are worked on, in the wrong groups",
+        severity="error" if wrong else "warning" if proof or usual else "note",
         evidence=wrong,
         fixes=_only_matrices(case, name) if not wrong else (),
         kernels=(case.kernel,),
     )
 
 
+def _rank(inputs: Sequence[object], index: int) -> int:
+    """Return the rank of an input, 2 where all sizes behind the first two are one of these (a square matrix); 0 for no tensor."""
+    given = inputs[index] if index < len(inputs) else None
+    shape = given.shape if isinstance(given, TensorSpec) else ()
+    return len(shape) if set(shape[2:]) - set(shape[:2]) else min(len(shape), 2)
+
+
 def _only_matrices(case: Case, name: str) -> tuple[Fix, ...]:
-    first = body_start(case.launch.host)
     line = f"TORCH_CHECK({name}.dim() == 2);"
-    edits = [insert_before(case.unit, first, line)] if first is not None else []
-    return fix("refuse inputs of another rank", edits)
+    return fix("refuse inputs of another rank", put_first(case, line))
 
 
 def _in_cpp(case: Case, name: str) -> Place | None:
@@ -95,15 +90,9 @@ def _in_cpp(case: Case, name: str) -> Place | None:
     for part in walk(case.launch.host.code):
         if isinstance(part, Call) and part.name in HANDLED:
             return None
-        sizes = isinstance(part, Call) and part.name == "size" and bool(part.args)
-        if (
-            isinstance(part, Call)
-            and sizes
-            and isinstance(part.base, Name)
-            and part.base.id == name
-        ):
-            index = part.args[0]
-            asked[index.value if isinstance(index, Number) else None] = part
+        match part:
+            case Call(name="size", base=Name(id=base), args=(index, *_)) if base == name:
+                asked[index.value if isinstance(index, Number) else None] = part
     return case.place(asked[0].node) if set(asked) == {0, 1} else None
 
 
@@ -113,34 +102,8 @@ def _in_python(source: Source, case: Case) -> Place | None:
     sizes = {one.dim for one in bound if one.kind == "size" and one.index == 0}
     if sizes != {0, 1} or any(one.kind == "numel" for one in bound):
         return None
-    calls = [n for n in source.walk(ast.Call) if isinstance(n.func, ast.Attribute)]
-    shapes = [n for n in source.walk(ast.Attribute) if n.attr == "shape"]
-    asked = [
-        *(n for n in calls if isinstance(n.func, ast.Attribute) and n.func.attr == "size"),
-        *shapes,
-    ]
-    return source.place(asked[0]) if asked else None
-
-
-def _rank(context: Context, index: int | None) -> int | None:
-    """Return the rank of the task's input that the host function is given, where that is known."""
-    inputs = task_inputs(context.task, "nominal")
-    item = inputs[index] if index is not None and index < len(inputs) else None
-    return len(item.shape) if isinstance(item, TensorSpec) else None
-
-
-def _wrong_ranks(context: Context, index: int | None) -> tuple[Evidence, ...]:
-    """Return wrong results on workloads in which that input has another rank than two."""
-    if context.task is None or index is None:
-        return ()
-    inputs = {w.name: w.inputs[index : index + 1] for w in context.task.workloads}
-    other = {
-        name
-        for name, some in inputs.items()
-        if any(isinstance(one, TensorSpec) and len(one.shape) > 2 for one in some)
-    }
-    every = (*wrong_results(context), *wrong_results(context, general=True))
-    return tuple(item for item in every if item.workload in other)
+    named = [n for n in source.walk(ast.Attribute) if n.attr in {"size", "shape"}]
+    return source.place(named[0]) if named else None
 
 
 RULE = rule_of(__file__, check, predicts="elsewhere")

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from grader.records import Prediction
 from grader.records.observed import observed_evidence
 from grader.rules import Context, Evidence, Finding, Source, rule_of
 
@@ -15,9 +14,7 @@ def check(_source: Source, context: Context) -> Iterator[Finding]:
     for item in observed_evidence(context, "endless"):
         kept.setdefault(item.place.line if item.place else 0, []).append(item)
     for items in kept.values():
-        endless = items[0].code == "livelock"
-        predicts: Prediction = "barrier" if endless else "traps"
-        yield RULE.finding(items[0].place, items[0].text, evidence=items, predicts=predicts)
+        yield RULE.finding(items[0].place, items[0].text, evidence=items)
 
 
 RULE = rule_of(__file__, check, predicts="traps")

@@ -4,9 +4,8 @@ from collections.abc import Iterator
 
 from grader.records.observed import kernel_of, observed_evidence
 from grader.rules import Context, Evidence, Finding, Fix, Source, fix, rule_of
-from grader.source.analysis.host_code import body_start, origin
-from grader.source.analysis.walks import Case, cases, spans
-from grader.source.statements import insert_before
+from grader.source.analysis.cases import Case, cases, spans
+from grader.source.analysis.host_code import origin, put_first
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
@@ -45,10 +44,7 @@ def _written(source: Source, context: Context, item: Evidence) -> tuple[Case | N
 
 
 def _fixes(case: Case, name: str) -> tuple[Fix, ...]:
-    first = body_start(case.launch.host)
-    line = f"{name} = {name}.clone();"
-    edits = [insert_before(case.unit, first, line)] if first is not None else []
-    return fix(f"work on a copy of `{name}`", edits)
+    return fix(f"work on a copy of `{name}`", put_first(case, f"{name} = {name}.clone();"))
 
 
 RULE = rule_of(__file__, check, predicts="writes-input")

@@ -7,13 +7,12 @@ from grader.records import DECIDING, TensorSpec
 from grader.records.observed import ran_right, wrong_results
 from grader.rules import Context, Evidence, Finding, Fix, Source, fix, rule_of
 from grader.source.analysis import triton
+from grader.source.analysis.cases import Case, cases
 from grader.source.analysis.data_flow import assignments
-from grader.source.analysis.host_code import body_start
+from grader.source.analysis.host_code import put_first
 from grader.source.analysis.views import passed_views
-from grader.source.analysis.walks import Case, cases
 from grader.source.code_edits import replace
 from grader.source.cpp import Call, Member, Name, walk
-from grader.source.statements import insert_before
 
 HANDLED = frozenset({"contiguous", "is_contiguous", "stride", "strides", "packed_accessor32", "packed_accessor64",
                      "packed_accessor", "accessor", "is_non_overlapping_and_dense"})  # fmt: skip
@@ -71,10 +70,8 @@ def _list_names(names: list[str]) -> str:
 
 
 def _fixes(case: Case, names: list[str]) -> tuple[Fix, ...]:
-    first = body_start(case.launch.host)
     made = "\n".join(f"{name} = {name}.contiguous();" for name in names)
-    edits = [insert_before(case.unit, first, made)] if first is not None else []
-    return fix(f"make {_list_names(names)} contiguous first", edits)
+    return fix(f"make {_list_names(names)} contiguous first", put_first(case, made))
 
 
 def _of_strided_inputs(context: Context) -> tuple[Evidence, ...]:

@@ -8,9 +8,9 @@ from tree_sitter import Node
 from grader.records import MemoryAccess
 from grader.records.observed import kernel_of, observed_evidence
 from grader.rules import Context, Evidence, Finding, Fix, Source, fix, rule_of
+from grader.source.analysis.cases import Case, cases, spans
 from grader.source.analysis.host_code import resolve
 from grader.source.analysis.races import lines_of, shared_on
-from grader.source.analysis.walks import Case, cases, spans
 from grader.source.cuda_code import descendants, text
 from grader.source.scalar_types import SIZES
 
@@ -50,10 +50,8 @@ def _too_small(case: Case, kind: str, items: list[Evidence]) -> Finding:
 
 def _bytes(case: Case) -> Node:
     """Return where the byte count is computed."""
-    call = case.launch.call
-    node: Node = call.node
-    if len(call.config) > 2:
-        node = resolve(case.launch.host, call.config[2], once=True).node
+    call, count = case.launch.call, case.launch.call.config[2:3]
+    node: Node = resolve(case.launch.host, count[0], once=True).node if count else call.node
     return node
 
 
@@ -67,8 +65,7 @@ def _reserve(case: Case, cell: int, kind: str) -> Iterator[Fix]:
     plain = case.launch.block[1:] == (1, 1) and "dim3" not in text(outer)
     threads = text(block) if plain else f"({text(block)}).x"
     if len(config) == 2:
-        size = f", {threads} * sizeof({kind})"
-        edit = unit.edit(block.end_byte, block.end_byte, size)
+        edit = unit.edit(block.end_byte, block.end_byte, f", {threads} * sizeof({kind})")
         yield from fix("reserve one element a thread", [edit])
         return
     node, last = _bytes(case), config[2].node
@@ -79,13 +76,16 @@ def _reserve(case: Case, cell: int, kind: str) -> Iterator[Fix]:
         if Counter(names)[text(last)] > DECLARED_AND_RESERVED:
             node = last
         words = text(node) if node.type == "identifier" else f"({text(node)})"
-        size = f"{words} * sizeof({kind})"
-        yield from fix(
-            "count bytes, not elements", [unit.edit(node.start_byte, node.end_byte, size)]
-        )
-    each = -(-(cell + 1) // case.threads)
-    edit = unit.edit(last.start_byte, last.end_byte, f"{each} * {threads} * sizeof({kind})")
-    yield from fix("reserve what the kernel uses", [edit])
+        edit = unit.edit(node.start_byte, node.end_byte, f"{words} * sizeof({kind})")
+        yield from fix("count bytes, not elements", [edit])
+    each, given = -(-(cell + 1) // case.threads), (case.launch.shared or 0) // SIZES.get(kind, 4)
+    sizes = [f"{each} * {threads} * sizeof({kind})"]
+    if (
+        case.threads < given <= cell < given + case.threads
+    ):  # a row, and what each thread has behind it
+        sizes.insert(0, f"{text(last)} + {threads} * sizeof({kind})")
+    edits = (unit.edit(last.start_byte, last.end_byte, size) for size in sizes)
+    yield from (one for edit in edits for one in fix("reserve what the kernel uses", [edit]))
 
 
 RULE = rule_of(__file__, check)

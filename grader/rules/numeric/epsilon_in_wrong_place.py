@@ -72,13 +72,9 @@ def _epsilons(function: Function) -> Iterator[tuple[str, cpp.Binary]]:
                 yield "outside", part
 
 
-def _adds(part: object) -> bool:
+def _adds(part: cpp.Part) -> bool:
     sums = isinstance(part, cpp.Binary) and part.op == "+"
-    return (
-        sums
-        and isinstance(part, cpp.Binary)
-        and (_is_epsilon(part.left) or _is_epsilon(part.right))
-    )
+    return sums and any(_is_epsilon(c) for c in cpp.children(part) if isinstance(c, cpp.Expr))
 
 
 def _is_epsilon(expr: cpp.Expr) -> bool:

@@ -6,14 +6,11 @@ from collections.abc import Iterator
 
 from grader.records.observed import values_of, wrong_results
 from grader.rules import Context, Evidence, Finding, Fix, Source, Unit, fix, rule_of
-from grader.source import cpp
+from grader.source import Function, cpp
 from grader.source.analysis import triton
 from grader.source.analysis.reference_text import Reference, reference_of
 from grader.source.code_edits import replace
-from grader.source.cuda_code import one_line
 
-EXP = frozenset({"exp", "expf", "__expf"})
-MAX = frozenset({"max", "fmax", "fmaxf"})
 BOUNDED = frozenset({"max", "maximum", "min", "minimum", "abs"})
 """What Triton's exponents may come from: a value without an upper end is none of these."""
 OVERFLOWS = "from an input of 89 on it is infinity, and the result NaN; subtract the row's maximum first"  # fmt: skip
@@ -23,21 +20,15 @@ CUBIC = 0.044715
 """The factor of the cube in GELU's tanh form."""
 TANH_ERROR = 5e-3
 """Ten times what GELU's tanh form is off by: a norm after it divides by a small deviation."""
-Claim = tuple[cpp.Expr, str]
-Parts = list[cpp.Part]
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
-    """Look for sums of exponentials without a maximum, GELU in its tanh form, and fast mathematics."""
+    """Look for sums of exponentials without a maximum in Triton, GELU in its tanh form, and fast mathematics."""
     reference = reference_of(source, context)
     for unit in source.cuda:
         for function in unit.functions:
             if function.runs != "host":
-                parts = list(cpp.walk(function.code))
-                for part, said in _exponentials(parts):
-                    words = one_line(part.node, 50)
-                    yield RULE.finding(unit.place(part.node), f"`{words}` {said}")
-                yield from _gelu(unit, parts, reference, context)
+                yield from _gelu(unit, function, reference, context)
     yield from _in_triton(source, wrong=bool(wrong_results(context)))
     for extension in source.extensions:
         if any("use_fast_math" in flag for flag in extension.cuda_cflags or ()):
@@ -47,30 +38,6 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                 severity="note",
                 confidence="possible",
             )
-
-
-def _calls(parts: Parts, names: frozenset[str]) -> list[cpp.Call]:
-    return [part for part in parts if isinstance(part, cpp.Call) and part.name in names]
-
-
-def _exponentials(parts: Parts) -> Iterator[Claim]:
-    """Yield the first sum of exponentials of values as they were loaded, where no maximum is taken."""
-    loops = (part for part in parts if isinstance(part, cpp.Loop) and not _calls(parts, MAX))
-    sums = (
-        p
-        for loop in loops
-        for p in cpp.walk(loop.body)
-        if isinstance(p, cpp.Assign) and p.op == "+="
-    )
-    for part in sums:
-        call = part.value
-        if (
-            isinstance(call, cpp.Call)
-            and call.name in EXP
-            and all(_is_raw(parts, a) for a in call.args)
-        ):
-            yield part, f"sums exponentials as they are: {OVERFLOWS}"
-            return
 
 
 def _in_triton(source: Source, *, wrong: bool) -> Iterator[Finding]:
@@ -114,25 +81,15 @@ def _less_the_maximum(source: Source, call: ast.Call, total: ast.Call) -> tuple[
     return fix("subtract the maximum", [edit])
 
 
-def _is_raw(parts: Parts, value: cpp.Expr) -> bool:
-    """Whether a value is one as it was loaded, by a name or not."""
-    if isinstance(value, cpp.Name):
-        made = (
-            p.init for p in parts if isinstance(p, cpp.Declare) and p.name == value.id and p.init
-        )
-        return isinstance(next(made, None), cpp.Subscript)
-    return isinstance(value, cpp.Subscript)
-
-
 def _gelu(
-    unit: Unit, parts: Parts, reference: Reference | None, context: Context
+    unit: Unit, function: Function, reference: Reference | None, context: Context
 ) -> Iterator[Finding]:
     """Report GELU's tanh form where the reference takes the exact one."""
     if reference is None or not reference.has("GELU", "gelu") or OWN_TANH.search(reference.text):
         return
     wrong = [item for item in wrong_results(context) if item.kind == "mismatch"]
     shown = wrong if all(_is_small(item) for item in wrong) else []
-    numbers = (part for part in parts if isinstance(part, cpp.Number))
+    numbers = (part for part in cpp.walk(function.code) if isinstance(part, cpp.Number))
     for part in [one for one in numbers if abs(float(one.value) - CUBIC) < 1e-6][:1]:
         yield RULE.finding(
             unit.place(part.node),

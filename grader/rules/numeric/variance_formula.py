@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
-from grader.rules import Context, Finding, Fix, Source, Unit, fix, rule_of
+from grader.rules import Context, Finding, Source, Unit, fix, rule_of
 from grader.source.analysis.reference_text import NORMS, reference_of
+from grader.source.code_edits import replace_node
 from grader.source.cpp import Binary, Name, Number, walk
 from grader.source.cuda_code import around, one_line, text
 from grader.source.statements import statement
@@ -44,13 +45,8 @@ def _by_one_less(unit: Unit, part: Binary) -> Iterator[Finding]:
             unit.place(part.node),
             f"`{one_line(part.node, 50)}` divides by n - 1, the reference's normalisation by n: every result is off by the factor "
             "sqrt((n - 1) / n)",
-            fixes=_by_all(unit, less[0]),
+            fixes=fix("divide by n", [replace_node(unit, less[0].node, text(less[0].left.node))]),
         )
-
-
-def _by_all(unit: Unit, less: Binary) -> tuple[Fix, ...]:
-    edit = unit.edit(less.node.start_byte, less.node.end_byte, text(less.left.node))
-    return fix("divide by n", [edit])
 
 
 def _is_variance(part: Binary) -> bool:

@@ -24,6 +24,7 @@ WRITTEN: Mapping[float, str] = {
     -math.inf: '-float("inf")',
     math.inf: 'float("inf")',
 }
+WINS = {-math.inf: ", the result where all values are smaller", math.inf: ", the result where all values are larger"}  # fmt: skip
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
@@ -51,7 +52,8 @@ def _finding(source: Source, kernel: Kernel, call: ast.Call, lane: Lane, *, wron
     assert lane.load is not None
     if lane.number is not None:
         place: ast.AST
-        held, place = f"hold {_say_number(lane.number)}", lane.given or lane.load.call
+        held = f"hold {_say_number(lane.number)}{WINS.get(NEUTRAL[name], '')}"
+        place = lane.given or lane.load.call
     elif lane.unset and lane.lost is None:
         held, place = "hold nothing defined: the load has a mask and no `other`", lane.load.call
     else:

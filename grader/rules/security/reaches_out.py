@@ -102,20 +102,14 @@ def _imported(source: Source, context: Context) -> Iterator[Finding]:
     called = {call.last for unit in units(source) for call in cuda_code(unit).calls} & IN_EXTENSION
     for item in context.seen("link"):
         name = item.details.name if isinstance(item.details, LinkedName) else ""
+        hidden = name.lstrip("_").removeprefix("libc_") not in called
+        said = ""
         if item.code == "runtime-defined":
-            yield RULE.finding(
-                None,
-                f"the built extension defines {name} in the place of CUDA's own",
-                evidence=(item,),
-                rejects=True,
-            )
-        if item.code == "reaching-import" and name.lstrip("_").removeprefix("libc_") not in called:
-            yield RULE.finding(
-                None,
-                f"the built extension calls {name}, which reaches into the process that loads it, and the text does not show it",
-                evidence=(item,),
-                rejects=True,
-            )
+            said = f"defines {name} in the place of CUDA's own"
+        elif item.code == "reaching-import" and hidden:
+            said = f"calls {name}, which reaches into the process that loads it, and the text does not show it"
+        if said:
+            yield RULE.finding(None, f"the built extension {said}", evidence=(item,), rejects=True)
 
 
 def _memory(source: Source, code: PythonCode) -> Iterator[Finding]:

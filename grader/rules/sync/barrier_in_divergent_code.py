@@ -8,21 +8,21 @@ from grader.records.observed import kernel_of, observed_evidence
 from grader.rules import Context, Evidence, Finding, Fix, Severity, Source, fix, rule_of
 from grader.rules.causes import cause_of
 from grader.rules.proofs import FORGIVEN, by_line, of_the_leavers
+from grader.source.analysis.cases import spans
 from grader.source.analysis.partings import BARRIER, Parting, exchange_at, parting_at
 from grader.source.analysis.starved import starved_reads
-from grader.source.analysis.walks import spans
 from grader.source.statements import child_of, insert_after, statement
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
-    """Report the barriers that a run saw a part of the block come to, each once."""
+    """Report the barriers that a run saw a part of the block come to, each once; an exchange that holds it up is SYN004's."""
     seen = by_line(observed_evidence(context, "divergence", "exited"))
-    if any(exchange_at(source, line) for line in seen):  # SYN004 tells that
-        return
-    fed = starved_reads(source, context)
+    held_up, fed = any(exchange_at(source, line) for line in seen), starved_reads(source, context)
     for line, items in seen.items():
-        told = _finding(parting_at(source, line, BARRIER), items)
-        told = of_the_leavers(told, "barrier-exited", source)
+        parting = parting_at(source, line, BARRIER)
+        if held_up and (parting is None or parting.branch is None):
+            continue
+        told = of_the_leavers(_finding(parting, items), "barrier-exited", source)
         kernels = {kernel_of(item, spans(source)) for item in items}
         reads = [item for kernel in sorted(kernels & fed.keys()) for item in fed[kernel]]
         yield _add_starved_reads(told, reads) if reads else told

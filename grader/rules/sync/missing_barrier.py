@@ -7,6 +7,7 @@ from grader.records import Race
 from grader.records.observed import observed_evidence
 from grader.rules import Context, Evidence, Finding, Severity, Source, fix, rule_of
 from grader.rules.causes import cause_of
+from grader.rules.proofs import by_line
 from grader.source.analysis.races import is_within_program, join_races, lines_of, shared_on
 from grader.source.code_edits import insert_line_before
 
@@ -70,12 +71,11 @@ def _raced_for(source: Source, item: Evidence) -> str:
 def _of_one_value(context: Context) -> Iterator[Finding]:
     """Yield the lines whose stores race and store one value, where that race is all there is to say."""
     racing = lines_of(observed_evidence(context, "race", "global-race"))
-    kept: dict[int, list[Evidence]] = {}
-    for item in observed_evidence(context, "same-value"):
-        if item.place is not None and item.place.line not in racing:
-            kept.setdefault(item.place.line, []).append(item)
+    same = (item for item in observed_evidence(context, "same-value") if item.place)
     said = "several threads store the same value here without a barrier between: benign, since it stays whichever store is the last"
-    for items in kept.values():
+    for items in by_line(
+        one for one in same if one.place and one.place.line not in racing
+    ).values():
         yield RULE.finding(items[0].place, said, severity="note", evidence=items)
 
 

@@ -4,15 +4,16 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from grader.records import Fix
+from grader.records import Edit, Fix
 from grader.source import Source
+from grader.source.analysis.cases import Case
 from grader.source.analysis.forward_guards import is_guarded
-from grader.source.analysis.walks import Case
 from grader.source.code_edits import fix
 from grader.source.cpp import Binary, Call, Declare, Expr, If, Items, Name, Number, walk
 from grader.source.cuda_code import text
 from grader.source.flow import Tensor
 from grader.source.functions import Function
+from grader.source.statements import insert_before
 
 CHECKS = ("TORCH_CHECK", "AT_ASSERT", "TORCH_INTERNAL_ASSERT", "assert", "CHECK")
 
@@ -87,11 +88,11 @@ def grid_node(case: Case) -> Node:
     return outer if outer is not None else here
 
 
-def body_start(function: Function) -> Node | None:
-    """Return the first statement of a function."""
-    body = function.body
+def put_first(case: Case, line: str) -> list[Edit | None]:
+    """Return the edit that begins the host function of a launch with a line."""
+    body = case.launch.host.body
     kids = [c for c in body.named_children if c.type != "comment"] if body is not None else []
-    return kids[0] if kids else None
+    return [insert_before(case.unit, one, line) for one in kids[:1]]
 
 
 def made_by(case: Case, tensor: Tensor, old: str, new: str, label: str) -> Iterator[Fix]:

@@ -29,8 +29,8 @@ LOOPS = {"range", "static_range"}
 SIZES = r"\.(?:shape|size|stride|numel)\b|cdiv|//"
 NEXT = 0.12
 """What each next name of a kind adds to the cost of a change, as a share of it."""
-OF_LAUNCHES, OF_EXTENSIONS, IN_TUPLES = 0.6, 2.0, 1.0
-"""Cost of two arguments of a launch, of an extension's function, or two parts of a tuple, in the other order."""
+OF_LAUNCHES, OF_EXTENSIONS, IN_TUPLES, OF_AXES = 0.6, 2.0, 1.0, 0.9
+"""Cost of two arguments of a launch, of an extension's function, two parts of a tuple, or a row and a column, exchanged."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,12 +189,15 @@ class Scope(Function, Changeable):
         ]  # fmt: skip
 
     def alike(self) -> Iterator[Likes]:
-        """Yield the arguments of launches and of calls of an extension, and the parts of tuples."""
+        """Yield the arguments of launches and of calls of an extension, rows and columns of a statement, the parts of tuples."""
         for launch in (one for one in launches(self.source) if one.host is self.node):
             kinds = [self.kind_of(one) or type(one).__name__ for one in launch.call.args]
             yield Likes(launch.call.args, kinds, OF_LAUNCHES, "launch")
         for call in extension_calls(self):
             yield Likes(call.args, list(map(type, call.args)), OF_EXTENSIONS, "host")
+        for one in self.statements if self.kernel else ():
+            parts = [part.slice for part in ast.walk(one) if isinstance(part, ast.Subscript)]
+            yield Likes(parts, [0] * len(parts), OF_AXES, "shape")
         assigned = (one for one in self.statements if isinstance(one, ast.Assign))
         touches: Touches = "launch" if self.kernel is None else "index"
         for node in (*self.expressions, *(to for one in assigned for to in one.targets)):
@@ -238,6 +241,9 @@ class Scope(Function, Changeable):
         value = getattr(node, "value", None) if self.kernel is not None else None
         if word == "host":
             return self.kernel is None and node not in self.meta
+        if word == "bare":
+            outer = self.around[node]
+            return isinstance(node, ast.Name) and not isinstance(outer, ast.Subscript | ast.Attribute | ast.Call)  # fmt: skip
         if word == "number":
             return self.computes(node)
         if word == "index":
