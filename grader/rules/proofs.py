@@ -7,7 +7,7 @@ from grader.records.observed import kernel_of
 from grader.rules.causes import cause_of
 from grader.rules.rule import Rule
 from grader.source import Source
-from grader.source.analysis.walks import spans
+from grader.source.analysis.cases import spans
 
 FORGIVEN = frozenset({"barrier-exited", "race-volatile"})
 """What a GPU carries on with (tests/gpu/recorded): wrong by CUDA's rules, right on the machine."""
@@ -16,7 +16,7 @@ CARRIED_ON = FORGIVEN | {"sync-exited-lanes"}
 
 
 def once(found: Iterable[Finding | None]) -> Iterator[Finding]:
-    """Yield the first finding of each set of kernels: what it says of a launch or a walk holds for the next one too."""
+    """Yield the first finding of each set of kernels: what it says of a launch holds for the next one too."""
     told: set[tuple[str, ...]] = set()
     for finding in found:
         if finding is not None and finding.kernels not in told:

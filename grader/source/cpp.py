@@ -41,15 +41,10 @@ def first() -> Any:
     return field(metadata={"first": ""})
 
 
-def own_kind() -> Any:
-    """Return a field that holds the node's kind in the grammar, up to its first underscore."""
-    return field(metadata={"own_kind": ""})
-
-
 @dataclass_transform(
     eq_default=False,
     frozen_default=True,
-    field_specifiers=(word, part, parts, first, own_kind),
+    field_specifiers=(word, part, parts, first),
 )
 def reads(*kinds: str) -> Callable[[Kind], Kind]:
     """Make a kind of part, which stands for these kinds of nodes."""
@@ -128,11 +123,6 @@ class Update(Expr):
 
     op: str = word("operator")
     target: Expr = part("argument")
-
-    @property
-    def prefix(self) -> bool:
-        """Whether its value is the new one."""
-        return bool(self.node.start_byte < self.target.node.start_byte)
 
 
 @reads("conditional_expression")
@@ -298,9 +288,8 @@ class If(Stmt):
 
 @reads("for_statement", "while_statement", "do_statement")
 class Loop(Stmt):
-    """`for`, `while` or `do` (whose test comes last)."""
+    """`for`, `while` or `do`."""
 
-    kind: str = own_kind()
     init: Stmt | None = part("initializer")
     test: Expr | None = part("condition")
     step: Expr | None = part("update")
@@ -312,13 +301,6 @@ class Return(Stmt):
     """`return`, with or without a value."""
 
     value: Expr | None = first()
-
-
-@reads("break_statement", "continue_statement")
-class Jump(Stmt):
-    """`break` or `continue`."""
-
-    kind: str = own_kind()
 
 
 @reads()

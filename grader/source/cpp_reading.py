@@ -87,8 +87,6 @@ def _read_fields(kind: Any, node: cpp.Node, depth: int) -> Iterator[Any]:
 def _read_field(slot: Field[Any], node: cpp.Node, depth: int) -> Any:
     """Read one field of a part; its annotation says whether that is a statement, and whether it may lack."""
     how, name = next(iter(slot.metadata.items()))
-    if how == "own_kind":
-        return node.type.partition("_")[0]
     if how == "parts":
         return _expressions(node, depth)
     inner = next(_code_in(node), None) if how == "first" else node.child_by_field_name(name)

@@ -1,6 +1,5 @@
-"""C's arithmetic types, CUDA's vectors and torch's halves: their letter, their bytes, their rank."""
+"""C's arithmetic types, CUDA's vectors and torch's halves: their letter, their bytes."""
 
-RANK = {"b": 0, "i": 1, "u": 2, "l": 3, "f": 4, "d": 5, "?": -1}
 _SCALARS = (
     ("bool", "b", 1, "bool"),
     ("char", "i", 1, "char"),
@@ -24,34 +23,26 @@ _SCALARS = (
 )
 """The types that kernels use: our name, letter, bytes, and their names in C++; `scalar_t` counts as float."""
 VECTORS = {
-    name: (lanes, lanes * size)
-    for (lanes, size), names in {
-        (2, 1): "char2, uchar2",
-        (4, 1): "char4, uchar4",
-        (2, 2): "half2, __half2, __nv_bfloat162, short2",
-        (4, 2): "short4",
-        (2, 4): "float2, int2, uint2",
-        (3, 4): "float3",
-        (4, 4): "float4, int4, uint4",
-        (2, 8): "double2, longlong2",
-        (4, 8): "double4",
+    name: size
+    for size, names in {
+        2: "char2, uchar2",
+        4: "char4, uchar4, half2, __half2, __nv_bfloat162, short2",
+        8: "short4, float2, int2, uint2",
+        12: "float3",
+        16: "float4, int4, uint4, double2, longlong2",
+        32: "double4",
     }.items()
     for name in names.split(", ")
 }
-"""Elements and bytes of vectors."""
+"""Bytes of vectors."""
 _NAMED = {name: row[:3] for row in _SCALARS for name in row[3].split(", ")}
 CANONICAL = {name: canonical for name, (canonical, _, _) in _NAMED.items()}
 """Names of one type are one name."""
 SIZES = {name: size for name, (_, _, size) in _NAMED.items()}
-SIZES |= {name: size for name, (_, size) in VECTORS.items()}
+SIZES |= VECTORS
 """Bytes by name."""
 
 
 def type_letter(text: str) -> str:
     """Return the letter of an arithmetic type: i, u, l (64 bits), f, d, b, or ?."""
     return _NAMED[text][1] if text in _NAMED else "?"
-
-
-def promote(a: str, b: str) -> str:
-    """Return the type of an arithmetic result."""
-    return a if a == b or RANK.get(a, -1) >= RANK.get(b, -1) else b

@@ -12,7 +12,7 @@ from grader.records import Context, Edit, Finding, Fix
 from grader.records.observed import kernel_of
 from grader.repair.fixes.maker import FixMaker
 from grader.source import Kernel, Source, Unit
-from grader.source.analysis.walks import spans
+from grader.source.analysis.cases import spans
 from grader.source.code_edits import delete_lines_of, fix
 from grader.source.cuda_code import around, descendants, read_call, text
 from grader.source.divergence import varying_variables

@@ -13,7 +13,7 @@ from tree_sitter import Node
 from grader.records import Context, Edit, Finding, Fix
 from grader.repair.fixes.maker import FixMaker
 from grader.source import Kernel, Source, Unit
-from grader.source.analysis.walks import cases
+from grader.source.analysis.cases import cases
 from grader.source.code_edits import fix
 from grader.source.cuda_code import around, descendants, read_call, text
 from grader.source.definitions import definitions

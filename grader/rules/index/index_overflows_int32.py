@@ -8,8 +8,8 @@ from tree_sitter import Node
 from grader.records.observed import has_wrapped, kernel_of, observed_evidence
 from grader.rules import Context, Finding, Fix, Source, Unit, fix, rule_of
 from grader.rules.proofs import once, reported
+from grader.source.analysis.cases import Case, cases, full_size_of, spans
 from grader.source.analysis.last_thread import LastThread
-from grader.source.analysis.walks import Case, cases, full_size_of, spans
 from grader.source.cpp import Binary, walk
 from grader.source.cpp_types import type_of
 from grader.source.cuda_code import around, descendants, one_line, text

@@ -10,8 +10,8 @@ from grader.records import LaunchRefused
 from grader.records.observed import kernel_of, observed_evidence
 from grader.rules import Context, Evidence, Finding, Fix, Source, fix, rule_of
 from grader.rules.proofs import once
+from grader.source.analysis.cases import Case, cases, spans
 from grader.source.analysis.host_code import grid_node, resolve
-from grader.source.analysis.walks import Case, cases, spans
 from grader.source.cpp import Items
 from grader.source.cuda_code import text
 from grader.source.statements import insert_before, statement

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from grader.records import TensorSpec
 from grader.records.observed import wrong_results
 from grader.rules import Context, Finding, Fix, Place, Source, fix, rule_of
+from grader.source.analysis.cases import Case, cases, task_inputs
 from grader.source.analysis.host_code import put_first, refuses
-from grader.source.analysis.walks import Case, cases, task_inputs
 from grader.source.cpp import Call, Name, Number, walk
 from grader.source.forward_arguments import bindings
 

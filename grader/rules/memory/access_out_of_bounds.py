@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from grader.records.observed import has_wrapped, kernel_of, observed_evidence
 from grader.rules import Context, Evidence, Finding, Place, Source, rule_of
 from grader.rules.causes import cause_of
+from grader.source.analysis.cases import spans
 from grader.source.analysis.races import shared_on
 from grader.source.analysis.triton import accesses_at
-from grader.source.analysis.walks import spans
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:

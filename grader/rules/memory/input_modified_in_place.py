@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from grader.records.observed import kernel_of, observed_evidence
 from grader.rules import Context, Evidence, Finding, Fix, Source, fix, rule_of
+from grader.source.analysis.cases import Case, cases, spans
 from grader.source.analysis.host_code import origin, put_first
-from grader.source.analysis.walks import Case, cases, spans
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:

@@ -7,10 +7,10 @@ from grader.records import DECIDING, TensorSpec
 from grader.records.observed import ran_right, wrong_results
 from grader.rules import Context, Evidence, Finding, Fix, Source, fix, rule_of
 from grader.source.analysis import triton
+from grader.source.analysis.cases import Case, cases
 from grader.source.analysis.data_flow import assignments
 from grader.source.analysis.host_code import put_first
 from grader.source.analysis.views import passed_views
-from grader.source.analysis.walks import Case, cases
 from grader.source.code_edits import replace
 from grader.source.cpp import Call, Member, Name, walk
 

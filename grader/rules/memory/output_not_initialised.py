@@ -7,10 +7,10 @@ from grader.records import UnwrittenOutput
 from grader.records.observed import observed_evidence, values_of
 from grader.rules import Context, Evidence, Finding, Fix, Place, Source, fix, rule_of
 from grader.source.analysis import triton
+from grader.source.analysis.cases import Case, cases
 from grader.source.analysis.host_code import made_by
 from grader.source.analysis.kernel_accesses import Access
 from grader.source.analysis.triton_tensors import allocated_tensors, allocation
-from grader.source.analysis.walks import Case, cases
 from grader.source.analysis.written_through import written_through
 from grader.source.code_edits import replace
 from grader.source.cpp import Call, walk

@@ -6,8 +6,8 @@ from grader.records import NotDeviceMemory
 from grader.records.observed import kernel_of, observed_evidence
 from grader.rules import Context, Evidence, Finding, Place, Source, Unit, rule_of
 from grader.rules.proofs import reported
+from grader.source.analysis.cases import Case, cases, spans
 from grader.source.analysis.host_code import origin
-from grader.source.analysis.walks import Case, cases, spans
 from grader.source.cuda_code import cuda_code, text, units
 from grader.source.flow import Tensor
 

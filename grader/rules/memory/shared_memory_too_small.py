@@ -8,9 +8,9 @@ from tree_sitter import Node
 from grader.records import MemoryAccess
 from grader.records.observed import kernel_of, observed_evidence
 from grader.rules import Context, Evidence, Finding, Fix, Source, fix, rule_of
+from grader.source.analysis.cases import Case, cases, spans
 from grader.source.analysis.host_code import resolve
 from grader.source.analysis.races import lines_of, shared_on
-from grader.source.analysis.walks import Case, cases, spans
 from grader.source.cuda_code import descendants, text
 from grader.source.scalar_types import SIZES
 

@@ -5,8 +5,8 @@ from math import prod
 
 from grader.records import KernelResources, Launch
 from grader.rules import Context, Finding, Source, rule_of
+from grader.source.analysis.cases import Case, cases
 from grader.source.analysis.host_code import grid_node, origin, resolve
-from grader.source.analysis.walks import Case, cases
 from grader.source.cpp import Items, Number
 from grader.source.statements import enclosing_loops
 

@@ -6,9 +6,9 @@ from tree_sitter import Node
 
 from grader.rules import Context, Finding, Source, rule_of
 from grader.source import Function
+from grader.source.analysis.cases import Case, cases
 from grader.source.analysis.host_code import made_by
 from grader.source.analysis.kernel_accesses import Access, accesses
-from grader.source.analysis.walks import Case, cases
 from grader.source.cuda_code import names_in, text
 from grader.source.definitions import definitions
 from grader.source.indices import Reader

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from grader.records import AccessShape
 from grader.rules import Context, Finding, Fix, Source, Unit, fix, rule_of
+from grader.source.analysis.cases import spans
 from grader.source.analysis.races import shared_on
 from grader.source.analysis.traffic import bank_turns
-from grader.source.analysis.walks import spans
 from grader.source.cpp import Declare
 from grader.source.cuda_code import text
 

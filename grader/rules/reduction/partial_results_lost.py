@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from grader.records.observed import wrong_results
 from grader.rules import Context, Edit, Finding, Fix, Source, fix, rule_of
 from grader.rules.proofs import once
+from grader.source.analysis.cases import Case, cases
 from grader.source.analysis.reduction_steps import (
     Halving,
     exchanged_value,
@@ -12,7 +13,6 @@ from grader.source.analysis.reduction_steps import (
     shuffle_in,
 )
 from grader.source.analysis.reduction_suspects import suspects
-from grader.source.analysis.walks import Case, cases
 from grader.source.analysis.warp_steps import kept, unjoined, warp_steps
 from grader.source.cpp import Assign, Declare, Name, Number, walk
 from grader.source.cpp_reading import assigned_in

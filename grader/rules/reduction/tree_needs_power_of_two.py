@@ -6,9 +6,9 @@ from tree_sitter import Node
 
 from grader.rules import Context, Edit, Finding, Fix, Source, fix, rule_of
 from grader.source import cpp
+from grader.source.analysis.cases import Case, cases
 from grader.source.analysis.host_code import resolve
 from grader.source.analysis.reduction_steps import Halving, halving_loops
-from grader.source.analysis.walks import Case, cases
 from grader.source.cuda_code import descendants, names_in, text
 
 

@@ -8,9 +8,9 @@ from grader.records.observed import kernel_of, observed_evidence
 from grader.rules import Context, Evidence, Finding, Fix, Severity, Source, fix, rule_of
 from grader.rules.causes import cause_of
 from grader.rules.proofs import FORGIVEN, by_line, of_the_leavers
+from grader.source.analysis.cases import spans
 from grader.source.analysis.partings import BARRIER, Parting, exchange_at, parting_at
 from grader.source.analysis.starved import starved_reads
-from grader.source.analysis.walks import spans
 from grader.source.statements import child_of, insert_after, statement
 
 

@@ -6,8 +6,8 @@ from grader.records.observed import GROUPS, kernel_of, observed_evidence, wrong_
 from grader.rules import Context, Evidence, Finding, Fix, Severity, Source, fix, rule_of
 from grader.rules.causes import cause_of
 from grader.rules.proofs import CARRIED_ON, by_line, of_the_leavers
+from grader.source.analysis.cases import spans
 from grader.source.analysis.partings import EXCHANGE, Parting, alike, exchange_at, parting_at
-from grader.source.analysis.walks import spans
 from grader.source.cuda_code import cuda_code
 from grader.source.rewriting.all_lanes import all_lanes, branch_of
 

@@ -6,8 +6,8 @@ from tree_sitter import Node
 
 from grader.records import Edit, Fix
 from grader.source import Source
+from grader.source.analysis.cases import Case
 from grader.source.analysis.forward_guards import is_guarded
-from grader.source.analysis.walks import Case
 from grader.source.code_edits import fix
 from grader.source.cpp import Binary, Call, Declare, Expr, If, Items, Name, Number, walk
 from grader.source.cuda_code import text

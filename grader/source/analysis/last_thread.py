@@ -3,7 +3,7 @@
 from typing import Any
 
 from grader.source import cpp
-from grader.source.analysis.walks import Case
+from grader.source.analysis.cases import Case
 from grader.source.flow.evaluate import Evaluator, Scope
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from grader.records import Context, Evidence
 from grader.records.observed import kernel_of, observed_evidence
 from grader.source import Source
-from grader.source.analysis.walks import spans
+from grader.source.analysis.cases import spans
 
 
 def starved_reads(source: Source, context: Context) -> Mapping[str, tuple[Evidence, ...]]:

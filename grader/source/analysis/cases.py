@@ -1,4 +1,4 @@
-"""The walks through a submission's kernels, for the task's sizes and for others."""
+"""The launches of a submission, for the task's sizes and for others."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -81,7 +81,7 @@ _CASES: WeakKeyDictionary[Source, dict[str, tuple[Case, ...]]] = WeakKeyDictiona
 
 
 def cases(source: Source, context: Context, *names: str) -> tuple[Case, ...]:
-    """Return the walks for `main` (the task's sizes, else usual ones), `full`, `odd`, `long`."""
+    """Return the launches for `main` (the task's sizes, else usual ones), `full`, `odd`, `long`."""
     return tuple(case for name in names or ("main",) for case in _of(source, context.task, name))
 
 
@@ -89,11 +89,11 @@ def _of(source: Source, task: Task | None, name: str) -> tuple[Case, ...]:
     known = _CASES.setdefault(source, {})
     key = f"{name} {task.key if task is not None else ''}"
     if key not in known:
-        known[key] = tuple(_walk_kernels(source, task, name))
+        known[key] = tuple(_launches(source, task, name))
     return known[key]
 
 
-def _walk_kernels(source: Source, task: Task | None, name: str) -> Iterator[Case]:
+def _launches(source: Source, task: Task | None, name: str) -> Iterator[Case]:
     for unit in source.cuda:
         analysis = flow(unit)
         for function in analysis.roots:
@@ -153,7 +153,7 @@ def task_inputs(task: Task | None, role: str) -> tuple[object, ...]:
 
 
 def full_size_of(context: Context, name: str) -> str:
-    """Return the workload that the walks `full` are of; empty for those of the sizes that are run anyway."""
+    """Return the workload that the launches `full` are of; empty for those of the sizes that are run anyway."""
     workloads = context.task.workloads if context.task is not None and name == "full" else ()
     return next((workload.name for workload in workloads if workload.role == "full"), "")
 
