@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from grader.guest import tensors
+from grader.guest.likeness import structure_of
 
 DIGITS = 4
 """Of 16 bits, in a residue."""
@@ -21,6 +22,7 @@ MOST = 1 << 24
 SMALL = 2.0**-9
 """Numbers of a formula below which they are taken for an epsilon."""
 EPSILON = "epsilon"
+TRIANGLES = frozenset({"upper", "lower"})
 
 
 class Algebra:
@@ -187,7 +189,16 @@ class Algebra:
             if tensor.is_floating_point() and tensor.numel() <= MOST:
                 values = numbers(tensor)
                 fixed = None if number is None else torch.full_like(values, number)
-                self.write(tensor, self.leaves(values) if fixed is None else self.constants(fixed))
+                self.write(
+                    tensor, self._variables(values) if fixed is None else self.constants(fixed)
+                )
+
+    def _variables(self, values: torch.Tensor) -> torch.Tensor:
+        """Return variables; the zeros of a triangular matrix are no values but its form, and stay zeros."""
+        made = self.leaves(values)
+        if structure_of(values) in TRIANGLES:
+            made[values == 0] = 0
+        return made
 
     def results(self, leaves: Sequence[Any]) -> list[Any]:
         """Return the first residues of forward's results, and with them whether they are no constants."""

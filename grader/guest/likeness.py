@@ -39,7 +39,7 @@ def summary(tensor: torch.Tensor) -> dict[str, Any]:
         "deviation": float(values.std()) if values.numel() > 1 else 0.0,
         "whole": bool((values == values.round()).all()),
         "distinct": [float(v) for v in distinct] if distinct.numel() <= FEW else [],
-        "structure": "none" if found else _structure(every),
+        "structure": "none" if found else structure_of(every),
         "series": "" if found or tensor.is_floating_point() else _series(every),
         "step": _step(values, distinct) if tensor.is_floating_point() else 0.0,
         "order": _order(tensor),
@@ -66,7 +66,7 @@ def _filler(values: torch.Tensor, dtype: torch.dtype) -> dict[str, Any]:
 
 def _standing_out(values: torch.Tensor, dtype: torch.dtype) -> list[float]:
     """Return the real number that many elements are, where the others differ from each other."""
-    if not dtype.is_floating_point or values.numel() < CHANCE or _structure(values) != "none":
+    if not dtype.is_floating_point or values.numel() < CHANCE or structure_of(values) != "none":
         return []
     looked = values.reshape(-1)[:LOOKED_AT]
     distinct, counts = torch.unique(looked, return_counts=True)
@@ -141,7 +141,8 @@ def _order(tensor: torch.Tensor) -> list[int]:
     return [] if tensor.is_contiguous() or order == sorted(order) else order
 
 
-def _structure(values: torch.Tensor) -> str:
+def structure_of(values: torch.Tensor) -> str:
+    """Return what the last two dims of values have in common: a triangle of zeros, a symmetry, rows that sum to one; else `none`."""
     if values.dim() < 2 or values.shape[-1] < FEW:
         return "none"
     rows = values.sum(dim=-1)

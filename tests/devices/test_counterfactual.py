@@ -89,3 +89,11 @@ def test_arguments_in_the_wrong_order_are_named_at_the_launch(device: Device) ->
     code = right.replace("x.size(0), x.size(1));", "x.size(1), x.size(0));")
     (change,) = found(device, code, cause="row_means<<<1, 32>>>")
     assert (change.change, change.parameter, change.before) == ("argument", "rows", "x.size(1)")
+
+
+def test_python_host_code_is_named_at_its_line(device: Device) -> None:
+    right = CODE.replace("x[row * rows + i]", "x[row * n + i]")
+    code = right.replace("return ext.run(x)", "return ext.run(x) * x.shape[0]")
+    (change,) = found(device, code, cause="ext.run(x) * x.shape[0]")
+    assert (change.change, change.before) == ("host", "ext.run(x) * x.shape[0]")
+    assert change.after == "ext.run(x)"

@@ -235,3 +235,33 @@ def test_where_elements_are_not_equal_is_told(device: Device) -> None:
         in found.sentence
     )
     assert "no proof" in found.sentence
+
+
+TRIANGLES = """
+import torch
+import triton
+import triton.language as tl
+@triton.jit
+def product(a, b, c, N, BLOCK: tl.constexpr):
+    i = tl.program_id(0)
+    j = tl.arange(0, BLOCK)
+    total = tl.zeros((BLOCK,), dtype=tl.float32)
+    for k in range(i, N):
+        total += tl.load(a + i * N + k) * tl.load(b + k * N + j)
+    tl.store(c + i * N + j, tl.where(j >= i, total, 0.0))
+class ModelNew(torch.nn.Module):
+    def forward(self, a, b):
+        c = torch.empty_like(a)
+        product[(a.shape[0],)](a, b, c, a.shape[0], BLOCK=16)
+        return c
+"""
+
+
+def test_what_lies_below_a_triangular_matrix_is_its_form_and_no_value(device: Device) -> None:
+    upper = TensorSpec(shape=(16, 16), structure="upper")
+    reference = "import torch\nclass Model(torch.nn.Module):\n    def forward(self, a, b):\n        return torch.triu(a @ b)\n"
+    whole = TensorSpec(shape=(16, 16))
+    for spec, said in ((upper, "equal"), (whole, "not shown")):
+        workload = WORKLOAD.model_copy(update={"inputs": (spec, spec)})
+        task = TASK.model_copy(update={"reference": reference, "workloads": (workload,)})
+        assert seen(device, TRIANGLES, task).algebraic == said

@@ -82,7 +82,7 @@ def test_reductions_of_rows_share_a_kernel_with_the_formulas_beside_them() -> No
     c = node("c", "call_function", "add", ref("b"), ref("a"))
     code = written(a, b, c)
     assert code.count("<<<") == 1
-    assert "row_sum_exp = merge_row<float2, sum_exp_of>(row_sum_exp_part).y;" in code
+    assert "row_amax = row_sum_exp_all.x;" in code
 
 
 def test_a_group_has_no_member_that_needs_what_is_made_of_it_elsewhere() -> None:

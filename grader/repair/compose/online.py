@@ -6,6 +6,7 @@ The sum so far is kept relative to the largest value so far (Milakov and Gimelsh
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from grader.repair.compose.graph import Graph, Node, Ref
 from grader.repair.compose.groups import is_row_reduction
@@ -17,13 +18,21 @@ def sum_exponentials_online(graph: Graph) -> Graph:
 
 
 def _rewritten(node: Node, graph: Graph) -> Node:
+    if node.op == "exp" and _below_top(node, graph) is not None:
+        return replace(node, op="exp_below_top")
     if node.op != "sum" or not is_row_reduction(node):
         return node
-    away = _operand(_operand(node, "exp", graph), "sub", graph)
+    source = _below_top(_operand(node, "exp", graph), graph)
+    return node if source is None else replace(node, op="sum_exp", args=(source, *node.args[1:]))
+
+
+def _below_top(exponential: Node | None, graph: Graph) -> Any:
+    """Return the `v` of `exp(v - amax(v))`, of a row's largest value; None of other exponentials."""
+    away = _operand(exponential, "sub", graph)
     top = _operand(away, "amax", graph, index=1)
     if away is None or top is None or top.args[0] != away.args[0] or not is_row_reduction(top):
-        return node
-    return replace(node, op="sum_exp", args=(away.args[0], *node.args[1:]))
+        return None
+    return away.args[0]
 
 
 def _operand(node: Node | None, op: str, graph: Graph, index: int = 0) -> Node | None:

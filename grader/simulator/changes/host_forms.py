@@ -101,15 +101,14 @@ def forms(node: ast.expr, written: Written, known: Sequence[float]) -> Iterator[
 
 def around(value: ast.expr, written: Written, tensors: Sequence[str]) -> Iterator[Form]:
     """Yield a value with one step more, or with a reduction in it done last; `tensors` are those whose sizes it could lack."""
-    text = written(value)
-    bare = isinstance(value, ast.Name | ast.Attribute | ast.Call | ast.Subscript)
+    text, whole = written(value), _grouped(value, written)
     for step in (*STEPS, *(f"{{}} / {name}.{size}" for name in tensors for size in SIZES)):
-        yield value, value, step.replace("{}", text if bare else f"({text})"), 1
+        yield value, value, step.replace("{}", whole), 1
     for inner in ast.walk(value):
         if inner is not value and (reduced := _reduction(inner)):
             name, of = reduced
             kept = text.replace(written(inner), written(of), 1)
-            yield value, value, f"{kept if bare else f'({kept})'}.{name}()", 1
+            yield value, value, f"{kept if whole == text else f'({kept})'}.{name}()", 1
 
 
 def _reduction(node: ast.AST) -> tuple[str, ast.expr] | None:
@@ -145,7 +144,13 @@ def _operations(node: ast.BinOp, written: Written) -> Iterator[str]:
         yield f"{left} {sign} {right}"
     if own in {"-", "/", "//", "%", "**", "@"}:
         yield f"{right} {own} {left}"
-    yield from (f"({left})", f"({right})")
+    yield from (_grouped(side, written) for side in (node.left, node.right))
+
+
+def _grouped(node: ast.expr, written: Written) -> str:
+    """Return an expression so that anything can stand beside it."""
+    bare = isinstance(node, ast.Name | ast.Attribute | ast.Call | ast.Subscript | ast.Constant)
+    return written(node) if bare else f"({written(node)})"
 
 
 def _reordered(parts: Sequence[ast.expr], written: Written) -> Iterator[Form]:
