@@ -120,12 +120,11 @@ def _proven(trials: Sequence[Trial], source: Source, known: Leads, seconds: floa
 
 def _still_right(trial: Trial, changes: Sequence[Change], seconds: float) -> list[Change]:
     """Return those that make the results right on another workload too, whatever its kernels' code is."""
-    seen = trial.run(Request(), 1.0)
     wanted = {one.key if one.given else _place_and_kind(one) for one in changes}
-    every = (one for one in trial.all_changes(seen) if not one.text)
+    every = (one for one in trial.own_changes if not one.text)
     same = [c for c in every if (c.key if c.given else _place_and_kind(c)) in wanted][:PROVEN]
     same += [one for one in changes if one.text]
-    changed = trial.run(Request(launched_codes(seen), tuple(same), clean=True), seconds)
+    changed = trial.run(Request(launched_codes(trial.unchanged), tuple(same), clean=True), seconds)
     shares = trial.right(changed.outputs)[1:]
     right = [one for one, share in zip(same, shares, strict=False) if share == 1.0]
     exactly, nearly = {one.key for one in right}, {_place_and_kind(one) for one in right}

@@ -22,7 +22,13 @@ from grader.simulator.ptx.code import Code, read_code
 
 SAMPLE = 2048
 """Elements of each output that are looked at for each change."""
-PROBES = (("skip_kernels", 1), ("max_blocks", 1), ("max_blocks", 2), ("max_blocks", 7))
+PROBES = (
+    ("skip_kernels", 1),
+    ("max_blocks", 1),
+    ("max_blocks", 2),
+    ("max_blocks", 4),
+    ("max_blocks", 7),
+)
 """How a program runs before changes: without kernels, with the first block, with the first and the last, with some between."""
 
 
@@ -56,6 +62,16 @@ class Trial:
         return self.device.run_changed(
             self.submission, self.build, self.task, self.references, self.workload, told
         )
+
+    @cached_property
+    def unchanged(self) -> Changed:
+        """Return the program as it is, on this workload."""
+        return self.run(Request(), 1.0)
+
+    @cached_property
+    def own_changes(self) -> tuple[Change, ...]:
+        """Return all changes of it: another workload may launch other kernels."""
+        return tuple(self.all_changes(self.unchanged))
 
     @cached_property
     def numbers(self) -> dict[str, float]:

@@ -9,7 +9,7 @@ from functools import cached_property
 from grader.diagnose.program import Program
 from grader.records import Evidence, Finding, Place
 from grader.rules.engine import SEVERITIES
-from grader.rules.predictions import CODES as SHOWN_BY_KERNELS
+from grader.rules.refuted import IN_KERNELS
 from grader.source import edits
 
 _QUOTED = re.compile(r"(`[^`]*`)")
@@ -148,7 +148,7 @@ def _ran(state: Program) -> bool:
 
 def _shows_in_runs(finding: Finding, way: Way) -> bool:
     """Whether a run shows a finding if it is right, and the fixes, which are for builds and calls, left its lines alone."""
-    unproven = finding.confidence != "proven" and finding.predicts in SHOWN_BY_KERNELS
+    unproven = finding.confidence != "proven" and finding.predicts in IN_KERNELS
     return unproven and finding.place is not None and finding.place.line in way.kept
 
 

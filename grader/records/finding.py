@@ -44,7 +44,7 @@ Prediction = Literal[
     "wrong-values",
     "no-launch",
 ]
-"""What a build or a run shows where a finding is right (`grader.rules.predictions`)."""
+"""What a build or a run shows where a finding is right (`grader.rules.refuted`)."""
 
 
 class Place(Record):

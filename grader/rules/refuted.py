@@ -7,7 +7,6 @@ from typing import Literal
 
 from grader.records import Context, Finding, Outcome, Prediction
 from grader.records.observed import FATAL, KERNELS_MATTER, RUN_KINDS
-from grader.rules.predictions import BY_HARDWARE, CODES
 from grader.source import Source
 from grader.source.analysis.cases import spans
 from grader.source.python_code import Function
@@ -17,6 +16,10 @@ Answer = Literal["upheld", "refuted", "unseen", "uncovered"]
 `unseen`: runs went well around it, and whether they came by it is not known. `uncovered`: nothing
 got that far."""
 BRANCHES = (ast.If, ast.IfExp, ast.Try, ast.While, ast.For, ast.BoolOp, ast.Lambda, ast.comprehension)  # fmt: skip
+IN_KERNELS: frozenset[Prediction] = frozenset(
+    {"launch-fails", "traps", "out-of-bounds", "race", "unwritten-read", "barrier", "writes-input"}
+)
+"""What only a run of a kernel shows."""
 SURE_TO_RUN = ("__init__", "forward")
 """Methods of the model that every run comes by."""
 
@@ -71,7 +74,7 @@ def _beyond(finding: Finding, answer: Answer) -> str:
     """Return what it would take to show a finding that says nothing of it; empty where it is wrong."""
     if answer == "unseen":
         return "a run that comes by this place"
-    light = finding.severity != "error" and finding.predicts in CODES
+    light = finding.severity != "error" and finding.predicts in IN_KERNELS
     return "sizes other than those that were run" if light else ""
 
 
@@ -128,12 +131,9 @@ class _Seen:
         return "upheld" if self.outcome.ended and self.exact else "uncovered"
 
     def in_kernels(self, finding: Finding) -> Answer:
-        """Whether a run showed what it predicts of a kernel, at the sizes that it speaks of."""
-        if not self.exact and finding.predicts not in BY_HARDWARE:
-            return "uncovered"
-        codes = CODES.get(finding.predicts, frozenset())
-        shown = any(item.code.replace("_", "-") in codes for item in self.context.evidence)
-        return "upheld" if shown else self._missed(finding)
+        """Whether runs came by without showing anything; what they do show, a finding brings as its evidence."""
+        shown = any(item.kind in RUN_KINDS for item in self.context.evidence)
+        return "uncovered" if shown or not self.exact else self._missed(finding)
 
     @property
     def exact(self) -> bool:
@@ -167,22 +167,13 @@ class _Seen:
         code, place = self.source.module, finding.place
         if code is None or place is None or place.language != "python":
             return False
-        at = place.line
-        nodes = (
-            one
-            for one in ast.walk(code.tree)
-            if isinstance(one, ast.stmt | ast.expr | ast.comprehension)
-        )
-        inside = [
-            one
-            for one in nodes
-            if getattr(one, "lineno", at + 1) <= at <= getattr(one, "end_lineno", 0)
-        ]
-        functions = [
-            one.name for one in inside if isinstance(one, Function)
-        ]  # the walk goes inwards
-        branch = any(isinstance(one, BRANCHES) for one in inside)
-        return not branch and "".join(functions[-1:]) in {"", *SURE_TO_RUN}
+        function, branch = "", False
+        for node in ast.walk(code.tree):
+            first, last = getattr(node, "lineno", 0), getattr(node, "end_lineno", 0)
+            if first <= place.line <= (last or 0):
+                branch = branch or isinstance(node, BRANCHES)
+                function = node.name if isinstance(node, Function) else function  # inwards
+        return not branch and function in {"", *SURE_TO_RUN}
 
 
 _ASK: Mapping[Prediction, Callable[[_Seen, Finding], Answer]] = {

@@ -9,7 +9,7 @@ import stat
 import subprocess
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -203,26 +203,34 @@ class Bubblewrap(Form):
         raise GraderError("bwrap could not make a sandbox")
 
     def _arguments(self, plan: Plan) -> Iterator[str]:
-        yield from ("--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts")
-        yield from ("--unshare-cgroup-try", "--die-with-parent", "--new-session")
-        yield from ("--hostname", "guest", "--cap-drop", "ALL")
-        if not self.own_identity:
-            yield from ("--unshare-user", "--uid", str(NOBODY), "--gid", str(NOBODY))
-        else:
-            yield from ("--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID")
-        yield from _system()
-        yield from ("--proc", "/proc", "--dev", "/dev")
-        yield from ("--perms", "1777", "--size", str(64 << 20), "--tmpfs", "/dev/shm")  # noqa: S108
-        yield from ("--perms", "1777", "--size", str(plan.limits.scratch), "--tmpfs", TEMPORARY)
+        yield from _namespaces(own_identity=self.own_identity)
         shown = (*interpreter.folders(), *interpreter.own_files(), *plan.read_only)
-        yield from _parents(shown)
-        for path in shown:
-            yield from ("--ro-bind", str(path), str(path))
+        yield from _file_system(plan.limits.scratch, tuple(map(str, shown)))
         if plan.device == "cuda":
             for node in sorted(Path("/dev").glob("nvidia*")):
                 yield from ("--dev-bind", str(node), str(node))
         yield from ("--remount-ro", "/dev", "--remount-ro", "/")
         yield from ("--chdir", TEMPORARY, "--")
+
+
+@cache
+def _namespaces(*, own_identity: bool) -> tuple[str, ...]:
+    shared = ("--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts")
+    ended = ("--unshare-cgroup-try", "--die-with-parent", "--new-session")
+    named = ("--hostname", "guest", "--cap-drop", "ALL")
+    if own_identity:
+        return (*shared, *ended, *named, "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID")
+    return (*shared, *ended, *named, "--unshare-user", "--uid", str(NOBODY), "--gid", str(NOBODY))
+
+
+@lru_cache(maxsize=64)
+def _file_system(scratch: int, shown: tuple[str, ...]) -> tuple[str, ...]:
+    """Return what makes up the guest's file system; the same for all guests that are shown the same."""
+    temporary = ("--perms", "1777", "--size", str(scratch), "--tmpfs", TEMPORARY)
+    memory = ("--perms", "1777", "--size", str(64 << 20), "--tmpfs", "/dev/shm")  # noqa: S108
+    above = _parents(map(Path, shown))
+    bound = (part for path in shown for part in ("--ro-bind", path, path))
+    return (*_system(), "--proc", "/proc", "--dev", "/dev", *memory, *temporary, *above, *bound)
 
 
 @cache

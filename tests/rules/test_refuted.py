@@ -23,8 +23,7 @@ from grader.records import (
     Run,
 )
 from grader.rules import all_rules
-from grader.rules.predictions import CODES
-from grader.rules.refuted import weighed_by_runs
+from grader.rules.refuted import IN_KERNELS, weighed_by_runs
 from grader.source import parse
 from tests.rules.examples import as_submission
 
@@ -45,7 +44,6 @@ torch::Tensor run(torch::Tensor x) {
 """
 CODE = as_submission(KERNEL)
 SOURCE = parse(CODE)
-IN_KERNELS = sorted(CODES)
 BUILT = Build(status="built", device="sim")
 REFUSED = Build(status="failed", device="sim")
 
@@ -104,27 +102,27 @@ RIGHT = outcome(ran())
 TEXT_ONLY = Outcome()
 
 
-@pytest.mark.parametrize("predicts", IN_KERNELS)
+@pytest.mark.parametrize("predicts", sorted(IN_KERNELS))
 def test_a_run_that_came_by_the_line_and_showed_nothing_takes_it_back(predicts: Prediction) -> None:
     assert weigh(claim(predicts), RIGHT) == ""
 
 
-@pytest.mark.parametrize("predicts", IN_KERNELS)
+@pytest.mark.parametrize("predicts", sorted(IN_KERNELS))
 def test_where_no_run_came_by_the_line_it_is_a_note(predicts: Prediction) -> None:
     assert weigh(claim(predicts, OTHER), RIGHT) == "note"
 
 
-@pytest.mark.parametrize("predicts", IN_KERNELS)
+@pytest.mark.parametrize("predicts", sorted(IN_KERNELS))
 def test_a_kernel_that_was_not_launched_is_not_covered(predicts: Prediction) -> None:
     other = outcome(ran(kernel="another"))
     assert weigh(claim(predicts), other) == "warning"
 
 
-@pytest.mark.parametrize("predicts", IN_KERNELS)
-def test_what_a_run_shows_of_the_kernel_upholds_it(predicts: Prediction) -> None:
-    shows = Evidence(kind="simulator", code=min(CODES[predicts]), text="seen", kernel="twice")
+@pytest.mark.parametrize("predicts", sorted(IN_KERNELS))
+def test_where_a_run_shows_something_it_is_not_taken_back(predicts: Prediction) -> None:
+    shows = Evidence(kind="simulator", code="race", text="seen", kernel="twice")
     seen = outcome(ran().model_copy(update={"evidence": (shows,)}))
-    assert weigh(claim(predicts), seen) == "error"
+    assert weigh(claim(predicts), seen) == "warning"
 
 
 def test_a_kernel_that_did_not_end_takes_nothing_back() -> None:
@@ -188,11 +186,6 @@ def test_a_gpu_shows_no_race_and_takes_none_back(predicts: Prediction) -> None:
     assert weigh(claim(predicts), RIGHT, device="cuda") == "warning"
     wrong = outcome(ran(), equal=False)
     assert weigh(claim(predicts), wrong, device="cuda") == "error"
-
-
-def test_a_gpu_stops_at_a_misaligned_address() -> None:
-    on_gpu = ran().model_copy(update={"launches": (), "counts": ()})
-    assert weigh(claim("traps"), outcome(on_gpu), device="cuda") == "note"
 
 
 def test_the_text_alone_makes_a_warning_but_of_what_is_certain() -> None:

@@ -68,7 +68,9 @@ class Clues:
     @cached_property
     def _seen(self) -> tuple[Evidence, ...]:
         runs = (run for run in self.program.evaluation.runs if run.workload not in self._beside)
-        return tuple(item for run in runs for item in run.evidence)
+        build = self.program.evaluation.build
+        refused = build.errors if build is not None else ()
+        return (*refused, *(item for run in runs for item in run.evidence))
 
     @cached_property
     def _beside(self) -> frozenset[str]:

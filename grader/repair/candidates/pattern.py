@@ -122,9 +122,11 @@ class Rewrite:
 
 
 def _ways(old: str, new: str) -> tuple[str, ...]:
-    """Return what a change has in common with others: its words, what two names begin with that end alike, an index, an array."""
+    """Return what a change has in common with others: its words, what two names begin with that end alike, an index, an array, an axis that is lacking."""
     if names := _NAMES.fullmatch(f"{old} {new}"):
         return (f"{names['one']} {names['other']}",)
+    if new.startswith(f"{old}["):
+        return ("[]",)
     one, other = _ELEMENT.fullmatch(old), _ELEMENT.fullmatch(new)
     of_elements = (f"[{one[2]} {other[2]}]", f"{one[1]} {new}") if one and other else ()
     return (f"{old} {new}", *of_elements)

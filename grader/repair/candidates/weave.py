@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections import defaultdict
 from collections.abc import Mapping
-from copy import copy
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,8 +13,7 @@ from grader.records import Edit, Submission
 from grader.repair.candidates.candidate import Candidate, Piece
 from grader.repair.candidates.cuda.scope import works
 from grader.repair.candidates.triton import weave_texts
-from grader.repair.candidates.triton.forward import forward_with
-from grader.source import Source, Unit, edits, parse
+from grader.source import Unit, edits, parse
 
 CHOICE = "kg_choice_"
 PRELUDE = Path(__file__).with_name("choice.cuh").read_text("utf-8")
@@ -24,7 +21,7 @@ BREAK = "\n/*@*/"
 """Begins a line of its own for each alternative of an expression: by it a compiler's message tells which one it is about."""
 TURN = f"const int {CHOICE}now = {CHOICE}turn(); (void){CHOICE}now; "
 EPILOGUE = "\n\n" + Path(__file__).with_name("choice.py.txt").read_text("utf-8")
-"""`forward` takes the candidate's number after its own arguments; some candidates are a `forward` of their own."""
+"""`forward` takes the candidate's number after its own arguments."""
 
 
 @dataclass
@@ -60,24 +57,8 @@ def weave(submission: Submission, numbered: Mapping[int, Candidate]) -> Submissi
     touched = _by_unit(numbered)
     for unit in source.cuda:
         changes += _weave_pieces(unit, touched.get(_name(unit), []))
-    code = edits.apply(submission.code, changes) + _forwards(source, numbered) + EPILOGUE
+    code = edits.apply(submission.code, changes) + EPILOGUE
     return submission.model_copy(update={"code": code, "line_map": (0,) * len(code.splitlines())})
-
-
-def _forwards(source: Source, numbered: Mapping[int, Candidate]) -> str:
-    """Return the methods that some candidates have for `forward`, and the table of them by number."""
-    python = {n: one for n, one in numbered.items() if isinstance(one.pieces[0].text, Source)}
-    own = {n: made for n, one in python.items() if (made := forward_with(source, one)) is not None}
-    named = [_named(one, f"{CHOICE}forward_{n}") for n, one in own.items()]
-    words = "\n\n\n".join(map(ast.unparse, named))
-    table = ", ".join(f"{n}: {CHOICE}forward_{n}" for n in own)
-    return f"\n\n\n{words}\n\n\n{CHOICE}forwards = {{{table}}}\n"
-
-
-def _named(method: ast.FunctionDef, name: str) -> ast.FunctionDef:
-    named = copy(method)
-    named.name = name
-    return named
 
 
 def _by_unit(

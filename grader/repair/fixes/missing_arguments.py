@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 
 from grader.records import Edit, Fix
+from grader.repair.fixes.names import names
 from grader.source import Parameter, Source, dotted_name, nodes_under
 from grader.source.code_edits import fix
 from grader.source.python_code import Function, PythonCode
@@ -16,11 +17,6 @@ SETTINGS = {"eps", "momentum", "stride", "padding", "dilation", "groups", "kerne
 LAYER = re.compile(r"torch\.nn\.[A-Z](?!arameter)\w*$")
 WEIGHTS = {"weight", "bias"}
 TUPLES = SETTINGS - {"eps", "momentum", "groups"}
-SAME = {"epsilon": "eps", "e": "eps", "gamma": "weight", "w": "weight", "beta": "bias", "b": "bias"}
-"""Names that authors use for what layers call otherwise."""
-USUAL = {"dim": "-1", "axis": "-1", "eps": "1e-5", "alpha": "1.0", "scale": "1.0", "negative_slope": "0.01",
-         "keepdim": "False", "training": "False"}  # fmt: skip
-"""What settings are by default in most of torch."""
 
 
 def pass_the_rest(
@@ -64,7 +60,7 @@ class _Known:
 
     def value(self, parameter: Parameter, tensors: Sequence[str]) -> str:
         """Return the expression for a parameter; empty where none fits."""
-        name = SAME.get(parameter.name.lower(), parameter.name)
+        name = names()["same"].get(parameter.name.lower(), parameter.name)
         for spelled in (f"self.{parameter.name}", f"self.{name}"):
             if spelled in self.attributes and spelled not in self.passed:
                 return spelled
@@ -73,7 +69,7 @@ class _Known:
             return longer
         if len(self.layers) == 1 and name in (WEIGHTS if tensor else SETTINGS):
             return f"{self.layers[0]}.{name}{'[0]' if name in TUPLES else ''}"
-        return self._tensor(parameter.name, tensors) if tensor else USUAL.get(name, "")
+        return self._tensor(parameter.name, tensors) if tensor else names()["usual"].get(name, "")
 
     def _attribute_containing(self, name: str) -> str:
         """Return the one attribute, not passed yet, whose name holds a parameter's: `negative_slope` for `slope`."""

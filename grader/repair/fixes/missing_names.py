@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from grader.records import Context, Edit, Finding, Fix
 from grader.repair.fixes.maker import FixMaker
+from grader.repair.fixes.names import names
 from grader.source import Source, nodes_under
 from grader.source.analysis.reference_text import reference_parameters
 from grader.source.code_edits import fix, insert_line_before, replace
@@ -16,16 +17,6 @@ from grader.source.python_code import Function, PythonCode
 INPUT_FUNCTIONS = {"get_inputs", "get_init_inputs", "get_test_inputs"}
 ALIKE = 0.75
 """How alike two spellings are that may be meant as one, by difflib's ratio."""
-IMPORTS = {
-    **{name: f"import {name}" for name in ("math", "os", "functools", "torch", "numpy")},
-    "nn": "import torch.nn as nn",
-    "F": "import torch.nn.functional as F",
-    "np": "import numpy as np",
-    "init": "import torch.nn.init as init",
-    **{name: f"from torch.utils.cpp_extension import {name}" for name in ("load", "load_inline")},
-    **dict.fromkeys(("Optional", "Tuple", "List", "Union"), "from typing import List, Optional, Tuple, Union"),
-}  # fmt: skip
-"""What a name stands for in nearly every program that uses it."""
 
 
 def define_python_name(
@@ -55,7 +46,7 @@ def _stored(function: Function) -> Iterator[str]:
 
 def _import_modules(source: Source, code: PythonCode, nodes: Sequence[ast.Name]) -> tuple[Fix, ...]:
     """Import the modules that are known by these names."""
-    lines = list(dict.fromkeys(IMPORTS.get(node.id, "") for node in nodes))
+    lines = list(dict.fromkeys(names()["imports"].get(node.id, "") for node in nodes))
     future = [one for one in code.tree.body if getattr(one, "module", "") == "__future__"]
     body = [one for one in code.tree.body if one not in future and not isinstance(one, ast.Expr)]
     imports = [one for one in body if isinstance(one, ast.Import | ast.ImportFrom)]

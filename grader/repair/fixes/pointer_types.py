@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import zip_longest
 
@@ -11,18 +11,13 @@ from tree_sitter import Node
 
 from grader.records import Context, Edit, Finding, Fix, Touched
 from grader.repair.fixes.maker import FixMaker
+from grader.repair.fixes.names import names
 from grader.source import Kernel, Source, Unit
 from grader.source.analysis.scalar_kinds import RAISED, TYPES
 from grader.source.code_edits import fix, replace_node
 from grader.source.cpp_reading import variables
 from grader.source.cuda_code import descendants, text
 
-SPELLED: Mapping[str, str] = {
-    "float": "float", "double": "double", "long": "int64_t", "int": "int", "half": "at::Half", "bool": "bool",
-    "float32": "float", "float64": "double", "int64": "int64_t", "int32": "int", "int16": "int16_t", "int8": "int8_t",
-    "uint8": "uint8_t", "float16": "at::Half", "bfloat16": "at::BFloat16",
-}  # fmt: skip
-"""C++'s types by torch's names, those of its C++ and those of its Python."""
 _TAKEN = re.compile(
     r"data_ptr<\s*([\w:]+(?: char)?)\s*>|(?:\(|_cast\s*<)\s*(?:const\s+)?([\w:]+(?: char)?)\s*(?:const\s*)?\*[^,;]*data_ptr"
 )
@@ -59,7 +54,7 @@ def own_type(
     `asked` are the C++ types that mean the wrong one, `made` is torch's name of the right one; with `lines`, only what is
     cast and a kernel reads there.
     """
-    new = SPELLED.get(made.lower(), "")
+    new = names()["spelled"].get(made.lower(), "")
     every = (one for unit in source.cuda for one in _taken(unit, lines))
     taken = [one for one in every if one.type in asked and (one.cast or not lines)]
     edits = [edit for one in taken if new for edit in one.edits(new)]
@@ -118,7 +113,7 @@ def propose(finding: Finding, source: Source, _context: Context) -> Iterator[Fix
             yield from own_type(source, asked, raised[2])
             return
         if isinstance(item.details, Touched) and item.place is not None:
-            new = SPELLED.get(item.details.dtype.removeprefix("torch."), "")
+            new = names()["spelled"].get(item.details.dtype.removeprefix("torch."), "")
             asked = [
                 name for name in (*TYPES, "unsigned", "uint32_t", "half", "__half") if name != new
             ]

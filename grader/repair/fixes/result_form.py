@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
 from itertools import combinations
-
-import numpy as np
 
 from grader.records import (  # fmt: skip
     Context,
@@ -27,7 +24,6 @@ from grader.source.code_edits import add_argument, fix, replace
 from grader.source.python_code import PythonCode
 
 Shape = tuple[int, ...]
-Change = Callable[[np.ndarray], np.ndarray]
 MOST_DIMS = 8
 DTYPES = re.compile(r"b?float(?:16|32|64)|u?int(?:8|16|32|64)|bool")
 
@@ -120,39 +116,28 @@ def _by_settings(code: PythonCode, pairs: Sequence[tuple[Shape, Shape]]) -> Iter
 
 def suffixes(pairs: Sequence[tuple[Shape, Shape]]) -> list[str]:
     """Return the method calls that turn each first shape into its second, the plainest first."""
-    got, want = pairs[0]
-    if len(got) > MOST_DIMS or len(want) > MOST_DIMS:
+    if max(map(len, pairs[0])) > MOST_DIMS:
         return []
-    more = len(want) - len(got)
-    made = _reshapes(got, more)
-    return [suffix for suffix, change in made if all(_turns(change, g, w) for g, w in pairs)]
+    made = [_reshaped(got, len(want) - len(got)) for got, want in pairs]
+    wanted = [want for _, want in pairs]
+    return [one for one in made[0] if [shapes.get(one) for shapes in made] == wanted]
 
 
-def _reshapes(got: Shape, more: int) -> Iterator[tuple[str, Change]]:
-    """Yield the calls that may give a shape some more dimensions (fewer where negative), with numpy's like."""
-    dims = range(len(got))
-    if more == 1:
-        for k in (-1, *range(len(got))):
-            yield f".unsqueeze({k})", partial(np.expand_dims, axis=k)
+def _reshaped(got: Shape, more: int) -> dict[str, Shape]:
+    """Return the calls that give a shape some more dimensions, fewer where negative, each with what it gives."""
+    dims, found = range(len(got)), {}
+    for k in (-1, *dims) if more == 1 else ():
+        found[f".unsqueeze({k})"] = (*got, 1) if k < 0 else (*got[:k], 1, *got[k:])
     if more > 1:
-        yield f"[{', '.join(['...', *['None'] * more])}]", partial(_with_ones, more=more)
+        found[f"[{', '.join(['...', *['None'] * more])}]"] = (*got, *[1] * more)
     ones = [k for k in dims if got[k] == 1]
     for chosen in combinations(reversed(ones), -more) if more < 0 else ():
         words = str(chosen[0]) if more == -1 else str(tuple(sorted(chosen)))
-        yield f".squeeze({words})", partial(np.squeeze, axis=chosen)
+        found[f".squeeze({words})"] = tuple(got[k] for k in dims if k not in chosen)
     for i, j in combinations(dims, 2) if more == 0 else ():
-        yield f".transpose({i}, {j}).contiguous()", partial(np.swapaxes, axis1=i, axis2=j)
-
-
-def _with_ones(array: np.ndarray, *, more: int) -> np.ndarray:
-    return array.reshape((*array.shape, *[1] * more))
-
-
-def _turns(change: Change, got: Shape, want: Shape) -> bool:
-    try:
-        return change(np.broadcast_to(np.int8(0), got)).shape == want
-    except ValueError:
-        return False
+        order = {i: j, j: i}
+        found[f".transpose({i}, {j}).contiguous()"] = tuple(got[order.get(k, k)] for k in dims)
+    return found
 
 
 def _with_suffix(source: Source, code: PythonCode, suffix: str) -> tuple[Fix, ...]:

@@ -44,7 +44,7 @@ class Step:
         return ""
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=64)
 def steps(body: cpp.Stmt) -> tuple[Step, ...]:
     """Return the steps of a function's body, those in its lambdas included."""
     return tuple(_steps(body, (), (), 0))

@@ -85,7 +85,8 @@ class Function:
         return self.kernel.assigned.get(name, ()) if self.kernel else ()
 
     @cached_property
-    def _around(self) -> Mapping[ast.AST, ast.AST]:
+    def around(self) -> Mapping[ast.AST, ast.AST]:
+        """What stands around each node."""
         return {
             part: node for node in nodes_under(self.node) for part in ast.iter_child_nodes(node)
         }
@@ -93,7 +94,7 @@ class Function:
     def statement_of(self, node: ast.AST) -> ast.AST:
         """Return the statement that an expression is part of."""
         while not isinstance(node, ast.stmt):
-            node = self._around[node]
+            node = self.around[node]
         return node
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import re
+from collections import Counter
 from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -56,6 +58,15 @@ def _target(site: TritonSite) -> list[str]:
     return [site.scope.carried[site.node]] if site.node in site.scope.carried else []
 
 
+def _axes(site: TritonSite) -> list[str]:
+    """Return the axis that a block is given most often elsewhere; of a range that is given none, either."""
+    axes = rf"\b{site.words}(\[(?::, None|None, :)\])"
+    given = Counter(re.findall(axes, site.scope.old(site.scope.node))).most_common(1)
+    made = site.scope.kernel.assigned.get(site.words, ()) if site.scope.kernel else ()
+    ranges = any("arange" in ast.unparse(value) for value in made)
+    return [axis for axis, _ in given] or (["[:, None]", "[None, :]"] if ranges else [])
+
+
 def _near(site: TritonSite) -> list[str]:
     """Return the numbers that one may have been taken for, the nearest first."""
     found = site.node.value if isinstance(site.node, ast.Constant) else 0.0
@@ -69,4 +80,5 @@ HOLES: Mapping[str, Hole] = {
     "IDLE": _idle,
     "TARGET": _target,
     "NEAR": _near,
+    "AXIS": _axes,
 }

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from grader.records import Fix
 from grader.repair.fixes.compiler.diagnostic import Diagnostic, at_file_scope
-from grader.repair.fixes.compiler.names import names
+from grader.repair.fixes.names import names
 from grader.source import Function
 from grader.source.code_edits import fix, prototype
 from grader.source.cpp_reading import variables

@@ -7,7 +7,7 @@ from itertools import islice
 
 from grader.records import Fix
 from grader.repair.fixes.compiler.diagnostic import Diagnostic
-from grader.repair.fixes.compiler.names import names
+from grader.repair.fixes.names import names
 from grader.source.code_edits import fix, replace_node
 from grader.source.cuda_code import Call, cuda_code, descendants, text
 from grader.source.statements import insert_before

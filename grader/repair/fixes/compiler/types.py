@@ -9,7 +9,7 @@ from tree_sitter import Node
 
 from grader.records import Edit, Fix
 from grader.repair.fixes.compiler.diagnostic import Diagnostic
-from grader.repair.fixes.compiler.names import names
+from grader.repair.fixes.names import names
 from grader.source import Function
 from grader.source.code_edits import fix, replace_node
 from grader.source.cpp_reading import variables

@@ -8,20 +8,13 @@ from collections.abc import Callable, Iterator, Mapping
 
 from grader.records import Context, Evidence, Finding, Fix, ToolMessage
 from grader.repair.fixes.maker import FixMaker
+from grader.repair.fixes.names import names
 from grader.source import Source
 from grader.source.analysis.triton import Kernel, kernels
 from grader.source.code_edits import delete_keyword, fix, replace
 
-KEYWORDS = {"dim": "axis", "dims": "axis", "keepdim": "keep_dims", "keepdims": "keep_dims"}
-"""torch's and numpy's names of parameters, and Triton's."""
 FOREIGN = frozenset({"torch", "np", "numpy", "math"})
 LIBDEVICE = "tl.extra.cuda.libdevice"
-IN_LIBDEVICE = frozenset({
-    "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "copysign", "cosh", "erfc", "erfinv", "exp10",
-    "expm1", "fmod", "hypot", "isinf", "isnan", "lgamma", "log10", "log1p", "nearbyint", "pow", "rint", "round", "sinh",
-    "tan", "tanh", "tgamma", "trunc",
-})  # fmt: skip
-"""What NVIDIA's library has and `tl` lacks, of what formulas use."""
 _KEYWORD = re.compile(r"unexpected keyword argument '(?P<name>\w+)'")
 _GLOBAL = re.compile(r"global variable (?P<name>\w+)")
 
@@ -57,7 +50,10 @@ def _in_triton(source: Source, kernel: Kernel, item: Evidence) -> Iterator[Fix]:
             root = root.value
         whole = id(node) not in inner and source.text(node) in refused
         if whole and isinstance(root, ast.Name):
-            homes = (("tl", root.id in FOREIGN), (LIBDEVICE, node.attr in IN_LIBDEVICE))
+            homes = (
+                ("tl", root.id in FOREIGN),
+                (LIBDEVICE, node.attr in names()["libdevice"]["names"]),
+            )
             for home in (home for home, has_it in homes if has_it):
                 edit = replace(source, node, f"{home}.{node.attr}")
                 yield from fix(f"take `{edit.text}`", [edit])
@@ -69,7 +65,7 @@ def _keyword(source: Source, kernel: Kernel, item: Evidence) -> Iterator[Fix]:
     for call in _of_line(kernel, item):
         for word in call.keywords if named and isinstance(call, ast.Call) else ():
             if named and word.arg and word.arg == named["name"] and isinstance(call, ast.Call):
-                new = KEYWORDS.get(word.arg)
+                new = names()["triton"].get(word.arg)
                 edit = (
                     replace(source, word, f"{new}={source.text(word.value)}")
                     if new
