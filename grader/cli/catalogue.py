@@ -32,7 +32,7 @@ def explain(code: str) -> int:
             f"no rule {code}", f"did you mean {near[0]}?" if near else "see: rules"
         ) from None
     text = page(found)
-    out.print(Markdown(text) if out.is_terminal else escape_markup(text))
+    out.print(Markdown(text) if out.is_terminal else escape_markup(text), soft_wrap=True)
     return GRADED
 
 

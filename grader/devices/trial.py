@@ -22,7 +22,13 @@ from grader.simulator.ptx.code import Code, read_code
 
 SAMPLE = 2048
 """Elements of each output that are looked at for each change."""
-PROBES = (("skip_kernels", 1), ("max_blocks", 1), ("max_blocks", 2), ("max_blocks", 7))
+PROBES = (
+    ("skip_kernels", 1),
+    ("max_blocks", 1),
+    ("max_blocks", 2),
+    ("max_blocks", 4),
+    ("max_blocks", 7),
+)
 """How a program runs before changes: without kernels, with the first block, with the first and the last, with some between."""
 
 

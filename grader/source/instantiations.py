@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import zip_longest
 
 from tree_sitter import Node
 
@@ -47,31 +48,18 @@ def instantiations(units: tuple[Unit, ...], kernel: Kernel) -> tuple[Instantiati
 
 
 def _of_launch(unit: Unit, kernel: Kernel, launch: Launch) -> Iterator[Instantiation]:
-    arguments = {
-        parameter.name: text(argument)
-        for parameter, argument in zip(
-            kernel.template_parameters, launch.template_arguments, strict=False
-        )
-    }
     values: dict[str, int] = {}
     types: dict[str, str] = {}
-    for parameter, node in zip(kernel.template_parameters, launch.template_arguments, strict=False):
-        if parameter.type == "typename":
-            types[parameter.name] = arguments[parameter.name]
-        elif (value := fold(unit, node)) is not None:
+    for parameter, node in zip_longest(kernel.template_parameters, launch.template_arguments):
+        if parameter is not None and parameter.is_type:
+            known = text(node) or _deduce_type(unit, kernel, launch, parameter.name)
+            types |= {parameter.name: known} if known else {}
+        elif parameter is not None and (value := fold(unit, node)) is not None:
             values[parameter.name] = value
-    for parameter in kernel.template_parameters:
-        if parameter.type == "typename" and parameter.name not in types:
-            deduced = _deduce_type(unit, kernel, launch, parameter.name)
-            if deduced is not None:
-                types[parameter.name] = deduced
-    choices = dispatched_types(launch.node)
-    if "scalar_t" in types.values() and choices:
-        for choice in choices:
-            chosen = {name: choice if one == "scalar_t" else one for name, one in types.items()}
-            yield Instantiation(chosen, values, launch)
-    else:
-        yield Instantiation(types, values, launch)
+    open_types = {name for name, one in types.items() if one == "scalar_t"}
+    choices = dispatched_types(launch.node) if open_types else ()
+    for choice in choices or ("scalar_t",):
+        yield Instantiation(types | dict.fromkeys(open_types, choice), values, launch)
 
 
 def _deduce_type(unit: Unit, kernel: Kernel, launch: Launch, name: str) -> str | None:

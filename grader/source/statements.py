@@ -39,16 +39,14 @@ def simple_statement(node: Node) -> Node:
 
 def insert_before(unit: Unit, node: Node, new: str) -> Edit | None:
     """Return the edit that puts lines before a statement."""
-    indent = indent_of(unit, node)
-    lines = f"\n{indent}".join(new.split("\n"))
-    return unit.edit(node.start_byte, node.start_byte, f"{lines}\n{indent}")
+    break_ = f"\n{indent_of(unit, node)}"
+    return unit.edit(node.start_byte, node.start_byte, new.replace("\n", break_) + break_)
 
 
 def insert_after(unit: Unit, node: Node, new: str) -> Edit | None:
     """Return the edit that puts lines after a statement."""
-    indent = indent_of(unit, node)
-    lines = f"\n{indent}".join(new.split("\n"))
-    return unit.edit(node.end_byte, node.end_byte, f"\n{indent}{lines}")
+    break_ = f"\n{indent_of(unit, node)}"
+    return unit.edit(node.end_byte, node.end_byte, break_ + new.replace("\n", break_))
 
 
 def add_statement(unit: Unit, node: Node, new: str) -> Edit | None:

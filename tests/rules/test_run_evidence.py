@@ -166,6 +166,16 @@ def test_bits_that_only_a_read_outside_gives_are_one() -> None:
     assert found.place is not None  # the run names the line; the bits say no more
 
 
+def test_what_a_device_saw_without_a_line_is_told_with_the_line_that_another_saw() -> None:
+    code = as_submission((KERNELS / "tree_sum.cu").read_text())
+    beside = Evidence(kind="sanitizer", code="out-of-bounds", text="36 bytes are overwritten.")
+    run = _evidence("out-of-bounds", _line(code, "s[tid] += s[tid + k]"), "row_mean")
+    for seen in ((beside, run), (beside,)):
+        context = Context(evidence=seen, device="cuda")
+        (found,) = review_with_fixes(parse(code), context, select=("MEM011",))
+        assert (found.place is not None, len(found.evidence)) == (run in seen, len(seen))
+
+
 def test_threads_that_left_are_one_defect_wherever_they_are_missed() -> None:
     code = as_submission((KERNELS / "tree_sum.cu").read_text())
     first, second = _line(code, "s[tid] += s[tid + k]"), _line(code, "s[tid] = sum;")

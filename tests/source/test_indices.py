@@ -97,23 +97,3 @@ def test_each_tensor_is_guarded_by_its_own_bounds() -> None:
         "if (row < M && col < N) C[row * N + col] = sum;",
     ):
         assert words in fixed
-
-
-SWAPPED = """
-__global__ void squares(const float* x, float* y, int F, int S) {
-    int p = threadIdx.x, b = blockIdx.x;
-    GUARD
-    float sum = 0.0f;
-    for (int c = 0; c < F; ++c) sum += x[b * F * S + c * F + p];
-    y[b * S + p] = sum;
-}
-"""
-
-
-@pytest.mark.parametrize(("guard", "advice"), [("if (p >= S) return;", 0), ("", 1)])
-def test_an_index_with_the_sizes_of_two_dims_swapped_misses_no_guard(
-    guard: str, advice: int
-) -> None:
-    code = as_submission(SWAPPED.replace("GUARD", guard))
-    (line,) = [n for n, words in enumerate(code.splitlines(), 1) if "+= x[" in words]
-    assert len(zero_outside(parse(code), Context(), {line})) == advice

@@ -10,7 +10,7 @@ from grader.repair.candidates.candidate import Candidate
 from grader.repair.candidates.changeable import Changeable
 from grader.repair.candidates.changes import changes
 from grader.repair.candidates.evidence import Clues
-from grader.source import Source
+from grader.source import Source, Unit
 from grader.source.analysis.triton import no_part_of
 
 HOST = 1.3
@@ -33,7 +33,7 @@ def candidates(
     aside = no_part_of(source, clues.stored)
     weighed = [_weigh(*one, clues, aside) for one in changes(source, clues)]
     ordered = sorted(
-        (one for one in weighed if _is_authors(program, one.line)), key=lambda one: one.cost
+        (one for one in weighed if _is_authors(program, one)), key=lambda one: one.cost
     )
     return list(islice((one for one in ordered if one.fix() is not None), most))
 
@@ -46,6 +46,7 @@ def _weigh(scope: Changeable, one: Candidate, clues: Clues, aside: frozenset[int
     return replace(one, cost=cost, unweighed=one.cost)
 
 
-def _is_authors(program: Program, line: int) -> bool:
-    """Whether a line is the author's, and not put around an answer that is no Python."""
-    return not program.submission.line_map or program.submission.sample_line(line) > 0
+def _is_authors(program: Program, one: Candidate) -> bool:
+    """Whether a line of Python is the author's, and not put around an answer that is no Python."""
+    known = isinstance(one.pieces[0].text, Unit) or not program.submission.line_map
+    return known or program.submission.sample_line(one.line) > 0

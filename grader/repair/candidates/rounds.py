@@ -12,7 +12,7 @@ from grader.records import Build, Evaluation, Fix, Submission, Workload
 from grader.repair.candidates import triton
 from grader.repair.candidates.candidate import Candidate
 from grader.repair.candidates.order import candidates
-from grader.repair.candidates.screen import Allowance, Outcome, Screen
+from grader.repair.candidates.screen import Allowance, Call, Outcome, Screen
 from grader.repair.candidates.weave import candidates_named, weave
 from grader.sandbox.limits import crowding
 from grader.source import parse
@@ -162,7 +162,8 @@ class _Rounds:
         seen: dict[int, Outcome] = {}
         kept: list[int] = []
         for numbers in _rounds(self.numbered, self.size):
-            seen.update(self._on((suspects[0],), numbers)[suspects[0].name])
+            outcomes = self._on((suspects[0],), numbers)
+            seen.update({number: outcome for (_, number), outcome in outcomes.items()})
             right = [n for n in numbers if n in seen and seen[n].right]
             deciding, everywhere = self._hold(right) if right else ([], [])
             if everywhere:
@@ -177,15 +178,10 @@ class _Rounds:
 
     def _on(
         self, workloads: Sequence[Workload], numbers: Sequence[int], patience: float = 1.0
-    ) -> Mapping[str, Mapping[int, Outcome]]:
-        """Return the outcomes of these candidates by workload."""
-        found: dict[str, dict[int, Outcome]] = {workload.name: {} for workload in workloads}
-        calls = self.screen.run(
+    ) -> Mapping[Call, Outcome]:
+        return self.screen.run(
             self.woven, self.build, workloads, numbers, self.evaluation, self.allowance, patience
         )
-        for (name, number), outcome in calls.items():
-            found[name][number] = outcome
-        return found
 
     def _hold(self, numbers: Sequence[int]) -> tuple[list[int], list[int]]:
         """Return which candidates are right on the workloads that decide, and which on all."""
@@ -199,8 +195,9 @@ class _Rounds:
     def _right_on(self, workloads: Sequence[Workload], numbers: Sequence[int]) -> list[int]:
         left = list(numbers)
         for some in _shares(sorted(workloads, key=self.screen.size), len(left)):
-            outcomes = self._on(some, left, PATIENCE).values()
-            left = [n for n in left if all(n in of and of[n].right for of in outcomes)]
+            outcomes = self._on(some, left, PATIENCE)
+            right = {call for call, outcome in outcomes.items() if outcome.right}
+            left = [n for n in left if all((one.name, n) in right for one in some)]
             if not left:
                 break
         return left

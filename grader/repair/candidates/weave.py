@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections import defaultdict
 from collections.abc import Mapping
-from copy import copy
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,9 +12,7 @@ from grader.languages import names_in
 from grader.records import Edit, Submission
 from grader.repair.candidates.candidate import Candidate, Piece
 from grader.repair.candidates.cuda.scope import works
-from grader.repair.candidates.triton import weave_texts
-from grader.repair.candidates.triton.forward import forward_with
-from grader.source import Source, Unit, edits, parse
+from grader.source import Unit, edits, parse
 
 CHOICE = "kg_choice_"
 PRELUDE = Path(__file__).with_name("choice.cuh").read_text("utf-8")
@@ -24,7 +20,11 @@ BREAK = "\n/*@*/"
 """Begins a line of its own for each alternative of an expression: by it a compiler's message tells which one it is about."""
 TURN = f"const int {CHOICE}now = {CHOICE}turn(); (void){CHOICE}now; "
 EPILOGUE = "\n\n" + Path(__file__).with_name("choice.py.txt").read_text("utf-8")
-"""`forward` takes the candidate's number after its own arguments; some candidates are a `forward` of their own."""
+"""`forward` takes the candidate's number after its own arguments."""
+
+
+TEXTS = Path(__file__).parent / "triton" / "choice.py.txt"
+"""The same of Triton programs: a text is read, and its kernels compiled, once its number is called."""
 
 
 @dataclass
@@ -55,29 +55,20 @@ def weave(submission: Submission, numbered: Mapping[int, Candidate]) -> Submissi
     """
     source = parse(submission.code)
     if names_in(source) == {"triton"}:
-        return weave_texts(submission, numbered)
-    changes: list[Edit] = []
-    touched = _by_unit(numbered)
-    for unit in source.cuda:
-        changes += _weave_pieces(unit, touched.get(_name(unit), []))
-    code = edits.apply(submission.code, changes) + _forwards(source, numbered) + EPILOGUE
+        code = _with_texts(submission, numbered)
+    else:
+        touched = _by_unit(numbered)
+        made = (_weave_pieces(unit, touched.get(_name(unit), [])) for unit in source.cuda)
+        code = edits.apply(submission.code, [one for each in made for one in each]) + EPILOGUE
     return submission.model_copy(update={"code": code, "line_map": (0,) * len(code.splitlines())})
 
 
-def _forwards(source: Source, numbered: Mapping[int, Candidate]) -> str:
-    """Return the methods that some candidates have for `forward`, and the table of them by number."""
-    python = {n: one for n, one in numbered.items() if isinstance(one.pieces[0].text, Source)}
-    own = {n: made for n, one in python.items() if (made := forward_with(source, one)) is not None}
-    named = [_named(one, f"{CHOICE}forward_{n}") for n, one in own.items()]
-    words = "\n\n\n".join(map(ast.unparse, named))
-    table = ", ".join(f"{n}: {CHOICE}forward_{n}" for n in own)
-    return f"\n\n\n{words}\n\n\n{CHOICE}forwards = {{{table}}}\n"
-
-
-def _named(method: ast.FunctionDef, name: str) -> ast.FunctionDef:
-    named = copy(method)
-    named.name = name
-    return named
+def _with_texts(submission: Submission, numbered: Mapping[int, Candidate]) -> str:
+    """Return a Triton program with all candidates as texts: a kernel compiles in no time, so nothing has to be shared."""
+    fixes = {number: one.fix() for number, one in numbered.items()}
+    changes = {n: [(e.start, e.end, e.text) for e in fix.edits] for n, fix in fixes.items() if fix}
+    held = f"\n\n\nkg_choice_text = {submission.code!r}\nkg_choice_edits = {changes!r}\n"
+    return f"{submission.code}{held}\n\n\n{TEXTS.read_text('utf-8')}"
 
 
 def _by_unit(

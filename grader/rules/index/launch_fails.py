@@ -78,13 +78,10 @@ def _grids_of_inputs(source: Source, context: Context) -> Iterator[Finding]:
             if one is not None and one != two and one > 1 and axes:
                 dims["xyz"[k]] = min(axes)
         if dims:
-            what = "size is a size" if len(dims) == 1 else "sizes are sizes"
-            axes_said = (
-                f"(dimension{'s' * (len(dims) > 1)} {' and '.join(map(str, dims.values()))})"
-            )
+            sizes = " and ".join(f"{dim} is the input's size({axis})" for dim, axis in dims.items())
             yield RULE.finding(
                 case.place(grid_node(case)),
-                f"the grid's {' and '.join(dims)} {what} of the input {axes_said}; only x may pass {GRID}, so the launch fails from {GRID + 1} on",
+                f"the grid's {sizes}; only x may pass {GRID}, so the launch fails from {GRID + 1} on",
                 severity="warning" if max(dims.values()) >= 2 else "note",
                 predicts="elsewhere",
                 kernels=(case.kernel,),

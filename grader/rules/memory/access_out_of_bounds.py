@@ -22,6 +22,8 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         if kind == "oob" and kernel_of(item, kernels) in foreign:
             continue  # a pointer of the CPU is far from whatever it seems to be past the end of
         kept.setdefault(f"{kind} {kernel_of(item, kernels)}", []).append(item)
+    if unplaced := kept.pop("oob ", []):  # what another device saw of memory, and of no kernel
+        kept.setdefault(next((k for k in kept if k.startswith("oob")), "oob "), []).extend(unplaced)
     for cause, items in kept.items():
         yield RULE.finding(
             _written_at(source, items[0]) or items[0].place,
@@ -29,9 +31,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             evidence=items,
             cause=cause,
         )
-    values = [
-        item for item in context.evidence if item.kind == "mismatch" and item.code == "outside"
-    ]
+    values = [one for one in context.evidence if (one.kind, one.code) == ("mismatch", "outside")]
     if values and not kept:
         said = "Values of the result were read outside of every tensor: they have the bits that only such a read gives."
         yield RULE.finding(None, said, evidence=values, cause="oob")
@@ -47,12 +47,9 @@ def _named(source: Source, item: Evidence) -> str:
 
 def _written_at(source: Source, item: Evidence) -> Place | None:
     """Return where the author wrote a Triton access that the compiler moved to another line."""
-    found = accesses_at(source, item.place.line) if item.place else ()
-    moved = [
-        one
-        for one in found
-        if item.place and one.call.lineno < item.place.line > (one.call.end_lineno or 0)
-    ]
+    line = item.place.line if item.place else 0
+    found = accesses_at(source, line) if line else ()
+    moved = [one for one in found if one.call.lineno < line > (one.call.end_lineno or 0)]
     return source.place(moved[0].call) if len(moved) == 1 else None
 
 

@@ -68,21 +68,18 @@ def _reserve(case: Case, cell: int, kind: str) -> Iterator[Fix]:
         edit = unit.edit(block.end_byte, block.end_byte, f", {threads} * sizeof({kind})")
         yield from fix("reserve one element a thread", [edit])
         return
-    node, last = _bytes(case), config[2].node
-    if "sizeof" not in text(node) and cell < (
-        case.launch.shared or 0
-    ):  # else it counts bytes already, of too few
+    node, last, reserved = _bytes(case), config[2].node, case.launch.shared or 0
+    if "sizeof" not in text(node) and cell < reserved:  # else it counts bytes already, of too few
         names = (text(one) for one in descendants(case.launch.host.node, "identifier"))
         if Counter(names)[text(last)] > DECLARED_AND_RESERVED:
             node = last
         words = text(node) if node.type == "identifier" else f"({text(node)})"
         edit = unit.edit(node.start_byte, node.end_byte, f"{words} * sizeof({kind})")
         yield from fix("count bytes, not elements", [edit])
-    each, given = -(-(cell + 1) // case.threads), (case.launch.shared or 0) // SIZES.get(kind, 4)
+    each, given = -(-(cell + 1) // case.threads), reserved // SIZES.get(kind, 4)
     sizes = [f"{each} * {threads} * sizeof({kind})"]
-    if (
-        case.threads < given <= cell < given + case.threads
-    ):  # a row, and what each thread has behind it
+    behind = range(given, given + case.threads)
+    if given > case.threads and cell in behind:  # a row, and what each thread has behind it
         sizes.insert(0, f"{text(last)} + {threads} * sizeof({kind})")
     edits = (unit.edit(last.start_byte, last.end_byte, size) for size in sizes)
     yield from (one for edit in edits for one in fix("reserve what the kernel uses", [edit]))

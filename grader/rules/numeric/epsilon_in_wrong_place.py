@@ -10,6 +10,7 @@ from grader.source.cuda_code import one_line
 from grader.source.functions import Function
 
 ROOTS = frozenset({"sqrt", "sqrtf", "rsqrt", "rsqrtf"})
+LACKS = "leaves out the epsilon that the reference adds under the root: values near zero come out too large, or infinite"
 SAY = {"inside": "under the root", "outside": "to the root"}
 
 
@@ -42,18 +43,9 @@ def _claims(
     parts = [(unit, part) for unit, function in device for part in cpp.walk(function.code)]
     roots = [(unit, p) for unit, p in parts if isinstance(p, cpp.Call) and p.name in ROOTS]
     known = (c for _, p in parts if isinstance(p, cpp.Binary | cpp.Call) for c in cpp.children(p))
-    if (
-        len(roots) == 1
-        and not added
-        and not any(isinstance(c, cpp.Expr) and _is_epsilon(c) for c in known)
-    ):
-        yield (
-            *roots[0],
-            (
-                "leaves out the epsilon that the reference adds under the "
-                "root: values near zero come out too large, or infinite"
-            ),
-        )
+    named = any(isinstance(c, cpp.Expr) and _is_epsilon(c) for c in known)
+    for unit, root in roots if len(roots) == 1 and not added and not named else ():
+        yield unit, root, LACKS
 
 
 def _epsilons(function: Function) -> Iterator[tuple[str, cpp.Binary]]:

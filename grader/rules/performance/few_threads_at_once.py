@@ -32,7 +32,7 @@ def _blocks(source: Source, context: Context) -> Iterator[Finding]:
     for case in cases(source, context, "full", "main"):
         if case.kernel in seen:
             continue
-        message = _tiny(case) or _single(source, context, case)
+        message = _tiny(case) or _single(case)
         place = case.place(grid_node(case))
         if not message and _is_lonely(case):
             message = ALONE
@@ -54,16 +54,15 @@ def _tiny(case: Case) -> str:
     )
 
 
-def _single(source: Source, context: Context, case: Case) -> str:
+def _single(case: Case) -> str:
     """Say that one block walks over everything, however much that is, by the text and not by the host's loops."""
     if case.launch.grid != (1, 1, 1) or not _is_one(case, 0):
         return ""
-    every = cases(source, context, "long")
-    long = next((c for c in every if c.kernel == case.kernel), None)
-    loads = [one.parameter for one in case.accesses if one.kind == "load"]
-    roots = ((t, origin(t)) for t in map(long.tensor, loads)) if long else ()
+    loads = [case.tensor(one.parameter) for one in case.accesses if one.kind == "load"]
+    roots = ((one, origin(one)) for one in loads)
     sizes = [t.numel or 0 for t, root in roots if t and root is not None and root.origin == "input"]
-    if max(sizes, default=0) < MANY or not _walks(case):
+    few = case.sizes.real and max(sizes, default=0) < MANY
+    if few or not sizes or not _walks(case):
         return ""
     return (
         f"one block of {case.threads} threads walks over the whole input, however large it is: one multiprocessor works and the "

@@ -100,16 +100,10 @@ def _exchanges(halving: Halving) -> Iterator[tuple[Assign, Name]]:
             continue
         value, name = exchanged_value(call), part.target.id
         by = call.args[-1] if call.base is not None or len(call.args) < 4 else call.args[2]
-        folds = part.op in {"+=", "*=", "|="} or (
-            part.op == "=" and name in names_in(part.value.node)
-        )
-        if (
-            isinstance(value, Name)
-            and value.id != name
-            and halving.counter in names_in(by.node)
-            and folds
-        ):
-            if value.id not in assigned_in(halving.loop):
+        again = part.op == "=" and name in names_in(part.value.node)
+        folds = part.op in {"+=", "*=", "|="} or again
+        if isinstance(value, Name) and folds and halving.counter in names_in(by.node):
+            if value.id not in {name, *assigned_in(halving.loop)}:
                 yield part, value
 
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import combinations
 
 from grader.simulator.changes.change import Change
 from grader.simulator.changes.everywhere import without_count
 from grader.simulator.ptx.code import Instruction
 
+MOST = 3
+"""Places at which the other value could be meant, the nearest first."""
 APART = 8
 """Lines that lie at most between two values that are exchanged."""
 
@@ -39,10 +42,14 @@ def _nearest(
 ) -> Iterator[Change]:
     for one in ones:
         near = [other for other in others if abs(other.line - one.line) <= APART]
-        for other in sorted(near, key=lambda other: abs(other.line - one.line))[:2]:
+        for other in sorted(near, key=partial(_distance, one))[:MOST]:
             first, second = sorted((one, other), key=lambda each: each.line)
             if joined := joined_changes(first, second, code):
                 yield replace(joined, both="exchanged", prior=max(one.prior, other.prior))
+
+
+def _distance(one: Change, other: Change) -> int:
+    return abs(one.edits[0][0] - other.edits[0][0])
 
 
 def _of_both(changes: Sequence[Change], code: Sequence[Instruction]) -> Iterator[Change]:

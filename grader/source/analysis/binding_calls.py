@@ -89,14 +89,16 @@ def _is_spread(call: ast.Call) -> bool:
 
 
 def _prototypes(source: Source) -> dict[str, Function]:
-    """Return the functions bound by `functions=`, those with one known signature."""
+    """Return the functions bound by `functions=`, those with one known signature that is their definition's."""
     found: dict[str, list[Function]] = {}
     for extension in source.extensions:
         if not extension.functions or not extension.complete or _own_bindings(extension):
             continue
         for unit in extension.cpp:
             for function in (*unit.declarations, *unit.functions):
-                if function.name in extension.functions:
+                made = extension.defined.get(function.name, function)
+                same = len(made.parameters) == len(function.parameters)
+                if function.name in extension.functions and same:
                     found.setdefault(function.name, []).append(function)
     return {name: several[0] for name, several in found.items() if len(several) == 1}
 

@@ -12,7 +12,6 @@ from grader.source import Source, Unit
 from grader.source.analysis.kernel_accesses import Access, accesses
 from grader.source.flow import (
     EVEN,
-    LONG,
     ODD,
     USUAL,
     Flow,
@@ -81,7 +80,7 @@ _CASES: WeakKeyDictionary[Source, dict[str, tuple[Case, ...]]] = WeakKeyDictiona
 
 
 def cases(source: Source, context: Context, *names: str) -> tuple[Case, ...]:
-    """Return the launches for `main` (the task's sizes, else usual ones), `full`, `odd`, `long`."""
+    """Return the launches for `main` (the task's sizes, else usual ones), `full`, `odd`."""
     return tuple(case for name in names or ("main",) for case in _of(source, context.task, name))
 
 
@@ -113,7 +112,7 @@ def _are_sizes_refused(analysis: Flow, sizes: Sizes) -> bool:
     return any(run.refused for run in analysis.host(sizes))
 
 
-BASES = {"main": USUAL, "full": USUAL, "even": EVEN, "odd": ODD, "long": LONG}
+BASES = {"main": USUAL, "full": USUAL, "even": EVEN, "odd": ODD}
 
 
 def sizes_for(source: Source, function: Function, task: Task | None, name: str) -> Sizes:

@@ -33,38 +33,32 @@ ROOT_OF_FIVE = re.compile(
 )
 
 
-def layers(tree: ast.AST) -> dict[str, str]:
-    """Return attributes that hold torch layers with parameters, with the layer's name."""
-    found: dict[str, str] = {}
+def _attributes(tree: ast.AST) -> Iterator[tuple[str, str, ast.Call]]:
+    """Yield the attributes that calls make, with what is called."""
     for node in nodes_under(tree):
         match node:
-            case ast.Assign(targets=[ast.Attribute(attr=name)], value=ast.Call(func=made)) if (
-                last_name(made).startswith(LAYERS)
-            ):
-                found[name] = last_name(made)
-    return found
+            case ast.Assign(targets=[ast.Attribute(attr=name)], value=ast.Call(func=made) as call):
+                yield name, last_name(made), call
+
+
+def layers(tree: ast.AST) -> dict[str, str]:
+    """Return attributes that hold torch layers with parameters, with the layer's name."""
+    return {name: made for name, made, _ in _attributes(tree) if made.startswith(LAYERS)}
 
 
 def parameters(model: ast.AST) -> Iterator[tuple[str, ast.AST]]:
     """Yield the attributes that are parameters of a model's own, each with what makes it."""
-    for node in nodes_under(model):
-        match node:
-            case ast.Assign(
-                targets=[ast.Attribute(attr=name)], value=ast.Call(func=made) as value
-            ) if last_name(made) == "Parameter":
-                yield name, value
+    yield from ((name, call) for name, made, call in _attributes(model) if made == "Parameter")
 
 
 def biases(tree: ast.AST) -> tuple[str, ...]:
     """Return what a module adds as a bias: of torch's layers, and parameters of its own that are called so."""
     found = []
-    for node in nodes_under(tree):
-        match node:
-            case ast.Assign(targets=[ast.Attribute(attr=name)], value=ast.Call(func=made) as value):
-                if last_name(made).startswith(ADDING) and not _without_bias(value):
-                    found.append(f"{name}.bias")
-                elif last_name(made) == "Parameter" and re.search(BIAS, name):
-                    found.append(name)
+    for name, made, call in _attributes(tree):
+        if made.startswith(ADDING) and not _without_bias(call):
+            found.append(f"{name}.bias")
+        elif made == "Parameter" and re.search(BIAS, name):
+            found.append(name)
     return tuple(found)
 
 

@@ -41,35 +41,31 @@ def halving_loops(unit: Unit) -> Iterator[Halving]:
 
 
 def _halving_loop(loop: cpp.Loop, function: Function) -> Halving | None:
-    step = loop.step
-    if not isinstance(step, cpp.Assign) or not isinstance(step.target, cpp.Name):
-        return None
-    name = step.target.id
-    doubling = step.op in {"<<=", "*="}
-    value: cpp.Expr | None = step.value if step.op in {">>=", "/=", "<<=", "*="} else None
-    if (
-        step.op == "="
-        and isinstance(step.value, cpp.Binary)
-        and step.value.op in {">>", "/", "<<", "*"}
-    ):
-        left = step.value.left
-        value = step.value.right if isinstance(left, cpp.Name) and left.id == name else None
-        doubling = step.value.op in {"<<", "*"}
+    match loop.step:
+        case cpp.Assign(
+            op=">>=" | "/=" | "<<=" | "*=" as op, target=cpp.Name(id=name), value=value
+        ):
+            pass
+        case cpp.Assign(
+            op="=",
+            target=cpp.Name(id=name),
+            value=cpp.Binary(op=">>" | "/" | "<<" | "*" as op, left=cpp.Name(id=same), right=value),
+        ) if same == name:
+            pass
+        case _:
+            return None
     if not isinstance(value, cpp.Number) or value.value not in {1, 2}:
         return None
-    return Halving(loop, name, _start(loop, name), function, doubling)
+    return Halving(loop, name, _start(loop, name), function, op[0] in "<*")
 
 
 def _start(loop: cpp.Loop, name: str) -> cpp.Expr | None:
     for part in cpp.walk(loop.init) if loop.init is not None else ():
-        if isinstance(part, cpp.Declare) and part.name == name:
-            return part.init
-        if (
-            isinstance(part, cpp.Assign)
-            and isinstance(part.target, cpp.Name)
-            and part.target.id == name
-        ):
-            return part.value
+        match part:
+            case cpp.Declare(name=found, init=value) if found == name:
+                return value
+            case cpp.Assign(target=cpp.Name(id=found), value=value) if found == name:
+                return value
     return None
 
 

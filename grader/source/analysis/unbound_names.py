@@ -11,6 +11,9 @@ MODULE_NAMES = {"__file__", "__name__", "__doc__", "__builtins__", "__spec__", "
                 "__package__", "__annotations__", "__path__", "__class__", "__module__",
                 "__qualname__"}  # fmt: skip
 
+BINDING = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.ClassDef)  # fmt: skip
+"""What has names of its own."""
+
 
 def binds_unseen(code: PythonCode) -> bool:
     """Whether names may come from where no tree shows: star imports, exec, globals()."""
@@ -54,31 +57,15 @@ def unbound(source: Source, bound: set[str]) -> set[str]:
 
 
 def bound_around(code: PythonCode, node: ast.Name) -> bool:
-    """Whether the name at this place is bound by a function, lambda or comprehension around it."""
-    for around in code.ancestors(node):
-        if isinstance(around, Function | ast.Lambda):
-            names = [
-                argument.arg
-                for argument in nodes_under(around.args)
-                if isinstance(argument, ast.arg)
-            ]
-            if node.id in names:
-                return True
-        if isinstance(
-            around,
-            Function
-            | ast.Lambda
-            | ast.ListComp
-            | ast.SetComp
-            | ast.DictComp
-            | ast.GeneratorExp
-            | ast.ClassDef,
-        ) and any(
-            isinstance(inner, ast.Name) and inner.id == node.id and isinstance(inner.ctx, ast.Store)
-            for inner in nodes_under(around)
-        ):
-            return True
-    return False
+    """Whether the name at this place is bound by a function, lambda, class or comprehension around it."""
+    inner = (
+        n for one in code.ancestors(node) if isinstance(one, BINDING) for n in nodes_under(one)
+    )
+    return any(
+        (isinstance(n, ast.arg) and n.arg == node.id)
+        or (isinstance(n, ast.Name) and n.id == node.id and isinstance(n.ctx, ast.Store))
+        for n in inner
+    )
 
 
 def error_expected(code: PythonCode, node: ast.Name) -> bool:

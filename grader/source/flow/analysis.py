@@ -3,8 +3,7 @@
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
-from grader.source.flow.host import HostRun, Launch, roots, run_host
-from grader.source.flow.sizes import Sizes
+from grader.source.flow.host import HostRun, Launch, Sizes, roots, run_host
 from grader.source.functions import Function
 from grader.source.units import Unit
 
@@ -29,17 +28,6 @@ ODD = Sizes(
     "odd",
     by_rank={1: (1001,), 2: (35, 100), 3: (20, 100, 7), 4: (20, 100, 3, 5), 5: (2, 20, 3, 5, 7)},
     number=100,
-)
-LONG = Sizes(
-    "long",
-    by_rank={
-        1: (1 << 20,),
-        2: (40, 200_003),
-        3: (20, 5, 200_003),
-        4: (20, 9001, 3, 64),
-        5: (2, 9001, 3, 5, 7),
-    },
-    number=200_003,
 )
 
 

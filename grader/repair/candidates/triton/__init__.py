@@ -1,7 +1,5 @@
 """Small changes of a Triton program: of its kernels' Python, and of the host code that launches them."""
 
-from grader.repair.candidates.triton.weave import weave_texts
-
 MOST = 150
 """Changes of a Triton program that are tried."""
 ROUND = 15
@@ -9,4 +7,4 @@ ROUND = 15
 LONGER = 1.5
 """How many times as long a search may take as where all changes share one build."""
 
-__all__ = ["LONGER", "MOST", "ROUND", "weave_texts"]
+__all__ = ["LONGER", "MOST", "ROUND"]

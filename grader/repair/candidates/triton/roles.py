@@ -6,7 +6,6 @@ import ast
 from collections.abc import Iterator, Mapping
 from typing import Literal
 
-from grader.repair.candidates.triton.forward import extension_calls
 from grader.repair.candidates.triton.function import Function, called_name, names_in
 from grader.source.analysis.triton import Kernel, launches
 
@@ -44,7 +43,6 @@ def _roles(function: Function) -> Iterator[tuple[object, Role]]:
             if name in access.arguments:
                 yield access.arguments[name], role  # type: ignore[misc]
     yield from _roles_of_launches(function)
-    yield from ((part, "argument") for call in extension_calls(function) for part in call.args)
 
 
 def _roles_of_arguments(call: ast.Call) -> Iterator[tuple[object, Role]]:

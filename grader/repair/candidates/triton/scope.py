@@ -14,7 +14,6 @@ from grader.repair.candidates.candidate import Piece, Touches
 from grader.repair.candidates.changeable import Changeable, Given, Likes
 from grader.repair.candidates.pattern import Hole, Rewrite, Site, Tree
 from grader.repair.candidates.rows import read_rows
-from grader.repair.candidates.triton.forward import extension_calls, forward_of
 from grader.repair.candidates.triton.function import Function, called_name, names_in, target_of
 from grader.repair.candidates.triton.holes import HOLES
 from grader.repair.candidates.triton.roles import roles_in
@@ -29,8 +28,8 @@ LOOPS = {"range", "static_range"}
 SIZES = r"\.(?:shape|size|stride|numel)\b|cdiv|//"
 NEXT = 0.12
 """What each next name of a kind adds to the cost of a change, as a share of it."""
-OF_LAUNCHES, OF_EXTENSIONS, IN_TUPLES, OF_AXES = 0.6, 2.0, 1.0, 0.9
-"""Cost of two arguments of a launch, of an extension's function, two parts of a tuple, or a row and a column, exchanged."""
+OF_LAUNCHES, IN_TUPLES, OF_AXES = 0.6, 1.0, 0.9
+"""Cost of two arguments of a launch, two parts of a tuple, or a row and a column, exchanged."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,12 +161,10 @@ class Scope(Function, Changeable):
         names = [n.id for n in nodes if isinstance(n, ast.Name)]
         tensors = {self.source.text(v) for one in launches(self.source) for p, v in one.arguments.items() if p in one.kernel.pointers}  # fmt: skip
         settings = dict.fromkeys(settings_of(self.source))
-        passed = [self.source.text(v) for call in extension_calls(self) for v in call.args if isinstance(v, ast.Name | ast.Attribute)]  # fmt: skip
-        tensors |= set(passed) - set(settings)
         bound = {n.id for n in ast.walk(self.node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}  # fmt: skip
         sizes = [n for n in dict.fromkeys((*names, *sorted(bound))) if n in bound - tensors]
         return {
-            "POINTER": tuple(n for n in dict.fromkeys((*names, *passed)) if n in tensors),
+            "POINTER": tuple(n for n in dict.fromkeys(names) if n in tensors),
             "SIZE": tuple(sizes),
             "SELF": tuple(settings),
         }
@@ -189,12 +186,10 @@ class Scope(Function, Changeable):
         ]  # fmt: skip
 
     def alike(self) -> Iterator[Likes]:
-        """Yield the arguments of launches and of calls of an extension, rows and columns of a statement, the parts of tuples."""
+        """Yield the arguments of launches, rows and columns of a statement, the parts of tuples."""
         for launch in (one for one in launches(self.source) if one.host is self.node):
             kinds = [self.kind_of(one) or type(one).__name__ for one in launch.call.args]
             yield Likes(launch.call.args, kinds, OF_LAUNCHES, "launch")
-        for call in extension_calls(self):
-            yield Likes(call.args, list(map(type, call.args)), OF_EXTENSIONS, "host")
         for one in self.statements if self.kernel else ():
             parts = [part.slice for part in ast.walk(one) if isinstance(part, ast.Subscript)]
             yield Likes(parts, [0] * len(parts), OF_AXES, "shape")
@@ -264,12 +259,9 @@ class Scope(Function, Changeable):
 
 
 def scopes(source: Source) -> Iterator[Scope]:
-    """Yield the functions of a Triton program that run when `forward` is called; of others that method alone."""
+    """Yield the functions of a Triton program that run when `forward` is called."""
     known = {one.node: one for one in kernels(source)}
-    if not known:
-        yield from [Scope(source, forward, None)] if (forward := forward_of(source)) else ()
-        return
-    for node in source.walk(ast.FunctionDef):
+    for node in source.walk(ast.FunctionDef) if known else ():
         if node.name != "__init__":
             yield Scope(source, node, known.get(node))
 
