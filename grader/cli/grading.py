@@ -184,6 +184,8 @@ def _exit_code(summary: Summary, options: Options) -> int:
 
 
 def _summary(summary: Summary, resumed: int, folder: Path) -> None:
+    from grader.report.status import fix_in_a_word
+
     table = Table(box=None, pad_edge=False)
     for heading in ("sample", "verdict", "errors", "fix", "why"):
         table.add_column(heading, overflow="ellipsis", no_wrap=heading != "why")
@@ -192,7 +194,7 @@ def _summary(summary: Summary, resumed: int, folder: Path) -> None:
             plain(line.sample),
             line.status,
             str(line.errors or ""),
-            "passes" if line.fixed else "",
+            fix_in_a_word(line.status, fixed=line.fixed),
             plain(line.sentence),
         )
     out.print(table)

@@ -112,7 +112,7 @@ def _rewrite_class(
     at = [arg.arg for arg in forward.args.args].index(operation)
     del forward.args.defaults[at - len(forward.args.args)]
     del forward.args.args[at]
-    _Call(operation, callee).visit(forward)
+    _Named(operation, callee).visit(forward)
     return _with_what_it_needs(tree, theirs, model)
 
 
@@ -149,34 +149,19 @@ def _with_weights(
 
 def _with_what_it_needs(tree: ast.Module, theirs: ast.ClassDef, name: str) -> str:
     """Return a class under a new name, with what else of its file it uses."""
-    _Renamed(theirs.name, name).visit(theirs)
+    _Named(theirs.name, name).visit(theirs)
+    theirs.name = name
     uses = names_used(theirs) - _GIVEN
     rest = [one for one in needed(tree.body, uses) if one is not theirs]
     return ast.unparse(ast.Module([*rest, theirs], []))
 
 
-class _Call(ast.NodeTransformer):
-    """Puts the answer's function where the operation was named."""
+class _Named(ast.NodeTransformer):
+    """Puts an expression where a name stands."""
 
-    def __init__(self, operation: str, callee: str) -> None:
-        self._operation = operation
-        self._callee = callee
+    def __init__(self, name: str, instead: str) -> None:
+        self._name = name
+        self._instead = instead
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
-        if node.id != self._operation:
-            return node
-        return ast.parse(self._callee, mode="eval").body
-
-
-class _Renamed(ast.NodeTransformer):
-    def __init__(self, old: str, new: str) -> None:
-        self._old = old
-        self._new = new
-
-    def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef:
-        self.generic_visit(node)
-        node.name = self._new if node.name == self._old else node.name
-        return node
-
-    def visit_Name(self, node: ast.Name) -> ast.Name:
-        return ast.Name(self._new, node.ctx) if node.id == self._old else node
+        return node if node.id != self._name else ast.parse(self._instead, mode="eval").body

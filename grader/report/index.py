@@ -8,6 +8,7 @@ from textwrap import shorten
 
 from grader.report import escape, names
 from grader.report.entry import Entry
+from grader.report.status import fix_in_a_word
 
 HEAD = (
     "sample", "task", "device", "verdict", "why", "errors", "warnings", "fix", "reference kernel",
@@ -43,7 +44,7 @@ def _row(entry: Entry) -> str:
         escape.prose(shorten(entry.sentence, WHY, placeholder=" ...")).replace("|", "\\|"),
         str(entry.errors),
         str(entry.warnings),
-        "passes" if entry.fixed else "-",
+        fix_in_a_word(entry.status, fixed=entry.fixed) or "-",
         "passes" if entry.has_reference else "-",
     )
     return f"| {' | '.join(cells)} |"

@@ -36,3 +36,8 @@ def right(verdict: Verdict) -> str:
     if verdict.status == "unsound":
         return "by luck"
     return {True: "yes", False: "no", None: "-"}[verdict.correct]
+
+
+def fix_in_a_word(status: str, *, fixed: bool) -> str:
+    """Return what is known of a fix: where the task isn't known it runs, and nobody can say that it passes."""
+    return ("runs" if status == "no_task" else "passes") if fixed else ""

@@ -8,7 +8,8 @@ from tree_sitter import Node
 
 from grader.source import Unit
 from grader.source.constants import fold
-from grader.source.cuda_code import descendants, text
+from grader.source.cuda_code import text
+from grader.source.definitions import definitions
 from grader.source.functions import Function
 
 SIZE = re.compile(r"\b(?:numel|size|sizes|nelement)\s*\(")
@@ -31,32 +32,22 @@ def quotients(unit: Unit) -> Iterator[Quotient]:
     A host function that uses `%`, or multiplies the quotient back, is taken to care for it.
     """
     for host in unit.host_functions:
-        if host.body is None or "%" in text(host.body):
-            continue
-        for node in descendants(host.body, "init_declarator"):
-            name, value = (
-                text(node.child_by_field_name("declarator")),
-                _quotient_of(unit, host, node),
-            )
-            if value is None or re.search(rf"\b{re.escape(name)}\s*\*", text(host.body)):
-                continue
-            kernel = _bounded_kernel(unit, host, name)
+        words = text(host.body)
+        for one in definitions(host.body) if "%" not in words else ():
+            by = _divisor(unit, host, one.value) if one.declares else 0
+            back = re.search(rf"\b{re.escape(one.name)}\s*\*", words)
+            kernel = _bounded_kernel(unit, host, one.name) if by and not back else ""
             if kernel:
-                yield Quotient(unit, kernel, name, value[0], value[1])
+                yield Quotient(unit, kernel, one.name, one.value, by)
 
 
-def _quotient_of(unit: Unit, host: Function, node: Node) -> tuple[Node, int] | None:
-    """Return the quotient that a variable starts with, and its divisor, if it is of a size."""
-    value = node.child_by_field_name("value")
-    if value is None or value.type != "binary_expression":
-        return None
-    left, right = value.child_by_field_name("left"), value.child_by_field_name("right")
-    operator = text(value.child_by_field_name("operator"))
-    by = fold(unit, right)
-    if left is None or by is None or operator not in {"/", ">>"}:
-        return None
+def _divisor(unit: Unit, host: Function, value: Node) -> int:
+    """Return what a size is divided by; 0 where no size is, or by nothing that is known."""
+    left, right = (value.child_by_field_name(side) for side in ("left", "right"))
+    operator, by = text(value.child_by_field_name("operator")), fold(unit, right) or 0
     by = 1 << by if operator == ">>" and by < 8 else by
-    return (value, by) if by >= 2 and _is_size(host, left) else None
+    divides = operator in {"/", ">>"} and by >= 2 and left is not None
+    return by if divides and left is not None and _is_size(host, left) else 0
 
 
 def _is_size(host: Function, node: Node) -> bool:
@@ -69,15 +60,11 @@ def _is_size(host: Function, node: Node) -> bool:
 
 def _bounded_kernel(unit: Unit, host: Function, name: str) -> str:
     """Return the kernel that compares its indices with the quotient, if only one is launched."""
-    launches = [
-        launch
-        for launch in unit.launches
-        if launch.host_function and launch.host_function.node == host.node
-    ]
+    launches = [one for one in unit.launches if one.host_function == host]
     if len(launches) != 1:
         return ""
     given = [text(argument) for argument in launches[0].arguments]
-    kernel = next((one for one in unit.kernels if one.name == launches[0].kernel), None)
+    kernel = unit.named(launches[0].kernel)
     if kernel is None or name not in given or given.index(name) >= len(kernel.parameters):
         return ""
     limit = re.escape(kernel.parameters[given.index(name)].name)

@@ -3,8 +3,7 @@
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
-from grader.source.flow.host import HostRun, Launch, roots, run_host
-from grader.source.flow.sizes import Sizes
+from grader.source.flow.host import HostRun, Launch, Sizes, roots, run_host
 from grader.source.functions import Function
 from grader.source.units import Unit
 

@@ -1,15 +1,14 @@
 """Reads the host code of a submission for one set of sizes: which kernels it launches, and how."""
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from grader.source import cpp
 from grader.source.cuda_code import text
 from grader.source.declarators import Parameter
 from grader.source.flow.evaluate import Evaluator, Scope
-from grader.source.flow.sizes import Sizes
 from grader.source.flow.steps import Step, steps
 from grader.source.flow.tensors import Tensor
 from grader.source.functions import Function
@@ -34,6 +33,25 @@ _EXTENT = re.compile(
     r"^n$|^n_|num|size|dim|len|col|row|hid|feat|chan|batch|total|elem|width|height|^[mnkhwcbd]$",
     re.IGNORECASE,
 )
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Sizes to try: of each tensor that a host function takes, and its plain numbers."""
+
+    name: str
+    tensors: tuple[tuple[int, ...] | None, ...] = ()
+    numbers: Mapping[str, int] = field(default_factory=dict)
+    by_rank: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    """For tensors of which only the number of dimensions can be told."""
+    number: int = 300
+    """For plain integers of which nothing is known."""
+    real: bool = False
+    """Whether they are the task's own."""
+    function: str = ""
+    """The host function that they are for; empty for all."""
+    complete: bool = False
+    """Whether all of them, plain numbers included, are the task's own."""
 
 
 @dataclass(frozen=True, eq=False)

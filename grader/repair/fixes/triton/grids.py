@@ -7,8 +7,7 @@ from collections.abc import Iterator
 
 from grader.records import Context, Finding, Fix
 from grader.repair.fixes.maker import FixMaker
-from grader.repair.fixes.triton.host import idle_names, in_host
-from grader.source import Source
+from grader.source import Source, nodes_under
 from grader.source.analysis.triton import Launch, launches
 from grader.source.analysis.triton_axes import axes_given, axes_used, cuts
 from grader.source.code_edits import fix, replace
@@ -34,16 +33,43 @@ def counts(launch: Launch, axis: int) -> Iterator[str]:
     """Yield how many programs an axis may have been meant to have: blocks of a length, else a size that is not used."""
     lengths = [cut for cut in cuts(launch.kernel) if cut.axis == axis]
     for cut in lengths:
-        block = in_host(launch, cut.block)
+        block = _in_host(launch, cut.block)
         for name in cut.lengths:
-            length = in_host(launch, name)
+            length = _in_host(launch, name)
             if length and block:
                 yield f"triton.cdiv({length}, {block})"
     if not lengths:
-        yield from idle_names(launch)
+        yield from _idle_names(launch)
         tensors = [p for p in launch.kernel.parameters if p in launch.kernel.pointers]
-        given = [in_host(launch, name) for name in tensors[:1]]
+        given = [_in_host(launch, name) for name in tensors[:1]]
         yield from (f"{one}.shape[{dim}]" for one in given if one for dim in (0, 1))
+
+
+def _in_host(launch: Launch, name: str) -> str:
+    """Return the text that a launch gives for a parameter; for the block of a grid that is a function, its own word."""
+    given = launch.arguments.get(name)
+    if given is not None:
+        return launch.kernel.source.text(given)
+    if isinstance(launch.grid, ast.Lambda) and name in launch.kernel.constants:
+        return f'{launch.grid.args.args[0].arg}["{name}"]'
+    return name if name.isdecimal() else ""
+
+
+def _bound_names(host: ast.FunctionDef) -> tuple[str, ...]:
+    """Return the names that a function binds, in the order of the text; its own parameters first."""
+    own = [one.arg for one in host.args.args if one.arg != "self"]
+    stored = [one for one in nodes_under(host) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)]  # fmt: skip
+    stored.sort(key=lambda one: (one.lineno, one.col_offset))
+    return tuple(dict.fromkeys((*own, *(one.id for one in stored))))
+
+
+def _idle_names(launch: Launch) -> Iterator[str]:
+    """Yield the names that a host function binds and neither the grid nor the launch uses."""
+    host = launch.host
+    used = {one.id for part in (launch.call, launch.grid) for one in ast.walk(part) if isinstance(one, ast.Name)}  # fmt: skip
+    yield from (
+        (name for name in _bound_names(host) if name not in used and name != "_") if host else ()
+    )
 
 
 FIX = FixMaker(("MEM008", "DEP001"), propose)
