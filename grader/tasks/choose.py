@@ -83,7 +83,7 @@ def _as_written(
         or _by_reference(sample, extraction)
         or _by_problem_said(sample, extraction, tasks_dir)
         or _by_kernelbench_number(sample.kernelbench)
-        or (_by_own_reference(extraction) if drafts else None)
+        or (_by_own_reference(sample, extraction) if drafts else None)
         or _by_inference(sample, extraction, tasks_dir)
     )
 
@@ -226,8 +226,10 @@ def _by_reference(sample: Sample, extraction: Extraction) -> TaskChoice | None:
     return TaskChoice(task=draft, how="embedded", reason=reason)
 
 
-def _by_own_reference(extraction: Extraction) -> TaskChoice | None:
-    draft = own_reference(extraction.submission) if extraction.submission else None
+def _by_own_reference(sample: Sample, extraction: Extraction) -> TaskChoice | None:
+    """Return the task of a file with reference and answer; where a prompt asked for something, that is no task."""
+    submission = None if sample.prompt else extraction.submission
+    draft = own_reference(submission) if submission else None
     why = "the answer's own file holds a reference `Model`: it is what the author chose"
     return TaskChoice(task=draft, how="embedded", reason=why) if draft else None
 

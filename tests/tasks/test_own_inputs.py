@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from grader.ingest import extract
 from grader.records import Sample, Submission
+from grader.tasks import choose
 from grader.tasks.own_inputs import own_inputs, own_reference
 
 CLASS = "import torch\nclass ModelNew(torch.nn.Module):\n    def forward(self, x, y=None):\n        return x\n"
@@ -57,6 +59,10 @@ def test_a_reference_beside_the_answer_is_the_task():
     assert found is not None
     assert "ModelNew" not in found.reference
     assert found.expects
+    sample = Sample(id="s", origin="s", format="python", text=CLASS + REFERENCE + makers)
+    for prompt, how in ((None, "embedded"), ("Write a fast kernel.", "none")):
+        asked = sample.model_copy(update={"prompt": prompt})
+        assert choose(asked, extract(asked), task=None, tasks_dir=None).how == how
     derived = CLASS + "class Model(ModelNew): pass\n" + makers
     assert own_reference(Submission(sample="s", code=derived, line_map=(), how="")) is None
 

@@ -19,16 +19,19 @@ AS_TWIN, MISSING, AS_NEIGHBOUR = 0.7, 0.9, 0.9
 """Costs: a value made as its twin's, an update that only the twin has, a step that a statement of the same form has."""
 FEW = 2
 """Places at which two statements of the same form may differ."""
+NEAR = 16
+"""How many statements may stand between them."""
 
 
 def twins(scope: Changeable) -> Iterator[Candidate]:
     """Yield what a function's statements would be if they were as their neighbours."""
-    for one, other in permutations(scope.given, 2):
+    for (at, one), (then, other) in permutations(enumerate(scope.given), 2):
         if type(one.statement) is type(other.statement):
             pairs = ((each.name, scope.old(each.value)) for each in (one, other))
             if words := as_twin(scope.names, *pairs):
                 yield scope.change(other.value, words, AS_TWIN, scope.touched(other.value))
-        yield from _as_neighbour(scope, one, other)
+        if abs(at - then) <= NEAR:
+            yield from _as_neighbour(scope, one, other, beside=abs(at - then) == 1)
     yield from _missing_updates(scope)
 
 
@@ -43,11 +46,17 @@ def _missing_updates(scope: Changeable) -> Iterator[Candidate]:
                 yield scope.change(one.statement, words, MISSING, "index", scope.beside)
 
 
-def _as_neighbour(scope: Changeable, one: Given, other: Given) -> Iterator[Candidate]:
-    """Yield a value with the step that one of the same form has, or without the step that that one lacks."""
+def _as_neighbour(
+    scope: Changeable, one: Given, other: Given, *, beside: bool
+) -> Iterator[Candidate]:
+    """Yield a value with the step that one of the same form has, or without the step that that one lacks.
+
+    Of another form altogether it may be where it stands beside that one.
+    """
     tree, meant = scope.tree, {one.name: other.name}
     apart = list(_differences(tree, one.value, other.value, meant))
-    if len(apart) > FEW or not tree.parts(one.value) or (apart and apart[0][0] is one.value and not _beside(scope, one, other)):  # fmt: skip
+    whole = bool(apart) and apart[0][0] is one.value
+    if len(apart) > FEW or not tree.parts(one.value) or (whole and not beside):
         return
     for there, here in apart:
         if _holds(tree, there, here, meant):
@@ -60,10 +69,6 @@ def _as_neighbour(scope: Changeable, one: Given, other: Given) -> Iterator[Candi
                 words = scope.in_place(here, scope.old(core))
                 yield scope.change(here, words, AS_NEIGHBOUR, scope.touched(here))
                 break
-
-
-def _beside(scope: Changeable, one: Given, other: Given) -> bool:
-    return abs(scope.given.index(one) - scope.given.index(other)) == 1
 
 
 def _holds(tree: Tree, outer: Any, inner: Any, meant: dict[str, str]) -> bool:

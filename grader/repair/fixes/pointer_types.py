@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
@@ -12,11 +12,12 @@ from tree_sitter import Node
 from grader.records import Context, Edit, Finding, Fix, Touched
 from grader.repair.fixes.maker import FixMaker
 from grader.repair.fixes.names import names
-from grader.source import Kernel, Source, Unit
+from grader.source import Kernel, Parameter, Source, Unit
 from grader.source.analysis.scalar_kinds import RAISED, TYPES
 from grader.source.code_edits import fix, replace_node
+from grader.source.cpp import Declare
 from grader.source.cpp_reading import variables
-from grader.source.cuda_code import descendants, text
+from grader.source.cuda_code import descendants, names_in, text
 
 _TAKEN = re.compile(
     r"data_ptr<\s*([\w:]+(?: char)?)\s*>|(?:\(|_cast\s*<)\s*(?:const\s+)?([\w:]+(?: char)?)\s*(?:const\s*)?\*[^,;]*data_ptr"
@@ -65,43 +66,33 @@ def _taken(unit: Unit, lines: Collection[int]) -> Iterator[_Taken]:
     kernels = {one.name: one for one in unit.kernels}
     for launch in unit.launches:
         kernel = kernels.get(launch.kernel)
-        parameters = kernel.parameters if kernel else ()
         body = launch.host_function.node if launch.host_function else None
         local = {one.name: one for one in variables(body)}
-        for argument, parameter in zip_longest(launch.arguments, parameters):
-            declared = local.get(text(argument)) if argument is not None else None
+        for argument, parameter in zip_longest(launch.arguments, kernel.parameters if kernel else ()):  # fmt: skip
+            declared = local.get(text(argument))
             node = declared.value if declared is not None and declared.value else argument
-            found = _TAKEN.search(text(node)) if node is not None else None
-            used = kernel is None or parameter is None or _is_used(unit, kernel, parameter.name, lines)  # fmt: skip
-            if found is None or node is None or not used:
+            found = _TAKEN.search(text(node))
+            inside = _pointers(kernel, parameter) if kernel and parameter else []
+            if found is None or node is None or not (kernel is None or _is_named(unit, kernel, inside, lines)):  # fmt: skip
                 continue
-            kinds = [_type(declared.node)] if declared is not None else []
-            if parameter is not None and kernel is not None:
-                kinds += [_type(parameter.node), *_derived(kernel, parameter.name)]
-            yield _Taken(
-                unit, node, found[1] or found[2], not found[1], tuple(one for one in kinds if one)
-            )
+            made = [one.node.child_by_field_name("type") for one in (declared, *inside) if one]
+            kinds = tuple(one for one in made if one is not None)
+            yield _Taken(unit, node, found[1] or found[2], not found[1], kinds)
 
 
-def _is_used(unit: Unit, kernel: Kernel, name: str, lines: Collection[int]) -> bool:
-    """Whether a kernel names a parameter, or a pointer that is made of it, on one of some lines."""
-    derived = [one.name for one in variables(kernel.node) if not one.plain and name in _names(one.value)]  # fmt: skip
-    named = (node for node in descendants(kernel.node, "identifier") if text(node) in {name, *derived})  # fmt: skip
+def _pointers(kernel: Kernel, parameter: Parameter) -> list[Parameter | Declare]:
+    """Return a parameter and the kernel's pointers that are made of it: `const int* row = labels + r * n`."""
+    made = (one for one in variables(kernel.node) if not one.plain)
+    return [parameter, *(one for one in made if parameter.name in names_in(one.value))]
+
+
+def _is_named(
+    unit: Unit, kernel: Kernel, inside: Sequence[Parameter | Declare], lines: Collection[int]
+) -> bool:
+    """Whether a kernel names one of some pointers on one of some lines."""
+    names = {one.name for one in inside}
+    named = (one for one in descendants(kernel.node, "identifier") if text(one) in names)
     return not lines or any(unit.place(node).line in lines for node in named)
-
-
-def _derived(kernel: Kernel, name: str) -> Iterator[Node | None]:
-    """Yield the types of a kernel's pointers that are made of a parameter: `const int* row = labels + r * n`."""
-    made = (one for one in variables(kernel.node) if not one.plain and name in _names(one.value))
-    return (_type(one.node) for one in made)
-
-
-def _names(value: Node | None) -> set[str]:
-    return {text(one) for one in descendants(value, "identifier")} if value is not None else set()
-
-
-def _type(node: Node) -> Node | None:
-    return node.child_by_field_name("type")
 
 
 def propose(finding: Finding, source: Source, _context: Context) -> Iterator[Fix]:

@@ -13,7 +13,7 @@ from grader.source import Kernel, Source, Unit
 from grader.source.analysis.races import lines_of, of_one_warp, shared_use
 from grader.source.code_edits import fix
 from grader.source.cpp import Declare
-from grader.source.cuda_code import cuda_code, descendants, text
+from grader.source.cuda_code import cuda_code, descendants, names_in, text
 from grader.source.divergence import all_arrive
 from grader.source.indices import comparisons
 from grader.source.rewriting.barriers import separate
@@ -186,7 +186,7 @@ def _by_atomics(unit: Unit, node: Node) -> Iterator[Fix]:
     if left is None or right is None or operator != "+=" or left.type != "subscript_expression":
         return
     array = text(left.child_by_field_name("argument"))
-    if array not in {text(one) for one in descendants(right, "identifier")}:
+    if array not in names_in(right):
         words = f"atomicAdd(&{text(left)}, {text(right)});"
         yield from fix(
             f"add to `{array}` with an atomic", [unit.edit(own.start_byte, own.end_byte, words)]

@@ -41,8 +41,8 @@ def _short(halving: Halving) -> Iterator[Suspect]:
     ):
         text = f"the shuffle starts at offset {start.value}: each lane takes in {2 * start.value} of the warp's 32 values"
         yield Suspect(start.node, text)
-    if isinstance(test, Binary) and isinstance(test.right, Number):
-        if (test.op, test.right.value) in {(">", 1), (">=", 2)}:
+    match test:
+        case Binary(op=">", right=Number(value=1)) | Binary(op=">=", right=Number(value=2)):
             text = f"the loop ends before `{halving.counter}` is 1: the last step is left out"
             yield Suspect(test.node, text)
 
@@ -65,11 +65,9 @@ def _exchanged(halving: Halving) -> Iterator[Call]:
 
 def _part(start: Expr | None) -> str:
     """Return `a quarter` and so on for `x / 4` and `x >> 2`."""
-    if not isinstance(start, Binary) or not isinstance(start.right, Number):
-        return ""
-    by = int(start.right.value)
-    if start.op == ">>":
-        by = 1 << by if 0 <= by < 12 else 0
-    elif start.op != "/":
-        return ""
-    return {4: "a quarter", 8: "an eighth"}.get(by, "")
+    match start:
+        case Binary(op=">>", right=Number(value=2)) | Binary(op="/", right=Number(value=4)):
+            return "a quarter"
+        case Binary(op=">>", right=Number(value=3)) | Binary(op="/", right=Number(value=8)):
+            return "an eighth"
+    return ""

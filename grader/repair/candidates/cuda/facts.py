@@ -153,8 +153,6 @@ FACTS: Mapping[str, Callable[[Scope, Node], bool]] = {
     "in-index": lambda _, node: any(o.type in INDEXED for o in islice(around(node), 3)),
     "in-head": _in_head,
     "in-real": _in_real,
-    "outermost": lambda _, node: _type_around(node) != "binary_expression",
-    "read": lambda scope, node: text(node.child_by_field_name("argument")) in scope.pointers,
     "condition": lambda _, node: parts(node.parent)[1] != "&&",
     "launch-size": _is_launch_size,
     "block-size": _is_block_size,

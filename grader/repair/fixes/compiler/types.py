@@ -5,20 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from tree_sitter import Node
-
 from grader.records import Edit, Fix
 from grader.repair.fixes.compiler.diagnostic import Diagnostic
 from grader.repair.fixes.names import names
-from grader.source import Function
+from grader.source import Function, Unit
 from grader.source.code_edits import fix, replace_node
-from grader.source.cpp_reading import variables
+from grader.source.cpp_types import type_of
 from grader.source.cuda_code import cuda_code, descendants, read_call, text, units
-from grader.source.rewriting.launch_arguments import element_type
+from grader.source.rewriting.launch_arguments import as_parameter
 
 STANDARD = re.compile(r"(,\s*)?([\"'])--?std=[^\"']*\2(?(1)|\s*,?\s*)")
 """A flag among others, with the comma that belongs to it."""
-GENERIC = re.compile(r"data_ptr<\s*scalar_t\s*>")
 
 
 def returned_type(found: Diagnostic) -> Iterator[Fix]:
@@ -28,7 +25,7 @@ def returned_type(found: Diagnostic) -> Iterator[Fix]:
     for unit in found.source.cuda:
         for function in unit.functions:
             place = unit.place(function.node)
-            new = "void" if function.runs == "kernel" else _returned_type(function)
+            new = "void" if function.runs == "kernel" else _returned_type(unit, function)
             here = place.line <= found.line <= place.end_line and function.body is not None
             if not here or not new or new == function.return_type:
                 continue
@@ -43,7 +40,7 @@ def returned_type(found: Diagnostic) -> Iterator[Fix]:
             return
 
 
-def _returned_type(function: Function) -> str:
+def _returned_type(unit: Unit, function: Function) -> str:
     """Return the type of what stands after `return`, as far as the text shows it."""
     for node in descendants(function.node, "return_statement"):
         value = next(iter(node.named_children), None)
@@ -52,16 +49,9 @@ def _returned_type(function: Function) -> str:
             return f"std::tuple<{', '.join('torch::Tensor' for _ in call.arguments)}>"
         if value is not None and value.type == "initializer_list":
             return "std::vector<torch::Tensor>"
-        if value is not None and value.type == "identifier" and _is_tensor(function, value):
+        if value is not None and type_of(unit, value) == "Tensor":
             return "torch::Tensor"
     return ""
-
-
-def _is_tensor(function: Function, value: Node) -> bool:
-    """Whether a variable was made by one of torch's functions, or is a tensor parameter."""
-    given = {one.name for one in function.parameters if "Tensor" in one.type}
-    made = (one for one in variables(function.node) if text(one.value).startswith(("torch::", "at::")))  # fmt: skip
-    return text(value) in given.union(one.name for one in made)
 
 
 def plain_pointers(found: Diagnostic) -> tuple[Fix, ...]:
@@ -70,12 +60,10 @@ def plain_pointers(found: Diagnostic) -> tuple[Fix, ...]:
     for unit in found.source.cuda if found.kind in {"argument-type", "no-overload"} else ():
         plain = {one.name: one for one in unit.kernels if not one.template_parameters}
         for launch in (one for one in unit.launches if one.kernel in plain):
-            parameters = plain[launch.kernel].parameters
-            for parameter, argument in zip(parameters, launch.arguments, strict=False):
-                base = element_type(parameter)
-                if base in {"float", "double", "int"} and GENERIC.search(text(argument)):
-                    new = GENERIC.sub(f"data_ptr<{base}>", text(argument))
-                    edits.append(replace_node(unit, argument, new))
+            pairs = zip(plain[launch.kernel].parameters, launch.arguments, strict=False)
+            generic = (pair for pair in pairs if "scalar_t" in text(pair[1]))
+            made = (one for pair in generic for one in as_parameter(unit, *pair))
+            edits += [edit for one in made for edit in one.edits]
     return fix("take the pointers in the kernel's type", edits)
 
 
