@@ -3,13 +3,13 @@
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from grader.records import Counterfactual, Dependence, Evidence, Finding, LaunchEnlarged
+from grader.records.finding import TOOLS
+from grader.records.observed import RUN_KINDS
 from grader.rules.families import family_of, precedence_of
 from grader.rules.registry import all_rules
 
 SEVERITY = ("error", "warning", "note")
 CONFIDENCE = ("proven", "likely", "possible")
-BUILD_KINDS = ("compiler", "ptxas", "link", "python")
-RUN_KINDS = ("simulator", "sanitizer")
 NEAR = 2
 """Lines within which two findings speak of one place."""
 
@@ -95,8 +95,8 @@ def is_caused(findings: Iterable[Finding], wrong: Collection[str] = ()) -> bool:
 
 
 def _is_effect(finding: Finding) -> bool:
-    effect = finding.rule in all_rules() and all_rules()[finding.rule].effect
-    return effect and not finding.root_cause
+    rule = all_rules().get(finding.rule)
+    return rule is not None and rule.effect and not finding.root_cause
 
 
 def _in_part(finding: Finding) -> bool:
@@ -132,7 +132,8 @@ def _one_defect(first: Finding, second: Finding) -> bool:
         return True
     if first.rule == second.rule:
         return first.place == second.place and first.message == second.message
-    return first.rule in _explained_by(second.rule) and _overlap(first, second)
+    rule = all_rules().get(second.rule)
+    return rule is not None and first.rule in rule.explained_by and _overlap(first, second)
 
 
 def _right_when_changed(finding: Finding) -> bool:
@@ -140,16 +141,13 @@ def _right_when_changed(finding: Finding) -> bool:
     return any(isinstance(item.details, Counterfactual) for item in finding.evidence)
 
 
-def _explained_by(code: str) -> tuple[str, ...]:
-    return all_rules()[code].explained_by if code in all_rules() else ()
-
-
 def _catch_all(code: str) -> bool:
-    return code in all_rules() and all_rules()[code].catch_all
+    rule = all_rules().get(code)
+    return rule is not None and rule.catch_all
 
 
 def _build_evidence(finding: Finding) -> set[tuple[str, str, int]]:
-    return {_identity(item) for item in finding.evidence if item.kind in BUILD_KINDS}
+    return {_identity(item) for item in finding.evidence if item.kind in TOOLS}
 
 
 def _identity(item: Evidence) -> tuple[str, str, int]:
@@ -158,9 +156,7 @@ def _identity(item: Evidence) -> tuple[str, str, int]:
 
 def _overlap(first: Finding, second: Finding) -> bool:
     one, other = first.place, second.place
-    if one is None or other is None:
-        return False
-    return one.line <= other.end_line and other.line <= one.end_line
+    return bool(one and other and one.line <= other.end_line and other.line <= one.end_line)
 
 
 def _join_findings(first: Finding, second: Finding) -> Finding:
@@ -172,15 +168,10 @@ def _join_findings(first: Finding, second: Finding) -> Finding:
             "also": tuple(
                 dict.fromkeys(code for code in also if code != first.rule and not _catch_all(code))
             ),
-            "evidence": _distinct((*first.evidence, *second.evidence)),
+            "evidence": (
+                *first.evidence,
+                *(one for one in second.evidence if one not in first.evidence),
+            ),
             "fixes": (*first.fixes, *(fix for fix in second.fixes if fix not in first.fixes)),
         }
     )
-
-
-def _distinct(evidence: Sequence[Evidence]) -> tuple[Evidence, ...]:
-    kept: list[Evidence] = []
-    for item in evidence:
-        if item not in kept:
-            kept.append(item)
-    return tuple(kept)

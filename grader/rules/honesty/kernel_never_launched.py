@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from tree_sitter import Node
 
 from grader.records.observed import KERNELS_MATTER, seen_wrong
-from grader.rules import Context, Finding, Source, fix, rule_of
+from grader.rules import Context, Finding, Place, Source, Unit, fix, rule_of
 from grader.source import Kernel, dotted_name, nodes_under
 from grader.source.analysis.data_flow import (
     assignments,
@@ -77,14 +77,14 @@ def _kernels(source: Source) -> Iterator[Finding]:
         more = f"; {called[1].last} computes in their place" if called else ""
         listed = [one.name for _, one in idle]
         yield RULE.finding(
-            unit.place_span(kernel.node.start_byte, _head_end(kernel)),
+            _head(unit, kernel),
             f"nothing launches {', '.join(listed[:3])}: no kernel of this submission ever runs{more}",
             severity="warning" if called else "error",
             kernels=listed,
         )
     for unit, kernel in idle if len(idle) < len(kernels) else ():
         yield RULE.finding(
-            unit.place_span(kernel.node.start_byte, _head_end(kernel)),
+            _head(unit, kernel),
             f"the kernel {kernel.name} is never launched",
             severity="note",
             predicts="no-launch",
@@ -93,8 +93,9 @@ def _kernels(source: Source) -> Iterator[Finding]:
         )
 
 
-def _head_end(kernel: Kernel) -> int:
-    return kernel.body.start_byte if kernel.body is not None else kernel.node.end_byte
+def _head(unit: Unit, kernel: Kernel) -> Place:
+    end = kernel.body.start_byte if kernel.body is not None else kernel.node.end_byte
+    return unit.place_span(kernel.node.start_byte, end)
 
 
 def _with_template(kernel: Kernel) -> Node:

@@ -140,7 +140,7 @@ class _Reading:
             if held is False:
                 continue
             match step.part:
-                case cpp.LaunchCall() as call:
+                case cpp.LaunchCall(config=(_, _, *_)) as call:
                     yield self._launch(call, function, scope)
                 case cpp.Return() if held and not step.lambdas and not step.loops:
                     return
