@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import lru_cache
 from itertools import islice
@@ -20,6 +22,10 @@ ASIDE = 8.0
 """The same on a line that has no part in one of several wrong results."""
 
 
+NEXT_OF_A_PLACE, NEXT_OF_A_LINE = 0.06, 0.01
+"""What each next change of an expression, and of a line, adds to the cost in Triton, as a share of it."""
+
+
 def candidates(
     source: Source,
     program: Program,
@@ -33,9 +39,10 @@ def candidates(
     clues = Clues(program, workload)
     aside = no_part_of(source, clues.stored)
     weighed = [_weigh(*one, clues, aside) for one in changes(source, clues)]
-    ordered = sorted(
-        (one for one in weighed if _is_authors(program, one)), key=lambda one: one.cost
-    )
+    cuda = (one for one in weighed if isinstance(one.pieces[0].text, Unit))
+    python = _spread(one for one in weighed if isinstance(one.pieces[0].text, Source))
+    authors = (one for one in python if _is_authors(program, one.line))
+    ordered = sorted((*cuda, *authors), key=lambda one: one.cost)
     return list(islice((one for one in ordered if one.fix() is not None), most))
 
 
@@ -55,7 +62,18 @@ def _origins(scope: Changeable, lines: frozenset[int]) -> frozenset[int]:
     return frozenset(place(one.value).line for one in scope.given if one.name in used)
 
 
-def _is_authors(program: Program, one: Candidate) -> bool:
-    """Whether a line of Python is the author's, and not put around an answer that is no Python."""
-    known = isinstance(one.pieces[0].text, Unit) or not program.submission.line_map
-    return known or program.submission.sample_line(one.line) > 0
+def _spread(changes: Iterable[Candidate]) -> Iterator[Candidate]:
+    """Yield changes that are the less likely, the more of them a place and a line have: a traced line has hundreds."""
+    places: Counter[int] = Counter()
+    lines: Counter[int] = Counter()
+    for one in sorted(changes, key=lambda one: one.cost):
+        at, line = one.pieces[0].span[0], one.line
+        more = 1 + NEXT_OF_A_PLACE * places[at] + NEXT_OF_A_LINE * lines[line]
+        places[at] += 1
+        lines[line] += 1
+        yield replace(one, cost=one.cost * more)
+
+
+def _is_authors(program: Program, line: int) -> bool:
+    """Whether a line is the author's, and not put around an answer that is no Python."""
+    return not program.submission.line_map or program.submission.sample_line(line) > 0
