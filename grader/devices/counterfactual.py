@@ -111,7 +111,11 @@ def _proven(trials: Sequence[Trial], source: Source, known: Leads, seconds: floa
         for trial in trials[1:]:
             right = _still_right(trial, right, seconds / 2) if right else right
         search.suspect([one for one in here if not one.on_host])
+        # Two arguments that the kernel takes the wrong way round: where the launch could give them so, it is no sure cause.
+        given = any(one.given for one in right)
+        turned = [one for one in right if given and one.both == "exchanged"]
         sure = [one for one in right if not one.on_host or search.is_sure(one)]
+        sure = [one for one in sure if one not in turned]
         if sure:
             return search.best(sure)
         unsure += [one for one in right if one.text or search.blame(one)]

@@ -104,6 +104,10 @@ class Changeable(ABC):
         """Return new words as they may stand in the place of an expression."""
         return words
 
+    def fits(self, node: Any, like: Any) -> bool:  # noqa: ARG002
+        """Whether an expression may stand where another does."""
+        return True
+
     def variants(self, words: str) -> Iterator[str]:
         """Yield the forms in which a step of another statement may be taken over."""
         yield words

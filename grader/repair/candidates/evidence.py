@@ -19,7 +19,7 @@ TRACED = 0.3
 PROVEN = 0.12
 """The same on the line where a run that was changed in one small thing came out right."""
 ORIGIN = 0.65
-"""The same on a line that computes a wrong element."""
+"""The same on a line that computes a wrong element, or gives a name that such a line uses its value."""
 CONSEQUENCE = 0.75
 """The same on a line at which only the consequence was seen."""
 VAGUE = ("NUM001", "MEM008", "MEM011")
@@ -135,8 +135,8 @@ class Clues:
     def _pointed_at(self) -> frozenset[Touches]:
         return frozenset(one for code in self.codes for one in POINTS_AT.get(code, ()))
 
-    def likelihood(self, one: Candidate) -> float:
-        """Return what the cost of a change is multiplied with."""
+    def likelihood(self, one: Candidate, origins: frozenset[int]) -> float:
+        """Return what the cost of a change is multiplied with; `origins` are the lines that made what suspect ones use."""
         touches, lines = one.touches, one.lines
         factor = 1.0
         if self._pointed_at:
@@ -147,7 +147,7 @@ class Clues:
             return factor * PROVEN
         if lines & self.lines:
             return factor * (TRACED if lines & self.traced else SUSPECT)
-        if lines & self.on_the_way:
+        if lines & (self.on_the_way | origins):
             return factor * ORIGIN
         return factor * (CONSEQUENCE if lines & self.consequences else 1.0)
 

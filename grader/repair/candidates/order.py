@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 from itertools import islice
 
 from grader.diagnose import Program
@@ -42,8 +43,16 @@ def _weigh(scope: Changeable, one: Candidate, clues: Clues, aside: frozenset[int
     """Return a change with what evidence makes of its cost."""
     rarer = HOST if scope.on_host and one.touches != "launch" else 1.0
     rarer *= ASIDE if one.lines <= aside else 1.0
-    cost = one.cost * clues.likelihood(one) * rarer
+    cost = one.cost * clues.likelihood(one, _origins(scope, clues.lines)) * rarer
     return replace(one, cost=cost, unweighed=one.cost)
+
+
+@lru_cache(maxsize=64)
+def _origins(scope: Changeable, lines: frozenset[int]) -> frozenset[int]:
+    """Return the lines that give a name its value which one of these lines uses."""
+    place, named = scope.text.place, (one for one in scope.expressions if scope.tree.name(one))
+    used = {scope.tree.name(one) for one in named if place(one).line in lines}
+    return frozenset(place(one.value).line for one in scope.given if one.name in used)
 
 
 def _is_authors(program: Program, one: Candidate) -> bool:

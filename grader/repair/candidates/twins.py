@@ -38,7 +38,7 @@ def twins(scope: Changeable) -> Iterator[Candidate]:
 def _missing_updates(scope: Changeable) -> Iterator[Candidate]:
     """Yield updates that only one of two twins has: a pointer that is moved on, a sum that is rescaled."""
     done = {one.name for one in scope.given if one.updates}
-    for one in (one for one in scope.given if one.updates):
+    for one in (one for one in scope.given if one.updates and scope.fits(one.value, one.value)):
         for twin in scope.names - done:
             letters = difference(one.name, twin)
             words = rename_twins(scope.names, scope.old(one.statement), letters) if letters else ""
@@ -58,7 +58,7 @@ def _as_neighbour(
     whole = bool(apart) and apart[0][0] is one.value
     if len(apart) > FEW or not tree.parts(one.value) or (whole and not beside):
         return
-    for there, here in apart:
+    for there, here in (pair for pair in apart if scope.fits(*pair)):
         if _holds(tree, there, here, meant):
             words = WORD.sub(lambda word: meant.get(word[0], word[0]), scope.old(there))
             for step in scope.variants(words):

@@ -73,6 +73,11 @@ class Scope(Names):
         """Return what tells the statement of an expression from others."""
         return statement(node).id
 
+    def fits(self, node: Node, like: Node) -> bool:
+        """Whether both are numbers of one kind, and no lists of arguments."""
+        kind = self.kind_of(node)
+        return kind != "" and kind == self.kind_of(like)
+
     def says(self, piece: Piece) -> Hashable:
         """Return what is put where by a change; None where it is what was there."""
         return None if piece.code == piece.old else (piece.node.id, piece.kind, piece.code)

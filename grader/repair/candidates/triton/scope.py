@@ -119,10 +119,17 @@ class Scope(Function, Changeable):
         counted = {name for one in compared for name in names_in(one)}
         for name in kernel.parameters:
             if name not in kernel.pointers and name not in kernel.assigned:
-                sized = name in counted or name in kernel.constants
+                sized = name in counted or name in kernel.constants or name in self._given_sizes
                 found["SIZE" if sized else "REAL"].append(name)
         found["POINTER"] += [name for name in kernel.parameters if name in kernel.pointers]
         return {kind: tuple(dict.fromkeys(names)) for kind, names in found.items()}
+
+    @cached_property
+    def _given_sizes(self) -> frozenset[str]:
+        """Parameters that launches give a length, a count or a stride to."""
+        own = (one for one in launches(self.source) if one.kernel is self.kernel and one.host)
+        pairs = ((name, value, one.host) for one in own for name, value in one.arguments.items())
+        return frozenset(name for name, value, host in pairs if host and _is_size(value, host))
 
     def _kind_of_local(self, kernel: Kernel, name: str) -> Kind:
         if kernel.names_behind(ast.Name(name)) & kernel.pointers:
@@ -271,6 +278,15 @@ def _plain(words: str) -> str:
 def _is_condition(node: ast.expr) -> bool:
     joined = isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitAnd | ast.BitOr)
     return joined or isinstance(node, ast.Compare)
+
+
+def _is_size(value: ast.expr, host: ast.FunctionDef) -> bool:
+    """Whether an argument is made of shapes and strides, as it is written or as the names in it were made."""
+    words = ast.unparse(value)
+    made = (one for one in ast.walk(host) if isinstance(one, ast.Assign) and any(names_in(t) & names_in(value) for t in one.targets))  # fmt: skip
+    return any(
+        re.search(SIZES, text) for text in (words, *(ast.unparse(one.value) for one in made))
+    )
 
 
 def _calls(kernel: Kernel, values: object) -> set[str]:
