@@ -95,6 +95,12 @@ def test_a_full_size_that_shows_nothing_is_said_to(
     assert bool(saturation(task, part)) is flat
 
 
+@pytest.mark.parametrize("seed", range(1, 5))
+def test_a_row_that_is_small_by_chance_stands_alone_all_the_same(seed: int, asking: Asking) -> None:
+    task = a_task("g[0] @ g[1]", (64, 1 << 20), (1 << 20, 1))
+    assert full_size_part(task, replace(asking, seed=seed)) is not None
+
+
 def test_a_part_is_asked_for_once(asking: Asking, monkeypatch: pytest.MonkeyPatch) -> None:
     task, none = (a_task(f"g[0].softmax(dim={dim})", (1000, 7)) for dim in (1, 0))
     first = full_size_part(task, asking)
