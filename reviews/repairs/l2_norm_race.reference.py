@@ -43,7 +43,7 @@ __global__ void row_norm_kernel(const float* __restrict__ x, float* __restrict__
 }
 
 torch::Tensor l2_norm_forward(torch::Tensor x, int64_t dim) {
-    TORCH_CHECK(x.is_cuda() && x.scalar_type() == torch::kFloat32, "l2_norm_forward takes a float32 CUDA tensor");
+    TORCH_CHECK(x.is_cuda() && x.scalar_type() == c10::CppTypeToScalarType<float>::value, "l2_norm_forward takes a CUDA tensor of float");
     TORCH_CHECK(dim == x.dim() - 1, "rows must lie along the last dim");
     x = x.contiguous();
     auto y = torch::empty_like(x);

@@ -31,7 +31,7 @@ __global__ void rms_norm_kernel(
 }
 
 torch::Tensor rms_norm_forward(torch::Tensor x, double eps, int64_t dim) {
-    TORCH_CHECK(x.is_cuda() && x.scalar_type() == torch::kFloat32, "rms_norm_forward takes a float32 CUDA tensor");
+    TORCH_CHECK(x.is_cuda() && x.scalar_type() == c10::CppTypeToScalarType<float>::value, "rms_norm_forward takes a CUDA tensor of float");
     TORCH_CHECK(dim == 1, "the channels must be dim 1");
     x = x.contiguous();
     auto y = torch::empty_like(x);
