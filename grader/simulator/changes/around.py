@@ -11,6 +11,7 @@ from grader.simulator.changes.forms import (
     FLOAT_OPERATORS,
     HALVES,
     INT_OPERATORS,
+    NO_FACTOR,
     OF_VALUES,
     SELDOM,
     SUBJECT,
@@ -53,7 +54,8 @@ class Around(Sites):
         f32 = spare(self._values.function, 32)
         for name, steps in around_float(f32):
             yield self._wrapped(value, places, name, steps)
-        for bits in dict.fromkeys((*HALVES, *self._own[:MOST_FACTORS])):
+        own = (bits for bits in self._own[:MOST_FACTORS] if bits not in NO_FACTOR)
+        for bits in dict.fromkeys((*HALVES, *own)):
             number = Operand("f32", bits)
             scaled: Step = ("mul.f32", (f32, SUBJECT, number))
             yield self._wrapped(value, places, f"mul {shown(number)}", (scaled,))

@@ -85,6 +85,8 @@ def float_of(bits: int) -> float:
 FILLERS = (float_bits(0.0), float_bits(float("-inf")))
 """What stands for an element that doesn't count."""
 HALVES = (float_bits(0.5), float_bits(2.0))
+NO_FACTOR = frozenset(map(float_bits, (0.0, 1.0, float("inf"), float("-inf"))))
+"""Numbers by which nobody multiplies a value: what is left no longer depends on it, or is the same."""
 PLAIN = frozenset(map(float_bits, (0.0, 1.0, 2.0, 0.5, float("inf"))))
 
 
