@@ -44,33 +44,25 @@ def _layer_norm(node: Node, to: Lowered) -> Value | None:
     x, sizes = to.tensor(node, 0, "input"), node.argument(1, "normalized_shape")
     if not isinstance(sizes, list | tuple) or len(sizes) != 1 or not to.has_formulas_beside(node):
         return None
-    weight, bias = _affine(node, to, 2, x.shape[-1:])
-    return _scaled(_normalised(x, node.argument(4, "eps", 1e-5)), weight, bias)
+    weight, bias = _affine(node, to, x.shape[-1:])
+    made = _normalised(x, node.argument(4, "eps", 1e-5))
+    made = made if weight is None else made * weight
+    return made if bias is None else made + bias
 
 
 def _normalised(x: Value, eps: float | None) -> Value:
-    """Return rows with mean 0 and variance 1."""
-    mean, factor = _statistics(x, eps, -1)
+    """Return rows with mean 0 and variance 1: the mean first, then the squares of what is left."""
+    mean = x.over("mean", -1, keep=True)
+    away = x - mean
+    variance = (away * away).over("mean", -1, keep=True)
+    factor = (variance + (1e-5 if eps is None else eps)).op("rsqrt")
     return (x - mean) * factor
 
 
-def _statistics(x: Value, eps: float | None, dims: int | list[int]) -> tuple[Value, Value]:
-    """Return the mean over dims and one over the deviation: the mean first, then the squares of what is left."""
-    mean = x.over("mean", dims, keep=True)
-    away = x - mean
-    variance = (away * away).over("mean", dims, keep=True)
-    return mean, (variance + (1e-5 if eps is None else eps)).op("rsqrt")
-
-
-def _scaled(x: Value, weight: Value | None, bias: Value | None) -> Value:
-    x = x if weight is None else x * weight
-    return x if bias is None else x + bias
-
-
-def _affine(node: Node, to: Lowered, first: int, shape: Shape) -> list[Value | None]:
-    """Return a layer's weight and bias, or what a function is given for them from an index on; None where there is none."""
+def _affine(node: Node, to: Lowered, shape: Shape) -> list[Value | None]:
+    """Return a layer's weight and bias, or what a function is given for them; None where there is none."""
     if not node.path:
-        given = (to.given(node, first + k, name) for k, name in enumerate(("weight", "bias")))
+        given = (to.given(node, 2 + k, name) for k, name in enumerate(("weight", "bias")))
         return [found if isinstance(found, Value) else None for found in given]
     kept = node.attributes.get("elementwise_affine", True)
     return [
