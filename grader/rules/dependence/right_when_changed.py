@@ -22,8 +22,9 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             yield RULE.finding(
                 source.line_place(taken) if taken else item.place,
                 say_change(source, item.place, item.details),
-                confidence="proven",
-                root_cause=True,
+                severity="warning" if item.details.makes_up else "error",
+                confidence="likely" if item.details.makes_up else "proven",
+                root_cause=not item.details.makes_up,
                 evidence=[item, *wrong_results(context)[:4]],
                 fixes=_fixes(source, item.place, item.details),
             )
