@@ -51,8 +51,8 @@ class Source:
 
     @property
     def units(self) -> tuple[Unit, ...]:
-        """CUDA units, then C++ units."""
-        return self.cuda + self.cpp
+        """Every text that a compiler sees, CUDA first."""
+        return tuple(dict.fromkeys(self.cuda + self.cpp))
 
     # Python
 

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grader.source import Unit, parse
-from grader.source.cuda_code import descendants, plain_name, text
 from grader.source.edits import apply
+from grader.source.nodes import descendants, plain_name, text
 
 CUDA = """\
 #include <torch/extension.h>

@@ -12,7 +12,7 @@ from grader.repair.fixes.missing_arguments import pass_the_rest
 from grader.source import Parameter, Source, dotted_name
 from grader.source.analysis.binding_calls import WrongCall, wrong_calls
 from grader.source.code_edits import fix, replace_node
-from grader.source.cuda_code import one_line, units
+from grader.source.nodes import one_line
 
 LITERAL = re.compile(r"=\s*(-?[\d.]+(?:[eE][-+]?\d+)?)[fFlLuU]*\s*$|=\s*(true|false)\s*$")
 
@@ -119,7 +119,7 @@ def _wider(source: Source, one: WrongCall, parameter: Parameter) -> list[Edit | 
     """Let the function take a number with a fraction, wherever it is declared."""
     return [
         replace_node(unit, kind, "double")
-        for unit in units(source)
+        for unit in source.units
         for function in (*unit.functions, *unit.declarations)
         if function.name == one.function.name
         for own in function.parameters

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from grader.rules import Context, Finding, Source, Unit, rule_of
 from grader.source import Launch
-from grader.source.cuda_code import text
+from grader.source.nodes import text
 
 ASKED = {
     "device": {"is_cuda", "device", "get_device", "is_privateuseone", "device_type"},

@@ -10,16 +10,10 @@ from grader.rules import Context, Edit, Evidence, Finding, Fix, Place, Source, f
 from grader.source import nodes_under
 from grader.source.analysis.data_flow import assignments, returns
 from grader.source.analysis.returned_tensor import allocation_of_result, length_written
+from grader.source.calls import read_call
 from grader.source.cpp_types import type_of
-from grader.source.cuda_code import (
-    cuda_code,
-    descendants,
-    function_around,
-    read_call,
-    text,
-    units,
-)
 from grader.source.definitions import definitions
+from grader.source.nodes import descendants, function_around, text
 from grader.source.python_code import PythonCode
 
 FORMS = ("shape", "dtype", "device", "count", "type")
@@ -84,8 +78,8 @@ def _leaves(call: ast.Call, method: str) -> bool:
 
 
 def _moved_in_cpp(source: Source) -> Iterator[Moved]:
-    for unit in units(source):
-        for node in cuda_code(unit).of("return_statement"):
+    for unit in source.units:
+        for node in unit.nodes("return_statement"):
             for one in node.named_children if not unit.tree.has_error else ():
                 call = read_call(one) if one.type == "call_expression" else None
                 if (
@@ -108,8 +102,8 @@ def _where_returned(
     How many results there are is up to forward.
     """
     for unit in source.cuda if seen.code != "count" else ():
-        allocated = [call.node for call in cuda_code(unit).calls if _allocates(call.name)]
-        given = (node.named_children for node in cuda_code(unit).of("return_statement"))
+        allocated = [call.node for call in unit.calls if _allocates(call.name)]
+        given = (node.named_children for node in unit.nodes("return_statement"))
         returned = {text(inner[0]) for inner in given if inner}
         kept = [node for node in allocated if _variable(node) in returned]
         if allocated:

@@ -26,7 +26,6 @@ from grader.source.analysis.started_kernels import is_started
 from grader.source.analysis.triton import kernels as triton_kernels
 from grader.source.analysis.triton import launches as triton_launches
 from grader.source.code_edits import delete_lines_of
-from grader.source.cuda_code import units
 from grader.source.library_calls import library_calls
 from grader.source.python_code import Function, PythonCode
 
@@ -73,7 +72,7 @@ def _kernels(source: Source) -> Iterator[Finding]:
     started = {name for name in names if is_started(source, name)}
     idle = [(unit, kernel) for unit, kernel in kernels if kernel.name not in started]
     for unit, kernel in idle[:1] if len(idle) == len(kernels) else ():
-        called = next((pair for one in units(source) for pair in library_calls(one)), None)
+        called = next((pair for one in source.units for pair in library_calls(one)), None)
         more = f"; {called[1].last} computes in their place" if called else ""
         listed = [one.name for _, one in idle]
         yield RULE.finding(

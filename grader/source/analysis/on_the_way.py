@@ -12,7 +12,7 @@ from grader.records import Context, Evidence, Place, Slice
 from grader.records.observed import slices, values_of
 from grader.source import Source
 from grader.source.analysis.steering import spot_at
-from grader.source.cuda_code import descendants, names_in, text
+from grader.source.nodes import descendants, names_in, text
 
 NEAR = 1e-3
 """Relative distance up to which a number of the text is the one that the results are off by."""

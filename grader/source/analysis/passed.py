@@ -16,7 +16,7 @@ from grader.source import Launch as CudaLaunch
 from grader.source.analysis import triton
 from grader.source.analysis.data_flow import last_value
 from grader.source.cpp_reading import variables
-from grader.source.cuda_code import text
+from grader.source.nodes import text
 from grader.source.python_code import PythonCode
 
 BLOCKS = 1 << 20

@@ -11,9 +11,9 @@ from tree_sitter import Node
 
 from grader.records import Place, Walk
 from grader.source import Source, Unit
-from grader.source.cuda_code import around as enclosing
-from grader.source.cuda_code import descendants, function_around, names_in, text
 from grader.source.definitions import INDEX, Definition, definitions
+from grader.source.nodes import around as enclosing
+from grader.source.nodes import descendants, function_around, names_in, text
 
 INDEXES = ("subscript_expression", "pointer_expression")
 LOOPS = ("for_statement", "while_statement", "do_statement")
