@@ -69,8 +69,7 @@ def _with_defaults(source: Source, one: WrongCall) -> tuple[Fix, ...]:
 
 
 def _with_what_is_known(source: Source, one: WrongCall) -> tuple[Fix, ...]:
-    code = source.module
-    return pass_the_rest(source, code, one.call, one.parameters) if code is not None else ()
+    return pass_the_rest(source, source.module, one.call, one.parameters)
 
 
 def _without_the_rest(source: Source, one: WrongCall) -> tuple[Fix, ...]:

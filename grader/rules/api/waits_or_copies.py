@@ -57,8 +57,8 @@ def _without(unit: Unit, call: Call) -> tuple[Fix, ...]:
 
 def _python(source: Source) -> Iterator[Finding]:
     code = source.module
-    for name, call in code.calls if code is not None else ():
-        if code is None or not code.runs_in_forward(call):
+    for name, call in code.calls:
+        if not code.runs_in_forward(call):
             continue
         waits = name == "torch.cuda.synchronize" or name.endswith("current_stream().synchronize")
         outer = code.parents.get(call)
@@ -75,8 +75,7 @@ def _python(source: Source) -> Iterator[Finding]:
 
 
 def _copies(source: Source) -> Iterator[Finding]:
-    code = source.module
-    for function in code.reached if code is not None else ():
+    for function in source.module.reached:
         for node in nodes_under(function):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
                 yield from _moved(source, node, node.func)

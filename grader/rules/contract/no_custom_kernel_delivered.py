@@ -17,7 +17,7 @@ BUILDERS = ("CUDAExtension", "load", "load_inline", "compile_ptx", "RawKernel", 
 def check(source: Source, _context: Context) -> Iterator[Finding]:
     """Look for ModelNew, for a call that builds an extension, and for a kernel in it."""
     code = source.module
-    if code is None:
+    if source.syntax_error is not None:
         return
     if code.model is None:
         if not _binds_model(code):

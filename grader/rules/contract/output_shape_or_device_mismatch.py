@@ -54,10 +54,10 @@ def _left_there(edit: Edit | None) -> tuple[Fix, ...]:
     return fix("leave the result on the GPU", [edit], certain=True)
 
 
-def _moved_off_gpu(source: Source, code: PythonCode | None) -> Iterator[Moved]:
+def _moved_off_gpu(source: Source, code: PythonCode) -> Iterator[Moved]:
     """Yield the calls that take a result of forward off the GPU."""
-    forward = code.method("forward") if code is not None else None
-    for _, given in returns(code, forward) if code is not None and forward is not None else ():
+    forward = code.method("forward")
+    for _, given in returns(code, forward) if forward is not None else ():
         for value in given.elts if isinstance(given, ast.Tuple | ast.List) else [given]:
             named = value.id if isinstance(value, ast.Name) else ""
             made = [one.value for one in assignments(forward, named)] if forward and named else []
@@ -94,9 +94,7 @@ def _moved_in_cpp(source: Source) -> Iterator[Moved]:
                     yield unit.place(call.node), call.name, _left_there(edit)
 
 
-def _where_returned(
-    source: Source, code: PythonCode | None, seen: Evidence
-) -> tuple[Place | None, str]:
+def _where_returned(source: Source, code: PythonCode, seen: Evidence) -> tuple[Place | None, str]:
     """Return where the result is made, and which lengths are wrong: the host function's allocation, else forward's return.
 
     How many results there are is up to forward.
@@ -113,8 +111,8 @@ def _where_returned(
                 f"`{name}` is {got} and has to be {want}" for name, got, want, _ in wrong
             )
             return unit.place(wrong[0][3] if wrong else made), f"{said}: " if wrong else ""
-    forward = code.method("forward") if code is not None else None
-    if code is None or forward is None:
+    forward = code.method("forward")
+    if forward is None:
         return None, ""
     called = allocation_of_result(code) if seen.code in {"shape", "dtype"} else None
     if called is not None:

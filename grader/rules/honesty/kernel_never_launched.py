@@ -36,10 +36,10 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     """Follow the way from forward to the launch of each kernel, and back to what is returned."""
     yield from _kernels(source)
     code = source.module
-    if code is not None and code.model is not None:
+    if code.model is not None:
         yield from _by_the_reference(source, code, code.model)
-    forward = code.method("forward") if code is not None else None
-    if code is None or forward is None or not (source.extensions or triton_kernels(source)):
+    forward = code.method("forward")
+    if forward is None or not (source.extensions or triton_kernels(source)):
         return
     names = holders(source, code)
     if not names or uses_operators(code):

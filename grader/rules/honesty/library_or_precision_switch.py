@@ -23,10 +23,8 @@ FORBIDS = re.compile(
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for library calls in the CUDA text, and for switches and narrow types in Python."""
     yield from _libraries(source, forbidden=_are_libraries_forbidden(context))
-    code = source.module
-    if code is not None:
-        yield from _switches(source, code)
-        yield from _narrow(source, code)
+    yield from _switches(source, source.module)
+    yield from _narrow(source, source.module)
 
 
 def _are_libraries_forbidden(context: Context) -> bool:

@@ -38,7 +38,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 
 def _in_the_text(source: Source) -> Iterator[Finding]:
     code = source.module
-    if code is not None and code.model is not None:
+    if code.model is not None:
         names = holders(source, code)
         for function in code.reached:
             if isinstance(function, Function):

@@ -28,12 +28,11 @@ OTHER_CLASS = "forward returns a tensor of another class, whose operations the f
 def check(source: Source, _context: Context) -> Iterator[Finding]:
     """Look for streams and threads in what forward runs, and for what joins them."""
     code = source.module
-    called = methods(code.reached) if code is not None else set()
+    called = methods(code.reached)
     joined = not called.isdisjoint(NAMES["joins"])
-    if code is not None:
-        yield from _streams(source, code) if not joined else ()
-        yield from _threads(source, code, called)
-        yield from _lazy(source, code)
+    yield from _streams(source, code) if not joined else ()
+    yield from _threads(source, code, called)
+    yield from _lazy(source, code)
     for unit in source.units:
         yield from _cpp_streams(unit, joined=joined)
         yield from _cpp_threads(unit)

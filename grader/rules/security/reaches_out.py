@@ -24,11 +24,10 @@ ASSEMBLY = re.compile(r"\b(?:syscall|sysenter)\b|\bint\s+\$?0x80|\.(?:byte|long|
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for calls that reach out of the process, for raw memory, and for code that runs at load time."""
     code = source.module
-    if code is not None:
-        yield from _effects(source, code)
-        yield from _environment(source, code)
-        yield from _memory(source, code)
-        yield from _paths(source, code)
+    yield from _effects(source, code)
+    yield from _environment(source, code)
+    yield from _memory(source, code)
+    yield from _paths(source, code)
     for unit in source.units:
         yield from _native_effects(unit)
         yield from _native_memory(unit)

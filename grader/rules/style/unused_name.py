@@ -22,9 +22,7 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
             if function.body is not None and not function.body.has_error:
                 yield from _locals(unit, function, function.body)
                 yield from _parameters(unit, function)
-    code = source.module
-    if code is not None:
-        yield from _imports(source, code)
+    yield from _imports(source, source.module)
 
 
 def _is_unused(unit: Unit, function: Function, name: str) -> bool:

@@ -83,7 +83,7 @@ def torch_makes(source: Source) -> Place | None:
             called = {getattr(one.child_by_field_name("function"), "type", "") for one in calls}
             if "field_expression" in called:
                 return unit.place(node)
-    whole = ast.walk(source.python) if source.python is not None else ()
+    whole = ast.walk(source.module.tree)
     found = [n for f in whole if isinstance(f, ast.FunctionDef) for n in _computing_returns(f)]
     return source.place(max(found, key=lambda n: n.lineno)) if found else None
 

@@ -144,7 +144,7 @@ def steering_of(source: Source, place: Place) -> tuple[Steering, ...]:
 
 def python_index_made(source: Source, place: Place, walk: Walk) -> Place | None:
     """Return the nearest definition before a line of a Triton kernel that says where its elements begin."""
-    whole = ast.walk(source.python) if source.python is not None else ()
+    whole = ast.walk(source.module.tree)
     functions = [n for n in whole if isinstance(n, ast.FunctionDef)]
     inside = [n for n in functions if n.lineno <= place.line <= (n.end_lineno or 0)]
     if not inside or not walk:
@@ -185,7 +185,7 @@ def python_loop(source: Source, place: Place, *, outermost: bool) -> Place | Non
     """Return the head of a loop around a line of a Triton kernel."""
     loops = [
         node
-        for node in (ast.walk(source.python) if source.python is not None else ())
+        for node in ast.walk(source.module.tree)
         if isinstance(node, ast.For) and node.lineno < place.line <= (node.end_lineno or 0)
     ]
     return source.place(loops[0 if outermost else -1].iter) if loops else None
