@@ -195,9 +195,9 @@ class ChangedLine:
         return [(a, b, self._bare(a, b, text)) for a, b, text in made if text]
 
     def _bare(self, start: int, end: int, text: str) -> str:
-        """Return a sum without its round brackets where it is all that stands between others: an index, an argument."""
-        alone = self.text[:start].rstrip()[-1:] in "[(," and self.text[end:].lstrip()[:1] in "]),"
-        return text[1:-1] if alone and re.fullmatch(r"\([^()]*\)", text) else text
+        """Return a step without its round brackets where it is a whole index, argument or right side."""
+        alone = re.search(r"[\[(,=]\s*$", self.text[:start]) and re.match(r"\s*(?:[\]),;]|$)", self.text[end:])  # fmt: skip
+        return text[1:-1] if alone and re.match(r"\([^?&|]*$", text) else text
 
     def _step(self, verb: str, text: str, number: str) -> str:
         sign = VERBS.get(verb, verb)
