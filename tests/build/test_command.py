@@ -2,8 +2,8 @@
 
 import pytest
 
-from grader.build.driver.command import RefusedError, parse, refuse
 from grader.build.driver import main
+from grader.build.driver.command import RefusedError, parse, refuse
 from grader.build.driver.device_pass import architectures, flags
 
 
