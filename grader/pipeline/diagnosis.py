@@ -56,7 +56,7 @@ def diagnose_program(
 
     The first and the deepest one have what numeric probes show, where nothing else explains their wrong results.
     """
-    states = (program,)
+    states: tuple[Program, ...] = (program,)
     with clock.stage("diagnose"):
         with clock.beyond_verdict("what explains a wrong result"):
             states = (_probe_program(examiner, program, budget),)
