@@ -33,7 +33,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 def _fixes(source: Source, place: Place, change: Counterfactual) -> list[Fix]:
     """Return the ways to write the change, the likeliest first.
 
-    What has no word in the text is guessed in Triton alone: for CUDA the search for small changes tries many in one build.
+    What has no word in the text is guessed in Triton, and once in CUDA: there the search for small changes tries many in one build.
     """
     if change.change in {"argument", "host"}:
         every = [changed_argument(source, place, change)]
@@ -50,7 +50,7 @@ def _ways(line: ChangedLine) -> list[tuple[Edit, ...]]:
     if line.change.both:
         return [tuple(map(line.edit, both)) for both in line.of_both()]
     exact = [line.edit(one) for one in line.exact()]
-    likely = line.likely() if line.place.language == "python" else ()
+    likely = line.likely() if line.place.language == "python" else line.likely()[: not exact]
     single: list[tuple[Edit, ...]] = [(one,) for one in (*exact, *map(line.edit, likely))]
     return [*single[: MOST - 1], tuple(exact)] if len(exact) > 1 else single
 

@@ -29,12 +29,10 @@ STEP_LEFT_OUT = "pass"
 def host_changes(code: str, reference: str) -> Iterator[Change]:
     """Yield what the functions that forward and backward run could say instead, the likeliest first."""
     source = parse(code)
-    if source.python is None:
-        return
     host = _Host(source, _numbers(reference))
     made = [
         host.change(statement, form)
-        for statement in source.python.body
+        for statement in source.module.tree.body
         for form in host.forms(statement)
     ]
     apart = {(one.text, one.key): one for one in made if one.before != one.after}
@@ -46,7 +44,7 @@ def proposed_changes(code: str, edits: Iterable[Edit]) -> Iterator[Change]:
     source = parse(code)
     host = _Host(source, ())
     for edit in edits:
-        for statement in source.python.body if source.python else ():
+        for statement in source.module.tree.body:
             start, end = source.span(statement)
             if start <= edit.start and edit.end <= end and host.holds(statement):
                 yield _change(source, statement, (edit.start, edit.end), edit.text, 0)
@@ -112,8 +110,7 @@ class _Host:
         """Return the change that puts another form in its place."""
         first, last, after, prior = form
         at = self.source.span(first)[0], self.source.span(last)[1]
-        module = self.source.module
-        function = module.function_of(first) if module else None
+        function = self.source.module.function_of(first)
         lacks = makes_up(function, first, self.source.text(first), after)
         return _change(self.source, statement, at, after, prior, lacks)
 
