@@ -13,6 +13,11 @@ from grader.source.code_edits import delete_keyword, replace
 Told = tuple[ast.AST, str, tuple[Fix, ...]]
 MISSING = re.compile(r"missing \d+ required positional arguments?: (?P<names>.*)")
 UNKNOWN = re.compile(r"(?:unexpected keyword argument|Keyword argument) '?(?P<name>\w+)'?")
+UNKNOWN_KEY = re.compile(r"names that are not kernel arguments: (?P<names>[\w, ]+)")
+UNDEFINED = re.compile(r"name '(?P<names>\w+)' is not defined")
+NO_TUPLE = re.compile(
+    r"object of type '\w+' has no len|'float' object cannot be interpreted|integer argument expected"
+)
 TWICE = re.compile(r"Conflicting meta-parameters: (?P<names>[\w, ]+)\.")
 ON_CPU = re.compile(r"Pointer argument \(at (?P<index>\d+)\) cannot be accessed")
 NO_GRID = re.compile(r"Cannot call @triton\.jit'd outside of the scope of a kernel")
@@ -60,16 +65,61 @@ def _unknown_argument(source: Source, found: re.Match[str]) -> Told | None:
             edits = [delete_keyword(source, launch.call, name)]
             said = f"`{launch.kernel.name}` has no parameter {name}"
             return launch.call, said, fix(f"leave {name} out", edits)
+    configs = [
+        one for one in source.walk(ast.Call) if source.full_name(one.func) == "triton.Config"
+    ]
+    given = [one for one in configs if any(word.arg == name for word in one.keywords)]
+    edits = [delete_keyword(source, one, name) for one in given]
+    said = f"`triton.Config` has no parameter {name}"
+    return (given[0], said, fix(f"leave {name} out", edits)) if given else None
+
+
+def _unknown_key(source: Source, found: re.Match[str]) -> Told | None:
+    """Return the key of the autotuning that names what is no parameter."""
+    names = set(found["names"].split(", "))
+    for tuned in filter(None, (one.tuned for one in kernels(source))):
+        for key in (word.value for word in tuned.keywords if word.arg == "key"):
+            known = [one for one in ast.walk(key) if isinstance(one, ast.Constant)]
+            kept = [source.text(one) for one in known if one.value not in names]
+            if len(kept) < len(known):
+                said = f"autotuning goes by {', '.join(sorted(names))}, and the kernel has no such parameter"
+                return (
+                    key,
+                    said,
+                    fix(
+                        "go by what the kernel has", [replace(source, key, f"[{', '.join(kept)}]")]
+                    ),
+                )
     return None
 
 
 def _twice(source: Source, found: re.Match[str]) -> Told | None:
-    names = [name.strip() for name in found["names"].split(",")]
+    """Return the first launch that gives what autotuning chooses, as the grid's own argument has it or by a number."""
+    said = set(found["names"].split(", "))
+    again = [
+        (one, name)
+        for one in launches(source)
+        for name, value in one.arguments.items()
+        if one.kernel.tuned is not None and name in one.kernel.constants
+        if said & {name, *(node.id for node in ast.walk(value) if isinstance(node, ast.Name))}
+    ]
+    edits = [delete_keyword(source, one.call, name) for one, name in again]
+    names = ", ".join(dict.fromkeys(name for _, name in again))
+    text = f"autotuning chooses {names}, and the launch gives it as well"
+    return (again[0][0].call, text, fix(f"leave {names} to autotuning", edits)) if again else None
+
+
+def _grid_form(source: Source, _: re.Match[str]) -> Told | None:
+    """Return the grid that is no tuple of whole numbers."""
     for launch in launches(source):
-        if launch.kernel.tuned is not None and set(names) & set(launch.arguments):
-            edits = [delete_keyword(source, launch.call, name) for name in names]
-            said = f"autotuning chooses {', '.join(names)}, and the launch gives it as well"
-            return launch.call, said, fix(f"leave {', '.join(names)} to autotuning", edits)
+        grid = launch.grid.body if isinstance(launch.grid, ast.Lambda) else launch.grid
+        parts = grid.elts if isinstance(grid, ast.Tuple) else [grid]
+        alone = parts[0] is grid and not isinstance(grid, ast.Name)
+        if alone or any(isinstance(node, ast.Div) for node in ast.walk(grid)):
+            whole = re.sub(r"(?<!/)/(?!/)", "//", source.text(grid))
+            edit = replace(source, grid, f"({whole},)" if alone else whole)
+            said = "the grid has to be a tuple of whole numbers"
+            return grid, said, fix(f"launch it over `{edit.text}`", [edit])
     return None
 
 
@@ -151,6 +201,9 @@ READERS: Mapping[re.Pattern[str], Callable[[Source, re.Match[str]], Told | None]
     MISSING: _missing_argument,
     UNKNOWN: _unknown_argument,
     TWICE: _twice,
+    UNDEFINED: _twice,
+    UNKNOWN_KEY: _unknown_key,
+    NO_TUPLE: _grid_form,
     ON_CPU: _on_cpu,
     NO_GRID: _no_grid,
     RESOURCES: _resources,
