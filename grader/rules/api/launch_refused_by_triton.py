@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from grader.records import Raised
 from grader.rules import Context, Finding, Fix, Source, fix, rule_of
 from grader.source.analysis.triton import Launch, kernels, launches
-from grader.source.analysis.triton_tensors import allocated_tensors
-from grader.source.code_edits import delete_keyword, replace
+from grader.source.code_edits import add_argument, delete_keyword, replace
 
 Told = tuple[ast.AST, str, tuple[Fix, ...]]
 MISSING = re.compile(r"missing \d+ required positional arguments?: (?P<names>.*)")
@@ -47,14 +46,10 @@ def _missing_argument(source: Source, found: re.Match[str]) -> Told | None:
         if set(names) <= set(launch.kernel.parameters) - set(launch.arguments):
             known = {n.id for n in ast.walk(launch.host or launch.call) if isinstance(n, ast.Name)}
             more = ", ".join(f"{name}={name}" for name in names)
-            text = source.text(launch.call)[:-1].rstrip().rstrip(",")
-            edit = replace(source, launch.call, f"{text}, {more})")
+            edit = add_argument(source, launch.call, more)
+            said = f"the launch of `{launch.kernel.name}` lacks {', '.join(names)}"
             fixes = fix(f"pass {', '.join(names)}", [edit]) if set(names) <= known else ()
-            return (
-                launch.call,
-                f"the launch of `{launch.kernel.name}` lacks {', '.join(names)}",
-                fixes,
-            )
+            return launch.call, said, fixes
     return None
 
 
@@ -126,56 +121,31 @@ def _grid_form(source: Source, _: re.Match[str]) -> Told | None:
 def _on_cpu(source: Source, found: re.Match[str]) -> Told | None:
     index = int(found["index"])
     for launch in launches(source):
-        if index >= len(launch.kernel.parameters):
-            continue
-        value = launch.arguments.get(launch.kernel.parameters[index])
-        if value is None:
-            continue
-        made = [
-            call
-            for name, call in allocated_tensors(launch.host, source)
-            if name == source.text(value)
-        ]
-        said = f"`{source.text(value)}` lies in the CPU's memory, and `{launch.kernel.name}` is given its address"
-        return launch.call, said, _on_device(source, launch, made)
+        name = launch.kernel.parameters[index] if index < len(launch.kernel.parameters) else ""
+        if value := launch.arguments.get(name):
+            said = f"`{source.text(value)}` lies in the CPU's memory, and `{launch.kernel.name}` is given its address"
+            return launch.call, said, ()
     return None
-
-
-def _on_device(source: Source, launch: Launch, made: list[ast.Call]) -> tuple[Fix, ...]:
-    parameters = launch.host.args.args if launch.host else []
-    tensor = next((one.arg for one in parameters if one.arg != "self"), "")
-    for call in made:
-        if tensor and not any(word.arg == "device" for word in call.keywords):
-            text = source.text(call)[:-1].rstrip().rstrip(",")
-            return fix("make it on the input's device", [replace(source, call, f"{text}, device={tensor}.device)")])  # fmt: skip
-    return ()
 
 
 def _no_grid(source: Source, _: re.Match[str]) -> Told | None:
     names = {one.name for one in kernels(source)}
     inside = {id(node) for one in kernels(source) for node in ast.walk(one.node)}
+    grid = next((n.id for n in source.walk(ast.Name) if "grid" in n.id.lower()), "")
     for call in source.walk(ast.Call):
         if isinstance(call.func, ast.Name) and call.func.id in names and id(call) not in inside:
-            grids = {n.id for n in source.walk(ast.Name) if "grid" in n.id.lower()}
-            edits = [
-                replace(source, call.func, f"{call.func.id}[{name}]") for name in sorted(grids)[:1]
-            ]
-            return (
-                call,
-                f"`{call.func.id}` is called without a grid",
-                fix("launch it over the grid", edits),
-            )
+            edit = replace(source, call.func, f"{call.func.id}[{grid}]") if grid else None
+            said = f"`{call.func.id}` is called without a grid"
+            return call, said, fix("launch it over the grid", [edit])
     return None
 
 
 def _resources(source: Source, found: re.Match[str]) -> Told | None:
-    every = launches(source)
-    if not every:
-        return None
-    launch = every[-1]
-    what, asked, most = found["what"], found["asked"], found["most"]
-    said = f"a block of `{launch.kernel.name}` needs more {what} than there is: {asked} of {most}"
-    return launch.call, said, tuple(_smaller(source, launch))
+    for launch in launches(source)[-1:]:
+        asked = f"more {found['what']} than there is: {found['asked']} of {found['most']}"
+        said = f"a block of `{launch.kernel.name}` needs {asked}"
+        return launch.call, said, tuple(_smaller(source, launch))
+    return None
 
 
 def _smaller(source: Source, launch: Launch) -> Iterator[Fix]:

@@ -12,6 +12,7 @@ from grader.source.code_edits import replace
 
 CAUSES = read_sentences(__file__, "causes")
 GLOBAL = re.compile(r"global variable (?P<name>\w+)")
+ADDRESS = ".data_ptr()"
 CARRIED = re.compile(r"[Ll]oop-carried variable (?P<name>\w+)")
 
 
@@ -54,16 +55,10 @@ def _given(source: Source, kernel: Kernel, item: Evidence) -> Iterator[ast.expr]
         yield from (launch.arguments[name] for name in names if name in launch.arguments)
 
 
-def _numbers_of_pointers(source: Source, kernel: Kernel) -> Iterator[ast.Call]:
-    """Yield the addresses that launches give as mere numbers, `x.data_ptr()`."""
+def _numbers_of_pointers(source: Source, kernel: Kernel) -> Iterator[ast.expr]:
+    """Yield the addresses that launches give as mere numbers."""
     given = (v for one in launches(source) if one.kernel is kernel for v in one.arguments.values())
-    return (
-        one
-        for one in given
-        if isinstance(one, ast.Call)
-        and isinstance(one.func, ast.Attribute)
-        and one.func.attr == "data_ptr"
-    )
+    return (one for one in given if source.text(one).endswith(ADDRESS))
 
 
 def _fixes(source: Source, item: Evidence) -> Iterator[Fix]:
@@ -79,8 +74,8 @@ def _fixes(source: Source, item: Evidence) -> Iterator[Fix]:
         ]
         yield from fix("round the block's length up to a power of two", edits) if edits else ()
     elif item.code == "unsupported-type":
-        calls = _numbers_of_pointers(source, kernel)
-        edits = [replace(source, one, source.text(one.func.value)) for one in calls]  # type: ignore[attr-defined]
+        numbers = _numbers_of_pointers(source, kernel)
+        edits = [replace(source, v, source.text(v).removesuffix(ADDRESS)) for v in numbers]
         yield from fix("pass the tensors themselves", edits) if edits else ()
 
 
