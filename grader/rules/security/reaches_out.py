@@ -17,6 +17,7 @@ BEGINS, CALLS = read_names(__file__, "begins"), read_names(__file__, "calls")
 """What calls do, by how their full names begin, or by these."""
 NATIVE = {name: does for does, names in read_names(__file__, "native").items() for name in names}
 
+SOURCES = (".cu", ".cpp", ".cuh", ".h", ".so")
 ASSEMBLY = re.compile(r"\b(?:syscall|sysenter)\b|\bint\s+\$?0x80|\.(?:byte|long|quad|incbin)\b")
 """In assembly: a system call that no import shows, bytes that say nothing, a file of the machine's."""
 
@@ -55,14 +56,14 @@ def _what(code: PythonCode, name: str, call: ast.Call) -> tuple[Severity, str] |
 
 
 def _opening(code: PythonCode, call: ast.Call) -> tuple[Severity, str] | None:
-    mode = constant_text(call.args[1]) if len(call.args) > 1 else None
-    for word in call.keywords:
-        mode = constant_text(word.value) if word.arg == "mode" else mode
+    given = [*call.args[1:2], *(word.value for word in call.keywords if word.arg == "mode")]
+    mode = constant_text(given[-1]) if given else None
     path = code.text(call.args[0]) if call.args else ""
     if "__file__" in path and not mode:
         return None
     if mode is not None and set(mode) & set("wax+"):
-        own = any(path.rstrip("'\")").endswith(end) for end in (".cu", ".cpp", ".cuh", ".h", ".so"))
+        made = [code.text(one.value) for one in code.of(ast.Assign) if path in map(code.text, one.targets)]  # fmt: skip
+        own = any(one.rstrip("'\")").endswith(SOURCES) for one in (path, *made))
         return ("note" if own else "error"), f"writes the file {path}"
     return "note", f"reads the file {path}"
 

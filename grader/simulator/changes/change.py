@@ -32,6 +32,8 @@ class Edited:
     start: int
     end: int
     after: str
+    makes_up: bool = False
+    """Whether it does with a kernel's result what the kernel itself most likely lacks."""
 
 
 @dataclass(frozen=True)

@@ -107,7 +107,8 @@ def given_name(source: Source, kernel: str, n: int) -> str:
 def _single(chain: list[Step], made: bool) -> Blame:
     for step in chain:
         if step.computed or (step.into_parameter and not made and not step.alike(step.name)):
-            return Blame(step, sure=True)
+            named = not made and not step.into_parameter and chain[0].alike(chain[0].name)
+            return Blame(step, sure=not named)
     return Blame(chain[0], sure=False)
 
 

@@ -192,7 +192,12 @@ class ChangedLine:
         if operand and not number:
             return []
         made = [(a, b, self._step(verb.partition(".")[0], text, number)) for a, b, text in places]
-        return [one for one in made if one[2]]
+        return [(a, b, self._bare(a, b, text)) for a, b, text in made if text]
+
+    def _bare(self, start: int, end: int, text: str) -> str:
+        """Return a step without its round brackets where it is a whole index, argument or right side."""
+        alone = re.search(r"[\[(,=]\s*$", self.text[:start]) and re.match(r"\s*(?:[\]),;]|$)", self.text[end:])  # fmt: skip
+        return text[1:-1] if alone and re.match(r"\([^?&|]*$", text) else text
 
     def _step(self, verb: str, text: str, number: str) -> str:
         sign = VERBS.get(verb, verb)
@@ -201,7 +206,8 @@ class ChangedLine:
         inner = text if re.fullmatch(r"[\w.]+|[\w.]+\([^()]*\)", text) else f"({text})"
         if sign in BETWEEN and number:
             whole = sign == "/" and self._in_triton and self.change.after.startswith("div.s32")
-            return f"({inner} {'//' if whole else sign} {number})"
+            step = f"{'//' if whole else sign} {number}".replace("+ -", "- ")
+            return f"({inner} {step})"
         return self._filled_in(verb, inner if verb in {"square", "neg", "rcp"} else text, number or "0.0")  # fmt: skip
 
     def _where(self, text: str, operand: str) -> str:
