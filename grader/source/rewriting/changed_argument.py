@@ -66,7 +66,7 @@ class _Argument:
             return formula.format(given if bare or formula.endswith("f({})") else f"({given})")
         if dims:
             return f"{self.text}.transpose{dims}.contiguous()" if self.in_python else ""
-        name = self._named(size[1] if size else after.strip("`"))
+        name = self._name_in_function(size[1] if size else after.strip("`"))
         if size and name:
             return f"{name}.shape[{size[2]}]" if self.in_python else f"{name}.size({size[2]})"
         return self.text.replace(plain(self.text), name) if name else ""
@@ -78,7 +78,7 @@ class _Argument:
             return NUMBER_OF_TASK.sub("x", self.change.after).replace("(x)", "x"), names.pop()
         return self.change.after, self.text
 
-    def _named(self, name: str) -> str:
+    def _name_in_function(self, name: str) -> str:
         """Return what the function around the argument calls an input of the task; another name as it is."""
         wanted = re.fullmatch(r"input (\d+)", name)
         if wanted is None:

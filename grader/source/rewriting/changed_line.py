@@ -188,7 +188,7 @@ class ChangedLine:
     def _constants(self) -> Iterator[Change]:
         before, after = float(self.change.before), self.change.after
         after = after if before >= 0 else f"-{after}".removeprefix("--")
-        infinite = after.replace("inf", self._written("inf"))
+        infinite = after.replace("inf", self._filled_in("inf"))
         for word in self.words:
             number = re.fullmatch(r"([\d.]+(?:e[-+]?\d+)?)([fFuUlL]*)", word[0])
             if number and abs(float(number[1]) - abs(before)) <= 1e-6 * float(number[1]):
@@ -204,9 +204,9 @@ class ChangedLine:
             whole = self._in_triton and "f32" not in self.change.before
             old, new = (sign.replace("/", "//") if whole else sign for sign in (old, new))
             yield from (*self._each(old, new), *self._each(f"{old}=", f"{new}="))
-        for word in self.words if old not in BETWEEN and self._written(new) else ():
+        for word in self.words if old not in BETWEEN and self._filled_in(new) else ():
             if word[0] in {f"tl.{old}", f"tl.{old}imum", f"f{old}f", f"{old}f", f"f{old}", old}:
-                yield (*word.span(), self._written(new).partition("(")[0])
+                yield (*word.span(), self._filled_in(new).partition("(")[0])
 
     def _steps(self, places: Sequence[Change]) -> list[Change]:
         """Return values with the step that the run added."""
@@ -236,13 +236,13 @@ class ChangedLine:
         if sign in BETWEEN and number:
             whole = sign == "/" and self._in_triton and self.change.after.startswith("div.s32")
             return f"{inner} {'//' if whole else sign} {number}".replace("+ -", "- ")
-        return self._written(verb, inner if verb in {"square", "neg", "rcp"} else text, number or "0.0")  # fmt: skip
+        return self._filled_in(verb, inner if verb in {"square", "neg", "rcp"} else text, number or "0.0")  # fmt: skip
 
     def _where(self, text: str, operand: str) -> str:
         """Return a value that counts only under a condition."""
         way, filler, condition = operand.split(" ", 2)
         name = self.name_of(condition)
-        filler = filler.replace("inf", self._written("inf")) if "inf" in filler else f"{filler}.0"
+        filler = filler.replace("inf", self._filled_in("inf")) if "inf" in filler else f"{filler}.0"
         sides = (text, filler) if way == "if" else (filler, text)
         form = "tl.where({}, {}, {})" if self._in_triton else "({} ? {} : {})"
         return form.format(name, *sides) if name else ""
@@ -255,14 +255,14 @@ class ChangedLine:
             name = self.words[self.words.index(sign) - 1][0]
             if VERBS.get(verb) in BETWEEN:
                 yield (*sign.span(), f"{VERBS[verb]}=")
-            elif made := self._written(verb, name, self.text[sign.end() : end].strip()):
+            elif made := self._filled_in(verb, name, self.text[sign.end() : end].strip()):
                 yield sign.end(), end, f" {made}"
 
     def _assignments(self) -> list[re.Match[str]]:
         single = self.text.count("(") == self.text.count(")") and ";" not in self.text.rstrip(" ;")
         return [w for w in self.words if single and re.fullmatch(r"[-+*/]?=", w[0])]
 
-    def _written(self, function: str, *parts: str) -> str:
+    def _filled_in(self, function: str, *parts: str) -> str:
         words = _CALLS.get(function, ("", ""))[0 if self._in_triton else 1]
         return words.format(*parts) if parts else words
 
