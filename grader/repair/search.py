@@ -77,12 +77,15 @@ class _Search:
         better = self._by_findings(program) or self._by_two_findings(program)
         if better is None or not (better.passes or has_fixes(better)):
             better = self._by_small_change(better or program) or better
+        if better is None or not better.passes:
+            other = self._by_findings(program, merely_possible=True)
+            better = other if other is not None and other.passes else better
         return better or self._by_all_and_small_change(program) or self._afresh()
 
-    def _by_findings(self, program: Program) -> Program | None:
+    def _by_findings(self, program: Program, *, merely_possible: bool = False) -> Program | None:
         """Return the first right program, or the one that came nearest; several fixes at once where no single one helps."""
         best: Program | None = None
-        for at, chosen in enumerate(choices_of_fixes(program)):
+        for at, chosen in enumerate(choices_of_fixes(program, merely_possible=merely_possible)):
             combined = at > 0 and len(chosen) > 1
             if (combined and best is not None) or not self.trials.afford(program, chosen):
                 break
