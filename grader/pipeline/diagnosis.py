@@ -77,7 +77,7 @@ def _probe_program(examiner: Examiner, program: Program, budget: Budget) -> Prog
     if not wrong and program.evaluation.verdict.general is not False:
         return program
     if not budget.enough("diagnosis"):
-        return _unexplained(program, budget.seconds)
+        return _without_explanation(program, budget.seconds)
     grading, task = _within(examiner.grading, budget), examiner.task
     again, seen = program, [e for one in program.findings for e in one.evidence]
     if wrong and not is_explained(program.findings):
@@ -98,7 +98,7 @@ def _within(grading: GradingContext, budget: Budget) -> GradingContext:
     return replace(grading, device=device)
 
 
-def _unexplained(program: Program, seconds: float) -> Program:
+def _without_explanation(program: Program, seconds: float) -> Program:
     verdict = with_left_out(program.evaluation.verdict, seconds, (CAUSE,))
     return replace(program, evaluation=program.evaluation.model_copy(update={"verdict": verdict}))
 

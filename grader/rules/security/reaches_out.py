@@ -32,7 +32,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     for unit in source.units:
         yield from _native_effects(unit)
         yield from _native_memory(unit)
-    yield from _imported(source, context)
+    yield from _imported_functions(source, context)
 
 
 # programs, files, the network
@@ -97,7 +97,7 @@ def _native_effects(unit: Unit) -> Iterator[Finding]:
 # the process that runs it
 
 
-def _imported(source: Source, context: Context) -> Iterator[Finding]:
+def _imported_functions(source: Source, context: Context) -> Iterator[Finding]:
     """Report what the built extension calls and its text does not, and what it defines in CUDA's place."""
     called = {call.last for unit in source.units for call in unit.calls} & IN_EXTENSION
     for item in context.seen("link"):
@@ -129,12 +129,12 @@ def _memory(source: Source, code: PythonCode) -> Iterator[Finding]:
 
 def _paths(source: Source, code: PythonCode) -> Iterator[Finding]:
     for node in (*code.of(ast.Constant), *code.of(ast.JoinedStr)):
-        written = _written(node)
+        written = _written_text(node)
         if len(written) < 300 and "\n" not in written:
             yield from _way_around(source.place(node), written)
 
 
-def _written(node: ast.expr) -> str:
+def _written_text(node: ast.expr) -> str:
     """Return a literal's text, with `{}` for what is put in when it runs."""
     if isinstance(node, ast.JoinedStr):
         return "".join(constant_text(part) or "{}" for part in node.values)

@@ -60,13 +60,13 @@ def _of_line(kernel: Kernel, item: Evidence) -> Iterator[ast.AST]:
     return (node for node in ast.walk(kernel.node) if getattr(node, "lineno", 0) == line)
 
 
-def _said(item: Evidence) -> str:
+def _said_by_tool(item: Evidence) -> str:
     return item.details.said if isinstance(item.details, ToolMessage) else ""
 
 
 def _keyword(source: Source, kernel: Kernel, item: Evidence) -> Iterator[Fix]:
     """Yield the call without the keyword that was refused."""
-    named = _KEYWORD.search(_said(item))
+    named = _KEYWORD.search(_said_by_tool(item))
     for call in _of_line(kernel, item):
         given = call.keywords if named and isinstance(call, ast.Call) else ()
         for word in (one.arg for one in given if named and one.arg == named["name"]):
@@ -87,7 +87,7 @@ def _where(source: Source, kernel: Kernel, item: Evidence) -> Iterator[Fix]:
 def _constant(source: Source, kernel: Kernel, item: Evidence) -> Iterator[Fix]:
     """Yield the module's constant, or its function, as one that kernels see."""
     del kernel
-    named = _GLOBAL.search(_said(item))
+    named = _GLOBAL.search(_said_by_tool(item))
     for node in source.module.tree.body if named else ():
         if isinstance(node, ast.FunctionDef) and named and node.name == named["name"]:
             edit = insert_line_before(source, node, "@triton.jit\n")
