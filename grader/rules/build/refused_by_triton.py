@@ -21,19 +21,17 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     for item in context.seen("compiler"):
         if isinstance(item.details, ToolMessage) and item.details.tool == "triton":
             cause = CAUSES.get(item.code, "")
+            kernel = next((one for one in kernels(source) if one.holds(item.place)), None)
             yield RULE.finding(
-                _cause(source, item) or item.place,
+                (_cause(source, kernel, item) if kernel else None) or item.place,
                 f"{item.text.rstrip('.')}{f': {cause}' if cause else ''}",
                 evidence=(item,),
-                fixes=tuple(_fixes(source, item)),
+                fixes=tuple(_fixes(source, kernel, item)) if kernel else (),
             )
 
 
-def _cause(source: Source, item: Evidence) -> Place | None:
+def _cause(source: Source, kernel: Kernel, item: Evidence) -> Place | None:
     """Return where it is decided what was refused: where a value that a loop carries starts, a function is defined, a launch gives it."""
-    kernel = next((one for one in kernels(source) if _inside(one, item)), None)
-    if kernel is None:
-        return None
     printed = item.details.said if isinstance(item.details, ToolMessage) else ""
     line = item.place.line if item.place else 0
     made: Sequence[ast.AST] = ()
@@ -61,10 +59,7 @@ def _numbers_of_pointers(source: Source, kernel: Kernel) -> Iterator[ast.expr]:
     return (one for one in given if source.text(one).endswith(ADDRESS))
 
 
-def _fixes(source: Source, item: Evidence) -> Iterator[Fix]:
-    kernel = next((one for one in kernels(source) if _inside(one, item)), None)
-    if kernel is None:
-        return
+def _fixes(source: Source, kernel: Kernel, item: Evidence) -> Iterator[Fix]:
     if item.code == "not-constexpr":
         yield from _constexpr(source, kernel, item)
     elif item.code == "power-of-two":
@@ -77,11 +72,6 @@ def _fixes(source: Source, item: Evidence) -> Iterator[Fix]:
         numbers = _numbers_of_pointers(source, kernel)
         edits = [replace(source, v, source.text(v).removesuffix(ADDRESS)) for v in numbers]
         yield from fix("pass the tensors themselves", edits) if edits else ()
-
-
-def _inside(kernel: Kernel, item: Evidence) -> bool:
-    line = item.place.line if item.place else 0
-    return kernel.node.lineno <= line <= (kernel.node.end_lineno or 0)
 
 
 def _lengths(kernel: Kernel, item: Evidence) -> Iterator[ast.arg]:

@@ -30,15 +30,10 @@ def propose(finding: Finding, source: Source, context: Context) -> Iterator[Fix]
     del context
     for item in finding.evidence:
         lines = {place.line for place in (item.place, finding.place) if place}
-        for scope in (one for one in scopes(source) if one.kernel and _holds(one.kernel, item)):
+        for scope in (one for one in scopes(source) if one.kernel and one.kernel.holds(item.place)):
             yield from _own_words(scope, lines)
             make = MAKERS.get(item.code)
             yield from make(source, scope.kernel, item) if make and scope.kernel else ()
-
-
-def _holds(kernel: Kernel, item: Evidence) -> bool:
-    line = item.place.line if item.place else 0
-    return kernel.node.lineno <= line <= (kernel.node.end_lineno or 0)
 
 
 def _own_words(scope: Scope, lines: Collection[int]) -> Iterator[Fix]:
