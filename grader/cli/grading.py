@@ -103,10 +103,10 @@ def _grade(paths: Sequence[str], options: Options, shown: str) -> int:
 
     store = Store(options.cache)
     folder = RunFolder(options.out, store.seal)
-    with folder.claimed():
+    with folder.claim():
         outcome = _run_grading(folder, store, paths, options, quiet=shown == "none")
         changed = folder.settle(outcome.samples, () if options.only else paths)
-        if outcome.graded or changed or not folder.indexed():
+        if outcome.graded or changed or not folder.index_is_current():
             folder.write_index()
     summary = summarise(folder.rows.lines(outcome.samples))
     if shown == "json":
@@ -131,12 +131,12 @@ def _run_grading(
     stdin = sys.stdin.buffer if sys.stdin else None  # it may be closed
     with Progress(errors, quiet=quiet) as progress:
         # before anything is prepared: there may be nothing
-        found = _wanted_samples(read_samples(paths, stdin, progress.skipped), options.only)
+        found = _wanted_samples(read_samples(paths, stdin, progress.name_skipped), options.only)
         if "-" not in paths:
             progress.count(_wanted_samples(read_samples(paths), options.only))
         seed = folder.seed(options.seed, secrets.randbits(62))
         executor = _executor(options, store, seed, progress.preparing)
-        counted, watcher = progress.counted(found), progress.watcher()
+        counted, watcher = progress.count_samples(found), progress.watcher()
         outcome = schedule.run(counted, executor, folder, watcher, fresh=options.fresh)
         skipped = progress.skipped_so_far
     if not outcome.samples:

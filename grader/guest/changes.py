@@ -58,7 +58,7 @@ def run_changed(
     begun = time.process_time()
     runtime.kgsim_set(b"max_blocks", str(asked["blocks"]).encode())
     arguments.replace(())
-    shown = [_picked(leaf, asked["sample"][n]) for n, leaf in enumerate(call())]
+    shown = [_sampled_elements(leaf, asked["sample"][n]) for n, leaf in enumerate(call())]
     rows: list[list[torch.Tensor]] = []
     arguments.note_launches()
     steps = max(LONGER * runtime.kgsim_call_steps(), LEAST_STEPS >> 4 * bool(asked["blocks"]))
@@ -89,11 +89,15 @@ def _one(
         words, registers = asked["code"][key]
         program, function = map(int, key.split("."))
         widths = bytes(registers)
-        _set_code(runtime, program, function, _spliced(words, change["edits"]), widths)
+        _set_code(runtime, program, function, _splice_words(words, change["edits"]), widths)
     for name, value in change.get("settings", ()):
         runtime.kgsim_set(name.encode(), value.encode())
     arguments.replace(change.get("given", ()))
-    edited = host.edited(asked["statements"], change["text"]) if "text" in change else nullcontext()
+    edited = (
+        host.edited_statement(asked["statements"], change["text"])
+        if "text" in change
+        else nullcontext()
+    )
     row = _outputs(runtime, asked, call, edited)
     if key:
         _set_code(runtime, program, function, words, widths)
@@ -102,7 +106,7 @@ def _one(
     return row
 
 
-def _spliced(words: Sequence[int], edits: Sequence[Any]) -> list[int]:
+def _splice_words(words: Sequence[int], edits: Sequence[Any]) -> list[int]:
     changed: list[int] = []
     at = 0
     for start, end, new in edits:
@@ -123,7 +127,7 @@ def _outputs(
             leaves = call()
         if asked["clean"] and _found_wrong(runtime):
             return None
-        return [_picked(leaf, asked["sample"][n]) for n, leaf in enumerate(leaves)]
+        return [_sampled_elements(leaf, asked["sample"][n]) for n, leaf in enumerate(leaves)]
     except Exception:  # noqa: BLE001 - a changed program may fail in any way
         return None
     finally:
@@ -213,7 +217,7 @@ class Arguments:
         return next(starts, -1)
 
 
-def _picked(leaf: Any, sample: Sequence[int] | None) -> torch.Tensor:
+def _sampled_elements(leaf: Any, sample: Sequence[int] | None) -> torch.Tensor:
     flat = torch.as_tensor(leaf).detach().cpu().flatten()
     return flat[:MOST_SAMPLE] if sample is None else flat[torch.tensor(sample, dtype=torch.int64)]
 

@@ -127,7 +127,7 @@ class Session:
                 self._dry_run(caller, frame)
             else:
                 self._workload(model, caller, frame)
-        self._channel.send("changed", workloads=self._kept.changed(self._place.to_host))
+        self._channel.send("changed", workloads=self._kept.changed_workloads(self._place.to_host))
         self._channel.send("done")
 
     def _describe(self, module: ModuleType) -> None:

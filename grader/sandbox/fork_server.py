@@ -45,7 +45,7 @@ class ForkServer:
         self._control.settimeout(ANSWER)
 
     @classmethod
-    def started(cls) -> ForkServer:
+    def start_new(cls) -> ForkServer:
         """Start a fork server."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         program = interpreter.PROGRAM.with_name("fork_server.py")
@@ -122,7 +122,7 @@ def shared_server(libraries: tuple[str, ...] = (), more: tuple[str, ...] = ()) -
     loaded them; the parent itself where there is none.
     """
     own = os.getpid()  # a forked host must not speak over its parent's socket
-    first = _server((own, (), ()), ForkServer.started)
+    first = _server((own, (), ()), ForkServer.start_new)
     if first is None or not (libraries or more):
         return first
     return _server((own, libraries, more), lambda: first.branch(libraries, more)) or first

@@ -244,7 +244,7 @@ def _otherwise(node: cpp.Node, depth: int) -> cpp.Stmt:
     return statement(next(_code_in(node), None), depth)
 
 
-def _preprocessed(node: cpp.Node, depth: int) -> cpp.Stmt:
+def _preprocessor_branch(node: cpp.Node, depth: int) -> cpp.Stmt:
     """Read the first branch of an #if, except of `#if 0`."""
     off = text(node.child_by_field_name("condition")).strip() == "0"
     branch = node.child_by_field_name("alternative") if off else node
@@ -255,7 +255,7 @@ def _preprocessed(node: cpp.Node, depth: int) -> cpp.Stmt:
     return cpp.Block(branch, tuple(_statements(inside, depth)))
 
 
-def _evaluated(node: cpp.Node, depth: int) -> cpp.Stmt:
+def _expression_statement(node: cpp.Node, depth: int) -> cpp.Stmt:
     inner = next(_code_in(node), None)
     if inner is None:
         return cpp.Block(node, ())
@@ -264,16 +264,16 @@ def _evaluated(node: cpp.Node, depth: int) -> cpp.Stmt:
     return cpp.Evaluate(node, expression(inner, depth))
 
 
-def _declared(node: cpp.Node, depth: int) -> cpp.Stmt:
+def _declaration_block(node: cpp.Node, depth: int) -> cpp.Stmt:
     return cpp.Block(node, tuple(declarations(node, depth)))
 
 
 _STATEMENTS: dict[str, Callable[[cpp.Node, int], cpp.Stmt]] = {
     **dict.fromkeys(("compound_statement", "attributed_statement"), _block),
-    **dict.fromkeys(("preproc_if", "preproc_ifdef", "preproc_else"), _preprocessed),
+    **dict.fromkeys(("preproc_if", "preproc_ifdef", "preproc_else"), _preprocessor_branch),
     "else_clause": _otherwise,
-    "expression_statement": _evaluated,
-    "declaration": _declared,
+    "expression_statement": _expression_statement,
+    "declaration": _declaration_block,
 }
 
 
@@ -333,7 +333,7 @@ def _vexing_parse(node: cpp.Node, target: cpp.Node, kind: str, words: set[str]) 
         known = parse_expression(text(child))
         if child.type != "parameter_declaration" or known is None:
             return cpp.Opaque(node, "function declarator")
-        items.append(_placed(known, child))
+        items.append(_placed_at(known, child))
     single = len(items) == 1 and clean_type(kind) != "dim3"
     init: cpp.Expr = items[0] if single else cpp.Items(target, tuple(items))
     name = text(target.child_by_field_name("declarator"))
@@ -376,15 +376,15 @@ def parse_expression(text: str) -> cpp.Expr | None:
     return first.init if isinstance(first, cpp.Declare) else None
 
 
-def _placed(expr: cpp.Expr, node: cpp.Node) -> cpp.Expr:
+def _placed_at(expr: cpp.Expr, node: cpp.Node) -> cpp.Expr:
     """Return an expression that was parsed apart, with all its parts at a node of this text."""
     changes: dict[str, Any] = {"node": node}
     for slot in fields(expr):
         part = getattr(expr, slot.name)
         if isinstance(part, cpp.Expr):
-            changes[slot.name] = _placed(part, node)
+            changes[slot.name] = _placed_at(part, node)
         elif isinstance(part, tuple):
             changes[slot.name] = tuple(
-                _placed(p, node) if isinstance(p, cpp.Expr) else p for p in part
+                _placed_at(p, node) if isinstance(p, cpp.Expr) else p for p in part
             )
     return replace(expr, **changes)

@@ -110,14 +110,14 @@ def _build_woven(
         build = screen.build(woven)
         if build.status == "built":
             return woven, build, numbered
-        bad = _refused(woven, build, numbered, by_number=attempt == 0)
+        bad = _refused_candidates(woven, build, numbered, by_number=attempt == 0)
         numbered = {n: candidate for n, candidate in numbered.items() if n not in bad}
         if not bad or not numbered:
             break
     return None, None, numbered
 
 
-def _refused(
+def _refused_candidates(
     woven: Submission, build: Build, numbered: Mapping[int, Candidate], *, by_number: bool
 ) -> set[int]:
     """Return the candidates that errors are about: by their numbers, on the lines named or the nearest ones that have some.

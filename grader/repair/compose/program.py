@@ -8,7 +8,7 @@ import re
 from grader.repair.compose.graph import UncoveredError
 from grader.repair.compose.stage import Stage
 from grader.repair.families.render import render
-from grader.source.python_needed import names_used, needed
+from grader.source.python_needed import names_used, needed_statements
 
 IDEA = "One kernel for each stage; elementwise neighbours share one, and what only renames data stays as it is."
 
@@ -61,8 +61,12 @@ def program(
     model = _class(
         tree, source, [line.replace("EXTENSION", extension) for line in lines], arguments
     )
-    needed = _needed_statements(own, model)
-    rest = [model if _is_model(n) else _text(n, source) for n in own if _is_model(n) or n in needed]
+    needed_statements = _needed_statements(own, model)
+    rest = [
+        model if _is_model(n) else _text(n, source)
+        for n in own
+        if _is_model(n) or n in needed_statements
+    ]
     functions = [declaration.split("(")[0].split()[-1] for declaration in declarations]
     joined = "\n".join(declarations)
     head = "\n".join(
@@ -96,7 +100,7 @@ def _needed_statements(statements: list[ast.stmt], model: str) -> list[ast.stmt]
     named = [n for n in statements if isinstance(n, ast.FunctionDef | ast.ClassDef)]
     plain = [n for n in statements if n not in named]
     roots = names_used(ast.parse(model)).union(*map(names_used, plain))
-    kept = needed([n for n in named if not _is_model(n)], roots)
+    kept = needed_statements([n for n in named if not _is_model(n)], roots)
     return [n for n in statements if n in plain or n in kept]
 
 
@@ -125,7 +129,7 @@ def _class(
 
 
 def _drop_unused(args: ast.arguments, arguments: tuple[str, ...]) -> None:
-    """Take defaults away that only the reference's own forward needed, as a function of its own."""
+    """Take defaults away that only the reference's own forward needed_statements, as a function of its own."""
     while args.defaults and args.args[-1].arg not in arguments:
         args.args.pop()
         args.defaults.pop()

@@ -78,7 +78,7 @@ def _copies(source: Source) -> Iterator[Finding]:
     for function in source.module.reached:
         for node in nodes_under(function):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-                yield from _moved(source, node, node.func)
+                yield from _moves_to_cpu(source, node, node.func)
     for unit in source.cuda:
         for host in unit.functions:
             for part in cpp.walk(host.code) if host.runs == "host" else ():
@@ -91,7 +91,7 @@ def _copies(source: Source) -> Iterator[Finding]:
                         )
 
 
-def _moved(source: Source, node: ast.Call, called: ast.Attribute) -> Iterator[Finding]:
+def _moves_to_cpu(source: Source, node: ast.Call, called: ast.Attribute) -> Iterator[Finding]:
     away = called.attr == "cpu" or (called.attr == "to" and _to(node) == "cpu")
     there = called.attr == "cuda" or (called.attr == "to" and _to(node) == "cuda")
     if not away and not there:

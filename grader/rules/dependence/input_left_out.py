@@ -24,7 +24,9 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     for item, gap in differences(context, "missing", "skipped"):
         if item.place is None:
             continue
-        forgotten = _forgotten(source, item.place) or (None if gap.read else _going_nowhere(source))
+        forgotten = _say_forgotten(source, item.place) or (
+            None if gap.read else _going_nowhere(source)
+        )
         said, place, fixes = forgotten or _say_gap(
             source, context, item, gap, _cause(source, item.place, gap)
         )
@@ -39,7 +41,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         )
 
 
-def _forgotten(source: Source, place: Place) -> Said | None:
+def _say_forgotten(source: Source, place: Place) -> Said | None:
     """Say that a loop forgets what its earlier turns read: a compiler leaves their reads out."""
     anew = overwritten(source, [place])
     if anew is None:

@@ -56,7 +56,13 @@ def changes_of(
     carried = carried_changes(program, values, code.places)
     conditions = Conditions(program, values, code.places)
     known: dict[Edits, Change] = {}
-    ways = changed.instructions(), changed.operands(), around.changes(), conditions.changes()
+    ways = (
+        changed.instructions(),
+        changed.operands(),
+        around.changes(),
+        around.made_changes(),
+        conditions.changes(),
+    )
     for change in chain(carried, *ways):
         if change.edits not in known:
             known[change.edits] = change

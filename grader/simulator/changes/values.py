@@ -10,6 +10,8 @@ from functools import cached_property
 from grader.simulator.changes.change import spare
 from grader.simulator.ptx.code import Code, Function, Instruction, Operand
 
+_OWN = 2
+"""Arguments that the compiler of blocks adds to those of a kernel."""
 Path = tuple[int, ...]
 """Where an operand stands in an instruction: its index, and those in vectors and addresses."""
 Key = tuple[object, ...]
@@ -170,11 +172,23 @@ class Values:
                     if leaf.kind == "reg"
                 ]
                 loads = instruction.opcode in ("ld.param.u64", "ld.param.b64")
-                argument = loads and operands[0].kind == "reg"
+                argument = loads and operands[0].value in self._lead_to_memory
                 if argument or (
                     name in ("cvta", "add", "mov", "sub") and any(r in found for r in of)
                 ):
                     found.add(operands[0].value)
+        return frozenset(found)
+
+    @cached_property
+    def _lead_to_memory(self) -> frozenset[int]:
+        """Return the registers of which addresses are made, or that another function gets."""
+        found: set[int] = set()
+        for _ in range(3):
+            for at, instruction in enumerate(self.function.instructions):
+                name, gives = base(instruction), instruction.operands[:1]
+                into = name in ("add", "mov", "sub") and gives and gives[0].value in found
+                used = into or name == "cvta" or instruction.opcode.startswith("st.param")
+                found |= {leaf.value for path, leaf in self.read[at] if used or len(path) > 1}
         return frozenset(found)
 
     def _floats_of(self, instruction: Instruction, known: set[int]) -> set[int]:
@@ -325,8 +339,10 @@ class Values:
         read = {_variable(self.function.instructions[n]) for n in loads}
         mine = f"{self.function.name}_param_"
         named = [(n, name) for n, name in enumerate(self._variables) if name.startswith(mine)]
-        last = max((n for n, _ in named if n in read), default=0)
-        ends = last if self.of_blocks else len(self._variables)
+        ends = len(self._variables)
+        if self.of_blocks:
+            read_last = max((n for n, _ in named if n in read), default=0)
+            ends = max(read_last, max((n for n, _ in named), default=0) - _OWN)
         of = ((n, int(name[len(mine) :])) for n, name in named if n not in read and n <= ends)
         values = (self._unread(*one, loads[0], kind) for one in of for kind in ("int", "address"))
         return tuple(values) if self.function.entry and loads else ()

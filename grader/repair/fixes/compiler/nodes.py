@@ -46,7 +46,7 @@ def _in_braces(_found: Diagnostic, unit: Unit, node: Node) -> Edits:
             yield unit.edit(sizes[-1].end_byte, sizes[-1].end_byte, "}")
 
 
-def _converted(found: Diagnostic, unit: Unit, node: Node) -> Edits:
+def _convert_in_braces(found: Diagnostic, unit: Unit, node: Node) -> Edits:
     """Convert what stands in braces to the type that is asked for."""
     kind = next((name for name in found.names if name), "")
     for one in node.named_children if kind else ():
@@ -90,7 +90,7 @@ def _taking_const(found: Diagnostic, unit: Unit, node: Node) -> Edits:
                     yield unit.edit(one.node.start_byte, one.node.start_byte, "const ")
 
 
-def _assigned(_found: Diagnostic, unit: Unit, node: Node) -> Edits:
+def _assign_instead(_found: Diagnostic, unit: Unit, node: Node) -> Edits:
     """Assign to a variable that is there already, in the place of declaring it once more."""
     made = list(descendants(node, "init_declarator"))
     if len(made) == 1 and unit.function_around(node) is not None:
@@ -140,11 +140,11 @@ def _row(label: str, kinds: str, nodes: str, edits: Callable[[Diagnostic, Unit, 
 
 ROWS = (
     _row("put the sizes in braces", "no-overload no-conversion ambiguous-call argument-type argument-count", "call_expression", _in_braces),
-    _row("convert it to the type that is asked for", "narrowing", "initializer_list", _converted),
+    _row("convert it to the type that is asked for", "narrowing", "initializer_list", _convert_in_braces),
     _row("let it be written to", "modify-constant", "assignment_expression update_expression", _writable),
     _row("make it a pointer to const", "no-conversion", "declaration", _to_const),
     _row("let the function take pointers to const", "argument-type", "call_expression", _taking_const),
-    _row("assign to the variable that is there", "redefinition", "declaration", _assigned),
+    _row("assign to the variable that is there", "redefinition", "declaration", _assign_instead),
     _row("leave the shared array without first values", "shared-initialiser", "declaration", _without_values),
     _row("drop the header that is not there", "missing-header", "preproc_include", _without_header),
 )  # fmt: skip

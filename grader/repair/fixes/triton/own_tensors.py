@@ -24,7 +24,7 @@ def propose(finding: Finding, source: Source, context: Context) -> Iterator[Fix]
             given = launch.arguments[name]
             if isinstance(given, ast.Name) and launch.host is not None:
                 yield from _of_its_own(source, launch, launch.host, given)
-                yield from _copied(source, launch.host, given.id)
+                yield from _copy_first(source, launch.host, given.id)
 
 
 def _of_its_own(
@@ -53,7 +53,7 @@ def _indent(source: Source, call: ast.Call) -> str:
     return line[: len(line) - len(line.lstrip())]
 
 
-def _copied(source: Source, host: ast.FunctionDef, name: str) -> Iterator[Fix]:
+def _copy_first(source: Source, host: ast.FunctionDef, name: str) -> Iterator[Fix]:
     if name in {one.arg for one in host.args.args}:
         first = host.body[0]
         words = f"{' ' * first.col_offset}{name} = {name}.clone()"

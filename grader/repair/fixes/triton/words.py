@@ -35,7 +35,7 @@ def _of_line(kernel: Kernel, item: Evidence) -> Iterator[ast.AST]:
     return (node for node in ast.walk(kernel.node) if getattr(node, "lineno", 0) == line)
 
 
-def _said(item: Evidence) -> str:
+def _said_by_tool(item: Evidence) -> str:
     return item.details.said if isinstance(item.details, ToolMessage) else ""
 
 
@@ -61,7 +61,7 @@ def _in_triton(source: Source, kernel: Kernel, item: Evidence) -> Iterator[Fix]:
 
 def _keyword(source: Source, kernel: Kernel, item: Evidence) -> Iterator[Fix]:
     """Yield the call with Triton's name of the keyword, or without it."""
-    named = _KEYWORD.search(_said(item))
+    named = _KEYWORD.search(_said_by_tool(item))
     for call in _of_line(kernel, item):
         for word in call.keywords if named and isinstance(call, ast.Call) else ():
             if named and word.arg and word.arg == named["name"] and isinstance(call, ast.Call):
@@ -91,7 +91,7 @@ def _where(source: Source, kernel: Kernel, item: Evidence) -> Iterator[Fix]:
 def _constant(source: Source, kernel: Kernel, item: Evidence) -> Iterator[Fix]:
     """Yield the module's constant as one that kernels see."""
     del kernel
-    named = _GLOBAL.search(_said(item))
+    named = _GLOBAL.search(_said_by_tool(item))
     for node in source.walk(ast.Assign) if named else ():
         if named and source.text(node.targets[0]) == named["name"]:
             edit = replace(source, node.value, f"tl.constexpr({source.text(node.value)})")
