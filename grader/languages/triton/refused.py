@@ -34,7 +34,7 @@ _CODES = (
     ("power-of-two", r"power of (?:2|two)"),
     ("index-of-block", r"unsupported tensor index|__setitem__"),
     ("other-types", r"Expected dtype \[|must be same dtype|must have the same dtype"),
-    ("other-kind", r"_semantic. argument must be|invalid axis|create_reduce|'(?:float|int|str)' object has no attribute"),
+    ("other-kind", r"_semantic. argument must be|invalid axis|create_reduce|'(?:float|int|str|constexpr_type)' object has no attribute"),
     ("other-arguments", r"missing (?:a|\d+) required|'int' object is not iterable"),
     ("type-called", r"'dtype' object is not callable"),
     ("choice-by-block", r"Boolean value of Tensor|Ternary expression with dynamic condition"),
