@@ -105,7 +105,7 @@ def _as_float32(source: Source, kernel: Kernel) -> Iterator[Fix]:
     for call in kernel.calls("zeros", "full"):
         given = [word.value for word in call.keywords if word.arg == "dtype"] or call.args[-1:]
         for value in given:
-            if source.full_name(value) in NARROW:
+            if source.module.canonical(value) in NARROW:
                 yield from fix("accumulate in float32", [replace(source, value, "tl.float32")])
 
 

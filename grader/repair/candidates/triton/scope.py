@@ -301,5 +301,5 @@ def settings_of(source: Source) -> Iterator[str]:
                 if isinstance(one, ast.Attribute) and source.text(one).startswith("self."):
                     if not isinstance(node.value, ast.Call):
                         yield source.text(one)
-                    elif "eps" not in source.text(one) and ".nn." in f".{source.full_name(node.value.func)}":  # fmt: skip
+                    elif "eps" not in source.text(one) and ".nn." in f".{source.module.canonical(node.value.func)}":  # fmt: skip
                         yield f"{source.text(one)}.eps"
