@@ -192,7 +192,8 @@ class Search:
 
     def _place_of_text(self, edited: Edited) -> Place:
         begin = self._source.positions.offset(edited.whole[0], 0)
-        return self._source.place((begin + edited.start, begin + edited.end))
+        start, end, _ = edited.edits[0]
+        return self._source.place((begin + start, begin + end))
 
     def _try(self, changes: Sequence[Change], few: Few) -> list[Change]:
         """Return which of them make all right; where the guest ends, each half has another."""

@@ -119,8 +119,9 @@ def _proven(trials: Sequence[Trial], source: Source, known: Leads, seconds: floa
         late += doubt < Doubt.UNSURE
         if doubt == Doubt.NONE or late > LATE:
             break
-    again = search.right_under(search.same_steps(found))[:PROVEN]
-    found += _still_right_on(trials[1:], again, seconds / 2)
+    if elsewhere := search.same_steps(found):
+        again = search.right_under(elsewhere)[:PROVEN]
+        found += _still_right_on(trials[1:], again, seconds / 2)
     return search.best(found) if found else None
 
 
@@ -176,10 +177,19 @@ def _evidence(found: Found, source: Source, workloads: Sequence[Workload]) -> Ev
             both=change.both,
             right_before=found.before,
             alternatives=found.alternatives,
+            edits=_edits(change, source),
             makes_up=change.text is not None and change.text.makes_up,
             workloads=len(workloads),
         ),
     )
+
+
+def _edits(change: Change, source: Source) -> tuple[tuple[int, int, str], ...]:
+    """Return what a change of host code has to be written as."""
+    if change.text is None:
+        return ()
+    begin = source.positions.offset(change.text.whole[0], 0)
+    return tuple((begin + a, begin + b, text) for a, b, text in change.text.edits)
 
 
 def _taken_at(found: Found, source: Source) -> int:
@@ -216,6 +226,8 @@ def _named(words: str, change: Change, source: Source) -> str:
 
 
 def _lines_of_the_text(change: Change, source: Source) -> tuple[int, ...]:
+    if change.text:
+        return change.also
     places = (place_compiled_line(source, change.file, line) for line in change.also)
     return tuple(place.line for place in places if place)
 

@@ -140,6 +140,8 @@ class Counterfactual(Record):
     """Further lines that are changed alike."""
     workloads: int = 1
     """On how many all is right with it."""
+    edits: tuple[tuple[int, int, str], ...] = ()
+    """Of host code: from where to where in the submission's code it is, and what has to stand there."""
     makes_up: bool = False
     """Whether it does with a kernel's result what the kernel itself most likely lacks: then it is no cause."""
 

@@ -318,15 +318,6 @@ def test_digits_that_a_formula_loses_are_not_searched_for() -> None:
     assert digits_lost(half=True)
 
 
-def test_small_changes_are_tried_after_what_the_errors_ask_for_as_well() -> None:
-    wrong = program("incorrect", "NUM006")
-    fix = Fix(label="other weights", edits=(Edit(start=0, end=0, text="# other weights\n"),))
-    (finding,) = wrong.findings
-    found = (finding.model_copy(update={"fixes": (fix,)}),)
-    asked = tried_on(Program(wrong.submission, wrong.evaluation, found))
-    assert [text.count("# other weights") for text in asked] == [0, 1]
-
-
 @pytest.mark.parametrize(
     ("line", "status", "advice"),
     [(1, "unsound", False), (5, "unsound", True), (5, "crashed", False)],

@@ -139,7 +139,7 @@ def rotate(a, b, scale):
         ("1.0 / self.d", "sqrt(x)", "return rotate(q, q, (1.0 / self.d) ** 0.5)"),
         ("q", "input 2", "return rotate(k, q, 1.0 / self.d)"),
         ("q", (0, 1), "return rotate(q.transpose(0, 1).contiguous(), q, 1.0 / self.d)"),
-        ("1.0 / self.d", "1 / (1 - (argument 1 of ModelNew))", "return rotate(q, q, 1.0 / (1.0 - (self.d)))"),
+        ("1.0 / self.d", "1 / (1 - (argument 1 of ModelNew))", "return rotate(q, q, 1.0 / (1.0 - self.d))"),
     ],
 )  # fmt: skip
 def test_what_a_launch_had_to_get_is_written(

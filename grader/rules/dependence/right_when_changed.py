@@ -12,6 +12,8 @@ from grader.source.rewriting.changed_line import ChangedLine
 
 MOST = 5
 """Ways to write a change that are proposed."""
+IN_CUDA = 2
+"""The same of a step around what has no word in a CUDA line."""
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
@@ -23,7 +25,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
                 source.line_place(taken) if taken else item.place,
                 say_change(source, item.place, item.details),
                 severity="warning" if item.details.makes_up else "error",
-                confidence="likely" if item.details.makes_up else "proven",
+                confidence="possible" if item.details.makes_up else "proven",
                 root_cause=not item.details.makes_up,
                 evidence=[item, *wrong_results(context)[:4]],
                 fixes=_fixes(source, item.place, item.details),

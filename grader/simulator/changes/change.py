@@ -32,8 +32,15 @@ class Edited:
     start: int
     end: int
     after: str
+    pieces: tuple[tuple[int, int, str], ...] = ()
+    """Of several edits at once each: from `start` to `end` the text has all of them."""
     makes_up: bool = False
     """Whether it does with a kernel's result what the kernel itself most likely lacks."""
+
+    @property
+    def edits(self) -> tuple[tuple[int, int, str], ...]:
+        """From where to where what stands instead, in the order of the text."""
+        return self.pieces or ((self.start, self.end, self.after),)
 
 
 @dataclass(frozen=True)

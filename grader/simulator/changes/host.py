@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, islice
 
 from grader.records import Edit
 from grader.simulator.changes.change import Change, Edited
+from grader.simulator.changes.host_alike import alike_forms
 from grader.simulator.changes.host_forms import Form, around, forms
 from grader.simulator.changes.host_names import OWN, alike_names
 from grader.simulator.changes.host_results import makes_up
@@ -30,11 +31,12 @@ def host_changes(code: str, reference: str) -> Iterator[Change]:
     """Yield what the functions that forward and backward run could say instead, the likeliest first."""
     source = parse(code)
     host = _Host(source, _numbers(reference))
-    made = [
-        host.change(statement, form)
-        for statement in source.module.tree.body
-        for form in host.forms(statement)
-    ]
+    made: list[Change] = []
+    for statement in source.module.tree.body:
+        single = list(host.forms(statement))
+        made += [host.change(statement, form) for form in single]
+        alike = alike_forms(source.module, single)
+        made += [_joined([host.change(statement, one) for one in several]) for several in alike]
     apart = {(one.text, one.key): one for one in made if one.before != one.after}
     yield from islice(sorted(apart.values(), key=lambda one: one.prior), MOST)
 
@@ -71,9 +73,27 @@ def _change(
         lines = (one.lineno for one in (*statement.decorator_list, statement))
         begin = source.positions.offset(min(lines), 0)
     whole = (begin, source.span(statement)[1])
-    edited = Edited((source.positions.locate(begin)[0], source.code[slice(*whole)]), start - begin, end - begin, after, makes_up)  # fmt: skip
+    edited = Edited((source.positions.locate(begin)[0], source.code[slice(*whole)]), start - begin, end - begin, after, makes_up=makes_up)  # fmt: skip
     before, line = source.code[start:end], source.place((start, end)).line
     return Change("", line, "host", before, after, -1, -1, (), prior, text=edited)
+
+
+def _joined(changes: Sequence[Change]) -> Change:
+    """Return changes of several places of a statement as one."""
+    changes = sorted(changes, key=lambda one: one.text.start if one.text else 0)
+    texts = [one.text for one in changes if one.text]
+    start, end, whole = texts[0].start, texts[-1].end, texts[0].whole
+    after, at = "", start
+    for one in texts:
+        after, at = after + whole[1][at : one.start] + one.after, one.end
+    edited = Edited(whole, start, end, after, tuple((t.start, t.end, t.after) for t in texts))
+    first, also = changes[0], tuple({one.line for one in changes} - {changes[0].line})
+    words = [
+        " and ".join(f"`{w}`" for w in side)[1:-1]
+        for side in zip(*((c.before, c.after) for c in changes), strict=True)
+    ]
+    before, new = (first.before, first.after) if also else words
+    return replace(first, before=before, after=new, text=edited, also=also, prior=first.prior + 1)
 
 
 @dataclass(frozen=True)

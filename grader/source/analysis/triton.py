@@ -7,6 +7,7 @@ from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import Literal
 
+from grader.records import Place
 from grader.source import Source
 from grader.source.analysis.data_flow import bound
 
@@ -56,6 +57,10 @@ class Kernel:
     def name(self) -> str:
         """Its name."""
         return self.node.name
+
+    def holds(self, place: Place | None) -> bool:
+        """Whether a place is in its text."""
+        return self.node.lineno <= (place.line if place else 0) <= (self.node.end_lineno or 0)
 
     @cached_property
     def parameters(self) -> tuple[str, ...]:

@@ -14,23 +14,23 @@ from grader.source.forward_arguments import bindings
 
 IN_PYTHON = {
     "x": "{}",
-    "1 / x": "1.0 / ({})",
-    "sqrt(x)": "({}) ** 0.5",
-    "1 / sqrt(x)": "({}) ** -0.5",
-    "x * x": "({0}) * ({0})",
-    "1 - x": "1.0 - ({})",
-    "1 / (1 - x)": "1.0 / (1.0 - ({}))",
-    "-x": "-({})",
-    "x * log2(e)": "({}) * 1.4426950408889634",
-    "x * ln(2)": "({}) * 0.6931471805599453",
-    "2 * x": "2 * ({})",
-    "x / 2": "({}) / 2",
-    "x + 1": "({}) + 1",
-    "x - 1": "({}) - 1",
-    "x // 2": "({}) // 2",
+    "1 / x": "1.0 / {}",
+    "sqrt(x)": "{} ** 0.5",
+    "1 / sqrt(x)": "{} ** -0.5",
+    "x * x": "{0} * {0}",
+    "1 - x": "1.0 - {}",
+    "1 / (1 - x)": "1.0 / (1.0 - {})",
+    "-x": "-{}",
+    "x * log2(e)": "{} * 1.4426950408889634",
+    "x * ln(2)": "{} * 0.6931471805599453",
+    "2 * x": "2 * {}",
+    "x / 2": "{} / 2",
+    "x + 1": "{} + 1",
+    "x - 1": "{} - 1",
+    "x // 2": "{} // 2",
 }
 """How a number is written that had to be passed, of another."""
-IN_CPP = IN_PYTHON | {"sqrt(x)": "sqrtf({})", "1 / sqrt(x)": "rsqrtf({})", "x // 2": "({}) / 2"}
+IN_CPP = IN_PYTHON | {"sqrt(x)": "sqrtf({})", "1 / sqrt(x)": "rsqrtf({})", "x // 2": "{} / 2"}
 NUMBER_OF_TASK = re.compile(r"\(argument \d+ of \w+\)")
 
 
@@ -62,7 +62,8 @@ class _Argument:
         dims = self.change.exchanged_dims
         formulas = IN_PYTHON if self.in_python else IN_CPP
         if after in formulas:
-            return formulas[after].format(given)
+            formula, bare = formulas[after], re.fullmatch(r"[\w.]+(\([^()]*\))?", given)
+            return formula.format(given if bare or formula.endswith("f({})") else f"({given})")
         if dims:
             return f"{self.text}.transpose{dims}.contiguous()" if self.in_python else ""
         name = self._name_in_function(size[1] if size else after.strip("`"))
@@ -113,11 +114,13 @@ class _Argument:
 
 def changed_argument(source: Source, place: Place, change: Counterfactual) -> tuple[Edit, ...]:
     """Return the edits that pass what a launch had to be given for a run to be right; none where that can't be written."""
+    if change.edits:
+        return tuple(Edit(start=a, end=b, text=text) for a, b, text in change.edits)
     argument = _Argument(source, place, change)
     if change.parameter == "the grid" or argument.text != change.before:
         return ()
     other = source.code[slice(*change.exchanged_with)]
-    new = change.after if change.change == "host" else other or argument.instead()
+    new = other or argument.instead()
     edits = [(*argument.span, new)]
     if other:
         edits.append((*change.exchanged_with, argument.text))

@@ -97,13 +97,36 @@ class ChangedLine:
         if self.change.change == "operand":
             old, new = (self.name_of(value) for value in (self.change.before, self.change.after))  # fmt: skip
             return [(a, b, new) for a, b, name in self._variables(0) if new and new != name and old in {"", name}]  # fmt: skip
-        signs = self._assignments()
-        if self.change.change != "around" or not signs:
+        if self.change.change != "around":
             return []
-        start, end = signs[0].end(), self.words[-1].start() if self.words[-1][0] == ";" else len(self.text)  # fmt: skip
-        start += len(self.text[start:end]) - len(self.text[start:end].lstrip())
-        places = self._variables(start)
-        return self._steps([*places[:2], (start, end, self.text[start:end]), *places[2:]])
+        whole = [self._whole_of(sign) for sign in self._assignments()[:1]]
+        variables = self._variables(whole[0][0] if whole else 0)
+        first = variables[: 2 * self._in_triton]
+        return self._steps(
+            list(dict.fromkeys([*first, *whole, *self._arguments()[:2], *variables]))
+        )
+
+    def _whole_of(self, sign: re.Match[str]) -> Change:
+        """Return all that the line sets something to."""
+        end = self.words[-1].start() if self.words[-1][0] == ";" else len(self.text.rstrip())
+        start = sign.end() + len(self.text[sign.end() :]) - len(self.text[sign.end() :].lstrip())
+        return start, end, self.text[start:end]
+
+    def _arguments(self) -> list[Change]:
+        """Return what stands between the brackets and commas of calls, the last first."""
+        found: list[Change] = []
+        begins: list[int] = []
+        for word in self.words:
+            if begins and word[0] in ",)":
+                start, end = begins.pop(), word.start()
+                start += len(self.text[start:end]) - len(self.text[start:end].lstrip())
+                found.append((start, end, self.text[start:end]))
+            if word[0] in "(,":
+                begins.append(word.end())
+        plain = [
+            one for one in found if one[2].count("[") == one[2].count("]") and "=" not in one[2]
+        ]
+        return [one for one in reversed(plain) if re.search(r"[^\W\d]", one[2])]
 
     def of_both(self) -> list[list[Change]]:
         """Return ways to write a change of two values: each in the other's place, or the same step with both."""
@@ -191,23 +214,28 @@ class ChangedLine:
         number = operand if verb == "selp" else self.other(operand)
         if operand and not number:
             return []
-        made = [(a, b, self._step(verb.partition(".")[0], text, number)) for a, b, text in places]
-        return [(a, b, self._bare(a, b, text)) for a, b, text in made if text]
+        verb = verb.partition(".")[0]
+        made = [(a, b, self._step(verb, text, number)) for a, b, text in places]
+        return [(a, b, self._bracketed(a, b, text, verb)) for a, b, text in made if text]
 
-    def _bare(self, start: int, end: int, text: str) -> str:
-        """Return a step without its round brackets where it is a whole index, argument or right side."""
-        alone = re.search(r"[\[(,=]\s*$", self.text[:start]) and re.match(r"\s*(?:[\]),;]|$)", self.text[end:])  # fmt: skip
-        return text[1:-1] if alone and re.match(r"\([^?&|]*$", text) else text
+    def _bracketed(self, start: int, end: int, text: str, verb: str) -> str:
+        """Return a step with the brackets that it needs where it stands, and no others."""
+        before, after = self.text[:start].rstrip()[-1:], self.text[end:].lstrip()[:1]
+        alone = before in set("(,=[") and after in {"", *"]),;"}
+        sign = VERBS.get(verb, verb)
+        if verb in {"square", "neg", "rcp"}:  # these have their own
+            return text[1:-1] if alone else text
+        tight = sign in set("*/%") and before not in set("*/%") and after not in set("[.(")
+        return text if alone or tight or sign not in BETWEEN else f"({text})"
 
     def _step(self, verb: str, text: str, number: str) -> str:
         sign = VERBS.get(verb, verb)
         if verb == "selp":
             return self._where(text, number)
-        inner = text if re.fullmatch(r"[\w.]+|[\w.]+\([^()]*\)", text) else f"({text})"
+        inner = text if not _is_looser(text, sign) else f"({text})"
         if sign in BETWEEN and number:
             whole = sign == "/" and self._in_triton and self.change.after.startswith("div.s32")
-            step = f"{'//' if whole else sign} {number}".replace("+ -", "- ")
-            return f"({inner} {step})"
+            return f"{inner} {'//' if whole else sign} {number}".replace("+ -", "- ")
         return self._filled_in(verb, inner if verb in {"square", "neg", "rcp"} else text, number or "0.0")  # fmt: skip
 
     def _where(self, text: str, operand: str) -> str:
@@ -237,6 +265,19 @@ class ChangedLine:
     def _filled_in(self, function: str, *parts: str) -> str:
         words = _CALLS.get(function, ("", ""))[0 if self._in_triton else 1]
         return words.format(*parts) if parts else words
+
+
+_LOOSE = re.compile(r"[?<>&|^=]|\b(?:if|and|or|not)\b")
+_SUMS = re.compile(r"(?<=[\w)\]])\s*[-+](?!=)")
+
+
+def _is_looser(text: str, sign: str) -> bool:
+    """Whether a sign beside an expression would take only a part of it."""
+    inside = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
+    while (less := inside.sub("x", text)) != text:
+        text = less
+    tight = sign not in {"+", "-"}
+    return bool(_LOOSE.search(text) or (tight and _SUMS.search(text)))
 
 
 _SETS = re.compile(r"(\w+)\s*(?:\[[^\]]*\]\s*)*(?:[-+*/%&|^]|<<|>>)?=(?!=)")
