@@ -170,6 +170,11 @@ class Names(Changeable):
         return sorted(every, key=lambda one: one.value.start_byte)
 
     @cached_property
+    def stored(self) -> Sequence[tuple[str, Node]]:  # type: ignore[override]
+        """Names of arrays, each with a value that a statement puts into it."""
+        return [(text(left).partition("[")[0], right) for left, right, _ in self._assigned]
+
+    @cached_property
     def divided(self) -> frozenset[str]:
         """Names that are divided up, `i /= width`: by then they are something else."""
         return frozenset(text(left) for left, _, sign in self._assigned if sign == "/=")
