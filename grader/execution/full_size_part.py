@@ -74,7 +74,14 @@ class Asking:
         """Return what the reference gives, the first of them in float64 too; raises GraderError where it can't be run."""
         sharp = {workloads[0].name}
         return reference(
-            task, workloads, self.seed, self.form, self.limits, inputs=inputs, sharp=sharp
+            task,
+            workloads,
+            self.seed,
+            self.form,
+            self.limits,
+            inputs=inputs,
+            sharp=sharp,
+            want_weights=False,
         )
 
     def stored_rows(self, key: str) -> str:

@@ -118,6 +118,8 @@ class Fix(Record):
     edits: tuple[Edit, ...]
     certain: bool = False
     """Whether it can't change what a right program means (a missing include)."""
+    hides: bool = False
+    """Whether it takes away what shows a defect, as a fill of memory that nobody wrote: only a right program proves it."""
 
 
 class AccessShape(Record):

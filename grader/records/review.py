@@ -193,6 +193,8 @@ class TaskSummary(Record):
     title: str = ""
     weak: tuple[str, ...] = ()
     reference: str = ""
+    roles: dict[str, str] = {}
+    """What each workload is for, by its name."""
 
 
 class Review(Record):

@@ -11,13 +11,13 @@ from grader.source.nodes import text
 from grader.source.python_code import constant_text
 
 
-def fix(label: str, edits: Iterable[Edit | None], *, certain: bool = False) -> tuple[Fix, ...]:
-    """Return the fix as a tuple of one; an empty tuple if one of its edits can't be made."""
+def fix(label: str, edits: Iterable[Edit | None], **kind: bool) -> tuple[Fix, ...]:
+    """Return the fix as a tuple of one; an empty tuple if one of its edits can't be made. `kind`: `certain`, `hides`."""
     made = tuple(edits)
     known = tuple(edit for edit in made if edit is not None)
     if not made or len(known) < len(made):
         return ()
-    return (Fix(label=label, edits=known, certain=certain),)
+    return (Fix(label=label, edits=known, **kind),)
 
 
 # Python

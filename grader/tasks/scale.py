@@ -11,8 +11,9 @@ import ast
 import re
 import symtable
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from grader.tasks.bare_shapes import names_by_place
 from grader.tasks.spacing import most_quotient, space_values
 
 FLOOR = 32
@@ -39,7 +40,7 @@ LONG_BATCHES = (1, 2)
 LONG = 1024
 """A number above it may pass a limit of a launch: threads in a block, shared memory."""
 FACTORS = tuple(2**power for power in range(15, -1, -1))
-_MAKERS = {"get_inputs", "get_init_inputs"}
+_MAKERS = frozenset({"get_inputs", "get_init_inputs"})
 
 
 @dataclass(frozen=True)
@@ -154,10 +155,13 @@ def chains(text: str, kept: frozenset[int] = frozenset(), floor: int = FLOOR) ->
         for batch in batches
     ]
     made += [Chain("long", variants) for variants in _long(text, numbers, sharing)]
+    placed = _named_by_place(text, numbers)
     odd = _Way("odd", ODD_BATCH, sharing=sharing)
-    made.append(Chain("odd", tuple(_chain(text, numbers, odd))))
+    made.append(Chain("odd", tuple(_chain(text, placed, odd))))
     low = _Way("all", batches[-2:][0], MIDDLE_FLOOR, sharing)
     made.append(Chain("low", tuple(_chain(text, numbers, low))))
+    if placed != numbers:
+        made.append(Chain("low", tuple(_chain(text, placed, replace(low, batch=BATCHES[2])))))
     return (*made, Chain("whole", (Variant(text, batches[0], 1),)))
 
 
@@ -169,6 +173,15 @@ def _changeable(text: str) -> tuple[_Number, ...] | None:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     return tuple(number for number in _numbers(tree) if number.name not in own)
+
+
+def _named_by_place(text: str, numbers: tuple[_Number, ...]) -> tuple[_Number, ...]:
+    """Return the numbers, those that have no name with what they are by their place in a shape."""
+    names = names_by_place(ast.parse(text), _MAKERS, FLOOR)
+    return tuple(
+        number if number.name else replace(number, name=names.get((number.line, number.column), ""))
+        for number in numbers
+    )
 
 
 def _around(

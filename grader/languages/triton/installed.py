@@ -24,7 +24,7 @@ def lacks(source: Source, device: str) -> str:
     if device == "sim" and known < FIRST_SIMULATED:
         first, have = (".".join(map(str, version)) for version in (FIRST_SIMULATED, known))
         return f'the simulator takes Triton from {first} on, here is {have}; run pip install "kernel-grader[triton]"'
-    names = (source.full_name(node) for node in source.walk(ast.Attribute))
+    names = (source.module.canonical(node) for node in source.walk(ast.Attribute))
     used = {name.removeprefix("triton.language.") for name in names} & set(REMOVED)
     for name in sorted(used):
         if known >= (since := REMOVED[name]):

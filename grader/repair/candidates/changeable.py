@@ -71,6 +71,9 @@ class Changeable(ABC):
     def sizes(self) -> Sequence[str]:
         """Names of lengths and counts."""
 
+    stored: Sequence[tuple[str, Any]] = ()
+    """Names of arrays, each with a value that a statement puts into it."""
+
     @cached_property
     @abstractmethod
     def given(self) -> Sequence[Given]:

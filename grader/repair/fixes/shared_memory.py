@@ -114,9 +114,8 @@ def _zero_array(unit: Unit, array: Declare, cells: str) -> Iterator[Fix]:
     scalar = f"if (threadIdx.x == 0) {array.name} = 0;"
     own = statement(next(descendants(array.node, "identifier"), array.node))
     new = f"{loop if array.sizes or array.extern else scalar}\n__syncthreads();"
-    yield from fix(
-        f"store zero in `{array.name}` before it is read", [insert_after(unit, own, new)]
-    )
+    label = f"store zero in `{array.name}` before it is read"
+    yield from fix(label, [insert_after(unit, own, new)], hides=True)
 
 
 def of_the_race(source: Source, item: Evidence) -> Iterator[Fix]:

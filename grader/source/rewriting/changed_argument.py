@@ -96,7 +96,7 @@ class _Argument:
         return {one.index: name for name, one in passed if one.kind == "tensor"}
 
     def _inputs_in_python(self) -> dict[int, str]:
-        forward = self.source.method("ModelNew", "forward")
+        forward = self.source.module.method("forward")
         functions = self.source.walk(ast.FunctionDef)
         around = [f for f in functions if f.lineno <= self.place.line <= (f.end_lineno or 0)]
         if forward is None or not around:
