@@ -66,6 +66,9 @@ class _Argument:
             return formula.format(given if bare or formula.endswith("f({})") else f"({given})")
         if dims:
             return f"{self.text}.transpose{dims}.contiguous()" if self.in_python else ""
+        own = re.match(rf"[\w.]*\.{re.escape(after.rpartition('.')[2])}\b", self.text)
+        if own and "." in after:  # a weight that is passed, without what is made of it
+            return own[0] + ".contiguous()" * (".contiguous()" in self.text)
         name = self._name_in_function(size[1] if size else after.strip("`"))
         if size and name:
             return f"{name}.shape[{size[2]}]" if self.in_python else f"{name}.size({size[2]})"
