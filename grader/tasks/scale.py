@@ -103,13 +103,13 @@ def floor_at(share: float) -> int:
 
 
 def sizes_of(text: str, floor: int = FLOOR, *, batches: bool = True) -> frozenset[int]:
-    """Return the numbers of a text that its variants change, or these without batches; none for one that is no Python."""
+    """Return the numbers of a text that its variants change, or these without batches; none for a text that is not Python."""
     found = [n for n in changeable_numbers(text) or () if batches or not n.batch]
     return frozenset(n.value for n in found if n.value > (SPATIAL_FLOOR if n.spatial else floor))
 
 
 def chains(text: str, kept: frozenset[int] = frozenset(), floor: int = FLOOR) -> tuple[Chain, ...]:
-    """Return smaller and odd-sized variants of a text; none for one that is no Python.
+    """Return smaller and odd-sized variants of a text; none for a text that is not Python.
 
     `kept` are numbers that stay as they are, but in the odd-sized ones; numbers up to `floor` stay too.
     """

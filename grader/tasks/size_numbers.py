@@ -41,7 +41,7 @@ class SizeNumber:
 
 
 def changeable_numbers(text: str) -> tuple[SizeNumber, ...] | None:
-    """Return the numbers that variants may change; None for a text that is no Python."""
+    """Return the numbers that variants may change; None for a text that is not Python."""
     try:
         tree = ast.parse(text)
         own = _read_by_model(symtable.symtable(text, "problem", "exec"))

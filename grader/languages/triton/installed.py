@@ -36,7 +36,7 @@ def lacks(source: Source, device: str) -> str:
 
 
 def installed_version() -> tuple[int, int] | None:
-    """Return major and minor version of this machine's Triton, whichever distribution brought it; None where there is none."""
+    """Return major and minor version of this machine's Triton, whichever distribution brought it; None if there is none."""
     spec = find_spec("triton")
     if spec is None or spec.origin is None:
         return None

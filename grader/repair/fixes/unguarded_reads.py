@@ -103,7 +103,7 @@ class Access:
 
     @property
     def neutral(self) -> str:
-        """What stands for a value outside of the tensor; empty where there is none."""
+        """What stands for a value outside of the tensor; empty if there is none."""
         parameter = next(one for one in self.kernel.parameters if one.name == self.pointer)
         kind = element_type(parameter)
         if kind[-1:].isdigit():  # a vector

@@ -113,7 +113,7 @@ def _cpp_streams(unit: Unit, *, joined: bool) -> Iterator[Finding]:
 
 
 def _on_current_stream(unit: Unit, made: Sequence[Call]) -> tuple[Fix, ...]:
-    """Take PyTorch's current stream in the place of each that comes from its pool."""
+    """Take PyTorch's current stream in place of each that comes from its pool."""
     pooled = [one for one in made if one.name == "getStreamFromPool"]
     edits = [
         unit.edit(

@@ -101,7 +101,7 @@ def _in_head(_: Scope, node: Node) -> bool:
 
 
 def _is_launch_size(scope: Scope, node: Node) -> bool:
-    """Whether it is a whole number by its name in `<<<...>>>`; a dim3 is none."""
+    """Whether it is a whole number by its name in `<<<...>>>`; a dim3 is not one."""
     named = node.type == "identifier" and _type_around(node) == "kernel_call_syntax"
     return named and scope.kind_of(node) == "integer"
 

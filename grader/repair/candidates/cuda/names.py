@@ -176,7 +176,7 @@ class Names(Changeable):
 
     @cached_property
     def divided(self) -> frozenset[str]:
-        """Names that are divided up, `i /= width`: by then they are something else."""
+        """Names that are divided further on, as in `i /= width`: after that they hold another coordinate."""
         return frozenset(text(left) for left, _, sign in self._assigned if sign == "/=")
 
     @cached_property

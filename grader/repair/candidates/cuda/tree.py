@@ -114,7 +114,7 @@ def call_around(node: Node) -> Node | None:
 
 
 def called(node: Node | None) -> str:
-    """Return the last name of what is called; empty for what is no call."""
+    """Return the last name of what is called; empty if it is not a call."""
     return read_call(node).name if node is not None and node.type == "call_expression" else ""
 
 

@@ -269,7 +269,7 @@ def scopes(source: Source) -> Iterator[Scope]:
 
 @lru_cache(maxsize=1 << 14)
 def _plain(words: str) -> str:
-    """Return a text without what its spelling adds, such as parentheses; the text itself if it can't be read."""
+    """Return a text in its plainest spelling, without needless parentheses; the text itself if it can't be read."""
     try:
         return ast.unparse(ast.parse(words.strip()))
     except SyntaxError:

@@ -15,7 +15,7 @@ from grader.source.statements import insert_before
 
 
 def device_function(found: Diagnostic) -> Iterator[Fix]:
-    """Let the GPU run a function that kernels call: `__device__` before it, or in the place of `__global__`."""
+    """Let the GPU run a function that kernels call: `__device__` before it, or in place of `__global__`."""
     called = found.name if found.kind == "host-in-device" else ""
     if found.kind == "unconfigured-kernel":
         kernels = {kernel.name for unit in found.source.cuda for kernel in unit.kernels}
@@ -32,7 +32,7 @@ def device_function(found: Diagnostic) -> Iterator[Fix]:
 
 
 def device_maths(found: Diagnostic) -> tuple[Fix, ...]:
-    """Call CUDA's own functions of numbers in device code, in the place of torch's or of none."""
+    """Call CUDA's own functions of numbers in device code, in place of torch's or of none."""
     edits = []
     for unit in found.source.cuda if found.line else ():
         for call in unit.calls:

@@ -91,7 +91,7 @@ def _taking_const(found: Diagnostic, unit: Unit, node: Node) -> Edits:
 
 
 def _assign_instead(_found: Diagnostic, unit: Unit, node: Node) -> Edits:
-    """Assign to a variable that is there already, in the place of declaring it once more."""
+    """Assign to a variable that is there already, in place of declaring it once more."""
     made = list(descendants(node, "init_declarator"))
     if len(made) == 1 and unit.function_around(node) is not None:
         yield unit.edit(node.start_byte, made[0].start_byte, "")
