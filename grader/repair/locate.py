@@ -102,7 +102,7 @@ def _place_finding(
 
 
 def _what_it_needs(old: str, new: str) -> str:
-    """Return the piece of a line that is another, as words; the whole line where that makes no expression."""
+    """Return the piece of a line that differs, as words; the whole line where the piece is not an expression."""
     if new.strip().endswith(old.strip()):
         return f"`{new.strip().removesuffix(old.strip()).strip()[:LONG]}` is missing before it"
     before, after = list(_TOKEN.finditer(old)), list(_TOKEN.finditer(new))

@@ -24,7 +24,7 @@ def fix(label: str, edits: Iterable[Edit | None], **kind: bool) -> tuple[Fix, ..
 
 
 def replace(source: Source, node: ast.AST, new: str) -> Edit:
-    """Return the edit that puts other text in the place of a Python node."""
+    """Return the edit that puts other text in place of a Python node."""
     start, end = source.span(node)
     return Edit(start=start, end=end, text=new)
 
@@ -145,7 +145,7 @@ def add_declarations(
 
 
 def replace_node(unit: Unit, node: Node, new: str) -> Edit | None:
-    """Return the edit that puts other text in the place of a node of a CUDA or C++ tree."""
+    """Return the edit that puts other text in place of a node of a CUDA or C++ tree."""
     return unit.edit(node.start_byte, node.end_byte, new)
 
 

@@ -76,5 +76,5 @@ def _spread(changes: Iterable[Candidate]) -> Iterator[Candidate]:
 
 
 def _is_authors(program: Program, line: int) -> bool:
-    """Whether a line is the author's, and not put around an answer that is no Python."""
+    """Whether a line is the author's, and not put around an answer that is not Python."""
     return not program.submission.line_map or program.submission.sample_line(line) > 0

@@ -96,7 +96,7 @@ def _own_cell(add: Node) -> str:
 
 
 def _bound_of_index(unit: Unit, array: Declare) -> str:
-    """Return the kernel's parameter or constant that an index into an array stays below; empty where there is none."""
+    """Return the kernel's parameter or constant that an index into an array stays below; empty if there is none."""
     function = unit.function_around(array.node)
     given = {one.name for one in function.parameters} if function is not None else set()
     whole = function.node if function is not None else array.node

@@ -61,7 +61,7 @@ def _unknown_argument(source: Source, found: re.Match[str]) -> Told | None:
             said = f"`{launch.kernel.name}` has no parameter {name}"
             return launch.call, said, fix(f"leave {name} out", edits)
     configs = [
-        one for one in source.walk(ast.Call) if source.full_name(one.func) == "triton.Config"
+        one for one in source.walk(ast.Call) if source.module.canonical(one.func) == "triton.Config"
     ]
     given = [one for one in configs if any(word.arg == name for word in one.keywords)]
     edits = [delete_keyword(source, one, name) for one in given]
