@@ -140,7 +140,9 @@ def _run_grading(
         outcome = schedule.run(counted, executor, folder, watcher, fresh=options.fresh)
         skipped = progress.skipped_so_far
     if not outcome.samples:
-        raise UsageError(f"no samples in {', '.join(paths)}", _why_none(skipped, options.only, quiet=quiet))
+        raise UsageError(
+            f"no samples in {', '.join(paths)}", _why_none(skipped, options.only, quiet=quiet)
+        )
     return outcome
 
 
