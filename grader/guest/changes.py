@@ -1,4 +1,4 @@
-"""Changed programs: forward is called once for each, with other code in the place of a kernel's own, other arguments, or other host code.
+"""Changed programs: forward is called once for each, with other code in place of a kernel's own, other arguments, or other host code.
 
 The grader makes the changes and judges what comes of them; here they are put in, run and taken out again.
 """

@@ -16,7 +16,7 @@ from grader.repair.choices import cause_of, choices_of_fixes, has_fixes
 from grader.repair.locate import VAGUE
 from grader.repair.said import how_far
 from grader.repair.smallest import repair_of, take_back_needless
-from grader.repair.trials import Chosen, Trials
+from grader.repair.trials import Chosen, Trials, hidden
 from grader.repair.wrong import cancels, doubtful, is_narrow, matters, needs_fix, waits
 from grader.source import parse
 
@@ -93,7 +93,7 @@ class _Search:
             if tried is not None and tried.passes:
                 return tried
             if tried is not None and tried.rank > (best or program).rank:
-                best = tried
+                best = best if hidden(chosen, tried) else tried
         return best
 
     def _by_two_findings(self, program: Program) -> Program | None:

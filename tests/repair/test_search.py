@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 import pytest
@@ -337,3 +337,13 @@ def test_a_change_with_an_error_of_its_own_or_that_comes_no_nearer_is_no_advice(
         ((finding, fix),),
     )
     assert ("guard it" in how_far(first, nearer, 3, 0)) is advice
+
+
+def test_a_fix_that_takes_away_what_shows_a_defect_comes_no_nearer() -> None:
+    zeros = fixed(0)
+    zeros = zeros.model_copy(update={"fixes": tuple(one.model_copy(update={"hides": True}) for one in zeros.fixes)})  # fmt: skip
+    start = replace(program("incorrect"), findings=(zeros,))
+    found, said, in_vain = find_repair((start,), Scripted(lambda _: start.evaluation, lambda _: ()), 3)  # fmt: skip
+    assert found is None
+    assert "Nearest" not in said
+    assert in_vain == set(zeros.fixes)

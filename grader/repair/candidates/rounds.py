@@ -53,7 +53,7 @@ class Guesses:
     """Share of wrong elements that the best of them left of the first workload."""
 
     def and_then(self, other: Guesses) -> Guesses:
-        """Return the nearer ones of both, none of which is right."""
+        """Return the candidates of both that come nearer, where none is right."""
         near = other if other.wrong < self.wrong else self
         return replace(near, tried=self.tried + other.tried)
 

@@ -69,9 +69,9 @@ def _going_nowhere(source: Source) -> Said | None:
 def _cause(source: Source, place: Place, gap: Dependence) -> Steering | None:
     """Return the loop whose bound falls short, or else the condition that leaves the elements out.
 
-    As many loops as dims walk along these in their order. Else what lacks at the end of a dim is left out by the
-    outermost loop; what lacks here and there by the innermost. What lets other lines bring all that they should is none of them. An element that nothing
-    stores is left out by a condition.
+    Where there are as many loops as dims, each loop goes along the dim in its order. Otherwise elements that are missing
+    at the end of a dim are left out by the outermost loop, and elements missing here and there by the innermost one. Loops
+    in which other lines read all that they should are not the cause. An element that nothing stores is left out by a condition.
     """
     right = {
         one.place.line for line in gap.whole for one in around(source, line_place(source, line))

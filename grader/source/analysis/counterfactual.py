@@ -32,6 +32,8 @@ def _has_and_needs(line: ChangedLine) -> str:
     if change.taken_at and change.exchanged_dims:
         dims = "dims {} and {} of {}".format(*change.exchanged_dims, change.after)
         return f"reads `{change.parameter}` as if {dims} were exchanged: with them so"
+    if change.change == "argument" and change.taken_at:
+        return f"uses `{change.parameter}`: {_say_given(change)}"
     if change.change == "argument":
         return f"gives `{change.parameter}` as `{change.before}`: {_say_given(change)}"
     if change.change == "host":

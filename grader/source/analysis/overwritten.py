@@ -1,4 +1,4 @@
-"""Steps in loops that put a new value in the place of one that they were to add to."""
+"""Steps in loops that put a new value in place of one that they were to add to."""
 
 import ast
 from collections.abc import Iterable

@@ -45,7 +45,7 @@ class Evaluator:
         self._depth = self._spent = 0
 
     def objects(self) -> Iterator[Any]:
-        """Yield what steps and calls have made_tensor so far."""
+        """Yield what steps and calls have made so far."""
         yield from self._kept.values()
 
     def value(self, expr: cpp.Expr | None, scope: Scope, at: int) -> Any:

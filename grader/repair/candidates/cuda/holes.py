@@ -149,7 +149,7 @@ def _widths(site: CudaSite) -> Mapping[str, float]:
 
 
 def _launchable_sizes(site: CudaSite) -> list[str]:
-    """Return what may be launched in the place of a size; no fixed number for what follows the tensors' sizes.
+    """Return what may be launched in place of a size; no fixed number for what follows the tensors' sizes.
 
     Enough blocks at the sizes that are tried are no more than luck.
     """
