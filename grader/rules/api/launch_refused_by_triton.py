@@ -56,7 +56,7 @@ def _missing_argument(source: Source, found: re.Match[str]) -> Told | None:
 def _unknown_argument(source: Source, found: re.Match[str]) -> Told | None:
     name = found["name"]
     calls = [(one.call, one.kernel.name) for one in launches(source) if name not in one.kernel.parameters]  # fmt: skip
-    calls += [(one, "triton.Config") for one in source.walk(ast.Call) if source.full_name(one.func) == "triton.Config"]  # fmt: skip
+    calls += [(one, "triton.Config") for one in source.walk(ast.Call) if source.module.canonical(one.func) == "triton.Config"]  # fmt: skip
     given = [one for one in calls if any(word.arg == name for word in one[0].keywords)]
     edits = [delete_keyword(source, call, name) for call, _ in given]
     said = f"`{given[0][1]}` has no parameter {name}" if given else ""
