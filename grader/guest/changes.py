@@ -61,11 +61,14 @@ def run_changed(
     shown = [_picked(leaf, asked["sample"][n]) for n, leaf in enumerate(call())]
     rows: list[list[torch.Tensor]] = []
     arguments.note_launches()
+    kinds = b"0" if asked["clean"] else str(runtime.kgsim_found()).encode()
     steps = max(LONGER * runtime.kgsim_call_steps(), LEAST_STEPS >> 4 * bool(asked["blocks"]))
     runtime.kgsim_set(b"lane_steps", str(steps).encode())
     end = begun + asked["seconds"]
     host = HostText()
-    for change in asked["changes"]:
+    for number, change in enumerate(asked["changes"]):
+        if "settings" not in change:
+            runtime.kgsim_set(b"findings", kinds)
         if time.process_time() > end:
             break
         row = _one(runtime, asked, arguments, host, change, call)
@@ -158,6 +161,7 @@ class Arguments:
         }
         self._laid_out: dict[tuple[int, ...], torch.Tensor] = {}
         runtime.kgsim_passed.restype = ctypes.c_char_p
+        runtime.kgsim_found.restype = ctypes.c_uint64
         runtime.kgsim_call_steps.restype = ctypes.c_uint64
 
     def replace(self, replaced: Sequence[Sequence[Any]]) -> None:

@@ -142,6 +142,9 @@ KG_API const char* kgsim_passed(size_t number, const uint32_t** sizes, const uin
     return all[number].kernel.c_str();
 }
 
+// The kinds of findings that launches had, a bit each: with them as `findings` another launch ends at one of another kind.
+KG_API uint64_t kgsim_found() { return found_kinds(); }
+
 // A context that a changed program lost is sound again for the next.
 KG_API void kgsim_forget_errors() {
     auto& state = runtime();

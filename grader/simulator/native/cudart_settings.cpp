@@ -53,6 +53,7 @@ const std::map<std::string, std::function<void(const char*)>>& settings() {
         {"block_at", number(&options.block_at)},
         {"max_findings", number(&options.max_findings)},
         {"outside", number(&options.outside)},
+        {"findings", number(&options.findings)},
         {"check_races", number(&options.check_races)},
         {"check_uninitialised", number(&options.check_uninitialised)},
         {"count_lines", number(&options.count_lines)},

@@ -168,6 +168,7 @@ LaunchResult launch(const ProgramRef& program, const std::string& kernel, Dim3 g
     l.dynamic_shared = dynamic_shared;
     l.window = code->static_window + u32(dynamic_shared);
     l.options = options;
+    if (options.lane_steps) l.between_looks = std::clamp<u64>(options.lane_steps / 4, 1u << 12, l.between_looks);
     u32 bytes = 0;
     for (const RawFormal& p : f->parameters) bytes = std::max(bytes, p.offset + p.size);
     l.parameters.resize(bytes);

@@ -158,6 +158,14 @@ std::string report_json() {
     return s + "]}";
 }
 
+u64 found_kinds() {
+    Collected& all = collected();
+    std::lock_guard guard(all.lock);
+    u64 kinds = 0;
+    for (const auto& [key, e] : all.findings) kinds |= u64(1) << std::get<0>(key);
+    return kinds;
+}
+
 void reset_report() {
     Collected& all = collected();
     std::lock_guard guard(all.lock);
