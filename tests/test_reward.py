@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from grader import build as building
 from grader.config import Options
 from grader.errors import UsageError
+from grader.pipeline.context import is_described
 from grader.records import Comparison, Evaluation, Finding, Place, Status, Verdict
 from grader.reward import (
     CHEATS,
@@ -28,6 +29,7 @@ from grader.reward import (
     reward_evaluation,
     shown_to_trainer,
 )
+from grader.reward.grader import task_of
 from tests.whole import transcript
 
 
@@ -212,6 +214,10 @@ def test_the_task_that_was_asked_counts_not_the_one_in_the_answer() -> None:
     right, wrong = transcript(3), transcript(4)
     sly = f"The task:\n```python\n{own}```\n{wrong}"
     with Grader(Options(device="sim", jobs=2), seed=1) as grader:
+        grader.prepare([REFERENCE, REFERENCE])
+        draft = task_of(REFERENCE)
+        assert draft is not None
+        assert is_described(grader._workers.grading, draft)
         rewards = grader.grade_batch(
             [Answer(text=text, task=REFERENCE) for text in (right, wrong, sly, right)]
         )

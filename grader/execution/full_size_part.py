@@ -168,7 +168,7 @@ def _ask_for_part(
         if not how:
             whole = asking.answers(task, (part, more, after), {**first, **rest})
             how, known = _dependence(task, part, whole, rows), _of_part(whole, part)
-            if not _failed(whole, part.name, more.name):
+            if not _failed(whole, part.name, more.name) or _never_fits(whole, part, asking):
                 asking.store_rows(key, how, known)
         elif known is None and how != DEPENDENT:
             known = asking.answers(task, (part,), first)
@@ -182,6 +182,11 @@ def _ask_for_part(
 def _failed(known: References, *names: str) -> bool:
     """Whether the reference failed: it may be that time was short."""
     return any(known.expected[name].failure for name in names)
+
+
+def _never_fits(known: References, part: Workload, asking: Asking) -> bool:
+    """Whether the reference has no room for its weights, at whatever time it is asked."""
+    return known.expected[part.name].out_of_memory and asking.limits.memory == ROOM
 
 
 def _dependence(task: Task, part: Workload, known: References, rows: int) -> str:

@@ -160,8 +160,9 @@ def _make_expected(
     name: str, native: GuestResult | None, exact: GuestResult | None, reply: GuestReply
 ) -> Expected:
     if native is None or native.status != "ran":
-        why = native.reason if native else reply.reason or f"the reference guest {reply.status}"
-        return Expected(name, failure=why or "it did not run")
+        own = native.reason if native is not None and native.status != "not_run" else ""
+        why = own or reply.reason or f"the reference guest {reply.status}"
+        return Expected(name, failure=why, out_of_memory=reply.out_of_memory)
     arrays = tuple(output.array for output in native.outputs)
     use = exact.outputs if exact is not None and exact.status == "ran" else native.outputs
     sharp = tuple(_readable(output.array) for output in use)

@@ -165,7 +165,7 @@ class _Seen:
     def _surely_run(self, finding: Finding) -> bool:
         """Whether each run comes by a finding's line of Python: no branch, in code that is always called."""
         code, place = self.source.module, finding.place
-        if code is None or place is None or place.language != "python":
+        if place is None or place.language != "python":
             return False
         function, branch = "", False
         for node in ast.walk(code.tree):

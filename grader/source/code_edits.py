@@ -7,7 +7,7 @@ from tree_sitter import Node
 
 from grader.records import Edit, Fix
 from grader.source import Extension, Function, Source, Unit
-from grader.source.cuda_code import cuda_code, text
+from grader.source.nodes import text
 from grader.source.python_code import constant_text
 
 
@@ -167,7 +167,7 @@ def _code_after(rest: bytes) -> bool:
 
 def add_include(unit: Unit, *headers: str) -> Edit | None:
     """Return the edit that includes headers after the last include of a text."""
-    includes = [node for node in cuda_code(unit).of("preproc_include") if _at_top(node)]
+    includes = [node for node in unit.nodes("preproc_include") if _at_top(node)]
     lines = "".join(f"#include <{header}>\n" for header in headers)
     if includes:
         last = includes[-1]

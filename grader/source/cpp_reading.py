@@ -7,9 +7,9 @@ from functools import lru_cache
 from typing import Any
 
 from grader.source import cpp
-from grader.source.cuda_code import descendants, read_name, text
 from grader.source.cuda_tree import parse_cuda
 from grader.source.declarators import clean_type, declared_name, extents, layers, read_parameters
+from grader.source.nodes import descendants, read_name, text
 from grader.source.scalar_types import type_letter
 
 MAX_DEPTH = 200

@@ -8,10 +8,11 @@ from itertools import zip_longest
 from tree_sitter import Node
 
 from grader.source import Kernel, Launch, Unit
+from grader.source.calls import read_call
 from grader.source.constants import fold, size_of
 from grader.source.cpp import Declare
 from grader.source.cpp_types import type_of
-from grader.source.cuda_code import around, cuda_code, read_call, text
+from grader.source.nodes import around, text
 
 FLOATING = ("float", "double")
 INTEGRAL = ("uint8_t", "int8_t", "int", "long", "short")
@@ -106,7 +107,7 @@ def calls_device_functions(unit: Unit, kernel: Kernel) -> tuple[str, ...]:
     todo = [kernel.node]
     while todo:
         node = todo.pop()
-        for call in cuda_code(unit).calls:
+        for call in unit.calls:
             inside = node.start_byte <= call.node.start_byte < node.end_byte
             if inside and call.last in by_name and call.last not in called:
                 called[call.last] = None

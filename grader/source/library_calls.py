@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from grader.source import Unit
-from grader.source.cuda_code import Call, cuda_code
+from grader.source.calls import Call
 
 LIBRARY = re.compile(r"^(?:cublas|cudnn|cusparse|cusolver|cufft)[A-Z]\w*$|^cublasLt\w+$")
 NAMESPACES = {"cutlass": "CUTLASS", "thrust": "Thrust", "cudnn_frontend": "cuDNN", "flashinfer": ""}
@@ -16,7 +16,7 @@ HANDLING = ("Create", "Destroy", "SetStream", "SetMathMode")
 
 def library_calls(unit: Unit) -> Iterator[tuple[str, Call]]:
     """Yield the calls that compute something, each with its library's name, in the order of the text."""
-    for call in cuda_code(unit).calls:
+    for call in unit.calls:
         space = call.name.split("::")[0]
         library = NAMESPACES.get(space, space) if "::" in call.name else ""
         if LIBRARY.match(call.last):

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from grader.records import Edit, Fix
 from grader.source import Source, Unit
-from grader.source.cuda_code import text
+from grader.source.nodes import text
 from grader.source.statements import indent_of
 
 Touches = Literal[

@@ -120,7 +120,7 @@ def _is_of_self(node: ast.Attribute) -> bool:
 def propose(finding: Finding, source: Source, context: Context) -> Iterator[Fix]:
     """Yield what may be meant by names that nothing defines, or by an attribute that nothing sets."""
     code = source.module
-    if code is None or finding.fixes:
+    if finding.fixes:
         return
     read = (one for one in code.of(ast.Attribute) if one.attr in finding.names)
     reads = [one for one in read if _is_of_self(one) and isinstance(one.ctx, ast.Load)]

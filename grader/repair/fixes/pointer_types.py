@@ -17,7 +17,7 @@ from grader.source.analysis.scalar_kinds import RAISED, TYPES
 from grader.source.code_edits import fix, replace_node
 from grader.source.cpp import Declare
 from grader.source.cpp_reading import variables
-from grader.source.cuda_code import descendants, names_in, text
+from grader.source.nodes import descendants, names_in, text
 
 _TAKEN = re.compile(
     r"data_ptr<\s*([\w:]+(?: char)?)\s*>|(?:\(|_cast\s*<)\s*(?:const\s+)?([\w:]+(?: char)?)\s*(?:const\s*)?\*[^,;]*data_ptr"

@@ -30,9 +30,10 @@ DTYPES = re.compile(r"b?float(?:16|32|64)|u?int(?:8|16|32|64)|bool")
 
 def propose(finding: Finding, source: Source, _context: Context) -> Iterator[Fix]:
     """Yield the changes of the result that what runs saw asks for."""
-    code = source.module
-    if code is not None and finding.cause == "form":
-        yield from result_in_form(source, code, [item.details for item in finding.evidence])
+    if finding.cause == "form":
+        yield from result_in_form(
+            source, source.module, [item.details for item in finding.evidence]
+        )
 
 
 def result_in_form(

@@ -13,9 +13,9 @@ from grader.source import Kernel, Source, Unit
 from grader.source.analysis.races import lines_of, of_one_warp, shared_use
 from grader.source.code_edits import fix
 from grader.source.cpp import Declare
-from grader.source.cuda_code import cuda_code, descendants, names_in, text
 from grader.source.divergence import all_arrive
 from grader.source.indices import comparisons
+from grader.source.nodes import descendants, names_in, text
 from grader.source.rewriting.barriers import separate
 from grader.source.rewriting.shared_arrays import unstage
 from grader.source.rewriting.shared_sizes import COUNTS, enlarged
@@ -41,7 +41,7 @@ def _used_at(source: Source, item: Evidence) -> Iterator[tuple[Unit, Declare]]:
     line = item.place.line if item.place is not None else 0
     for unit in source.cuda if line else ():
         for function in unit.functions:
-            names = cuda_code(unit).under(function.node, "identifier")
+            names = unit.nodes_under(function.node, "identifier")
             here = {text(node) for node in names if unit.place(node).line == line}
             yield from ((unit, array) for array in function.shared if array.name in here)
 
@@ -50,7 +50,7 @@ def larger(finding: Finding, source: Source, _context: Context) -> Iterator[Fix]
     """Yield ways to do without an array that is used past its end, and room for the threads, at the first access that runs showed."""
     for item in (one for one in finding.evidence[:1] if "shared" in one.code):
         for unit, array in _used_at(source, item):
-            kernel = cuda_code(unit).function(array.node)
+            kernel = unit.function_around(array.node)
             if isinstance(kernel, Kernel):
                 yield from unstage(unit, kernel, array)
             yield from enlarged(unit, array, COUNTS[-1])
@@ -97,7 +97,7 @@ def _own_cell(add: Node) -> str:
 
 def _bound_of_index(unit: Unit, array: Declare) -> str:
     """Return the kernel's parameter or constant that an index into an array stays below; empty where there is none."""
-    function = cuda_code(unit).function(array.node)
+    function = unit.function_around(array.node)
     given = {one.name for one in function.parameters} if function is not None else set()
     whole = function.node if function is not None else array.node
     inside = [one for one in descendants(whole, "subscript_expression") if text(one.child_by_field_name("argument")) == array.name]  # fmt: skip
@@ -142,8 +142,8 @@ def of_the_race(source: Source, item: Evidence) -> Iterator[Fix]:
 
 def _between_calls(unit: Unit, first: Node, second: Node) -> Iterator[Fix]:
     """Meet before an access that only another call of the same function can bring after one that stands below it."""
-    function = cuda_code(unit).function(second)
-    again = function is not None and function == cuda_code(unit).function(first)
+    function = unit.function_around(second)
+    again = function is not None and function == unit.function_around(first)
     if not again or function is None or function.runs != "device" or function.body is None:
         return
     if second.start_byte < first.start_byte and all_arrive(function.body):
@@ -154,7 +154,7 @@ def _between_calls(unit: Unit, first: Node, second: Node) -> Iterator[Fix]:
 
 def _used_again(unit: Unit, use: Node) -> Iterator[Fix]:
     """Meet before a statement that races with itself, where another above it uses the same array: a second reduction."""
-    function = cuda_code(unit).function(use)
+    function = unit.function_around(use)
     body, start = function.body if function else None, simple_statement(use).start_byte
     above = [
         node
@@ -197,7 +197,7 @@ def added_by_blocks(source: Source, item: Evidence) -> Iterator[Fix]:
     """Yield additions by atomics where blocks add to one cell of a tensor on the same line: `nodes[target] += message`."""
     lines = {place.line for place in (item.place, *item.related) if place is not None}
     for unit in source.cuda if len(lines) == 1 else ():
-        for node in cuda_code(unit).of("assignment_expression"):
+        for node in unit.nodes("assignment_expression"):
             if unit.place(node).line in lines:
                 yield from _by_atomics(unit, node)
 

@@ -13,9 +13,10 @@ from grader.records.observed import kernel_of
 from grader.repair.fixes.maker import FixMaker
 from grader.source import Kernel, Source, Unit
 from grader.source.analysis.cases import spans
+from grader.source.calls import read_call
 from grader.source.code_edits import delete_lines_of, fix
-from grader.source.cuda_code import around, descendants, read_call, text
 from grader.source.divergence import varying_variables
+from grader.source.nodes import around, descendants, text
 from grader.source.statements import indent_of, simple_statement
 
 

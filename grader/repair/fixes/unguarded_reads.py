@@ -14,11 +14,12 @@ from grader.records import Context, Edit, Finding, Fix
 from grader.repair.fixes.maker import FixMaker
 from grader.source import Kernel, Source, Unit
 from grader.source.analysis.cases import cases
+from grader.source.calls import read_call
 from grader.source.code_edits import fix
-from grader.source.cuda_code import around, descendants, read_call, text
 from grader.source.definitions import definitions
 from grader.source.flow import Tensor
 from grader.source.indices import Coordinate, Reader, bare, comparisons
+from grader.source.nodes import around, descendants, text
 from grader.source.rewriting.launch_arguments import element_type
 from grader.source.statements import simple_statement
 

@@ -10,8 +10,9 @@ from tree_sitter import Node
 from grader.records import Context, Finding, Fix
 from grader.repair.fixes.maker import FixMaker
 from grader.source import Function, Source, Unit
+from grader.source.calls import read_call
 from grader.source.code_edits import fix
-from grader.source.cuda_code import cuda_code, read_call, text
+from grader.source.nodes import text
 
 FACTORIES = frozenset({"zeros", "empty", "ones", "rand", "randn"})
 DTYPE = re.compile(r"(?:\w+::)*k[A-Z]\w*")
@@ -21,7 +22,7 @@ def propose(finding: Finding, source: Source, _context: Context) -> Iterator[Fix
     """Give a factory on the finding's line that is told sizes, and a type at most, the options of an input."""
     for unit in source.cuda if finding.place is not None else ():
         for function in unit.host_functions:
-            for call in cuda_code(unit).calls_under(function.node):
+            for call in unit.calls_under(function.node):
                 if finding.place and unit.place(call.node).line == finding.place.line:
                     yield from _with_options(unit, function, call.node)
 

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 
 from grader.rules import Context, Edit, Finding, Fix, Source, Unit, fix, rule_of
 from grader.source import cpp, nodes_under
+from grader.source.calls import Call
 from grader.source.clocks import measures_time
 from grader.source.code_edits import delete_lines_of, delete_statement, replace_node
 from grader.source.cpp_types import type_of
-from grader.source.cuda_code import Call, cuda_code, units
 
 WAITS = {"cudaDeviceSynchronize", "cudaThreadSynchronize", "cudaStreamSynchronize", "cudaEventSynchronize"}  # fmt: skip
 OWN_STREAMS = {"cudaStreamCreate", "cudaStreamCreateWithFlags", "cudaStreamCreateWithPriority"}
@@ -18,10 +18,9 @@ TAKES_AN_ERROR = {"argument_list", "init_declarator", "assignment_expression"}
 
 def check(source: Source, _context: Context) -> Iterator[Finding]:
     """Look for waiting and copying in host functions and in what forward runs."""
-    for unit in units(source):
-        code = cuda_code(unit)
-        own = any(call.last in OWN_STREAMS for call in code.calls)
-        for call in (one for one in code.calls if not code.in_device_code(one.node)):
+    for unit in source.units:
+        own = any(call.last in OWN_STREAMS for call in unit.calls)
+        for call in (one for one in unit.calls if not unit.in_device_code(one.node)):
             tensor = call.object is not None and type_of(unit, call.object) == "Tensor"
             if call.last in WAITS and call.object is None:
                 yield _waiting(unit, call, own=own)
@@ -58,8 +57,8 @@ def _without(unit: Unit, call: Call) -> tuple[Fix, ...]:
 
 def _python(source: Source) -> Iterator[Finding]:
     code = source.module
-    for name, call in code.calls if code is not None else ():
-        if code is None or not code.runs_in_forward(call):
+    for name, call in code.calls:
+        if not code.runs_in_forward(call):
             continue
         waits = name == "torch.cuda.synchronize" or name.endswith("current_stream().synchronize")
         outer = code.parents.get(call)
@@ -76,8 +75,7 @@ def _python(source: Source) -> Iterator[Finding]:
 
 
 def _copies(source: Source) -> Iterator[Finding]:
-    code = source.module
-    for function in code.reached if code is not None else ():
+    for function in source.module.reached:
         for node in nodes_under(function):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
                 yield from _moved(source, node, node.func)

@@ -6,16 +6,16 @@ from tree_sitter import Node
 
 from grader.rules import Context, Finding, Source, Unit, fix, rule_of
 from grader.source.analysis.diagnostics import confirming_errors
+from grader.source.calls import read_call
 from grader.source.code_edits import replace_node
-from grader.source.cuda_code import cuda_code, read_call, units
 
 KINDS = ("no-conversion", "argument-type", "no-overload")
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look at the arguments of each AT_DISPATCH macro."""
-    for unit in units(source):
-        for call in cuda_code(unit).calls if "AT_DISPATCH" in unit.text else ():
+    for unit in source.units:
+        for call in unit.calls if "AT_DISPATCH" in unit.text else ():
             methods = (_type_method(argument) for argument in call.arguments)
             method = next(filter(None, methods), None)
             if call.name.startswith("AT_DISPATCH") and method is not None:

@@ -78,8 +78,8 @@ def _is_at(node: ast.expr, item: Evidence) -> bool:
 
 def _may_be_extension(source: Source, owner: ast.AST) -> bool:
     """Whether something is no module that the program imports."""
-    code, name = source.module, dotted_name(owner)
-    return code is not None and bool(name) and name.partition(".")[0] not in code.aliases
+    name = dotted_name(owner)
+    return bool(name) and name.partition(".")[0] not in source.module.aliases
 
 
 def _fixes(

@@ -81,8 +81,7 @@ def _older(flags: str) -> str:
 
 
 def _variables(source: Source) -> Iterator[Fixed]:
-    code = source.module
-    for node in code.of(ast.Assign) if code is not None else ():
+    for node in source.module.of(ast.Assign):
         target = node.targets[0]
         if isinstance(target, ast.Subscript) and constant_text(target.slice) == VARIABLE:
             said = f"{VARIABLE} = {source.text(node.value)} fixes the GPU models that the kernels are compiled for; on another one they may not start"

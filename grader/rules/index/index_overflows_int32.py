@@ -12,7 +12,7 @@ from grader.source.analysis.cases import Case, cases, full_size_of, spans
 from grader.source.analysis.last_thread import LastThread
 from grader.source.cpp import Binary, walk
 from grader.source.cpp_types import type_of
-from grader.source.cuda_code import around, descendants, one_line, text
+from grader.source.nodes import around, descendants, one_line, text
 
 LARGE = 1 << 28
 """Elements of a tensor from which an index into it can come near to what 32 bits hold."""

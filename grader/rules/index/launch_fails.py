@@ -13,7 +13,7 @@ from grader.rules.proofs import once
 from grader.source.analysis.cases import Case, cases, spans
 from grader.source.analysis.host_code import grid_node, resolve
 from grader.source.cpp import Items
-from grader.source.cuda_code import text
+from grader.source.nodes import text
 from grader.source.statements import insert_before, statement
 
 GRID, MOST = 65_535, 1024

@@ -6,8 +6,9 @@ from tree_sitter import Node
 
 from grader.records.observed import wrong_results
 from grader.rules import Context, Finding, Fix, Source, Unit, fix, rule_of
+from grader.source.calls import read_call
 from grader.source.code_edits import replace_node
-from grader.source.cuda_code import around, cuda_code, one_line, read_call, text
+from grader.source.nodes import around, one_line, text
 
 COUNTS = frozenset({"atomicAdd"})
 UNSIGNED = frozenset({"unsigned", "unsigned int", "uint32_t", "uint"})
@@ -20,7 +21,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     seen = [item for item in context.evidence if item.code in SEEN]
     for unit in source.cuda:
         for name, declared in _variables(unit):
-            mentions = [n for n in cuda_code(unit).of("identifier") if text(n) == name]
+            mentions = [n for n in unit.nodes("identifier") if text(n) == name]
             counted = [call for n in mentions if (call := _counted(n)) is not None]
             if len(counted) != 1 or len(mentions) != 2:  # declared, counted, and nothing else
                 continue
@@ -37,7 +38,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 
 def _variables(unit: Unit) -> Iterator[tuple[str, Node]]:
     """Yield the names and declarations of single numbers that live on the GPU as long as the program."""
-    for node in cuda_code(unit).of("declaration"):
+    for node in unit.nodes("declaration"):
         outside = not any(one.type == "function_definition" for one in around(node))
         made = node.child_by_field_name("declarator")
         if made is not None and made.type == "init_declarator":

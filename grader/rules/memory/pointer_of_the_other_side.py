@@ -8,8 +8,8 @@ from grader.rules import Context, Evidence, Finding, Place, Source, Unit, rule_o
 from grader.rules.proofs import reported
 from grader.source.analysis.cases import Case, cases, spans
 from grader.source.analysis.host_code import origin
-from grader.source.cuda_code import cuda_code, text, units
 from grader.source.flow import Tensor
+from grader.source.nodes import text
 
 POINTERS = ("data_ptr", "cudaMalloc")
 
@@ -34,7 +34,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     yield from reported(RULE, rest)
     followed = observed_evidence(context, "host-access")
     for item in followed[:1]:
-        place = next((place for unit in units(source) for place in _places(unit)), None)
+        place = next((place for unit in source.units for place in _places(unit)), None)
         yield RULE.finding(place, item.text, evidence=followed)
 
 
@@ -51,12 +51,11 @@ def _given(source: Source, context: Context, item: Evidence) -> tuple[Case | Non
 
 def _places(unit: Unit) -> Iterator[Place]:
     """Yield where host code indexes or follows a pointer that it got from a tensor."""
-    code = cuda_code(unit)
-    follows = [node for node in code.of("pointer_expression") if text(node).startswith("*")]
-    nodes = [*code.of("subscript_expression"), *follows]
+    follows = [node for node in unit.nodes("pointer_expression") if text(node).startswith("*")]
+    nodes = [*unit.nodes("subscript_expression"), *follows]
     for node in sorted(nodes, key=lambda one: one.start_byte):
-        base, function = text(node.child_by_field_name("argument")), code.function(node)
-        if function is not None and function.runs == "host" and not code.is_off(node):
+        base, function = text(node.child_by_field_name("argument")), unit.function_around(node)
+        if function is not None and function.runs == "host" and not unit.is_switched_off(node):
             body = text(function.body)
             if any(name in base for name in POINTERS) or _is_pointer(base, body):
                 yield unit.place(node)

@@ -106,7 +106,7 @@ def _stale(source: Source, context: Context, wrong: Sequence[Evidence]) -> Findi
     """Say that weights given after the constructor are not seen, where just those go wrong."""
     workloads = context.task.workloads if context.task is not None else ()
     given = {workload.name for workload in workloads if workload.weights == "drawn"}
-    kept = kept_weights(source.module) if source.module is not None else None
+    kept = kept_weights(source.module)
     if kept is None or any(item.workload not in given for item in wrong):
         return None
     return RULE.finding(

@@ -9,9 +9,9 @@ from grader.source import Function
 from grader.source.analysis.cases import Case, cases
 from grader.source.analysis.host_code import made_by
 from grader.source.analysis.kernel_accesses import Access, accesses
-from grader.source.cuda_code import names_in, text
 from grader.source.definitions import definitions
 from grader.source.indices import Reader
+from grader.source.nodes import names_in, text
 from grader.source.statements import enclosing_loops
 
 HEADS = ("initializer", "condition", "update")

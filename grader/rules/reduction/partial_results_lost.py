@@ -16,7 +16,7 @@ from grader.source.analysis.reduction_suspects import suspects
 from grader.source.analysis.warp_steps import kept, unjoined, warp_steps
 from grader.source.cpp import Assign, Declare, Name, Number, walk
 from grader.source.cpp_reading import assigned_in
-from grader.source.cuda_code import names_in
+from grader.source.nodes import names_in
 from grader.source.rewriting.reductions import broadcast, join_warps
 
 WARP = 32

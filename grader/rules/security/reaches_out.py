@@ -9,7 +9,7 @@ from grader.rules import Context, Finding, Place, Severity, Source, Unit, rule_o
 from grader.rules.name_tables import read_names
 from grader.source.analysis.foreign_memory import MEMORY_FILE, of_native, of_python
 from grader.source.analysis.reaching import IN_EXTENSION
-from grader.source.cuda_code import cuda_code, text, units
+from grader.source.nodes import text
 from grader.source.python_code import PythonCode, constant_text
 
 NAMES = read_names(__file__)
@@ -24,12 +24,11 @@ ASSEMBLY = re.compile(r"\b(?:syscall|sysenter)\b|\bint\s+\$?0x80|\.(?:byte|long|
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for calls that reach out of the process, for raw memory, and for code that runs at load time."""
     code = source.module
-    if code is not None:
-        yield from _effects(source, code)
-        yield from _environment(source, code)
-        yield from _memory(source, code)
-        yield from _paths(source, code)
-    for unit in units(source):
+    yield from _effects(source, code)
+    yield from _environment(source, code)
+    yield from _memory(source, code)
+    yield from _paths(source, code)
+    for unit in source.units:
         yield from _native_effects(unit)
         yield from _native_memory(unit)
     yield from _imported(source, context)
@@ -84,7 +83,7 @@ def _environment(source: Source, code: PythonCode) -> Iterator[Finding]:
 
 def _native_effects(unit: Unit) -> Iterator[Finding]:
     own = {function.name for function in unit.functions}
-    for call in cuda_code(unit).calls:
+    for call in unit.calls:
         name = call.name.removeprefix("::").removeprefix("std::")
         if name in NATIVE and call.object is None and call.name not in own:
             yield RULE.finding(
@@ -99,7 +98,7 @@ def _native_effects(unit: Unit) -> Iterator[Finding]:
 
 def _imported(source: Source, context: Context) -> Iterator[Finding]:
     """Report what the built extension calls and its text does not, and what it defines in CUDA's place."""
-    called = {call.last for unit in units(source) for call in cuda_code(unit).calls} & IN_EXTENSION
+    called = {call.last for unit in source.units for call in unit.calls} & IN_EXTENSION
     for item in context.seen("link"):
         name = item.details.name if isinstance(item.details, LinkedName) else ""
         hidden = name.lstrip("_").removeprefix("libc_") not in called
@@ -157,26 +156,25 @@ def _way_around(place: Place, written: str) -> Iterator[Finding]:
 
 
 def _native_memory(unit: Unit) -> Iterator[Finding]:
-    code = cuda_code(unit)
     own = {function.name for function in unit.functions}
-    for call in code.calls:
-        reaches = of_native(code, call) if call.object is None and call.last not in own else ""
+    for call in unit.calls:
+        reaches = of_native(unit, call) if call.object is None and call.last not in own else ""
         if reaches:
             yield RULE.finding(
                 unit.place(call.node),
                 f"{call.last} {reaches}",
                 rejects=True,
             )
-    for node in code.of("string_literal", "raw_string_literal"):
+    for node in unit.nodes("string_literal", "raw_string_literal"):
         yield from _way_around(unit.place(node), text(node))
-    for node in code.of("gnu_asm_expression"):
-        if ASSEMBLY.search(text(node)) and not code.in_device_code(node):
+    for node in unit.nodes("gnu_asm_expression"):
+        if ASSEMBLY.search(text(node)) and not unit.in_device_code(node):
             yield RULE.finding(
                 unit.place(node),
                 "this assembly calls the system or holds bytes that no text shows",
                 rejects=True,
             )
-    for node in code.of("attribute_specifier", "attribute_declaration"):
+    for node in unit.nodes("attribute_specifier", "attribute_declaration"):
         if any(word in text(node) for word in NAMES["constructor"]):
             yield RULE.finding(
                 unit.place(node),

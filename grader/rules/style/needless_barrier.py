@@ -6,8 +6,9 @@ from tree_sitter import Node
 
 from grader.rules import Context, Finding, Source, Unit, fix, rule_of
 from grader.source import Kernel
+from grader.source.calls import read_call
 from grader.source.code_edits import delete_lines_of
-from grader.source.cuda_code import around, descendants, read_call, text
+from grader.source.nodes import around, descendants, text
 
 
 def check(source: Source, _context: Context) -> Iterator[Finding]:

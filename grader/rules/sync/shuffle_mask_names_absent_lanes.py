@@ -8,7 +8,6 @@ from grader.rules.causes import cause_of
 from grader.rules.proofs import CARRIED_ON, by_line, of_the_leavers
 from grader.source.analysis.cases import spans
 from grader.source.analysis.partings import EXCHANGE, Parting, alike, exchange_at, parting_at
-from grader.source.cuda_code import cuda_code
 from grader.source.rewriting.all_lanes import all_lanes, branch_of
 
 OLD = ("__shfl", "__shfl_down", "__shfl_up", "__shfl_xor", "__ballot", "__any", "__all")
@@ -36,7 +35,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 def _without_a_mask(source: Source) -> Iterator[Finding]:
     """Report exchanges of the old kind, which trusted that the threads of a warp move together."""
     for unit in source.cuda:
-        for call in cuda_code(unit).calls:
+        for call in unit.calls:
             if call.name in OLD and call.object is None:
                 start = call.node.start_byte
                 edit = unit.edit(

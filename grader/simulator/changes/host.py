@@ -28,11 +28,9 @@ STEP_LEFT_OUT = "pass"
 def host_changes(code: str, reference: str) -> Iterator[Change]:
     """Yield what the functions that forward and backward run could say instead, the likeliest first."""
     source = parse(code)
-    if source.python is None:
-        return
     made = [
         _change(source, statement, (source.span(first)[0], source.span(last)[1]), after, prior)
-        for statement in source.python.body
+        for statement in source.module.tree.body
         for first, last, after, prior in _Host(source, _numbers(reference)).forms(statement)
     ]
     apart = {(one.text, one.key): one for one in made if one.before != one.after}
@@ -44,7 +42,7 @@ def proposed_changes(code: str, edits: Iterable[Edit]) -> Iterator[Change]:
     source = parse(code)
     host = _Host(source, ())
     for edit in edits:
-        for statement in source.python.body if source.python else ():
+        for statement in source.module.tree.body:
             start, end = source.span(statement)
             if start <= edit.start and edit.end <= end and host.holds(statement):
                 yield _change(source, statement, (edit.start, edit.end), edit.text, 0)

@@ -29,6 +29,5 @@ def returned_at(function: Function) -> ast.AST:
 def where_gradients_are_made(source: Source) -> ast.AST | None:
     """Return the first backward's return, else what the model's forward returns."""
     function = next(backwards(source), None)
-    code = source.module
-    function = function or (code.method("forward") if code else None)
+    function = function or source.method("ModelNew", "forward")
     return returned_at(function) if function else None

@@ -8,9 +8,9 @@ from tree_sitter import Node
 
 from grader.source import Unit
 from grader.source.constants import fold
-from grader.source.cuda_code import text
 from grader.source.definitions import definitions
 from grader.source.functions import Function
+from grader.source.nodes import text
 
 SIZE = re.compile(r"\b(?:numel|size|sizes|nelement)\s*\(")
 

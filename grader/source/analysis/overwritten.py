@@ -9,9 +9,9 @@ from grader.records import Place
 from grader.source import Source
 from grader.source.analysis.steering import around
 from grader.source.analysis.triton import kernels
-from grader.source.cuda_code import around as enclosing
-from grader.source.cuda_code import descendants, function_around, names_in, text
 from grader.source.definitions import INDEX, Definition, definitions
+from grader.source.nodes import around as enclosing
+from grader.source.nodes import descendants, function_around, names_in, text
 
 EXCHANGE = "__shfl"
 """How the names of functions begin that hand a value to another lane."""

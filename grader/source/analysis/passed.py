@@ -16,7 +16,7 @@ from grader.source import Launch as CudaLaunch
 from grader.source.analysis import triton
 from grader.source.analysis.data_flow import last_value
 from grader.source.cpp_reading import variables
-from grader.source.cuda_code import text
+from grader.source.nodes import text
 from grader.source.python_code import PythonCode
 
 BLOCKS = 1 << 20
@@ -154,9 +154,10 @@ class _CudaSteps:
             if plain(text(values[-1])) != name:
                 yield from self._made(text(values[-1]))
         names = [one.name for one in host.parameters]
-        code = self._source.module
-        if not known and name in names and code is not None:
-            yield from _given_by_python(self._source, code, host.name, names.index(name), name)
+        if not known and name in names:
+            yield from _given_by_python(
+                self._source, self._source.module, host.name, names.index(name), name
+            )
 
 
 def _given_by_python(
@@ -211,13 +212,11 @@ def _launch(source: Source, kernel: str, nth: int) -> _CudaSteps | _TritonSteps 
             called = [one for one in unit.kernels if one.name == launch.kernel]
             if called and _is_named(kernel, launch.kernel):
                 found.append(_CudaSteps(source, unit, called[0], launch))
-    code = source.module
-    if code is not None:
-        found += [
-            _TritonSteps(source, code, one)
-            for one in triton.launches(source)
-            if one.kernel.name == kernel
-        ]
+    found += [
+        _TritonSteps(source, source.module, one)
+        for one in triton.launches(source)
+        if one.kernel.name == kernel
+    ]
     return found[nth % len(found)] if found else None
 
 

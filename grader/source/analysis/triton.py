@@ -314,7 +314,7 @@ def _is_jit(mark: ast.expr, source: Source) -> bool:
 
 def _own_calls(host: ast.FunctionDef | None, source: Source) -> Iterator[ast.Call]:
     """Yield the calls in a function's own body, or those outside of all functions."""
-    body: list[ast.AST] = list(host.body) if host else list(getattr(source.python, "body", ()))
+    body: list[ast.AST] = list((host or source.module.tree).body)
     while body:
         node = body.pop()
         if isinstance(node, ast.Call):

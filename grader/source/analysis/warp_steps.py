@@ -10,9 +10,9 @@ from grader.source import Function, Unit, cpp
 from grader.source.analysis.kernel_accesses import ATOMIC, accesses
 from grader.source.analysis.reduction_steps import EXCHANGES
 from grader.source.constants import fold
-from grader.source.cuda_code import around, descendants, names_in, text
 from grader.source.definitions import definitions
 from grader.source.divergence import depends_on_thread
+from grader.source.nodes import around, descendants, names_in, text
 from grader.source.statements import enclosing_loops, simple_statement, statement
 
 DEEP = 3

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from grader.source import cpp
-from grader.source.cuda_code import text
 from grader.source.declarators import Parameter
 from grader.source.flow.evaluate import Evaluator, Scope
 from grader.source.flow.steps import Step, steps
 from grader.source.flow.tensors import Tensor
 from grader.source.functions import Function
+from grader.source.nodes import text
 from grader.source.scalar_types import type_letter
 from grader.source.units import Unit
 

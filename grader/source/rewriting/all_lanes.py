@@ -7,7 +7,7 @@ from tree_sitter import Node
 from grader.records import Edit, Fix
 from grader.source import Unit
 from grader.source.code_edits import delete_lines_of, fix
-from grader.source.cuda_code import around, text
+from grader.source.nodes import around, text
 from grader.source.statements import (
     LOOPS,
     enclosing_loops,

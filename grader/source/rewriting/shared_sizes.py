@@ -10,7 +10,7 @@ from grader.source import Unit
 from grader.source.code_edits import fix, replace_node
 from grader.source.constants import fold
 from grader.source.cpp import Declare
-from grader.source.cuda_code import text
+from grader.source.nodes import text
 
 LESS = re.compile(r"(.+?)\s*(?:/|-)\s*\d+", re.DOTALL)
 COUNTS = (32, 256, 1024)

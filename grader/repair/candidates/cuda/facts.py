@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from tree_sitter import Node
 
 from grader.repair.candidates.cuda.tree import call_around, called, is_target, parts, stored_in
-from grader.source.cuda_code import around, read_call, text
+from grader.source.calls import read_call
+from grader.source.nodes import around, text
 
 if TYPE_CHECKING:
     from grader.repair.candidates.cuda.scope import Scope

@@ -10,7 +10,7 @@ from grader.repair.candidates.cuda.tree import call_around, called, is_target, m
 from grader.repair.candidates.letters import axes, difference
 from grader.repair.candidates.numbers import DIMS, other_numbers
 from grader.repair.candidates.pattern import Hole, Site
-from grader.source.cuda_code import descendants, text
+from grader.source.nodes import descendants, text
 
 if TYPE_CHECKING:
     from grader.repair.candidates.cuda.scope import Scope

@@ -13,10 +13,11 @@ from tree_sitter import Node
 from grader.repair.candidates.changeable import Changeable, Given
 from grader.repair.candidates.cuda.tree import mentions, parts, stored_in
 from grader.source import Function, Unit
+from grader.source.calls import read_call
 from grader.source.constants import fold
 from grader.source.cpp_reading import variables
 from grader.source.cpp_types import canonical, fields, type_of
-from grader.source.cuda_code import around, descendants, read_call, text
+from grader.source.nodes import around, descendants, text
 from grader.source.statements import statement
 
 Kind = Literal["integer", "real", ""]

@@ -20,9 +20,10 @@ from grader.repair.candidates.cuda.tree import TREE, Words, is_target, parts, wo
 from grader.repair.candidates.pattern import Hole, Rewrite, Tree
 from grader.repair.candidates.rows import read_rows
 from grader.source import Function, Unit
+from grader.source.calls import read_call
 from grader.source.cpp_reading import variables
 from grader.source.cpp_types import canonical
-from grader.source.cuda_code import around, descendants, read_call, text
+from grader.source.nodes import around, descendants, text
 from grader.source.statements import statement
 
 COMPARISONS = {"<", ">", "<=", ">=", "==", "!="}

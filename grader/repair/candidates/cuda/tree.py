@@ -8,7 +8,8 @@ from tree_sitter import Node, Parser
 
 from grader.repair.candidates.pattern import Tree
 from grader.source import cuda_language
-from grader.source.cuda_code import read_call, text
+from grader.source.calls import read_call
+from grader.source.nodes import text
 
 ATOMS = frozenset(
     {

@@ -8,8 +8,9 @@ from itertools import islice
 from grader.records import Fix
 from grader.repair.fixes.compiler.diagnostic import Diagnostic
 from grader.repair.fixes.names import names
+from grader.source.calls import Call
 from grader.source.code_edits import fix, replace_node
-from grader.source.cuda_code import Call, cuda_code, descendants, text
+from grader.source.nodes import descendants, text
 from grader.source.statements import insert_before
 
 
@@ -34,10 +35,10 @@ def device_maths(found: Diagnostic) -> tuple[Fix, ...]:
     """Call CUDA's own functions of numbers in device code, in the place of torch's or of none."""
     edits = []
     for unit in found.source.cuda if found.line else ():
-        for call in cuda_code(unit).calls:
+        for call in unit.calls:
             foreign = call.name.startswith(("torch::", "at::")) or call.name == found.unknown
             callee = call.node.child_by_field_name("function")
-            if not foreign or callee is None or not cuda_code(unit).in_device_code(call.node):
+            if not foreign or callee is None or not unit.in_device_code(call.node):
                 continue
             if call.last in names()["maths"]:
                 edits.append(replace_node(unit, callee, names()["maths"][call.last]))

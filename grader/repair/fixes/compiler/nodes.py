@@ -12,9 +12,10 @@ from grader.records import Edit, Fix
 from grader.repair.fixes.compiler.diagnostic import Diagnostic
 from grader.source import Unit
 from grader.source.analysis.written_through import written_through
+from grader.source.calls import read_call
 from grader.source.code_edits import delete_lines_of, fix, replace_node
 from grader.source.cpp_types import type_of
-from grader.source.cuda_code import cuda_code, descendants, read_call, text
+from grader.source.nodes import descendants, text
 from grader.source.rewriting.launch_arguments import with_all_arguments
 
 Edits = Iterator[Edit | None]
@@ -58,7 +59,7 @@ def _writable(_found: Diagnostic, unit: Unit, node: Node) -> Edits:
     """Take the `const` off the parameter or variable that is written to, or through."""
     target = node.child_by_field_name("left") or node.child_by_field_name("argument")
     name = text(next(descendants(target, "identifier"), None)) if target is not None else ""
-    function = cuda_code(unit).function(node)
+    function = unit.function_around(node)
     kinds = ("parameter_declaration", "declaration")
     for made in descendants(function.node, *kinds) if function is not None and name else ():
         declarator = made.child_by_field_name("declarator")
@@ -92,7 +93,7 @@ def _taking_const(found: Diagnostic, unit: Unit, node: Node) -> Edits:
 def _assigned(_found: Diagnostic, unit: Unit, node: Node) -> Edits:
     """Assign to a variable that is there already, in the place of declaring it once more."""
     made = list(descendants(node, "init_declarator"))
-    if len(made) == 1 and cuda_code(unit).function(node) is not None:
+    if len(made) == 1 and unit.function_around(node) is not None:
         yield unit.edit(node.start_byte, made[0].start_byte, "")
 
 
@@ -113,7 +114,7 @@ def _without_header(found: Diagnostic, unit: Unit, node: Node) -> Edits:
 def without_c_linkage(found: Diagnostic) -> Iterator[Fix]:
     """Take the `extern "C"` away from around what can't have it."""
     for unit in found.source.cuda if found.kind == "c-linkage" else ():
-        for node in cuda_code(unit).of("linkage_specification"):
+        for node in unit.nodes("linkage_specification"):
             body = node.child_by_field_name("body")
             first, last = unit.place(node).line, unit.place(node).end_line
             if body is not None and first <= found.line <= last:

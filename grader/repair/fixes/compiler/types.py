@@ -9,9 +9,10 @@ from grader.records import Edit, Fix
 from grader.repair.fixes.compiler.diagnostic import Diagnostic
 from grader.repair.fixes.names import names
 from grader.source import Function, Unit
+from grader.source.calls import read_call
 from grader.source.code_edits import fix, replace_node
 from grader.source.cpp_types import type_of
-from grader.source.cuda_code import cuda_code, descendants, read_call, text, units
+from grader.source.nodes import descendants, text
 from grader.source.rewriting.launch_arguments import as_parameter
 
 STANDARD = re.compile(r"(,\s*)?([\"'])--?std=[^\"']*\2(?(1)|\s*,?\s*)")
@@ -31,7 +32,7 @@ def returned_type(found: Diagnostic) -> Iterator[Fix]:
                 continue
             edits = [
                 replace_node(owner, kind, new)
-                for owner in units(found.source)
+                for owner in found.source.units
                 for one in (*owner.functions, *owner.declarations)
                 if one.name == function.name
                 and (kind := one.node.child_by_field_name("type")) is not None
@@ -70,8 +71,8 @@ def plain_pointers(found: Diagnostic) -> tuple[Fix, ...]:
 def reinterpret_pointer(found: Diagnostic) -> tuple[Fix, ...]:
     """Take the pointer in torch's type, and read it as the one of the same bits, where no library defines it."""
     edits = []
-    for unit in units(found.source) if found.kind == "undefined-symbol" else ():
-        for call in cuda_code(unit).calls:
+    for unit in found.source.units if found.kind == "undefined-symbol" else ():
+        for call in unit.calls:
             taken = call.name in {"data_ptr", "data"} and call.object is not None
             if taken and call.template in names()["own"] and found.says("data_ptr"):
                 asked = f"{text(call.object)}.data_ptr<{names()['own'][call.template]}>()"
