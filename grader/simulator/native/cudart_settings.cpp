@@ -57,6 +57,7 @@ const std::map<std::string, std::function<void(const char*)>>& settings() {
         {"check_races", number(&options.check_races)},
         {"check_uninitialised", number(&options.check_uninitialised)},
         {"count_lines", number(&options.count_lines)},
+        {"report_lines", number(&options.report_lines)},
         {"exact", number(&options.exact)},
         {"provenance", number(&options.provenance)},
         {"seconds", number(&all.seconds)},

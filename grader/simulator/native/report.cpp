@@ -101,6 +101,7 @@ void add_launch_report(LaunchReport launch, const Findings& findings, const std:
     const Code* code = launch.code;
     if (code) {
         for (const BasicBlock& b : code->blocks) {
+            if (blocks.empty()) break;
             const BlockCount& n = blocks[size_t(&b - code->blocks.data())];
             if (!n.warps) continue;
             auto count = [&](u32 insn) {
@@ -162,7 +163,8 @@ u64 found_kinds() {
     Collected& all = collected();
     std::lock_guard guard(all.lock);
     u64 kinds = 0;
-    for (const auto& [key, e] : all.findings) kinds |= u64(1) << std::get<0>(key);
+    for (const auto& [key, e] : all.findings)
+        if (!e.stored_over()) kinds |= u64(1) << std::get<0>(key);
     return kinds;
 }
 

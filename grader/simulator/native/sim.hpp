@@ -124,6 +124,7 @@ struct Options {
     bool check_races = true;
     bool check_uninitialised = true;
     bool count_lines = true;
+    bool report_lines = true;          // keep what each line has counted
     bool exact = false;                // keep an element of the exact algebra for each float (exact.hpp); on one host thread
     bool provenance = false;           // keep where values come from (provenance.hpp); on one host thread
     uint32_t sm_count = 132;           // %nsmid
