@@ -1,4 +1,4 @@
-"""Changed programs: forward is called once for each, with other code in the place of a kernel's own, other arguments, or other host code.
+"""Changed programs: forward is called once for each, with other code in place of a kernel's own, other arguments, or other host code.
 
 The grader makes the changes and judges what comes of them; here they are put in, run and taken out again.
 """
@@ -72,7 +72,7 @@ def run_changed(
     longest = LONGER * (time.process_time() - started) + LEAST_SECONDS
     replay.end(leaves, asked["sample"])
     runtime.kgsim_end_unchanged()
-    shown = _picked(leaves, asked)
+    shown = _take_samples(leaves, asked)
     rows: list[list[torch.Tensor]] = []
     arguments.note_launches()
     kinds = UNWRITTEN | (0 if asked["clean"] else runtime.kgsim_found())
@@ -83,7 +83,7 @@ def run_changed(
     host = HostText()
 
     def forward() -> list[torch.Tensor]:
-        return _picked(call(), asked)
+        return _take_samples(call(), asked)
 
     for change in asked["changes"]:
         if "settings" not in change:
@@ -108,12 +108,16 @@ def _one(
     again: Callable[[], list[torch.Tensor] | None],
 ) -> list[torch.Tensor] | None:
     """Return what running again gives under one change; None where it fails or gives other forms."""
-    if "code" in change and not _edited(runtime, change):
+    if "code" in change and not _edit_code(runtime, change):
         return None
     for name, value in change.get("settings", ()):
         runtime.kgsim_set(name.encode(), value.encode())
     arguments.replace(change.get("given", ()))
-    edited = host.edited(asked["statements"], change["text"]) if "text" in change else nullcontext()
+    edited = (
+        host.edited_statement(asked["statements"], change["text"])
+        if "text" in change
+        else nullcontext()
+    )
     row = _outputs(runtime, asked, again, edited)
     runtime.kgsim_undo()
     for name, _ in change.get("settings", ()):
@@ -121,7 +125,7 @@ def _one(
     return row
 
 
-def _edited(runtime: Any, change: Mapping[str, Any]) -> bool:
+def _edit_code(runtime: Any, change: Mapping[str, Any]) -> bool:
     """Put a change's instructions in; False where they are no code."""
     program, function = map(int, change["code"].split("."))
     places = array("I", [at for at, _ in change["edits"]])
@@ -228,7 +232,7 @@ class Arguments:
         return next(starts, -1)
 
 
-def _picked(leaves: Sequence[Any], asked: Mapping[str, Any]) -> list[torch.Tensor]:
+def _take_samples(leaves: Sequence[Any], asked: Mapping[str, Any]) -> list[torch.Tensor]:
     """Return the sampled elements of each result."""
     flat = [torch.as_tensor(leaf).detach().cpu().flatten()[:MOST_SAMPLE] for leaf in leaves]
     samples = asked["sample"]

@@ -30,7 +30,7 @@ class Replay:
     def end(self, leaves: Sequence[Any], sample: Sequence[Sequence[int] | None]) -> None:
         """Note that it has come to its end, with these results."""
         self._runtime.kgsim_record(0)
-        self._places = [_places(leaf, sample[n]) for n, leaf in enumerate(leaves)]
+        self._places = [_place_samples(leaf, sample[n]) for n, leaf in enumerate(leaves)]
 
     def first(self, change: Mapping[str, Any]) -> int:
         """Return the launch from which on a change shows; less than 0 where forward has to run for it."""
@@ -45,16 +45,18 @@ class Replay:
         """Run the launches from this one on, and return the sampled elements; None where they fail."""
         if self._runtime.kgsim_replay(first) != 0:
             return None
-        return [self._gathered(*place) for place in self._places if place is not None]
+        return [self._gather_elements(*place) for place in self._places if place is not None]
 
-    def _gathered(self, addresses: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    def _gather_elements(self, addresses: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
         values = torch.empty(len(addresses), dtype=dtype)
         count, size = len(addresses), dtype.itemsize
         self._runtime.kgsim_gather(addresses.data_ptr(), count, size, values.data_ptr())
         return values
 
 
-def _places(leaf: Any, sample: Sequence[int] | None) -> tuple[torch.Tensor, torch.dtype] | None:
+def _place_samples(
+    leaf: Any, sample: Sequence[int] | None
+) -> tuple[torch.Tensor, torch.dtype] | None:
     """Return the addresses of a result's sampled elements, and their type; None where it is no tensor of the GPU."""
     if not isinstance(leaf, torch.Tensor) or not leaf.is_cuda or leaf.layout != torch.strided:
         return None

@@ -184,7 +184,7 @@ def _others_come(told: Told, found: Difference, stored: Place | None, by: Place 
 
 
 def _exchanged(found: Difference) -> str:
-    """Say which elements a wrong one has in the place of which others."""
+    """Say which elements a wrong one has in place of which others."""
     had, wanted = (extents(some, found.tensor.shape) for some in (found.extra, found.missing))
     has, needs = against(had, wanted)
     return f"{has} of {found.tensor.role} in the place of {needs}"

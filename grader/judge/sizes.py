@@ -157,8 +157,12 @@ def fitting_sizes(sizes: Sequence[Size], full: Facts) -> list[Size]:
     Dims are matched from the last one on, as broadcasting does: (N, M) and (M,) stay so where N and
     M are the same number, though a smaller batch would change only N.
     """
-    found = [size for size in sizes if _matches(full) <= _matches(size.fact)]
-    return found or list(sizes)
+    return strictly_fitting(sizes, full) or list(sizes)
+
+
+def strictly_fitting(sizes: Sequence[Size], full: Facts) -> list[Size]:
+    """Return these sizes, as far as there are any."""
+    return [size for size in sizes if _matches(full) <= _matches(size.fact)]
 
 
 def _matches(fact: Facts) -> set[tuple[int, int, int]]:

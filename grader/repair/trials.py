@@ -12,6 +12,11 @@ Chosen = tuple[tuple[Finding, Fix], ...]
 """Fixes that are made together, each with the finding that asks for it."""
 
 
+def hidden(chosen: Chosen, changed: Program) -> bool:
+    """Whether a program is no nearer to a right one: a fix only took away what showed its defect."""
+    return not changed.passes and any(fix.hides for _, fix in chosen)
+
+
 @dataclass
 class Trials:
     """Changed programs, each put through the same evaluation as a submission."""
@@ -45,7 +50,7 @@ class Trials:
         """Return the program with these changes, evaluated; None where they can't be made together."""
         changed = try_fixes(program, chosen, self.examiner)
         if changed is not None and len(chosen) == 1 and not program.passes:
-            if changed.rank <= program.rank:
+            if changed.rank <= program.rank or hidden(chosen, changed):
                 self.in_vain.add(chosen[0][1])
         return changed
 

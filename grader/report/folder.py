@@ -75,7 +75,7 @@ class RunFolder:
             return None
 
     @contextlib.contextmanager
-    def claimed(self) -> Iterator[None]:
+    def claim(self) -> Iterator[None]:
         """Hold the folder for one grading; what a killed one left half written is cleared away.
 
         Raises UsageError where another grading writes here now, GraderError where the disk fails.
@@ -96,12 +96,12 @@ class RunFolder:
         finally:
             lock.release()
 
-    def finished(self) -> dict[str, str]:
+    def finished_samples(self) -> dict[str, str]:
         """Return the content address of each sample with a whole row; none where the run isn't ours."""
         if not self._ours:
             return {}
         with self._tell_disk_errors():
-            return self.rows.finished()
+            return self.rows.finished_samples()
 
     def settle(self, seen: set[str], paths: Sequence[str]) -> bool:
         """Leave one row a sample, and drop samples of these paths that were not seen there again.
@@ -122,7 +122,7 @@ class RunFolder:
                 self._forget(sample)
         return bool(there - kept)
 
-    def indexed(self) -> bool:
+    def index_is_current(self) -> bool:
         """Whether what is said of all samples together is there, and no older than their rows."""
         try:
             rows = (self.root / names.ROWS).stat().st_mtime_ns

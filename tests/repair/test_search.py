@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 import pytest
@@ -318,15 +318,6 @@ def test_digits_that_a_formula_loses_are_not_searched_for() -> None:
     assert digits_lost(half=True)
 
 
-def test_small_changes_are_tried_after_what_the_errors_ask_for_as_well() -> None:
-    wrong = program("incorrect", "NUM006")
-    fix = Fix(label="other weights", edits=(Edit(start=0, end=0, text="# other weights\n"),))
-    (finding,) = wrong.findings
-    found = (finding.model_copy(update={"fixes": (fix,)}),)
-    asked = tried_on(Program(wrong.submission, wrong.evaluation, found))
-    assert [text.count("# other weights") for text in asked] == [0, 1]
-
-
 @pytest.mark.parametrize(
     ("line", "status", "advice"),
     [(1, "unsound", False), (5, "unsound", True), (5, "crashed", False)],
@@ -346,3 +337,13 @@ def test_a_change_with_an_error_of_its_own_or_that_comes_no_nearer_is_no_advice(
         ((finding, fix),),
     )
     assert ("guard it" in how_far(first, nearer, 3, 0)) is advice
+
+
+def test_a_fix_that_takes_away_what_shows_a_defect_comes_no_nearer() -> None:
+    zeros = fixed(0)
+    zeros = zeros.model_copy(update={"fixes": tuple(one.model_copy(update={"hides": True}) for one in zeros.fixes)})  # fmt: skip
+    start = replace(program("incorrect"), findings=(zeros,))
+    found, said, in_vain = find_repair((start,), Scripted(lambda _: start.evaluation, lambda _: ()), 3)  # fmt: skip
+    assert found is None
+    assert "Nearest" not in said
+    assert in_vain == set(zeros.fixes)

@@ -99,7 +99,7 @@ def test_a_guest_runs_a_change_and_takes_it_out_again(
     for one in host_changes(RUN.replace("Model", "ModelNew"), "448.0"):
         assert one.text is not None
         asked = {"statement": 0, "start": one.text.start, "end": one.text.end, "after": one.text.after}  # fmt: skip
-        with suppress(AttributeError, NameError), host.edited([one.text.whole], asked):
+        with suppress(AttributeError, NameError), host.edited_statement([one.text.whole], asked):
             results.add((one.before, one.after, module.ModelNew().forward(3.0)))
         assert module.ModelNew().forward(3.0) == 7.0
     assert {("2.0", "448.0", 1345.0), ("x * LIMIT", "x / LIMIT", 2.5)} <= results

@@ -53,7 +53,7 @@ class Guesses:
     """Share of wrong elements that the best of them left of the first workload."""
 
     def and_then(self, other: Guesses) -> Guesses:
-        """Return the nearer ones of both, none of which is right."""
+        """Return the candidates of both that come nearer, where none is right."""
         near = other if other.wrong < self.wrong else self
         return replace(near, tried=self.tried + other.tried)
 
@@ -110,14 +110,14 @@ def _build_woven(
         build = screen.build(woven)
         if build.status == "built":
             return woven, build, numbered
-        bad = _refused(woven, build, numbered, by_number=attempt == 0)
+        bad = _refused_candidates(woven, build, numbered, by_number=attempt == 0)
         numbered = {n: candidate for n, candidate in numbered.items() if n not in bad}
         if not bad or not numbered:
             break
     return None, None, numbered
 
 
-def _refused(
+def _refused_candidates(
     woven: Submission, build: Build, numbered: Mapping[int, Candidate], *, by_number: bool
 ) -> set[int]:
     """Return the candidates that errors are about: by their numbers, on the lines named or the nearest ones that have some.

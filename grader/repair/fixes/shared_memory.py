@@ -18,7 +18,7 @@ from grader.source.indices import comparisons
 from grader.source.nodes import descendants, names_in, text
 from grader.source.rewriting.barriers import separate
 from grader.source.rewriting.shared_arrays import unstage
-from grader.source.rewriting.shared_sizes import COUNTS, enlarged
+from grader.source.rewriting.shared_sizes import COUNTS, enlarge_array
 from grader.source.statements import (
     add_statement,
     child_of,
@@ -53,10 +53,10 @@ def larger(finding: Finding, source: Source, _context: Context) -> Iterator[Fix]
             kernel = unit.function_around(array.node)
             if isinstance(kernel, Kernel):
                 yield from unstage(unit, kernel, array)
-            yield from enlarged(unit, array, COUNTS[-1])
+            yield from enlarge_array(unit, array, COUNTS[-1])
 
 
-def filled(source: Source, item: Evidence) -> Iterator[Fix]:
+def fill_arrays(source: Source, item: Evidence) -> Iterator[Fix]:
     """Yield the fixes that store zero in the arrays of which a run saw unwritten cells read, or wait for what fills them."""
     yield from _waited_for(source, item)
     yield from _parts_stored(source, item)
@@ -65,7 +65,7 @@ def filled(source: Source, item: Evidence) -> Iterator[Fix]:
         declared = f"(int)(sizeof({array.name}) / sizeof({array.name}{first}))"
         cells = _bound_of_index(unit, array) if array.extern else declared
         if cells and all_arrive(array.node):
-            yield from _zeroed(unit, array, cells)
+            yield from _zero_array(unit, array, cells)
 
 
 def _parts_stored(source: Source, item: Evidence) -> Iterator[Fix]:
@@ -96,7 +96,7 @@ def _own_cell(add: Node) -> str:
 
 
 def _bound_of_index(unit: Unit, array: Declare) -> str:
-    """Return the kernel's parameter or constant that an index into an array stays below; empty where there is none."""
+    """Return the kernel's parameter or constant that an index into an array stays below; empty if there is none."""
     function = unit.function_around(array.node)
     given = {one.name for one in function.parameters} if function is not None else set()
     whole = function.node if function is not None else array.node
@@ -106,7 +106,7 @@ def _bound_of_index(unit: Unit, array: Declare) -> str:
     return next((one for one in below if one in given or one in unit.constants or one.isdigit()), "")  # fmt: skip
 
 
-def _zeroed(unit: Unit, array: Declare, cells: str) -> Iterator[Fix]:
+def _zero_array(unit: Unit, array: Declare, cells: str) -> Iterator[Fix]:
     """Store zero after the array's declaration, and wait: all threads take a share of its cells."""
     first = "".join("[0]" for _ in array.sizes)
     target = f"(&{array.name}{first})[cell]" if len(array.sizes) > 1 else f"{array.name}[cell]"
@@ -114,9 +114,8 @@ def _zeroed(unit: Unit, array: Declare, cells: str) -> Iterator[Fix]:
     scalar = f"if (threadIdx.x == 0) {array.name} = 0;"
     own = statement(next(descendants(array.node, "identifier"), array.node))
     new = f"{loop if array.sizes or array.extern else scalar}\n__syncthreads();"
-    yield from fix(
-        f"store zero in `{array.name}` before it is read", [insert_after(unit, own, new)]
-    )
+    label = f"store zero in `{array.name}` before it is read"
+    yield from fix(label, [insert_after(unit, own, new)], hides=True)
 
 
 def of_the_race(source: Source, item: Evidence) -> Iterator[Fix]:
@@ -223,6 +222,6 @@ def _bytes(text_of: str, span: tuple[int, int]) -> tuple[int, int]:
     return start, end
 
 
-FILLED = FixMaker(codes=("SYN001",), propose=of_proofs(filled))
+FILLED = FixMaker(codes=("SYN001",), propose=of_proofs(fill_arrays))
 ADDED = FixMaker(codes=("SYN006",), propose=of_proofs(added_by_blocks))
 APART = FixMaker(codes=("SYN002",), propose=of_proofs(of_the_race))

@@ -19,7 +19,7 @@ _FRAGMENT = re.compile(
 """Tensor cores add to what is in it: it is filled by a call, never by its declaration."""
 
 
-def filled(source: Source, item: Evidence) -> Iterator[Fix]:
+def fill_fragments(source: Source, item: Evidence) -> Iterator[Fix]:
     """Yield that fragments which tensor cores add to start at zero, where a run saw one read before it was set."""
     for unit in source.cuda if item.code == "uninit-local-read" else ():
         for node in unit.nodes("declaration"):
@@ -45,4 +45,4 @@ def _filling(found: re.Match[str]) -> str:
     return f"{loops} {found['space']}fill_fragment({place}, 0.0f);"
 
 
-FIX = FixMaker(codes=("RED005",), propose=of_proofs(filled))
+FIX = FixMaker(codes=("RED005",), propose=of_proofs(fill_fragments))

@@ -43,7 +43,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     for marks, kind, words, said in FLAGS:
         errors = confirming_errors(context, (kind,))
         shown = tuple(one for one in errors if any(word in one.said for word in words))
-        for node, flags, edits in _given(source, marks):
+        for node, flags, edits in _given_flags(source, marks):
             yield _finding(source, node, said.format(flags) + _older(flags), edits, shown)
     refused = confirming_errors(context, ("gpu-architecture",))
     for node, said, edits in _variables(source):
@@ -62,7 +62,7 @@ def _finding(
     )
 
 
-def _given(source: Source, marks: tuple[str, ...]) -> Iterator[Fixed]:
+def _given_flags(source: Source, marks: tuple[str, ...]) -> Iterator[Fixed]:
     """Yield the lists of flags with those that begin so, and the edits that drop them."""
     for one in source.extensions:
         for keyword, flags in (

@@ -46,7 +46,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 
 
 def _in_common(wrong: Sequence[Evidence]) -> Evidence:
-    """Return the factor or offset by which all wrong results are off, else the first of what is wrong."""
+    """Return the factor or offset by which all wrong results are off, else the first wrong result."""
     patterns = [item for item in wrong if item.kind == "mismatch"]
     for code in ("constant-factor", "constant-offset"):
         off = [item for item in patterns if item.code == code]

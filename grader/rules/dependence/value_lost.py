@@ -21,7 +21,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         made = bound_made(loop) if loop else None
         yield RULE.finding(
             anew or carried or made or (loop.place if loop else item.place),
-            f"{item.text}{_of_threads(gap)}{_set_anew(anew) or _kept(carried) or _by(loop, made)}",
+            f"{item.text}{_of_threads(gap)}{_set_anew(anew) or _say_kept(carried) or _by(loop, made)}",
             confidence="proven",
             evidence=[item, *beside(context, gap)],
             cause="dependence",
@@ -41,7 +41,7 @@ def _set_anew(place: Place | None) -> str:
     return f": line {place.line} sets anew in each turn what it could add to" if place else ""
 
 
-def _kept(carried: Place | None) -> str:
+def _say_kept(carried: Place | None) -> str:
     """Say where a loop keeps something for its next turn."""
     return f": line {carried.line} keeps what goes into the next turn" if carried else ""
 

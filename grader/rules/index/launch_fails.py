@@ -132,7 +132,7 @@ def _smaller(case: Case) -> Iterator[Fix]:
     nodes = [item.node for item in expr.items] if isinstance(expr, Items) else [expr.node]
     words = {text(node) for node in nodes}
     if len(words) == 1 and NAME.fullmatch(min(words)):
-        yield from _renumbered(case, min(words), "16" if len(nodes) > 1 else str(MOST))
+        yield from _renumber_constant(case, min(words), "16" if len(nodes) > 1 else str(MOST))
     if all(word.isdigit() for word in words):
         sizes = [size or 1 for size in block]
         while math.prod(sizes) > MOST:
@@ -160,7 +160,7 @@ def _told_as_template(case: Case, words: str) -> list[Node]:
     ]
 
 
-def _renumbered(case: Case, name: str, size: str) -> Iterator[Fix]:
+def _renumber_constant(case: Case, name: str, size: str) -> Iterator[Fix]:
     """Give a constant of the text, which a block is made of, another value."""
     for pattern in (rb"#\s*define\s+%b\s+(\d+)\b", rb"\bconst(?:expr)?\s+int\s+%b\s*=\s*(\d+)\s*;"):
         found = re.search(pattern % name.encode(), case.unit.data)

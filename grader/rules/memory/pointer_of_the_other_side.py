@@ -19,7 +19,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     found: dict[int, tuple[Case, Tensor, list[Evidence]]] = {}
     rest: list[Evidence] = []
     for item in observed_evidence(context, "host-memory"):
-        case, tensor = _given(source, context, item)
+        case, tensor = _given_tensor(source, context, item)
         if case is None or tensor is None or tensor.node is None:
             rest.append(item)
         else:
@@ -38,7 +38,9 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         yield RULE.finding(place, item.text, evidence=followed)
 
 
-def _given(source: Source, context: Context, item: Evidence) -> tuple[Case | None, Tensor | None]:
+def _given_tensor(
+    source: Source, context: Context, item: Evidence
+) -> tuple[Case | None, Tensor | None]:
     """Return the launch with the tensor that it gives the parameter which a run names."""
     kernel = kernel_of(item, spans(source))
     case = next((one for one in cases(source, context) if one.kernel == kernel), None)

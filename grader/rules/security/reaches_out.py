@@ -17,6 +17,7 @@ BEGINS, CALLS = read_names(__file__, "begins"), read_names(__file__, "calls")
 """What calls do, by how their full names begin, or by these."""
 NATIVE = {name: does for does, names in read_names(__file__, "native").items() for name in names}
 
+SOURCES = (".cu", ".cpp", ".cuh", ".h", ".so")
 ASSEMBLY = re.compile(r"\b(?:syscall|sysenter)\b|\bint\s+\$?0x80|\.(?:byte|long|quad|incbin)\b")
 """In assembly: a system call that no import shows, bytes that say nothing, a file of the machine's."""
 
@@ -31,7 +32,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     for unit in source.units:
         yield from _native_effects(unit)
         yield from _native_memory(unit)
-    yield from _imported(source, context)
+    yield from _imported_functions(source, context)
 
 
 # programs, files, the network
@@ -55,14 +56,14 @@ def _what(code: PythonCode, name: str, call: ast.Call) -> tuple[Severity, str] |
 
 
 def _opening(code: PythonCode, call: ast.Call) -> tuple[Severity, str] | None:
-    mode = constant_text(call.args[1]) if len(call.args) > 1 else None
-    for word in call.keywords:
-        mode = constant_text(word.value) if word.arg == "mode" else mode
+    given = [*call.args[1:2], *(word.value for word in call.keywords if word.arg == "mode")]
+    mode = constant_text(given[-1]) if given else None
     path = code.text(call.args[0]) if call.args else ""
     if "__file__" in path and not mode:
         return None
     if mode is not None and set(mode) & set("wax+"):
-        own = any(path.rstrip("'\")").endswith(end) for end in (".cu", ".cpp", ".cuh", ".h", ".so"))
+        made = [code.text(one.value) for one in code.of(ast.Assign) if path in map(code.text, one.targets)]  # fmt: skip
+        own = any(one.rstrip("'\")").endswith(SOURCES) for one in (path, *made))
         return ("note" if own else "error"), f"writes the file {path}"
     return "note", f"reads the file {path}"
 
@@ -84,8 +85,8 @@ def _environment(source: Source, code: PythonCode) -> Iterator[Finding]:
 def _native_effects(unit: Unit) -> Iterator[Finding]:
     own = {function.name for function in unit.functions}
     for call in unit.calls:
-        name = call.name.removeprefix("::").removeprefix("std::")
-        if name in NATIVE and call.object is None and call.name not in own:
+        name = call.qualified.removeprefix("::").removeprefix("std::")
+        if name in NATIVE and call.base is None and call.qualified not in own:
             yield RULE.finding(
                 unit.place(call.node),
                 f"{text(call.node.child_by_field_name('function'))}(...) {NATIVE[name]}",
@@ -96,9 +97,9 @@ def _native_effects(unit: Unit) -> Iterator[Finding]:
 # the process that runs it
 
 
-def _imported(source: Source, context: Context) -> Iterator[Finding]:
+def _imported_functions(source: Source, context: Context) -> Iterator[Finding]:
     """Report what the built extension calls and its text does not, and what it defines in CUDA's place."""
-    called = {call.last for unit in source.units for call in unit.calls} & IN_EXTENSION
+    called = {call.name for unit in source.units for call in unit.calls} & IN_EXTENSION
     for item in context.seen("link"):
         name = item.details.name if isinstance(item.details, LinkedName) else ""
         hidden = name.lstrip("_").removeprefix("libc_") not in called
@@ -128,12 +129,12 @@ def _memory(source: Source, code: PythonCode) -> Iterator[Finding]:
 
 def _paths(source: Source, code: PythonCode) -> Iterator[Finding]:
     for node in (*code.of(ast.Constant), *code.of(ast.JoinedStr)):
-        written = _written(node)
+        written = _written_text(node)
         if len(written) < 300 and "\n" not in written:
             yield from _way_around(source.place(node), written)
 
 
-def _written(node: ast.expr) -> str:
+def _written_text(node: ast.expr) -> str:
     """Return a literal's text, with `{}` for what is put in when it runs."""
     if isinstance(node, ast.JoinedStr):
         return "".join(constant_text(part) or "{}" for part in node.values)
@@ -158,11 +159,11 @@ def _way_around(place: Place, written: str) -> Iterator[Finding]:
 def _native_memory(unit: Unit) -> Iterator[Finding]:
     own = {function.name for function in unit.functions}
     for call in unit.calls:
-        reaches = of_native(unit, call) if call.object is None and call.last not in own else ""
+        reaches = of_native(unit, call) if call.base is None and call.name not in own else ""
         if reaches:
             yield RULE.finding(
                 unit.place(call.node),
-                f"{call.last} {reaches}",
+                f"{call.name} {reaches}",
                 rejects=True,
             )
     for node in unit.nodes("string_literal", "raw_string_literal"):

@@ -32,6 +32,15 @@ class Edited:
     start: int
     end: int
     after: str
+    pieces: tuple[tuple[int, int, str], ...] = ()
+    """Of several edits at once each: from `start` to `end` the text has all of them."""
+    makes_up: bool = False
+    """Whether it does with a kernel's result what the kernel itself most likely lacks."""
+
+    @property
+    def edits(self) -> tuple[tuple[int, int, str], ...]:
+        """From where to where what stands instead, in the order of the text."""
+        return self.pieces or ((self.start, self.end, self.after),)
 
 
 @dataclass(frozen=True)
@@ -116,7 +125,7 @@ class Request:
             if one.text
             else {
                 "code": f"{one.program}.{one.function}",
-                "edits": _edited(one, _known(pools[one.program])),
+                "edits": _tell_edits(one, _known(pools[one.program])),
             }
             for one in self.changes
         ]
@@ -153,7 +162,7 @@ def _known(pool: Pool | None) -> Pool:
     return pool
 
 
-def _edited(change: Change, pool: Pool) -> list[JsonValue]:
+def _tell_edits(change: Change, pool: Pool) -> list[JsonValue]:
     """Return which of the function's instructions are replaced, and by which words."""
     return [[at, [w for i in new for w in pool.words(i)]] for at, new in change.edits]
 

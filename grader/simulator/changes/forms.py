@@ -6,7 +6,8 @@ import struct
 from collections.abc import Iterator, Sequence
 
 from grader.simulator.changes.change import Kind
-from grader.simulator.changes.values import Value, base
+from grader.simulator.changes.register_kinds import base
+from grader.simulator.changes.values import Value
 from grader.simulator.ptx.code import Instruction, Operand
 
 SUBJECT = Operand("subject")

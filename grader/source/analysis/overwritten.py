@@ -1,4 +1,4 @@
-"""Steps in loops that put a new value in the place of one that they were to add to."""
+"""Steps in loops that put a new value in place of one that they were to add to."""
 
 import ast
 from collections.abc import Iterable
@@ -36,7 +36,7 @@ def _forgets(loop: Node) -> Definition | None:
     begun = _begun_before(function, loop)
     for one in definitions(loop.child_by_field_name("body")):
         lost = one.replaces and one.name in begun and _is_read_after(function, loop, one.name)
-        if lost and not _chosen(one.node, loop) and _is_replaced(one, loop):
+        if lost and not _is_chosen(one.node, loop) and _is_replaced(one, loop):
             return one
     return None
 
@@ -82,7 +82,7 @@ def _made_of(value: Node, loop: Node) -> set[str]:
     return names
 
 
-def _chosen(node: Node, loop: Node) -> bool:
+def _is_chosen(node: Node, loop: Node) -> bool:
     """Whether a step stands under a comparison of data, as one that takes the larger of two."""
     loaded = {one.name for one in definitions(loop) if any(descendants(one.value, INDEX))}
     for outer in enclosing(node):

@@ -64,7 +64,7 @@ def _lengths(kernel: Kernel, name: str, block: str) -> tuple[str, ...]:
     found = (
         *_held_below(kernel, {name}),
         *_held_below(kernel, set(alike)),
-        *(length for length, of in _counted(kernel) if of == block),
+        *(length for length, of in _counted_lengths(kernel) if of == block),
     )
     return tuple(one for one in dict.fromkeys(found) if one in kernel.parameters)
 
@@ -87,7 +87,7 @@ def _held_below(kernel: Kernel, names: set[str]) -> Iterator[str]:
             yield from (one.id for one in ast.walk(node.right) if isinstance(one, ast.Name))
 
 
-def _counted(kernel: Kernel) -> Iterator[tuple[str, str]]:
+def _counted_lengths(kernel: Kernel) -> Iterator[tuple[str, str]]:
     """Yield lengths with the blocks that they are counted in: by the kernel, and by the grids of its launches."""
     text = kernel.source.text
     yield from ((text(a), text(b)) for a, b in _quotients(kernel.node))

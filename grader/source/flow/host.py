@@ -102,7 +102,7 @@ def _run(unit: Unit, function: Function, sizes: Sizes, rank: int) -> HostRun:
     evaluator = Evaluator(unit)
     inputs: list[Tensor] = []
     given = [_argument(one, sizes, inputs, rank) for one in function.parameters]
-    scope = evaluator.entered(function, given, (), None)
+    scope = evaluator.scope_of_call(function, given, (), None)
     scope.types["scalar_t"] = "float"
     reading = _Reading(unit, evaluator)
     launches = tuple(reading.launches(function, scope, 0))
@@ -149,13 +149,15 @@ class _Reading:
                     return
                 case cpp.Call() as call:
                     self._note(call, scope, step)
-                    yield from self._called(call, scope, step.at, deep)
+                    yield from self._launches_of_call(call, scope, step.at, deep)
 
-    def _called(self, call: cpp.Call, scope: Scope, at: int, deep: int) -> Iterator[Launch]:
+    def _launches_of_call(
+        self, call: cpp.Call, scope: Scope, at: int, deep: int
+    ) -> Iterator[Launch]:
         function = self.unit.named(call.name) if call.base is None and deep < DEEP else None
         if function is not None and function.runs == "host":
             args = [self.evaluator.value(one, scope, at) for one in call.args]
-            inner = self.evaluator.entered(function, args, call.template, scope)
+            inner = self.evaluator.scope_of_call(function, args, call.template, scope)
             yield from self.launches(function, inner, deep + 1)
 
     def _note(self, call: cpp.Call, scope: Scope, step: Step) -> None:

@@ -27,7 +27,7 @@ def cap(unit: Unit, array: Declare, count: int) -> tuple[Fix, ...]:
     return fix(f"give {array.name} one element for each thread that a block can have", [edit])
 
 
-def enlarged(unit: Unit, array: Declare, threads: int = 0) -> Iterator[Fix]:
+def enlarge_array(unit: Unit, array: Declare, threads: int = 0) -> Iterator[Fix]:
     """Yield fixes that give an array more room: `[N]` for `[N / 2]`, or one element a thread or warp."""
     if array.extern:
         return
