@@ -101,7 +101,9 @@ def _forms(source: Source, extension: Extension) -> Iterator[Wrong]:
         yield value, said, "", put(value, f"call it {new}", f'"{new}"')
 
 
-def _functions_by_place(source: Source, extension: Extension, context: Context) -> Iterator[Finding]:
+def _functions_by_place(
+    source: Source, extension: Extension, context: Context
+) -> Iterator[Finding]:
     """Look for functions in the place that torch has given to `sycl_sources` since."""
     told = [item for item in context.seen("python") if "SYCL and CUDA" in item.said]
     for node in extension.node.args[3:] if told and len(extension.node.args) == 4 else ():
