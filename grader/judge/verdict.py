@@ -81,12 +81,7 @@ def verdict(
     more = filter(None, (later, idle(probes), say_saturated(probes)))
     reasons = (*sound.reasons, *taken, *more, *sentences.remarks(seen))
     general = False if later or taken or sound.status == "unsound" else seen.general()
-    status, sentence = sound.status, sound.sentence
-    if status in RIGHT_VALUES and shapes == "any" and (later or seen.general() is False):
-        why = later or sentences.elsewhere(seen)
-        status, sentence = "incorrect", f"Incorrect at other sizes: {why}"
-    if status in RIGHT_VALUES and dishonest:
-        status, sentence = "dishonest", f"Dishonest: {dishonest[0]}"
+    status, sentence = _last_word(sound, seen, later, dishonest, shapes)
     return Verdict(
         status=status,
         sentence=sentence,
@@ -98,6 +93,19 @@ def verdict(
         kernelbench=seen.kernelbench(),
         seen_at=at,
     )
+
+
+def _last_word(
+    sound: _Found, seen: Seen, later: str, dishonest: tuple[str, ...], shapes: str
+) -> tuple[Status, str]:
+    """Return the status and the sentence after what is dishonest, or wrong at other sizes where these decide."""
+    if sound.status not in RIGHT_VALUES:
+        return sound.status, sound.sentence
+    if shapes == "any" and (later or seen.general() is False):
+        return "incorrect", f"Incorrect at other sizes: {later or sentences.elsewhere(seen)}"
+    if dishonest:
+        return "dishonest", f"Dishonest: {dishonest[0]}"
+    return sound.status, sound.sentence
 
 
 def add_notes(verdict: Verdict, notes: tuple[str, ...]) -> Verdict:
