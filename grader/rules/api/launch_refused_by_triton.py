@@ -55,18 +55,12 @@ def _missing_argument(source: Source, found: re.Match[str]) -> Told | None:
 
 def _unknown_argument(source: Source, found: re.Match[str]) -> Told | None:
     name = found["name"]
-    for launch in launches(source):
-        if name in launch.arguments and name not in launch.kernel.parameters:
-            edits = [delete_keyword(source, launch.call, name)]
-            said = f"`{launch.kernel.name}` has no parameter {name}"
-            return launch.call, said, fix(f"leave {name} out", edits)
-    configs = [
-        one for one in source.walk(ast.Call) if source.module.canonical(one.func) == "triton.Config"
-    ]
-    given = [one for one in configs if any(word.arg == name for word in one.keywords)]
-    edits = [delete_keyword(source, one, name) for one in given]
-    said = f"`triton.Config` has no parameter {name}"
-    return (given[0], said, fix(f"leave {name} out", edits)) if given else None
+    calls = [(one.call, one.kernel.name) for one in launches(source) if name not in one.kernel.parameters]  # fmt: skip
+    calls += [(one, "triton.Config") for one in source.walk(ast.Call) if source.module.canonical(one.func) == "triton.Config"]  # fmt: skip
+    given = [one for one in calls if any(word.arg == name for word in one[0].keywords)]
+    edits = [delete_keyword(source, call, name) for call, _ in given]
+    said = f"`{given[0][1]}` has no parameter {name}" if given else ""
+    return (given[0][0], said, fix(f"leave {name} out", edits)) if given else None
 
 
 def _unknown_key(source: Source, found: re.Match[str]) -> Told | None:

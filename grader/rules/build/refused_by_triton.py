@@ -11,7 +11,7 @@ from grader.source.analysis.triton import Kernel, kernels, launches
 from grader.source.code_edits import replace
 
 CAUSES = read_sentences(__file__, "causes")
-GLOBAL = re.compile(r"global variable (?P<name>\w+)")
+GLOBAL = re.compile(r"(?:global variable |no function `)(?P<name>\w+)")
 ADDRESS = ".data_ptr()"
 CARRIED = re.compile(r"[Ll]oop-carried variable (?P<name>\w+)")
 

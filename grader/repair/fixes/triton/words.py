@@ -22,7 +22,7 @@ from grader.source.code_edits import (
 
 TABLE = read_rows("triton", "words")
 _KEYWORD = re.compile(r"unexpected keyword argument '(?P<name>\w+)'")
-_GLOBAL = re.compile(r"global variable (?P<name>\w+)")
+_GLOBAL = re.compile(r"(?:global variable |no function `)(?P<name>\w+)")
 
 
 def propose(finding: Finding, source: Source, context: Context) -> Iterator[Fix]:
