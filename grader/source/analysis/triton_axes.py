@@ -36,17 +36,13 @@ def cuts(kernel: Kernel) -> tuple[Cut, ...]:
 
 def whole_blocks(launch: Launch) -> Iterator[ast.expr]:
     """Yield what a launch gives for the blocks of a kernel in which neither loops nor programs go on by any: each has to cover its row."""
-    steps = {of for _, of in _counted_lengths(launch.kernel)}
-    if any(cut.axis is not None for cut in cuts(launch.kernel)):
-        return
-    made = (
-        [one for one in ast.walk(launch.host) if isinstance(one, ast.Assign)] if launch.host else []
-    )
-    for cut in cuts(launch.kernel):
-        if cut.axis is None and cut.block not in steps and cut.block in launch.arguments:
+    found, steps = cuts(launch.kernel), {of for _, of in _counted_lengths(launch.kernel)}
+    made = [o for o in ast.walk(launch.host) if isinstance(o, ast.Assign)] if launch.host else []
+    for cut in found if all(one.axis is None for one in found) else ():
+        if cut.block not in steps and cut.block in launch.arguments:
             given = launch.arguments[cut.block]
             named = [one.value for one in made if ast.unparse(one.targets[0]) == ast.unparse(given)]
-            yield named[-1] if named else given
+            yield (named or [given])[-1]
 
 
 def axes_of(kernel: Kernel, value: ast.expr) -> set[int]:
