@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import get_args
+from typing import Any, get_args
 
 import httpx
 import pytest
@@ -315,6 +315,17 @@ def test_a_wait_of_ours_that_is_over_is_not_the_clients(
     monkeypatch.setattr(text_grader, "_grade", waited)
     said = httpx.post(f"{address}/grade", json={"text": "No code."}, headers=BEARER, timeout=60)
     assert (said.status_code, said.json()["error"]) == (503, "TimeoutError")
+
+
+def test_a_connection_is_kept_for_longer_than_clients_keep_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from grader.service.http import run
+
+    served: list[Any] = []
+    monkeypatch.setattr("uvicorn.Server.run", lambda server: served.append(server.config))
+    run(None, host="127.0.0.1", port=0)
+    assert served[0].timeout_keep_alive > 15
 
 
 def test_a_full_queue_is_said_at_once(

@@ -140,7 +140,9 @@ def _run_grading(
         outcome = schedule.run(counted, executor, folder, watcher, fresh=options.fresh)
         skipped = progress.skipped_so_far
     if not outcome.samples:
-        raise UsageError(f"no samples in {', '.join(paths)}", _why_none(skipped, options.only))
+        raise UsageError(
+            f"no samples in {', '.join(paths)}", _why_none(skipped, options.only, quiet=quiet)
+        )
     return outcome
 
 
@@ -150,11 +152,11 @@ def _wanted_samples(samples: Iterator[Sample], only: str | None) -> Iterator[Sam
             yield sample
 
 
-def _why_none(skipped: int, only: str | None) -> str:
+def _why_none(skipped: int, only: str | None, *, quiet: bool) -> str:
     if only is not None:
         return f"no sample's id matches --only {only}"
     if skipped:
-        return "all that is there was skipped, see above"
+        return f"all that is there was skipped{'; leave out -q to see why' if quiet else ', see above'}"
     return "expected .txt, .md, .py or .jsonl files"
 
 

@@ -193,12 +193,26 @@ def _edits(change: Change, source: Source) -> tuple[tuple[int, int, str], ...]:
 
 
 def _taken_at(found: Found, source: Source) -> int:
-    """Return the kernel's line that takes a tensor of which two dims should be exchanged; 0 where the host lays it out itself."""
-    step = found.given.step if found.given and found.as_it_is else None
+    """Return the line that is to blame in a launch's place; 0 where the launch is.
+
+    The kernel's that takes a tensor of which two dims should be exchanged, unless the host lays it out itself; and where two
+    arguments should be exchanged that are passed by their parameters' names, the first that uses one of them.
+    """
+    given = found.given
+    if given and given.other and not given.sure:
+        return _use_of_one({given.step.name, given.other.name}, given.step.place.line, source)
+    step = given.step if given and found.as_it_is else None
     if step is None or RESHAPES.search(source.lines[step.place.line - 1]):
         return 0
     taken = re.compile(rf"\b{re.escape(step.name)}\b\s*[+\[]")
     return next((n for n, text in enumerate(source.lines, 1) if taken.search(text)), 0)
+
+
+def _use_of_one(names: set[str], launched: int, source: Source) -> int:
+    """Return the first line before a launch, after those that set or declare two names, that uses one of them alone."""
+    used = [names & set(re.findall(r"\w+", line)) for line in source.lines[: launched - 1]]
+    declared = next((n for n, one in enumerate(used) if one == names), len(used))
+    return next((n for n, one in enumerate(used, 1) if n > declared + 1 and len(one) == 1), 0)
 
 
 def _exchanged_with(found: Found, source: Source) -> tuple[int, int]:

@@ -100,7 +100,7 @@ class Asking:
 
 
 def full_size_part(task: Task, asking: Asking) -> FullSizePart | None:
-    """Return the part of the task's full-size workload; None where there is none that is small.
+    """Return the part of the task's full-size workload; None if there is none that is small.
 
     Also None where the reference can't be run on it in time: nothing hangs on this look alone.
     """

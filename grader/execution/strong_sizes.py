@@ -28,7 +28,7 @@ CHEAP = (*get_args(Own), "the answer to other inputs", "a skipped part")
 
 @dataclass(frozen=True)
 class Audited:
-    """Workloads that decide, and what is to be said of them."""
+    """Workloads that decide, and what the audit says of them."""
 
     workloads: tuple[Workload, ...]
     length: int = 1
@@ -66,7 +66,7 @@ class _Tried:
 
     @property
     def failing(self) -> frozenset[str]:
-        """Return the programs that were seen to fail on each of its nominal workloads that has such a form."""
+        """Return the wrong programs that failed on each nominal workload to which they can be applied."""
         return frozenset(row.program for row in self.rows if row.fails) - self.passing
 
 

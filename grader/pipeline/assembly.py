@@ -181,6 +181,7 @@ def _of_the_task(choice: TaskChoice, task: Task | None) -> TaskSummary:
         title=task.title if task else "",
         weak=task.weak if task else (),
         reference=task.reference if task else "",
+        roles={one.name: one.role for one in task.workloads} if task else {},
     )
 
 

@@ -46,7 +46,7 @@ class Touched(Record):
 
 
 Walk = Literal["", "moved", "fixed", "stored", "exchanged", "between"]
-"""How the elements lie that a result has in the place of others (`grader.judge.difference`).
+"""How the elements lie that a result has in place of others (`grader.judge.difference`).
 
 `exchanged`: as they should for another element of the result; `between`: what is missing lies between those that a line takes over.
 """

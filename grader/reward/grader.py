@@ -70,7 +70,7 @@ class Grader:
     def prepare(self, asked: Iterable[str]) -> None:
         """Describe tasks and ask their references, side by side, so that no answer to them waits for it.
 
-        `asked` are as `Answer.task`; raises UsageError for what is no task. What is known of a task is kept in the cache.
+        `asked` are as `Answer.task`; raises UsageError for anything that is not a task. What is known of a task is kept in the cache.
         """
         wanted = [task for name in dict.fromkeys(asked) if (task := task_of(name))]
         for prepared in [self._pool.submit(self._workers.prepare, task) for task in wanted]:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from grader.errors import GraderError
-from grader.sandbox import interpreter
+from grader.sandbox import interpreter, slots
 
 START = 60.0
 """Seconds that the parent may take to import torch."""
@@ -51,7 +51,9 @@ class ForkServer:
         program = interpreter.PROGRAM.with_name("fork_server.py")
         # Threads of a maths library would not live on in a fork. Without -B: where torch was installed
         # without bytecode, as uv does, it is compiled once and not in each guest.
-        environment = interpreter.environment("/nonexistent", "/tmp")  # noqa: S108 - unused
+        # Nothing is kept there, but torch makes its folder: root would find one beside /usr.
+        unused = str(slots.base() / "unused")
+        environment = interpreter.environment(unused, "/tmp")  # noqa: S108 - likewise
         with theirs:
             parent = subprocess.Popen(
                 [sys.executable, "-P", "-s", "-u", str(program), str(theirs.fileno())],

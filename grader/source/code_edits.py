@@ -11,20 +11,20 @@ from grader.source.nodes import text
 from grader.source.python_code import constant_text
 
 
-def fix(label: str, edits: Iterable[Edit | None], *, certain: bool = False) -> tuple[Fix, ...]:
-    """Return the fix as a tuple of one; an empty tuple if one of its edits can't be made."""
+def fix(label: str, edits: Iterable[Edit | None], **kind: bool) -> tuple[Fix, ...]:
+    """Return the fix as a tuple of one; an empty tuple if one of its edits can't be made. `kind`: `certain`, `hides`."""
     made = tuple(edits)
     known = tuple(edit for edit in made if edit is not None)
     if not made or len(known) < len(made):
         return ()
-    return (Fix(label=label, edits=known, certain=certain),)
+    return (Fix(label=label, edits=known, **kind),)
 
 
 # Python
 
 
 def replace(source: Source, node: ast.AST, new: str) -> Edit:
-    """Return the edit that puts other text in the place of a Python node."""
+    """Return the edit that puts other text in place of a Python node."""
     start, end = source.span(node)
     return Edit(start=start, end=end, text=new)
 
@@ -145,7 +145,7 @@ def add_declarations(
 
 
 def replace_node(unit: Unit, node: Node, new: str) -> Edit | None:
-    """Return the edit that puts other text in the place of a node of a CUDA or C++ tree."""
+    """Return the edit that puts other text in place of a node of a CUDA or C++ tree."""
     return unit.edit(node.start_byte, node.end_byte, new)
 
 

@@ -17,9 +17,10 @@ MAX_DEPTH = 200
 CASTS = frozenset({"static_cast", "reinterpret_cast", "const_cast", "dynamic_cast"})
 TEMPLATE_TYPES = frozenset({"T", "accscalar_t", "acc_t"})
 """Names that templates give to arithmetic types."""
-CALLED_BY_NAME = frozenset(
-    {"identifier", "qualified_identifier", "template_function", "type_identifier"}
-)
+PLAIN_TYPES = frozenset({"primitive_type", "sized_type_specifier"})
+CALLED_BY_NAME = PLAIN_TYPES | {
+    *("identifier", "qualified_identifier", "template_function", "type_identifier"),
+}
 SPECIFIERS = frozenset({"storage_class_specifier", "type_qualifier", "storage_class"})
 _FLOAT = re.compile(r"^[0-9]*\.?[0-9]*(?:[eE][+-]?[0-9]+)?[fFlL]?$")
 _NO_STATEMENTS = re.compile(
@@ -173,36 +174,43 @@ def _lambda(node: cpp.Node, depth: int) -> cpp.Expr:
 
 
 def _call(node: cpp.Node, depth: int) -> cpp.Expr:
+    """Read a launch, a conversion by a type's name, or a call."""
     called = node.child_by_field_name("function")
-    args = _expressions(node.child_by_field_name("arguments"), depth)
     launch = next((c for c in node.children if c.type == "kernel_call_syntax"), None)
     if launch is not None:
         name, template = read_name(called)
-        config = _expressions(launch, depth)
+        config, args = _expressions(launch, depth), _expressions(_arguments(node), depth)
         return cpp.LaunchCall(node, name.split("::")[-1], _texts(template), config, args)
     if called is None:
-        return cpp.Unclear(node, args)
-    if called.type == "field_expression":
-        name, template = read_name(called.child_by_field_name("field"))
+        return cpp.Unclear(node, _expressions(_arguments(node), depth))
+    call = read_call(node, depth)
+    if call.base is not None or len(call.args) != 1:
+        return call
+    if called.type in PLAIN_TYPES:
+        return cpp.Cast(node, text(called), call.args[0])
+    if call.name in CASTS and call.template:
+        return cpp.Cast(node, call.template[0], call.args[0])
+    arithmetic = type_letter(call.name) != "?" or call.name in TEMPLATE_TYPES
+    return (
+        cpp.Cast(node, call.qualified, call.args[0]) if arithmetic and not call.template else call
+    )
+
+
+def read_call(node: cpp.Node, depth: int = 0) -> cpp.Call:
+    """Read a call, conversions written as one included."""
+    called, args = node.child_by_field_name("function"), _expressions(_arguments(node), depth)
+    base = None
+    if called is not None and called.type == "field_expression":
         base = expression(called.child_by_field_name("argument"), depth)
-        return cpp.Call(node, name, name, base, _texts(template), args)
-    if called.type in {"primitive_type", "sized_type_specifier"} and len(args) == 1:
-        return cpp.Cast(node, text(called), args[0])
-    if called.type not in CALLED_BY_NAME:
+        called = called.child_by_field_name("field")
+    elif called is not None and called.type not in CALLED_BY_NAME:
         return cpp.Call(node, "operator()", "operator()", expression(called, depth), (), args)
-    return _call_by_name(node, called, args)
-
-
-def _call_by_name(node: cpp.Node, called: cpp.Node, args: tuple[cpp.Expr, ...]) -> cpp.Expr:
-    """Read a call of a function by its name, or what is a conversion by its name."""
     name, template = read_name(called)
-    last = name.split("::")[-1]
-    if last in CASTS and len(args) == 1 and template:
-        return cpp.Cast(node, text(template[0]), args[0])
-    arithmetic = type_letter(last) != "?" or last in TEMPLATE_TYPES
-    if arithmetic and len(args) == 1 and not template:
-        return cpp.Cast(node, name, args[0])
-    return cpp.Call(node, last, name, None, _texts(template), args)
+    return cpp.Call(node, name.split("::")[-1], name, base, _texts(template), args)
+
+
+def _arguments(node: cpp.Node) -> cpp.Node | None:
+    return node.child_by_field_name("arguments")
 
 
 def _texts(nodes: Iterable[cpp.Node]) -> tuple[str, ...]:

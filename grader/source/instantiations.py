@@ -8,9 +8,9 @@ from itertools import zip_longest
 from tree_sitter import Node
 
 from grader.source import Kernel, Launch, Unit
-from grader.source.calls import read_call
 from grader.source.constants import fold, size_of
 from grader.source.cpp import Declare
+from grader.source.cpp_reading import read_call
 from grader.source.cpp_types import type_of
 from grader.source.nodes import around, text
 
@@ -79,8 +79,8 @@ def dispatched_types(node: Node) -> tuple[str, ...]:
     for outer in around(node):
         if outer.type == "call_expression":
             call = read_call(outer)
-            if call.name.startswith("AT_DISPATCH"):
-                return _choices(call.name, [text(item) for item in call.arguments])
+            if call.qualified.startswith("AT_DISPATCH"):
+                return _choices(call.qualified, [text(item) for item in call.arguments])
     return ()
 
 
@@ -109,9 +109,9 @@ def calls_device_functions(unit: Unit, kernel: Kernel) -> tuple[str, ...]:
         node = todo.pop()
         for call in unit.calls:
             inside = node.start_byte <= call.node.start_byte < node.end_byte
-            if inside and call.last in by_name and call.last not in called:
-                called[call.last] = None
-                todo.append(by_name[call.last].node)
+            if inside and call.name in by_name and call.name not in called:
+                called[call.name] = None
+                todo.append(by_name[call.name].node)
     return tuple(called)
 
 

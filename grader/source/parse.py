@@ -34,7 +34,7 @@ _warnings_lock = threading.Lock()
 def parse(code: str) -> Source:
     """Read a submission; never raises, never runs any of it.
 
-    What can't be read is left out: a text that is no Python has an empty `module` and `syntax_error`
+    What can't be read is left out: a text that is not Python has an empty `module` and `syntax_error`
     set, and its strings are still searched for kernels.
     """
     code = code.replace("\r\n", "\n").replace("\r", "\n")

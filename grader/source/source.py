@@ -1,7 +1,7 @@
 """A submission's text, parsed once: Python tree, CUDA units, extensions, positions."""
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -10,7 +10,6 @@ from grader.source.extensions import CPP_PRELUDE, CUDA_PRELUDE, Extension
 from grader.source.places import place_span
 from grader.source.positions import Positions
 from grader.source.python_code import PythonCode
-from grader.source.scopes import FunctionNode
 from grader.source.units import Unit
 
 NodeType = TypeVar("NodeType", bound=ast.AST)
@@ -60,22 +59,6 @@ class Source:
         """Yield the nodes of some types, all over the program."""
         every = (nodes for kind, nodes in self.module.by_kind.items() if issubclass(kind, kinds))
         return (node for nodes in every for node in nodes)  # type: ignore[misc]
-
-    @property
-    def classes(self) -> Mapping[str, ast.ClassDef]:
-        """Classes by name, wherever they stand; the last of a name counts."""
-        return self.module.classes
-
-    def method(self, owner: str, name: str) -> FunctionNode | None:
-        """Return a method of a class, if it has one of its own."""
-        return self.module.method(name, owner)
-
-    def full_name(self, node: ast.AST) -> str:
-        """Return what a name or attribute chain refers to, imports followed; empty if it's none.
-
-        `F.relu` gives `torch.nn.functional.relu`.
-        """
-        return self.module.canonical(node)
 
     # places
 

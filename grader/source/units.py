@@ -9,9 +9,8 @@ from operator import attrgetter
 
 from tree_sitter import Node, Tree
 
-from grader.source.calls import Call, read_call
-from grader.source.cpp import Declare
-from grader.source.cpp_reading import Macro, read_macro, variables
+from grader.source.cpp import Call, Declare
+from grader.source.cpp_reading import Macro, read_call, read_macro, variables
 from grader.source.cuda_tree import by_kind, parse_cuda
 from grader.source.declarators import clean_type
 from grader.source.functions import Function, Kernel, read_functions
@@ -101,7 +100,7 @@ class Unit(PlacedText):
         """All functions with a body, in order, kernels included."""
         return tuple(function for function in self._all_functions if function.body is not None)
 
-    def named(self, name: str) -> Function | None:
+    def function_named(self, name: str) -> Function | None:
         """Return the last function of that name with a body."""
         return next((one for one in reversed(self.functions) if one.name == name), None)
 

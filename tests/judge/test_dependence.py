@@ -383,3 +383,21 @@ def test_right_elements_at_other_places_are_exchanged(order: list[int]) -> None:
     mask = actual != exact
     assert are_exchanged(actual, exact, mask) == (mask.sum() > 8)
     assert not are_exchanged(actual + 1.0, exact, np.ones(12, bool))
+
+
+@pytest.mark.parametrize(
+    ("got", "along"),
+    [
+        (np.concatenate([row(0, 8), row(1, 8)]), (0, 2)),
+        (row(0, COLUMNS), (1, 2)),
+        (np.concatenate([row(0, COLUMNS), row(1, COLUMNS)]), (0, 0)),
+        (np.zeros(0, int), (0, 0)),
+    ],
+    ids=["columns", "rows", "nothing", "both"],
+)
+def test_a_sum_that_falls_short_says_along_which_of_its_dims(
+    got: Flat, along: tuple[int, int]
+) -> None:
+    needs = np.concatenate([row(0, COLUMNS), row(1, COLUMNS)])
+    asked = Asked(0, (1,), wrong=True, needs={"input 1": needs}, way=NO_WAY)
+    assert Difference(asked, INPUT, got, ()).along == along

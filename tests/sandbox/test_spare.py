@@ -1,4 +1,4 @@
-"""What a workload takes is foreseen_seconds from others, so that one that would not end in time is not begun."""
+"""What a workload takes is foreseen from others, so that one that would not end in time is not begun."""
 
 from __future__ import annotations
 

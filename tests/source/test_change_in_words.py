@@ -96,6 +96,7 @@ def test_what_takes_two_changes_is_not_said_of_one() -> None:
         (9, "around", "line 8", "add.f32 -1", "s = tl.exp((x - 1) - 1.0)"),
         (6, "around", "", "add.s32 -1", "row = tl.program_id(0) - 1"),
         (10, "around", "line 9", "mul.f32 argument 2", "tl.store(y_ptr + row, s * n)"),
+        (9, "around", "line 8", "div.rn.f32 argument 2", "s = tl.exp(x / n - 1.0)"),
         (9, "carried", "line 6 and line 9", "add.f32", "s += tl.exp(x - 1.0)"),
     ],
 )  # fmt: skip

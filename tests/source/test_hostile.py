@@ -63,7 +63,7 @@ def read_everything(source: Source) -> None:
         _ = (unit.functions, unit.declarations, unit.launches, unit.shared, unit.bindings)
         _ = (unit.includes, unit.macros, unit.constants, [one.code for one in unit.functions])
         unit.place(unit.tree)
-    _ = (source.classes, source.module.functions)
+    _ = (source.module.classes, source.module.functions)
     source.compiled_place("cuda.cu", 4)
 
 

@@ -163,7 +163,7 @@ def test_names_of_imports_are_followed() -> None:
     code = "from torch.utils import cpp_extension as ce\nimport torch.nn.functional as F\n"
     source = parse(code + "e = ce.load_inline('e', '', 'x')\ny = F.relu(1)")
     assert source.extensions[0].variable == "e"
-    calls = [source.full_name(call.func) for call in source.walk(ast.Call)]
+    calls = [source.module.canonical(call.func) for call in source.walk(ast.Call)]
     assert "torch.nn.functional.relu" in calls
 
 

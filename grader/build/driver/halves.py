@@ -1,7 +1,7 @@
-"""The code that the precompiled headers bring: compiled once, in the place of once a build.
+"""The code that the precompiled headers bring: compiled once, in place of once a build.
 
 A file compiled over a precompiled header holds calls of torch's inline functions and not the functions;
-an extension is flags_that_link with archives of them. `main` has no archive of its own: the archives of the
+an extension is linked with archives of them. `main` has no archive of its own: the archives of the
 headers for CUDA hold the same functions but for a few that no answer names. Where an extension does
 lack one after all, that half is compiled for it.
 """

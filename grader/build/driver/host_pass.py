@@ -157,7 +157,7 @@ def cpp_object(config: Config, command: Command, text: str, folder: Path) -> Out
 
 
 def over(config: Config, header: str) -> list[str]:
-    """Return the start of a call of clang's for a C++ file over a precompiled header."""
+    """Return the beginning of clang's command line for a C++ file that uses a precompiled header."""
     defines = CUDA_DEFINES if header == "extension" else []
     return [*common(config), "-x", "c++", *defines, "-include-pch", config.path(f"{header}.pch")]
 

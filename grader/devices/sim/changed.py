@@ -17,7 +17,7 @@ from grader.simulator import fields
 if TYPE_CHECKING:
     from grader.devices.sim.device import Simulator
 
-SETTINGS: Mapping[str, JsonValue] = {"check_races": 0, "count_lines": 0}
+SETTINGS: Mapping[str, JsonValue] = {"check_races": 0, "count_lines": 0, "report_lines": 0}
 MOST = 64
 """Programs that are looked at."""
 MOST_PROGRAM = 4 << 20

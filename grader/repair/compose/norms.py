@@ -60,7 +60,7 @@ def _normalise_rows(x: Value, eps: float | None) -> Value:
 
 
 def _affine(node: Node, to: Lowered, shape: Shape) -> list[Value | None]:
-    """Return a layer's weight and bias, or what a function is given for them; None where there is none."""
+    """Return a layer's weight and bias, or what a function is given for them; None if there is none."""
     if not node.path:
         given = (to.given(node, 2 + k, name) for k, name in enumerate(("weight", "bias")))
         return [found if isinstance(found, Value) else None for found in given]

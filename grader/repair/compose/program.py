@@ -61,12 +61,8 @@ def program(
     model = _class(
         tree, source, [line.replace("EXTENSION", extension) for line in lines], arguments
     )
-    needed_statements = _needed_statements(own, model)
-    rest = [
-        model if _is_model(n) else _text(n, source)
-        for n in own
-        if _is_model(n) or n in needed_statements
-    ]
+    needed = _needed_statements(own, model)
+    rest = [model if _is_model(n) else _text(n, source) for n in own if _is_model(n) or n in needed]
     functions = [declaration.split("(")[0].split()[-1] for declaration in declarations]
     joined = "\n".join(declarations)
     head = "\n".join(
@@ -129,7 +125,7 @@ def _class(
 
 
 def _drop_unused(args: ast.arguments, arguments: tuple[str, ...]) -> None:
-    """Take defaults away that only the reference's own forward needed_statements, as a function of its own."""
+    """Take defaults away that only the reference's own forward needed, as a function of its own."""
     while args.defaults and args.args[-1].arg not in arguments:
         args.args.pop()
         args.defaults.pop()

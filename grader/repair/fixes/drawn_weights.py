@@ -113,7 +113,7 @@ def _is_idle(node: ast.stmt) -> bool:
 
 def propose(finding: Finding, source: Source, context: Context) -> Iterator[Fix]:
     """Yield the ways to have the reference's weights, where leaving a layer's alone is not enough."""
-    model, reference = source.classes.get("ModelNew"), reference_of(source, context)
+    model, reference = source.module.classes.get("ModelNew"), reference_of(source, context)
     if model is not None and reference is not None and not finding.fixes:
         proven = any(item.code == "own-weights" for item in finding.evidence)
         yield from taken_over(source, model, reference.tree, proven=proven)

@@ -1,4 +1,4 @@
-"""A fix: the launch that a host function has everything ready for, and lacks."""
+"""A fix: the launch that is missing in a host function which has everything ready for it."""
 
 from __future__ import annotations
 

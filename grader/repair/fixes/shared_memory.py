@@ -96,7 +96,7 @@ def _own_cell(add: Node) -> str:
 
 
 def _bound_of_index(unit: Unit, array: Declare) -> str:
-    """Return the kernel's parameter or constant that an index into an array stays below; empty where there is none."""
+    """Return the kernel's parameter or constant that an index into an array stays below; empty if there is none."""
     function = unit.function_around(array.node)
     given = {one.name for one in function.parameters} if function is not None else set()
     whole = function.node if function is not None else array.node
@@ -114,9 +114,8 @@ def _zero_array(unit: Unit, array: Declare, cells: str) -> Iterator[Fix]:
     scalar = f"if (threadIdx.x == 0) {array.name} = 0;"
     own = statement(next(descendants(array.node, "identifier"), array.node))
     new = f"{loop if array.sizes or array.extern else scalar}\n__syncthreads();"
-    yield from fix(
-        f"store zero in `{array.name}` before it is read", [insert_after(unit, own, new)]
-    )
+    label = f"store zero in `{array.name}` before it is read"
+    yield from fix(label, [insert_after(unit, own, new)], hides=True)
 
 
 def of_the_race(source: Source, item: Evidence) -> Iterator[Fix]:

@@ -16,7 +16,7 @@ from grader.source.nodes import text
 _FRAGMENT = re.compile(
     r"\bfragment\s*<\s*(?P<space>(?:\w+::)*)accumulator\b[^;]*>\s*(?P<name>\w+)(?P<dims>(?:\[\w+\])*);"
 )
-"""Tensor cores add to what is in it: it is fill_fragments by a call, never by its declaration."""
+"""Tensor cores add to what is in it: it is filled by a call, never by its declaration."""
 
 
 def fill_fragments(source: Source, item: Evidence) -> Iterator[Fix]:

@@ -12,9 +12,8 @@ from tree_sitter import Node
 from grader.records import Context, Edit, Evidence, Finding, Fix
 from grader.repair.fixes.maker import FixMaker, of_proofs
 from grader.source import Source, Unit
-from grader.source.calls import read_call
 from grader.source.code_edits import fix, replace_node
-from grader.source.cpp_reading import variables
+from grader.source.cpp_reading import read_call, variables
 from grader.source.nodes import around, descendants, text
 
 _BOUND = re.compile(r"(threadIdx\.x|\w+)\s*<\s*(.+)", re.DOTALL)
@@ -63,7 +62,7 @@ def _branches(unit: Unit) -> Iterator[_Branch]:
         inside = node.child_by_field_name("consequence")
         if inside is None or node.child_by_field_name("alternative") is not None:
             continue
-        names = [read_call(call).last for call in descendants(inside, "call_expression")]
+        names = [read_call(call).name for call in descendants(inside, "call_expression")]
         if any(name in helpers or _SHUFFLE.fullmatch(name) for name in names):
             branch = _taken_by_some(unit, node)
             yield from [branch] if branch is not None else ()
@@ -117,7 +116,7 @@ def _is_lane_asked(read: Node, branch: _Branch) -> bool:
 def _neutral(unit: Unit, branch: Node) -> str:
     """Return what changes nothing in the exchange of a branch, by what it or its helper is made of."""
     own = {f.name: f.text for f in unit.functions if f.runs == "device"}
-    called = [read_call(call).last for call in descendants(branch, "call_expression")]
+    called = [read_call(call).name for call in descendants(branch, "call_expression")]
     words = " ".join([text(branch), *(own.get(name, "") for name in called)])
     if "max" in words.lower():
         return "-INFINITY"
@@ -133,7 +132,7 @@ def full_mask(source: Source, item: Evidence) -> Iterator[Fix]:
         edits = []
         for call in unit.calls:
             place = unit.place(call.node)
-            mask = call.arguments[0] if call.last.endswith("_sync") and call.arguments else None
+            mask = call.arguments[0] if call.name.endswith("_sync") and call.arguments else None
             written = (
                 _NUMBER.fullmatch(text(mask)) if place.line <= line <= place.end_line else None
             )

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 
 from grader.rules import Context, Evidence, Finding, Fix, Place, Source, Unit, fix, rule_of
-from grader.source.calls import Call
+from grader.source.cpp import Call
 from grader.source.nodes import around, descendants, one_line, text
 from grader.source.statements import simple_statement
 
@@ -39,10 +39,10 @@ def _refusals(source: Source, raised: str) -> Iterator[Refusal]:
                 yield (
                     unit.place(call.node),
                     one_line(call.arguments[0], 60),
-                    _contiguous(unit, call.last),
+                    _contiguous(unit, call.name),
                 )
         for call in unit.calls if "contiguous" in raised else ():
-            named = call.name in asking and len(call.arguments) == 1
+            named = call.qualified in asking and len(call.arguments) == 1
             if named and re.search(rf"(?:^|[\s:]){re.escape(text(call.arguments[0]))}\b", raised):
                 yield unit.place(call.node), one_line(call.node, 60), _contiguous(unit, *asking)
         for node in unit.nodes("throw_statement"):
@@ -72,7 +72,7 @@ def _is_check(call: Call) -> bool:
     """Whether a call is a check of an input."""
     condition = text(call.arguments[0]).lower() if call.arguments else ""
     other = any(word in condition for word in OF_AN_ERROR)
-    return call.last.startswith(CHECKS) and bool(condition) and not other
+    return call.name.startswith(CHECKS) and bool(condition) and not other
 
 
 def _says(call: Call, raised: str) -> bool:
@@ -94,12 +94,12 @@ def _contiguous(unit: Unit, *names: str) -> tuple[Fix, ...]:
     edits = []
     for call in unit.calls:
         asked = LAYOUT.fullmatch(text(call.arguments[0])) if call.arguments else None
-        own, plain = simple_statement(call.node), call.last.startswith(CHECKS)
-        if call.last in names and plain and asked:
+        own, plain = simple_statement(call.node), call.name.startswith(CHECKS)
+        if call.name in names and plain and asked:
             edits.append(
                 unit.edit(own.start_byte, own.end_byte, f"{asked[1]} = {asked[1]}.contiguous();")
             )
-        elif call.last in names and not plain and call.arguments[0].type == "identifier":
+        elif call.name in names and not plain and call.arguments[0].type == "identifier":
             name = text(call.arguments[0])
             edits.append(
                 unit.edit(own.start_byte, own.start_byte, f"{name} = {name}.contiguous(); ")

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 
 from grader.rules import Context, Edit, Finding, Fix, Source, Unit, fix, rule_of
 from grader.source import cpp, nodes_under
-from grader.source.calls import Call
 from grader.source.clocks import measures_time
 from grader.source.code_edits import delete_lines_of, delete_statement, replace_node
+from grader.source.cpp import Call
 from grader.source.cpp_types import type_of
 
 WAITS = {"cudaDeviceSynchronize", "cudaThreadSynchronize", "cudaStreamSynchronize", "cudaEventSynchronize"}  # fmt: skip
@@ -19,12 +19,12 @@ TAKES_AN_ERROR = {"argument_list", "init_declarator", "assignment_expression"}
 def check(source: Source, _context: Context) -> Iterator[Finding]:
     """Look for waiting and copying in host functions and in what forward runs."""
     for unit in source.units:
-        own = any(call.last in OWN_STREAMS for call in unit.calls)
+        own = any(call.name in OWN_STREAMS for call in unit.calls)
         for call in (one for one in unit.calls if not unit.in_device_code(one.node)):
-            tensor = call.object is not None and type_of(unit, call.object) == "Tensor"
-            if call.last in WAITS and call.object is None:
+            tensor = call.base is not None and type_of(unit, call.base.node) == "Tensor"
+            if call.name in WAITS and call.base is None:
                 yield _waiting(unit, call, own=own)
-            elif call.name == "item" and call.object is not None and (call.template or tensor):
+            elif call.qualified == "item" and call.base is not None and (call.template or tensor):
                 said = "item() copies a number from the GPU and waits for it on every call"
                 yield RULE.finding(unit.place(call.node), said)
     yield from _python(source)
@@ -40,7 +40,7 @@ def _waiting(unit: Unit, call: Call, *, own: bool) -> Finding:
     )
     return RULE.finding(
         unit.place(call.node),
-        f"{call.last} makes the host wait for the GPU on every call; {rest}",
+        f"{call.name} makes the host wait for the GPU on every call; {rest}",
         fixes=() if own else _without(unit, call),
     )
 
@@ -48,7 +48,7 @@ def _waiting(unit: Unit, call: Call, *, own: bool) -> Finding:
 def _without(unit: Unit, call: Call) -> tuple[Fix, ...]:
     outer = call.node.parent
     if outer is not None and outer.type == "expression_statement":
-        return fix(f"leave {call.last} out", [delete_lines_of(unit, outer)], certain=True)
+        return fix(f"leave {call.name} out", [delete_lines_of(unit, outer)], certain=True)
     if outer is not None and outer.type in TAKES_AN_ERROR:
         edit = replace_node(unit, call.node, "cudaGetLastError()")
         return fix("ask for the launch's error instead", [edit])

@@ -68,7 +68,7 @@ def _missing(source: Source, extension: Extension, missing: list[str], context: 
 
 
 def _as_declared(source: Source, extension: Extension, wrong: list[str]) -> tuple[Fix, ...]:
-    """List the declared functions that are spelled alike in the place of kernels and of what nothing defines."""
+    """List the declared functions that are spelled alike in place of kernels and of what nothing defines."""
     listed = extension.keywords.get("functions")
     known = [function.name for unit in extension.cpp for function in unit.declarations]
     free = [name for name in known if name not in (extension.functions or ())]

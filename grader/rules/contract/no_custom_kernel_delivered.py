@@ -49,7 +49,9 @@ def _other_language(source: Source) -> bool:
 def _called_library(source: Source) -> str:
     """Return whose work it is: a library's, where the text calls one."""
     calls = (call for unit in source.units for call in unit.calls)
-    names = (one.name for one in calls if LIBRARY.match(one.last) or one.name.startswith(PARTS))
+    names = (
+        one.qualified for one in calls if LIBRARY.match(one.name) or one.qualified.startswith(PARTS)
+    )
     return next(names, "PyTorch")
 
 

@@ -10,7 +10,7 @@ from grader.rules import Context, Edit, Evidence, Finding, Fix, Place, Source, f
 from grader.source import nodes_under
 from grader.source.analysis.data_flow import assignments, returns
 from grader.source.analysis.returned_tensor import allocation_of_result, length_written
-from grader.source.calls import read_call
+from grader.source.cpp_reading import read_call
 from grader.source.cpp_types import type_of
 from grader.source.definitions import definitions
 from grader.source.nodes import descendants, function_around, text
@@ -84,14 +84,16 @@ def _moved_in_cpp(source: Source) -> Iterator[Moved]:
                 call = read_call(one) if one.type == "call_expression" else None
                 if (
                     call is None
-                    or call.object is None
-                    or type_of(unit, call.object) not in {"Tensor", None}
+                    or call.base is None
+                    or type_of(unit, call.base.node) not in {"Tensor", None}
                 ):
                     continue
-                to_cpu = call.name == "to" and any(text(a).endswith("kCPU") for a in call.arguments)
-                if to_cpu or (call.name == "cpu" and not call.arguments):
-                    edit = unit.edit(call.object.end_byte, call.node.end_byte, "")
-                    yield unit.place(call.node), call.name, _left_there(edit)
+                to_cpu = call.qualified == "to" and any(
+                    text(a).endswith("kCPU") for a in call.arguments
+                )
+                if to_cpu or (call.qualified == "cpu" and not call.arguments):
+                    edit = unit.edit(call.base.node.end_byte, call.node.end_byte, "")
+                    yield unit.place(call.node), call.qualified, _left_there(edit)
 
 
 def _where_returned(source: Source, code: PythonCode, seen: Evidence) -> tuple[Place | None, str]:
@@ -100,7 +102,7 @@ def _where_returned(source: Source, code: PythonCode, seen: Evidence) -> tuple[P
     How many results there are is up to forward.
     """
     for unit in source.cuda if seen.code != "count" else ():
-        allocated = [call.node for call in unit.calls if _allocates(call.name)]
+        allocated = [call.node for call in unit.calls if _allocates(call.qualified)]
         given = (node.named_children for node in unit.nodes("return_statement"))
         returned = {text(inner[0]) for inner in given if inner}
         kept = [node for node in allocated if _variable(node) in returned]

@@ -73,7 +73,7 @@ def _kernels(source: Source) -> Iterator[Finding]:
     idle = [(unit, kernel) for unit, kernel in kernels if kernel.name not in started]
     for unit, kernel in idle[:1] if len(idle) == len(kernels) else ():
         called = next((pair for one in source.units for pair in library_calls(one)), None)
-        more = f"; {called[1].last} computes in their place" if called else ""
+        more = f"; {called[1].name} computes in their place" if called else ""
         listed = [one.name for _, one in idle]
         yield RULE.finding(
             _head(unit, kernel),

@@ -10,8 +10,8 @@ from grader.rules.name_tables import read_names
 from grader.source import nodes_under
 from grader.source.analysis.data_flow import methods
 from grader.source.analysis.extension_use import holders, mentions
-from grader.source.calls import Call
 from grader.source.code_edits import replace
+from grader.source.cpp import Call
 from grader.source.nodes import around
 from grader.source.python_code import PythonCode
 
@@ -100,12 +100,12 @@ def _names(node: ast.AST) -> list[str]:
 
 def _cpp_streams(unit: Unit, *, joined: bool) -> Iterator[Finding]:
     calls = unit.calls
-    made = [call for call in calls if call.last in NAMES["cpp_streams"]]
-    for call in made[:1] if {*NAMES["cpp_joins"]}.isdisjoint(one.last for one in calls) else ():
+    made = [call for call in calls if call.name in NAMES["cpp_streams"]]
+    for call in made[:1] if {*NAMES["cpp_joins"]}.isdisjoint(one.name for one in calls) else ():
         hides = not joined and any(launch.stream is not None for launch in unit.launches)
         yield RULE.finding(
             unit.place(call.node),
-            f"{call.last} makes a stream that nothing joins with PyTorch's: {HIDDEN}",
+            f"{call.name} makes a stream that nothing joins with PyTorch's: {HIDDEN}",
             severity="error" if hides else "warning",
             fixes=_on_current_stream(unit, made),
             rejects=hides,
@@ -113,13 +113,13 @@ def _cpp_streams(unit: Unit, *, joined: bool) -> Iterator[Finding]:
 
 
 def _on_current_stream(unit: Unit, made: Sequence[Call]) -> tuple[Fix, ...]:
-    """Take PyTorch's current stream in the place of each that comes from its pool."""
-    pooled = [one for one in made if one.last == "getStreamFromPool"]
+    """Take PyTorch's current stream in place of each that comes from its pool."""
+    pooled = [one for one in made if one.name == "getStreamFromPool"]
     edits = [
         unit.edit(
             one.node.start_byte,
             one.node.end_byte,
-            f"{one.name.removesuffix(one.last)}getCurrentCUDAStream()",
+            f"{one.qualified.removesuffix(one.name)}getCurrentCUDAStream()",
         )
         for one in pooled
     ]
@@ -127,7 +127,7 @@ def _on_current_stream(unit: Unit, made: Sequence[Call]) -> tuple[Fix, ...]:
 
 
 def _cpp_threads(unit: Unit) -> Iterator[Finding]:
-    if not {"join", "get", "wait"}.isdisjoint(call.last for call in unit.calls):
+    if not {"join", "get", "wait"}.isdisjoint(call.name for call in unit.calls):
         return
     for name in NAMES["cpp_threads"]:
         for node in unit.names.get(name.rsplit("::", 1)[-1], ()):

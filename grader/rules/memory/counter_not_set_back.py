@@ -6,8 +6,8 @@ from tree_sitter import Node
 
 from grader.records.observed import wrong_results
 from grader.rules import Context, Finding, Fix, Source, Unit, fix, rule_of
-from grader.source.calls import read_call
 from grader.source.code_edits import replace_node
+from grader.source.cpp_reading import read_call
 from grader.source.nodes import around, one_line, text
 
 COUNTS = frozenset({"atomicAdd"})
@@ -51,7 +51,7 @@ def _variables(unit: Unit) -> Iterator[tuple[str, Node]]:
 def _counting_call(mention: Node) -> Node | None:
     """Return the `atomicAdd(&name, 1) == gridDim.x - 1` that a mention stands in: its call."""
     call = next((one for one in around(mention) if one.type == "call_expression"), None)
-    if call is None or read_call(call).last not in COUNTS:
+    if call is None or read_call(call).name not in COUNTS:
         return None
     asked = call.parent
     while asked is not None and asked.type in {"parenthesized_expression", "cast_expression"}:

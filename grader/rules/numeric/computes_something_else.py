@@ -148,7 +148,7 @@ def _say(item: Evidence) -> str:
 
 def _forward(source: Source) -> Place | None:
     """Return the line on which ModelNew's forward begins: what it keeps or forgets is decided there."""
-    model = source.classes.get("ModelNew")
+    model = source.module.classes.get("ModelNew")
     methods = {m.name: m for m in model.body if isinstance(m, ast.FunctionDef)} if model else {}
     found = methods.get("forward", model)
     return source.place(found) if found is not None else None

@@ -85,8 +85,8 @@ def _environment(source: Source, code: PythonCode) -> Iterator[Finding]:
 def _native_effects(unit: Unit) -> Iterator[Finding]:
     own = {function.name for function in unit.functions}
     for call in unit.calls:
-        name = call.name.removeprefix("::").removeprefix("std::")
-        if name in NATIVE and call.object is None and call.name not in own:
+        name = call.qualified.removeprefix("::").removeprefix("std::")
+        if name in NATIVE and call.base is None and call.qualified not in own:
             yield RULE.finding(
                 unit.place(call.node),
                 f"{text(call.node.child_by_field_name('function'))}(...) {NATIVE[name]}",
@@ -99,7 +99,7 @@ def _native_effects(unit: Unit) -> Iterator[Finding]:
 
 def _imported_functions(source: Source, context: Context) -> Iterator[Finding]:
     """Report what the built extension calls and its text does not, and what it defines in CUDA's place."""
-    called = {call.last for unit in source.units for call in unit.calls} & IN_EXTENSION
+    called = {call.name for unit in source.units for call in unit.calls} & IN_EXTENSION
     for item in context.seen("link"):
         name = item.details.name if isinstance(item.details, LinkedName) else ""
         hidden = name.lstrip("_").removeprefix("libc_") not in called
@@ -129,17 +129,10 @@ def _memory(source: Source, code: PythonCode) -> Iterator[Finding]:
 
 def _paths(source: Source, code: PythonCode) -> Iterator[Finding]:
     for node in (*code.of(ast.Constant), *code.of(ast.JoinedStr)):
-        written = _written_text(node)
+        parts = node.values if isinstance(node, ast.JoinedStr) else (node,)
+        written = "".join(constant_text(part) or "{}" for part in parts)
         if len(written) < 300 and "\n" not in written:
             yield from _way_around(source.place(node), written)
-
-
-def _written_text(node: ast.expr) -> str:
-    """Return a literal's text, with `{}` for what is put in when it runs."""
-    if isinstance(node, ast.JoinedStr):
-        return "".join(constant_text(part) or "{}" for part in node.values)
-    value = node.value if isinstance(node, ast.Constant) else None
-    return value if isinstance(value, str) else ""
 
 
 def _way_around(place: Place, written: str) -> Iterator[Finding]:
@@ -159,11 +152,11 @@ def _way_around(place: Place, written: str) -> Iterator[Finding]:
 def _native_memory(unit: Unit) -> Iterator[Finding]:
     own = {function.name for function in unit.functions}
     for call in unit.calls:
-        reaches = of_native(unit, call) if call.object is None and call.last not in own else ""
+        reaches = of_native(unit, call) if call.base is None and call.name not in own else ""
         if reaches:
             yield RULE.finding(
                 unit.place(call.node),
-                f"{call.last} {reaches}",
+                f"{call.name} {reaches}",
                 rejects=True,
             )
     for node in unit.nodes("string_literal", "raw_string_literal"):

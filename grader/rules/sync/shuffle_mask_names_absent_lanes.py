@@ -36,14 +36,14 @@ def _without_a_mask(source: Source) -> Iterator[Finding]:
     """Report exchanges of the old kind, which trusted that the threads of a warp move together."""
     for unit in source.cuda:
         for call in unit.calls:
-            if call.name in OLD and call.object is None:
+            if call.qualified in OLD and call.base is None:
                 start = call.node.start_byte
                 edit = unit.edit(
-                    start, start + len(call.name) + 1, f"{call.name}_sync(0xffffffff, "
+                    start, start + len(call.qualified) + 1, f"{call.qualified}_sync(0xffffffff, "
                 )
                 yield RULE.finding(
                     unit.place(call.node),
-                    f"`{call.name}` without `_sync` no longer exists on today's GPUs; it trusted that the threads of a warp move together",
+                    f"`{call.qualified}` without `_sync` no longer exists on today's GPUs; it trusted that the threads of a warp move together",
                     severity="warning",
                     predicts="elsewhere",
                     fixes=fix("use the synchronising form", [edit]),

@@ -21,8 +21,9 @@ from grader.simulator.changes.forms import (
     around_float,
     shown,
 )
+from grader.simulator.changes.register_kinds import base
 from grader.simulator.changes.sites import MOST_FACTORS, Site, Sites, leaf_of, with_operand
-from grader.simulator.changes.values import Value, base
+from grader.simulator.changes.values import Value
 from grader.simulator.ptx.code import Instruction, Operand
 
 MOST_SIZES = 4

@@ -32,6 +32,8 @@ def _has_and_needs(line: ChangedLine) -> str:
     if change.taken_at and change.exchanged_dims:
         dims = "dims {} and {} of {}".format(*change.exchanged_dims, change.after)
         return f"reads `{change.parameter}` as if {dims} were exchanged: with them so"
+    if change.change == "argument" and change.taken_at:
+        return f"uses `{change.parameter}`: {_say_given(change)}"
     if change.change == "argument":
         return f"gives `{change.parameter}` as `{change.before}`: {_say_given(change)}"
     if change.change == "host":
@@ -41,7 +43,7 @@ def _has_and_needs(line: ChangedLine) -> str:
         holds = "never" if change.after == "never" else "always"
         return f"does this under a condition: if the condition {holds} holds,"
     if change.both == "exchanged":
-        old, new = line.named("before"), line.named("after")
+        old, new = line.name_of_side("before"), line.name_of_side("after")
         return f"takes {f'`{old}`: with that and `{new}`' if old and new else 'two values: with them'} exchanged"
     if change.both == "alike":
         verb = change.after.partition(" ")[0].partition(".")[0]
@@ -70,7 +72,7 @@ def _say_joined(change: Counterfactual) -> str:
 def _say_compared(line: ChangedLine, change: Counterfactual) -> str:
     """Return a second condition; nothing but that where the text has no names for what it compares."""
     sign, _, operand = change.after.partition(" ")
-    left, right = line.named("before"), line.other(operand)
+    left, right = line.name_of_side("before"), line.other(operand)
     return f"`{left} {SIGNS[sign.split('.')[1]]} {right}`" if left and right else "a second one"
 
 
@@ -86,7 +88,7 @@ def _vague(line: ChangedLine, change: Counterfactual) -> str:
         value = f"what line {made[1]} makes" if made else "a value"
         return f"takes {value}: with `{sign}` of it{other or ' and another value' * bool(operand)}"
     if change.change == "operand":
-        named = f"`{name}`" if (name := line.named("after")) else _value_of(line, change)
+        named = f"`{name}`" if (name := line.name_of_side("after")) else _value_of(line, change)
         return f"takes a value: with {named} in its place"
     if change.change == "constant":
         return f"has a number that is {change.before} there: with `{change.after}`"

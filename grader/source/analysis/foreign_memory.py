@@ -9,7 +9,7 @@ from tree_sitter import Node
 from grader.source import Unit, nodes_under
 from grader.source.analysis.data_flow import bound
 from grader.source.analysis.reaching import OTHER_PROCESSES, PROTECTION, SYSTEM_CALLS
-from grader.source.calls import Call
+from grader.source.cpp import Call
 from grader.source.definitions import INDEX, definitions
 from grader.source.nodes import text
 from grader.source.python_code import PythonCode
@@ -84,7 +84,7 @@ def _asks_for_id(call: ast.Call) -> bool:
 
 def of_native(unit: Unit, call: Call) -> str:
     """Return what a call of the host's code reaches that is not the file's own; "" for nothing."""
-    name, said = call.last, ""
+    name, said = call.name, ""
     if name == "syscall":
         found = SYSTEM_CALL.search(text(call.arguments[0]) if call.arguments else "")
         said = "" if found else "makes a system call that the text does not name"
@@ -102,10 +102,10 @@ def _own_pages(unit: Unit, address: Node) -> bool:
     """Whether an address is of pages that the text maps itself."""
     names = {text(node) for node in unit.nodes_under(address, "identifier")}
     return any(
-        call.last in MAPS for name in names for value in _values(unit, name) for call in
+        call.name in MAPS for name in names for value in _values(unit, name) for call in
         (*unit.calls_under(value),)
     ) or any(
-        call.last in MAPS and names & {text(node) for node in unit.nodes_under(call.node, "identifier")}
+        call.name in MAPS and names & {text(node) for node in unit.nodes_under(call.node, "identifier")}
         for call in unit.calls
     )  # fmt: skip
 

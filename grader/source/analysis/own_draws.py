@@ -21,7 +21,7 @@ def own_draw(source: Source) -> Cause | None:
     """Return where a kernel draws random numbers, if one does."""
     for unit in source.units:
         for call in unit.calls:
-            if _DRAWS.fullmatch(call.last):
-                said = f": `{call.last}` draws random numbers of its own, and the reference's are torch's"
+            if _DRAWS.fullmatch(call.name):
+                said = f": `{call.name}` draws random numbers of its own, and the reference's are torch's"
                 return Cause(unit.place(call.node), said)
     return None

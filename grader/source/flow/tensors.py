@@ -28,7 +28,7 @@ class Tensor:
     origin: str = "input"
     """`input`, `empty`, `zeros`, `filled`, `clone`, `contiguous`, `derived`."""
     source: Tensor | None = None
-    """The tensor that it was made_tensor from."""
+    """The tensor that it was made from."""
     node: Node = None
     touched: set[str] = field(default_factory=set)
     """What the host did with it: `zero_`, `copy_`, ..., or `library` where one got it."""

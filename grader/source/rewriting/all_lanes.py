@@ -50,7 +50,7 @@ def _leave_branch(unit: Unit, own: Node) -> Edit | None:
 
 
 def _replace_branch(unit: Unit, branch: Node, made: str) -> Edit | None:
-    """Put another statement in the place of the branch."""
+    """Put another statement in place of the branch."""
     whole = statement(branch)
     return unit.edit(whole.start_byte, whole.end_byte, made)
 

@@ -66,6 +66,9 @@ class _Argument:
             return formula.format(given if bare or formula.endswith("f({})") else f"({given})")
         if dims:
             return f"{self.text}.transpose{dims}.contiguous()" if self.in_python else ""
+        own = re.match(rf"[\w.]*\.{re.escape(after.rpartition('.')[2])}\b", self.text)
+        if own and "." in after:  # a weight that is passed, without what is made of it
+            return own[0] + ".contiguous()" * (".contiguous()" in self.text)
         name = self._name_in_function(size[1] if size else after.strip("`"))
         if size and name:
             return f"{name}.shape[{size[2]}]" if self.in_python else f"{name}.size({size[2]})"
@@ -93,7 +96,7 @@ class _Argument:
         return {one.index: name for name, one in passed if one.kind == "tensor"}
 
     def _inputs_in_python(self) -> dict[int, str]:
-        forward = self.source.method("ModelNew", "forward")
+        forward = self.source.module.method("forward")
         functions = self.source.walk(ast.FunctionDef)
         around = [f for f in functions if f.lineno <= self.place.line <= (f.end_lineno or 0)]
         if forward is None or not around:

@@ -9,9 +9,8 @@ from grader.records import Fix
 from grader.repair.fixes.compiler.diagnostic import Diagnostic, at_file_scope
 from grader.repair.fixes.names import names
 from grader.source import Function
-from grader.source.calls import read_call
 from grader.source.code_edits import fix, prototype
-from grader.source.cpp_reading import variables
+from grader.source.cpp_reading import read_call, variables
 from grader.source.cpp_types import known_at
 from grader.source.nodes import descendants, text
 from grader.source.statements import child_of, enclosing_loops, insert_before

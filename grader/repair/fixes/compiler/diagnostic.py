@@ -12,7 +12,7 @@ from tree_sitter import Node
 from grader.records import Evidence
 from grader.source import Source, Unit
 from grader.source.analysis.diagnostics import explain
-from grader.source.calls import Call
+from grader.source.cpp import Call
 
 UNKNOWN = frozenset({"undefined-identifier", "undefined-in-device"})
 """Kinds of messages about a name that nothing declares."""

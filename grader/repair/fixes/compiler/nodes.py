@@ -12,8 +12,8 @@ from grader.records import Edit, Fix
 from grader.repair.fixes.compiler.diagnostic import Diagnostic
 from grader.source import Unit
 from grader.source.analysis.written_through import written_through
-from grader.source.calls import read_call
 from grader.source.code_edits import delete_lines_of, fix, replace_node
+from grader.source.cpp_reading import read_call
 from grader.source.cpp_types import type_of
 from grader.source.nodes import descendants, text
 from grader.source.rewriting.launch_arguments import with_all_arguments
@@ -27,18 +27,18 @@ WHOLE = {"int", "long", "unsigned", "ulong", "ll", "ull"}
 def left_out(found: Diagnostic) -> Iterator[Fix]:
     """Yield the fix that passes what a call leaves out, by the names of the parameters."""
     for unit, call in found.calls() if found.kind == "argument-count" else ():
-        for callee in (one for one in unit.functions if one.name == call.last):
+        for callee in (one for one in unit.functions if one.name == call.name):
             yield from with_all_arguments(unit, call.node, call.arguments, callee.parameters)
 
 
 def _in_braces(_found: Diagnostic, unit: Unit, node: Node) -> Edits:
     """Put sizes in braces where C++ takes a list of them: of a new tensor, of a convolution's strides."""
     call = read_call(node)
-    if re.fullmatch(r"(?:torch|at)::conv[123]d", call.name):
+    if re.fullmatch(r"(?:torch|at)::conv[123]d", call.qualified):
         plain = (one for one in call.arguments[3:6] if type_of(unit, one) in WHOLE)
         yield from (replace_node(unit, one, f"at::IntArrayRef({{{text(one)}}})") for one in plain)
-    if call.last in MAKERS or (call.last in SHAPING and call.object is not None):
-        most = 1 if call.last == "full" else len(call.arguments)  # the first alone may be a size
+    if call.name in MAKERS or (call.name in SHAPING and call.base is not None):
+        most = 1 if call.name == "full" else len(call.arguments)  # the first alone may be a size
         whole = [type_of(unit, one) in WHOLE for one in call.arguments[:most]]
         sizes = call.arguments[: whole.index(False) if False in whole else len(whole)]
         if sizes:
@@ -83,7 +83,7 @@ def _to_const(found: Diagnostic, unit: Unit, node: Node) -> Edits:
 def _taking_const(found: Diagnostic, unit: Unit, node: Node) -> Edits:
     """Let a function that only reads take pointers to const, where it is handed one."""
     for function in unit.functions if found.names[0].startswith("const ") else ():
-        if function.name == read_call(node).last and function.runs != "kernel":
+        if function.name == read_call(node).name and function.runs != "kernel":
             for one in function.parameters:
                 plain = one.is_pointer and "const" not in one.type
                 if plain and not written_through(unit, function, one.name):
@@ -91,7 +91,7 @@ def _taking_const(found: Diagnostic, unit: Unit, node: Node) -> Edits:
 
 
 def _assign_instead(_found: Diagnostic, unit: Unit, node: Node) -> Edits:
-    """Assign to a variable that is there already, in the place of declaring it once more."""
+    """Assign to a variable that is there already, in place of declaring it once more."""
     made = list(descendants(node, "init_declarator"))
     if len(made) == 1 and unit.function_around(node) is not None:
         yield unit.edit(node.start_byte, made[0].start_byte, "")

@@ -9,8 +9,8 @@ from grader.records import Edit, Fix
 from grader.repair.fixes.compiler.diagnostic import Diagnostic
 from grader.repair.fixes.names import names
 from grader.source import Function, Unit
-from grader.source.calls import read_call
 from grader.source.code_edits import fix, replace_node
+from grader.source.cpp_reading import read_call
 from grader.source.cpp_types import type_of
 from grader.source.nodes import descendants, text
 from grader.source.rewriting.launch_arguments import as_parameter
@@ -46,7 +46,7 @@ def _returned_type(unit: Unit, function: Function) -> str:
     for node in descendants(function.node, "return_statement"):
         value = next(iter(node.named_children), None)
         call = read_call(value) if value is not None and value.type == "call_expression" else None
-        if call is not None and call.last in {"make_tuple", "tuple"}:
+        if call is not None and call.name in {"make_tuple", "tuple"}:
             return f"std::tuple<{', '.join('torch::Tensor' for _ in call.arguments)}>"
         if value is not None and value.type == "initializer_list":
             return "std::vector<torch::Tensor>"
@@ -73,10 +73,11 @@ def reinterpret_pointer(found: Diagnostic) -> tuple[Fix, ...]:
     edits = []
     for unit in found.source.units if found.kind == "undefined-symbol" else ():
         for call in unit.calls:
-            taken = call.name in {"data_ptr", "data"} and call.object is not None
-            if taken and call.template in names()["own"] and found.says("data_ptr"):
-                asked = f"{text(call.object)}.data_ptr<{names()['own'][call.template]}>()"
-                new = f"reinterpret_cast<{call.template}*>({asked})"
+            tensor = call.base if call.name in {"data_ptr", "data"} else None
+            template = ", ".join(call.template)
+            if tensor is not None and template in names()["own"] and found.says("data_ptr"):
+                asked = f"{text(tensor.node)}.data_ptr<{names()['own'][template]}>()"
+                new = f"reinterpret_cast<{template}*>({asked})"
                 edits.append(replace_node(unit, call.node, new))
     return fix("take the pointer in torch's own type", edits)
 
