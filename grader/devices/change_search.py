@@ -19,12 +19,12 @@ from grader.simulator.changes.change import Edited
 from grader.simulator.changes.host import proposed_changes
 from grader.simulator.changes.loops import loop_depths
 from grader.source import Source
-from grader.source.analysis.overwritten import overwritten
+from grader.source.analysis.overwritten import place_overwritten
 from grader.source.analysis.passed import Blame, blame
 
 BATCH = 300
 """Changes that one guest tries, before it is known how long one takes."""
-MOST_AT_ONCE = 1500
+MOST_AT_ONCE = 4000
 STRETCH = 1.5
 """Seconds that one guest tries changes for: starting one takes about as long."""
 SMALLEST = 20
@@ -188,7 +188,7 @@ class Search:
             return self._place_of_text(change.text)
         place = place_compiled_line(self._source, change.file, change.line)
         anew = change.kind == "carried"
-        return (anew and overwritten(self._source, [place])) or place
+        return (anew and place_overwritten(self._source, [place])) or place
 
     def _place_of_text(self, edited: Edited) -> Place:
         begin = self._source.positions.offset(edited.whole[0], 0)

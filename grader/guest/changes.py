@@ -1,4 +1,4 @@
-"""Changed programs: forward is called once for each, with other code in place of a kernel's own, other arguments, or other host code.
+"""Changed programs: other code in place of a kernel's own, other arguments, or other host code; launches run again for each, or forward.
 
 The grader makes the changes and judges what comes of them; here they are put in, run and taken out again.
 """
@@ -28,9 +28,10 @@ LEAST_ADDRESS = 1 << 40
 LONGER = 4
 UNWRITTEN = 0b111 << 5
 """Kinds of findings that may yet come to nothing: unwritten values that are read, and stored over later."""
+EVERY_KIND = (1 << 32) - 1
 LEAST_SECONDS = 0.002
 LEAST_STEPS = 1 << 20
-"""A launch of a changed program may have so many times the instructions of the longest, and these at least."""
+"""A launch of a changed program may have `LONGER` times the instructions of the longest and the seconds of the call, and these at least."""
 
 
 def programs(runtime: Any) -> list[str]:
@@ -53,6 +54,33 @@ def run_changed(
 
     A changed program might write to inputs and weights: each finds them as the first did.
     """
+    _give_code(runtime, asked)
+    known = arguments.tensors
+    before = [tensor.clone() for tensor in known]
+    end = time.process_time() + asked["seconds"]
+    runtime.kgsim_set(b"max_blocks", str(asked["blocks"]).encode())
+    arguments.replace(())
+    replay = Replay(runtime)
+    leaves = _bound_by(runtime, asked, replay, call)
+    arguments.note_launches()
+    shown = _take_samples(leaves, asked)
+    rows: list[list[torch.Tensor]] = []
+    host = HostText()
+    for change in asked["changes"]:
+        if time.process_time() > end:
+            break
+        first = replay.first(change)
+        forward = partial(_call_forward, call, asked)
+        again = forward if first < 0 else partial(replay.outputs, first)
+        row = _one(runtime, asked, arguments, host, change, again)
+        rows.append(row or [_nothing(one) for one in shown])
+        for tensor, values in zip(known, before, strict=True) if first < 0 else ():
+            tensor.copy_(values)
+    return [torch.stack([shown[n], *(row[n] for row in rows)]) for n in range(len(shown))]
+
+
+def _give_code(runtime: Any, asked: Mapping[str, Any]) -> None:
+    """Give programs what changes name, and the functions that are changed registers for them."""
     for number, (strings, constants) in enumerate(asked["tables"]):
         text = b"".join(one.encode() + b"\0" for one in strings)
         values = (ctypes.c_uint64 * max(len(constants), 1))(*constants)
@@ -60,43 +88,28 @@ def run_changed(
     for key, (words, registers) in asked["code"].items():
         program, function = map(int, key.split("."))
         _set_code(runtime, program, function, words, bytes(registers))
-    known = arguments.tensors
-    before = [tensor.clone() for tensor in known]
+
+
+def _bound_by(
+    runtime: Any, asked: Mapping[str, Any], replay: Replay, call: Callable[[], list[Any]]
+) -> list[Any]:
+    """Return the unchanged program's results; by what it took, and found, changed launches are bound."""
     begun = time.process_time()
-    runtime.kgsim_set(b"max_blocks", str(asked["blocks"]).encode())
-    arguments.replace(())
-    replay = Replay(runtime)
     replay.begin()
-    started = time.process_time()
     leaves = call()
-    longest = LONGER * (time.process_time() - started) + LEAST_SECONDS
     replay.end(leaves, asked["sample"])
-    runtime.kgsim_end_unchanged()
-    shown = _take_samples(leaves, asked)
-    rows: list[list[torch.Tensor]] = []
-    arguments.note_launches()
-    kinds = UNWRITTEN | (0 if asked["clean"] else runtime.kgsim_found())
+    seconds = LONGER * (time.process_time() - begun) + LEAST_SECONDS
     steps = max(LONGER * runtime.kgsim_call_steps(), LEAST_STEPS >> 4 * bool(asked["blocks"]))
-    runtime.kgsim_set(b"lane_steps", str(steps).encode())
-    runtime.kgsim_set(b"seconds", str(longest).encode())
-    end = begun + asked["seconds"]
-    host = HostText()
+    kinds = UNWRITTEN | (0 if asked["clean"] else runtime.kgsim_found())
+    # Fewer blocks, as a probe runs, leave unwritten what others read: they are bound by nothing that all blocks have found.
+    kinds = EVERY_KIND if any("settings" in one for one in asked["changes"]) else kinds
+    for name, bound in (("seconds", seconds), ("lane_steps", steps), ("findings", kinds)):
+        runtime.kgsim_set(name.encode(), str(bound).encode())
+    return leaves
 
-    def forward() -> list[torch.Tensor]:
-        return _take_samples(call(), asked)
 
-    for change in asked["changes"]:
-        if "settings" not in change:
-            runtime.kgsim_set(b"findings", str(kinds).encode())
-        if time.process_time() > end:
-            break
-        first = replay.first(change)
-        again = forward if first < 0 else partial(replay.outputs, first)
-        row = _one(runtime, asked, arguments, host, change, again)
-        rows.append(row or [_nothing(one) for one in shown])
-        for tensor, values in zip(known, before, strict=True) if first < 0 else ():
-            tensor.copy_(values)
-    return [torch.stack([shown[n], *(row[n] for row in rows)]) for n in range(len(shown))]
+def _call_forward(call: Callable[[], list[Any]], asked: Mapping[str, Any]) -> list[torch.Tensor]:
+    return _take_samples(call(), asked)
 
 
 def _one(

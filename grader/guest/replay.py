@@ -30,6 +30,7 @@ class Replay:
     def end(self, leaves: Sequence[Any], sample: Sequence[Sequence[int] | None]) -> None:
         """Note that it has come to its end, with these results."""
         self._runtime.kgsim_record(0)
+        self._runtime.kgsim_end_unchanged()
         self._places = [_place_samples(leaf, sample[n]) for n, leaf in enumerate(leaves)]
 
     def first(self, change: Mapping[str, Any]) -> int:

@@ -264,7 +264,7 @@ def _of_the_runs(seen: Seen, at: SeenAt | None) -> _Found:
         return _Found("not_run", "It builds; no workload that decides was run.")
     reasons = sentences.all_wrong(seen)
     for run_status, status in FATAL.items():
-        run = seen.ended(seen.deciding, run_status)
+        run = seen.run_that_ended(seen.deciding, run_status)
         if run is not None:
             return _Found(status, sentences.fatal(run, seen), reasons)
     wrong = seen.wrong(DECIDING)
@@ -276,13 +276,13 @@ def _of_the_runs(seen: Seen, at: SeenAt | None) -> _Found:
             wrong,
             len(deciding),
             own_weights=seen.own_weights,
-            rounded=seen.rounded(),
-            switched=seen.switched(),
+            rounded=seen.is_rounded_only(),
+            switched=seen.rounding_switches(),
         )
         lenient = (sentences.KERNELBENCH_PASSES,) if seen.kernelbench() else ()
         return _Found("incorrect", sentence, (*lenient, *reasons))
     for run_status, status in OPEN.items():
-        run = seen.ended(DECIDING, run_status)
+        run = seen.run_that_ended(DECIDING, run_status)
         if run is not None:
             return _Found(status, sentences.open_(run, seen))
     missing = [w.name for w in deciding if w.name not in seen.comparisons]

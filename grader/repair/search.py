@@ -16,7 +16,7 @@ from grader.repair.choices import cause_of, choices_of_fixes, has_fixes
 from grader.repair.locate import VAGUE
 from grader.repair.said import how_far
 from grader.repair.smallest import repair_of, take_back_needless
-from grader.repair.trials import Chosen, Trials, hidden
+from grader.repair.trials import Chosen, Trials, hidden, leads_around
 from grader.repair.wrong import cancels, doubtful, is_narrow, matters, needs_fix, waits
 from grader.source import parse
 
@@ -75,6 +75,7 @@ class _Search:
     def _next(self, program: Program) -> Program | None:
         """Return a program that is nearer to a right one; None where no step leads on."""
         better = self._by_findings(program) or self._by_two_findings(program)
+        better = None if better is not None and leads_around(program, better) else better
         if better is None or not (better.passes or has_fixes(better)):
             better = self._by_small_change(better or program) or better
         if better is None or not better.passes:
@@ -90,7 +91,7 @@ class _Search:
             if (combined and best is not None) or not self.trials.afford(program, chosen):
                 break
             tried = self.trials.make(program, chosen)
-            if tried is not None and tried.passes:
+            if tried is not None and tried.passes and not leads_around(program, tried):
                 return tried
             if tried is not None and tried.rank > (best or program).rank:
                 best = best if hidden(chosen, tried) else tried
@@ -130,10 +131,10 @@ class _Search:
             if not self.trials.afford(program, chosen) and not guesses.decides:
                 break
             tried = self.trials.make(program, chosen)
+            if tried is not None and tried.passes and not leads_around(program, tried):
+                return tried
             if tried is not None and tried.rank > (best or program).rank:
                 best = tried
-            if tried is not None and tried.passes:
-                break
         return best
 
     def _may_be_guessed(self, program: Program) -> bool:

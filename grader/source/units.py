@@ -100,7 +100,7 @@ class Unit(PlacedText):
         """All functions with a body, in order, kernels included."""
         return tuple(function for function in self._all_functions if function.body is not None)
 
-    def named(self, name: str) -> Function | None:
+    def function_named(self, name: str) -> Function | None:
         """Return the last function of that name with a body."""
         return next((one for one in reversed(self.functions) if one.name == name), None)
 

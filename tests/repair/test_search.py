@@ -16,8 +16,10 @@ from grader.records import (
     Evaluation,
     Finding,
     Fix,
+    LineCount,
     Mismatch,
     Place,
+    Run,
     Submission,
     Verdict,
     Workload,
@@ -26,6 +28,7 @@ from grader.repair import find_repair
 from grader.repair.candidates import Screen
 from grader.repair.candidates.weave import CHOICE
 from grader.repair.said import how_far
+from grader.repair.trials import leads_around
 from grader.repair.wrong import cancels
 from tests.examiners import Scripted
 
@@ -347,3 +350,17 @@ def test_a_fix_that_takes_away_what_shows_a_defect_comes_no_nearer() -> None:
     assert found is None
     assert "Nearest" not in said
     assert in_vain == set(zeros.fixes)
+
+
+def test_a_change_after_which_lines_that_use_tensors_run_no_more_leads_around_the_defect() -> None:
+    start = program("incorrect")
+
+    def counted(*lines: int) -> Program:
+        counts = tuple(LineCount(kernel="k", line=n, instructions=1, accesses=n == 6) for n in lines)  # fmt: skip
+        run = Run(workload="w", device="sim", status="ran", counts=counts)
+        return replace(start, evaluation=start.evaluation.model_copy(update={"runs": (run,)}))
+
+    before = counted(5, 6, 7)
+    assert leads_around(before, counted(5, 7))
+    assert not leads_around(before, counted(6, 7))  # line 5 uses no tensor
+    assert not leads_around(before, start)  # nothing is counted on a GPU

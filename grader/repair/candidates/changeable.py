@@ -96,7 +96,7 @@ class Changeable(ABC):
         """Return the statement that an expression is part of."""
 
     @abstractmethod
-    def touched(self, node: Any) -> Touches:
+    def touches_of(self, node: Any) -> Touches:
         """Return what a change of an expression touches."""
 
     @abstractmethod

@@ -120,17 +120,19 @@ def _build_woven(
 def _refused_candidates(
     woven: Submission, build: Build, numbered: Mapping[int, Candidate], *, by_number: bool
 ) -> set[int]:
-    """Return the candidates that errors are about: by their numbers, on the lines named or the nearest ones that have some.
+    """Return the candidates that errors are about: by their numbers, on each line named or the nearest ones that have some.
 
     Of several that don't fit where one expression stands, a compiler names the first: the second time all of these go. Of a
     macro it names the first line, whatever stands in it.
     """
     there = {item.place.line for item in build.errors if item.place is not None}
-    for away in range(FAR):
-        lines = {line + step for line in there for step in (-away, away)}
-        if named := candidates_named(numbered, woven.code, lines):
-            return named if by_number and not away else named | _beside(numbered, named)
-    return set()
+    bad: set[int] = set()
+    for line in there:
+        rings = ({line - away, line + away} for away in range(FAR))
+        named = ((ring, candidates_named(numbered, woven.code, ring)) for ring in rings)
+        ring, found = next((one for one in named if one[1]), (set(), set()))
+        bad |= found if by_number and ring == {line} else found | _beside(numbered, found)
+    return bad
 
 
 def _beside(numbered: Mapping[int, Candidate], named: set[int]) -> set[int]:

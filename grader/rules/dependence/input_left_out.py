@@ -10,7 +10,7 @@ from grader.rules.page_file import rule_of
 from grader.source import Source, nodes_under
 from grader.source.analysis.launched_from import launch_place
 from grader.source.analysis.on_the_way import line_place
-from grader.source.analysis.overwritten import overwritten
+from grader.source.analysis.overwritten import place_overwritten
 from grader.source.analysis.steering import Steering, around, bound_made, python_loop, steering_of
 from grader.source.analysis.triton import kernels
 from grader.source.code_edits import fix, replace_node
@@ -43,7 +43,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 
 def _say_forgotten(source: Source, place: Place) -> Said | None:
     """Say that a loop forgets what its earlier turns read: a compiler leaves their reads out."""
-    anew = overwritten(source, [place])
+    anew = place_overwritten(source, [place])
     if anew is None:
         return None
     return (

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from grader.records import Dependence
 from grader.records.observed import beside, differences
 from grader.rules import Context, Finding, Place, Source, rule_of
-from grader.source.analysis.overwritten import overwritten
+from grader.source.analysis.overwritten import place_overwritten
 from grader.source.analysis.steering import Steering, around, bound_made, carried_over
 
 
@@ -14,7 +14,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     for item, gap in differences(context, "lost"):
         loop, carried = None, None
         ends = item.related[:1] if gap.threads else ()
-        anew = overwritten(source, (item.place, *ends)) if gap.walk != "between" else None
+        anew = place_overwritten(source, (item.place, *ends)) if gap.walk != "between" else None
         for place in filter(None, (item.place, *ends)) if gap.walk != "between" else ():
             carried = carried or (None if gap.threads or gap.holes else carried_over(source, place))
             loop = loop or _bounding_loop(source, place)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from grader.records import NotDeviceMemory
 from grader.records.observed import kernel_of, observed_evidence
 from grader.rules import Context, Evidence, Finding, Place, Source, Unit, rule_of
-from grader.rules.proofs import reported
+from grader.rules.proofs import report_by_line
 from grader.source.analysis.cases import Case, cases, spans
 from grader.source.analysis.host_code import origin
 from grader.source.flow import Tensor
@@ -31,7 +31,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             evidence=items,
             kernels=(case.kernel,),
         )
-    yield from reported(RULE, rest)
+    yield from report_by_line(RULE, rest)
     followed = observed_evidence(context, "host-access")
     for item in followed[:1]:
         place = next((place for unit in source.units for place in _places(unit)), None)

@@ -13,7 +13,7 @@ from grader.source.analysis.reduction_steps import (
     shuffle_in,
 )
 from grader.source.analysis.reduction_suspects import suspects
-from grader.source.analysis.warp_steps import kept, unjoined, warp_steps
+from grader.source.analysis.warp_steps import is_unjoined, kept, warp_steps
 from grader.source.cpp import Assign, Declare, Name, Number, walk
 from grader.source.cpp_reading import assigned_in
 from grader.source.nodes import names_in
@@ -38,7 +38,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 def _of_warps(case: Case) -> Iterator[Finding]:
     """Say that nothing joins what the warps of a block have reduced, or that one lane keeps it."""
     steps = warp_steps(case.unit, case.function)
-    if case.threads > WARP and unjoined(steps):
+    if case.threads > WARP and is_unjoined(steps):
         yield RULE.finding(
             case.place(steps[0].where),
             f"each warp reduces its own 32 values, but nothing joins the {(case.threads + 31) // WARP} warps that work on one row: what is "

@@ -43,7 +43,7 @@ def _has_and_needs(line: ChangedLine) -> str:
         holds = "never" if change.after == "never" else "always"
         return f"does this under a condition: if the condition {holds} holds,"
     if change.both == "exchanged":
-        old, new = line.named("before"), line.named("after")
+        old, new = line.name_of_side("before"), line.name_of_side("after")
         return f"takes {f'`{old}`: with that and `{new}`' if old and new else 'two values: with them'} exchanged"
     if change.both == "alike":
         verb = change.after.partition(" ")[0].partition(".")[0]
@@ -72,7 +72,7 @@ def _say_joined(change: Counterfactual) -> str:
 def _say_compared(line: ChangedLine, change: Counterfactual) -> str:
     """Return a second condition; nothing but that where the text has no names for what it compares."""
     sign, _, operand = change.after.partition(" ")
-    left, right = line.named("before"), line.other(operand)
+    left, right = line.name_of_side("before"), line.other(operand)
     return f"`{left} {SIGNS[sign.split('.')[1]]} {right}`" if left and right else "a second one"
 
 
@@ -88,7 +88,7 @@ def _vague(line: ChangedLine, change: Counterfactual) -> str:
         value = f"what line {made[1]} makes" if made else "a value"
         return f"takes {value}: with `{sign}` of it{other or ' and another value' * bool(operand)}"
     if change.change == "operand":
-        named = f"`{name}`" if (name := line.named("after")) else _value_of(line, change)
+        named = f"`{name}`" if (name := line.name_of_side("after")) else _value_of(line, change)
         return f"takes a value: with {named} in its place"
     if change.change == "constant":
         return f"has a number that is {change.before} there: with `{change.after}`"

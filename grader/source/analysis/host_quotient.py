@@ -64,7 +64,7 @@ def _bounded_kernel(unit: Unit, host: Function, name: str) -> str:
     if len(launches) != 1:
         return ""
     given = [text(argument) for argument in launches[0].arguments]
-    kernel = unit.named(launches[0].kernel)
+    kernel = unit.function_named(launches[0].kernel)
     if kernel is None or name not in given or given.index(name) >= len(kernel.parameters):
         return ""
     limit = re.escape(kernel.parameters[given.index(name)].name)

@@ -17,7 +17,7 @@ EXCHANGE = "__shfl"
 """How the names of functions begin that hand a value to another lane."""
 
 
-def overwritten(source: Source, places: Iterable[Place | None]) -> Place | None:
+def place_overwritten(source: Source, places: Iterable[Place | None]) -> Place | None:
     """Return where a loop around one of some lines sets anew what was begun before it and is used after it."""
     for place in places:
         for one in around(source, place) if place is not None else ():

@@ -67,7 +67,7 @@ class Evaluator:
             case cpp.Number(value=number):
                 return number
             case cpp.Name(id=name):
-                return self.named(name, scope, at)
+                return self.value_of_name(name, scope, at)
             case cpp.Unary(op="&" | "*", operand=inner):
                 return of(inner)
             case cpp.Unary(op=op, operand=inner):
@@ -112,7 +112,7 @@ class Evaluator:
 
     # names
 
-    def named(self, name: str, scope: Scope, at: int) -> Any:
+    def value_of_name(self, name: str, scope: Scope, at: int) -> Any:
         """Return what a name stands for at a place."""
         made_at = [one for one in steps(scope.body) if one.name == name and one.at < at]
         return self._last(name, made_at, scope, at)
@@ -136,7 +136,7 @@ class Evaluator:
             return new if held else self._either(new, self._last(name, before[:k], scope, at))
         if name in scope.given:
             return scope.given[name]
-        return self.named(name, *scope.outer) if scope.outer else self._outside(name, scope)
+        return self.value_of_name(name, *scope.outer) if scope.outer else self._outside(name, scope)
 
     def _value_of_step(self, step: Step, scope: Scope) -> Any:
         """Return what a step makes of its variable; one object for one step."""
@@ -161,9 +161,9 @@ class Evaluator:
             case cpp.Assign(op="=", target=cpp.Name(), value=value):
                 return self.value(value, scope, step.at)
             case cpp.Assign(op=op, target=cpp.Name(id=name), value=value):
-                return binary(op[:-1], self.named(name, scope, step.at), self.value(value, scope, step.at))  # fmt: skip
+                return binary(op[:-1], self.value_of_name(name, scope, step.at), self.value(value, scope, step.at))  # fmt: skip
             case cpp.Update(op=op, target=cpp.Name(id=name)):
-                return binary(op[0], self.named(name, scope, step.at), 1)
+                return binary(op[0], self.value_of_name(name, scope, step.at), 1)
         return None
 
     def _after_loop(self, name: str, loop: cpp.Loop, scope: Scope) -> Any:
@@ -177,7 +177,7 @@ class Evaluator:
         values = {
             one.name: self._value_of_step(begun[one.name], scope)
             if one.name in begun
-            else self.named(one.name, scope, start)
+            else self.value_of_name(one.name, scope, start)
             for one in inside
         }
         for _ in range(MOST_TURNS):
@@ -240,8 +240,8 @@ class Evaluator:
 
     def _value_of_call(self, expr: cpp.Call, scope: Scope, args: list[Any], at: int) -> Any:
         """Return what a function of the text gives, a macro, or mathematics."""
-        function, macro = self.unit.named(expr.name), self.unit.macros.get(expr.name)
-        local = self.named(expr.qualified, scope, at) if expr.base is None else None
+        function, macro = self.unit.function_named(expr.name), self.unit.macros.get(expr.name)
+        local = self.value_of_name(expr.qualified, scope, at) if expr.base is None else None
         if isinstance(local, tuple) and local and isinstance(local[0], Scope):
             inner, item = local
             named = dict(zip((p.name for p in item.parameters), args, strict=False))

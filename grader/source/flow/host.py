@@ -154,7 +154,9 @@ class _Reading:
     def _launches_of_call(
         self, call: cpp.Call, scope: Scope, at: int, deep: int
     ) -> Iterator[Launch]:
-        function = self.unit.named(call.name) if call.base is None and deep < DEEP else None
+        function = (
+            self.unit.function_named(call.name) if call.base is None and deep < DEEP else None
+        )
         if function is not None and function.runs == "host":
             args = [self.evaluator.value(one, scope, at) for one in call.args]
             inner = self.evaluator.scope_of_call(function, args, call.template, scope)
@@ -164,7 +166,7 @@ class _Reading:
         """Note a check that fails, and what a call may write to."""
         if call.base is None and call.name.startswith(CHECKS) and call.args:
             self.refused |= self.evaluator.value(call.args[0], scope, step.at) is False
-        own = self.unit.named(call.name) is not None and call.base is None
+        own = self.unit.function_named(call.name) is not None and call.base is None
         library = call.base is None and not own and not call.name.startswith(QUIET)
         writes = library and (call.name.startswith("cuda") or call.name.endswith("_out") or any(map(_takes_pointer, call.args)))  # fmt: skip
         for one in call.args if writes else (call.base,) if call.name.endswith("_") else ():
@@ -195,7 +197,7 @@ class _Reading:
         """Return the kernel and its template arguments; a variable stands for the first it may hold."""
         made = (one.part for one in steps(scope.body) if one.name == call.kernel)
         words = " ".join(text(one.init.node) for one in made if isinstance(one, cpp.Declare) and one.init)  # fmt: skip
-        for kernel in self.unit.kernels if self.unit.named(call.kernel) is None else ():
+        for kernel in self.unit.kernels if self.unit.function_named(call.kernel) is None else ():
             found = re.search(rf"\b{re.escape(kernel.name)}\s*(?:<([^<>]*)>)?", words)
             if found is not None:
                 given = (one.strip() for one in (found[1] or "").split(","))

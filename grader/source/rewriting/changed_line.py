@@ -85,10 +85,10 @@ class ChangedLine:
             case "carried":
                 return list(self._added_up())
             case "operand":
-                names = self.named("before"), self.named("after")
+                names = self.name_of_side("before"), self.name_of_side("after")
                 return self._each(*names) if all(names) else []
             case "around":
-                name = self.named("before")
+                name = self.name_of_side("before")
                 return self._steps([(*w.span(), w[0]) for w in self.words if w[0] == name])
         return []
 
@@ -130,7 +130,7 @@ class ChangedLine:
 
     def of_both(self) -> list[list[Change]]:
         """Return ways to write a change of two values: each in the other's place, or the same step with both."""
-        names = {self.named("before"), self.named("after")} - {""}
+        names = {self.name_of_side("before"), self.name_of_side("after")} - {""}
         if self.change.both == "exchanged":
             used = [word for word in self.words if word[0] in names and len(names) > 1]
             return [[(*w.span(), *(names - {w[0]})) for w in used]]  # type: ignore[misc]
@@ -143,7 +143,7 @@ class ChangedLine:
         used = [w for w in names if not re.match(r"\(|\s*=(?!=)", self.text[w.end() :])]
         return [(*word.span(), word[0]) for word in reversed(used)]
 
-    def named(self, side: Literal["before", "after"]) -> str:
+    def name_of_side(self, side: Literal["before", "after"]) -> str:
         """Return what the text calls one of the two values; nothing where it has no name for it."""
         value = self.change.before if side == "before" else self.change.after
         return "" if side in self.change.nameless else self.name_of(value)

@@ -107,9 +107,9 @@ def _shares(site: CudaSite) -> list[str]:
 
 
 def _divisor(site: CudaSite) -> list[str]:
-    """Return the count by which a mean was divided, where a name stands for one."""
+    """Return by what the value that a name stands for was divided: the count of a mean, the width of a vector."""
     _, sign, by = parts(dict(site.scope.made).get(site.words))
-    return [by] if sign == "/" and by.isidentifier() else []
+    return [by] if sign == "/" and re.fullmatch(r"\w+", by) else []
 
 
 def _conditions(site: CudaSite) -> list[str]:

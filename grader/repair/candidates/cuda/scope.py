@@ -82,7 +82,7 @@ class Scope(Names):
         """Return what is put where by a change; None where it is what was there."""
         return None if piece.code == piece.old else (piece.node.id, piece.kind, piece.code)
 
-    def touched(self, node: Node) -> Touches:
+    def touches_of(self, node: Node) -> Touches:
         """Return what a change of an expression touches, by the number that it is."""
         if self.kind_of(node) != "real":
             outer = (parts(one)[1] for one in around(node) if one.type == "binary_expression")

@@ -228,7 +228,7 @@ class Scope(Function, Changeable):
         for name in names_in(ast.parse(words)) & set(self.known.get("REAL", ())):
             yield re.sub(rf"\b{name}\b(?!\[)", f"{name}[:, None]", words)
 
-    def touched(self, node: ast.expr) -> Touches:
+    def touches_of(self, node: ast.expr) -> Touches:
         """Return what a change of an expression touches."""
         return "value" if self.computes(node) else "index"
 
