@@ -24,7 +24,7 @@ from grader.source.analysis.passed import Blame, blame
 
 BATCH = 300
 """Changes that one guest tries, before it is known how long one takes."""
-MOST_AT_ONCE = 1500
+MOST_AT_ONCE = 4000
 STRETCH = 1.5
 """Seconds that one guest tries changes for: starting one takes about as long."""
 SMALLEST = 20

@@ -128,13 +128,10 @@ def _missing_evidence(
     tensor, missing = found.tensor, found.missing
     end, by = lost_reads(told, tensor, missing), reader(told, found)
     read = end is not None or read_there(told, found, by)
+    come = len(found.extra) and (not choice or found.walk == "fixed" or found.displaced)
     if end is not None:
         fate = _values_end(found, end, by)
-    elif (
-        found.origin is not None
-        and len(found.extra)
-        and (not choice or found.walk == "fixed" or found.displaced)
-    ):
+    elif found.origin is not None and come:
         fate = _others_come(told, found, stored, by)
     elif read:
         fate = _gone_on_without(told, found, others, by)

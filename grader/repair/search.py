@@ -16,16 +16,8 @@ from grader.repair.choices import cause_of, choices_of_fixes, has_fixes
 from grader.repair.locate import VAGUE
 from grader.repair.said import how_far
 from grader.repair.smallest import repair_of, take_back_needless
-from grader.repair.trials import Chosen, Trials, hidden
-from grader.repair.wrong import (
-    cancels,
-    doubtful,
-    is_narrow,
-    leads_around,
-    matters,
-    needs_fix,
-    waits,
-)
+from grader.repair.trials import Chosen, Trials, hidden, leads_around
+from grader.repair.wrong import cancels, doubtful, is_narrow, matters, needs_fix, waits
 from grader.source import parse
 
 GUESSED = 2

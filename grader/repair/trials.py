@@ -17,6 +17,16 @@ def hidden(chosen: Chosen, changed: Program) -> bool:
     return not changed.passes and any(fix.hides for _, fix in chosen)
 
 
+def leads_around(before: Program, after: Program) -> bool:
+    """Whether lines that use the tensors run no more after a change: what goes wrong there is not put right, but left out."""
+    used, run = (
+        {count.line for run in one.evaluation.runs for count in run.counts if getattr(count, what)}
+        for one, what in ((before, "accesses"), (after, "instructions"))
+    )
+    alike = len(before.submission.code.splitlines()) == len(after.submission.code.splitlines())
+    return alike and bool(run) and not used <= run
+
+
 @dataclass
 class Trials:
     """Changed programs, each put through the same evaluation as a submission."""

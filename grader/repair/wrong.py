@@ -80,16 +80,6 @@ def waits(program: Program) -> bool:
     return "SYN006" in rules and WAITS.search(program.submission.code) is not None
 
 
-def leads_around(before: Program, after: Program) -> bool:
-    """Whether lines that use the tensors run no more after a change: what goes wrong there is not put right, but left out."""
-    used, run = (
-        {count.line for run in one.evaluation.runs for count in run.counts if getattr(count, what)}
-        for one, what in ((before, "accesses"), (after, "instructions"))
-    )
-    alike = len(before.submission.code.splitlines()) == len(after.submission.code.splitlines())
-    return alike and bool(run) and not used <= run
-
-
 def matters(program: Program, finding: Finding) -> bool:
     """Whether a finding's fix can change the verdict."""
     if program.status == "unsound":

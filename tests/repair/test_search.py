@@ -28,7 +28,8 @@ from grader.repair import find_repair
 from grader.repair.candidates import Screen
 from grader.repair.candidates.weave import CHOICE
 from grader.repair.said import how_far
-from grader.repair.wrong import cancels, leads_around
+from grader.repair.trials import leads_around
+from grader.repair.wrong import cancels
 from tests.examiners import Scripted
 
 CODE = '''

@@ -129,17 +129,10 @@ def _memory(source: Source, code: PythonCode) -> Iterator[Finding]:
 
 def _paths(source: Source, code: PythonCode) -> Iterator[Finding]:
     for node in (*code.of(ast.Constant), *code.of(ast.JoinedStr)):
-        written = _written_text(node)
+        parts = node.values if isinstance(node, ast.JoinedStr) else (node,)
+        written = "".join(constant_text(part) or "{}" for part in parts)
         if len(written) < 300 and "\n" not in written:
             yield from _way_around(source.place(node), written)
-
-
-def _written_text(node: ast.expr) -> str:
-    """Return a literal's text, with `{}` for what is put in when it runs."""
-    if isinstance(node, ast.JoinedStr):
-        return "".join(constant_text(part) or "{}" for part in node.values)
-    value = node.value if isinstance(node, ast.Constant) else None
-    return value if isinstance(value, str) else ""
 
 
 def _way_around(place: Place, written: str) -> Iterator[Finding]:
