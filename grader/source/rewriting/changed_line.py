@@ -177,6 +177,9 @@ class ChangedLine:
     def _comparisons(self) -> Iterator[Change]:
         """Yield the sign of a comparison as the run had it; compilers turn comparisons round, and where code jumps negate them."""
         before, after = (words.split(".")[1].rstrip("u") for words in (self.change.before, self.change.after))  # fmt: skip
+        if {before, after} in ({"ge", "gt"}, {"lt", "le"}) and (end := _TURNS.search(self.text)):
+            yield (*end.span(1), f"tl.cdiv({end[2]}, {end[3]})")  # one turn more
+            return
         ways = [(before, after), (_NEGATED[before], _NEGATED[after])]
         turned = [(_TURNED[one], _TURNED[other]) for one, other in ways]
         ways = [ways[0], turned[0], ways[1]] if self._in_triton else [*ways, turned[0]]
@@ -267,6 +270,7 @@ class ChangedLine:
         return words.format(*parts) if parts else words
 
 
+_TURNS = re.compile(r"\brange\((?:[^()]*, )?(([\w.]+) // ([\w.]+))\):")
 _LOOSE = re.compile(r"[?<>&|^=]|\b(?:if|and|or|not)\b")
 _SUMS = re.compile(r"(?<=[\w)\]])\s*[-+](?!=)")
 
