@@ -1,14 +1,14 @@
 """Verdicts a second on the simulator, as a training loop asks for them, beside another version of this tree.
 
-    python benchmarks/answer_times.py ANSWERS PROBLEMS [--against TREE] [--jobs 16] [--most-seconds 90]
+    python benchmarks/answer_times.py ANSWERS PROBLEMS [--against TREE] [--jobs 16] [--most-seconds 90] [--runs cold,prepared,whole]
     python benchmarks/answer_times.py --labelled 200 [--against TREE] [--room FOLDER]
 
 ANSWERS and PROBLEMS are as in `charged_failures.py`; TREE is a folder of an earlier version's files; `--labelled` draws from
 the reference kernels and their seeded defects. Each version has a cache of its own, in which one sample of ours is graded
-first, before any clock, so that headers and simulator are prepared; of the answers and their problems nothing is known (`--room`
+first, before any clock, so that headers and simulator are prepared; of the answers nothing is known (`--room`
 keeps the caches for the next call, which forgets all but what was prepared). Then `grader.reward.Grader` is asked for all of them,
-`--jobs` at once: the other version's (`before`), this one's as it is (`now`), and this one's with every look (`whole`). Prints
-for each the wall time, verdicts a second, the median, p90, p99 and longest seconds of an answer, how many of the wrong ones took
+`--jobs` at once: the other version's (`before`), this one's that knows nothing of the problems either (`cold`), this one's after
+`Grader.prepare`, as from a training run's second step on (`prepared`), and that with every look (`whole`). Prints for each the wall time, verdicts a second, the median, p90, p99 and longest seconds of an answer, how many of the wrong ones took
 at most `SETTLED` seconds, the costliest stages, the slowest answers, and the verdicts that differ from those of `whole` or `before`.
 """
 
@@ -39,6 +39,8 @@ SETTLED = 2.0
 """Seconds in which nine of ten wrong answers should be settled."""
 PREPARING = 300.0
 """Seconds that headers and simulator may take."""
+KNOWING = frozenset({"prepared", "whole"})
+"""Runs before which each problem is described and its reference asked."""
 SHOWN = 5
 """Answers shown with their stages, slowest first."""
 
@@ -65,14 +67,14 @@ def main() -> int:
         rows = _labelled(options.labelled) if options.labelled else _public(options)
         answers.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
         runs: list[Run] = []
-        for name in (*[one for one in trees if one != "now"], "now", "whole"):
+        for name in (*[one for one in trees if one != "now"], *options.runs.split(",")):
             version = name if name in trees else "now"
-            more = {"settle_early": name == "now"} if version == "now" else {}
-            runs.append(
-                asked(name, trees[version], room / f"cache-{version}", answers, options, more)
-            )
+            more = {"settle_early": name != "whole"} if version == "now" else {}
+            cache, known = room / f"cache-{version}", name in KNOWING
+            runs.append(asked(name, trees[version], cache, answers, options, more, known=known))
             print(told(runs[-1], runs[0]), flush=True)
-        print(*_rewards(runs[-2], runs[-1]), sep="\n")
+        if runs[-1].name == "whole" and len(runs) > 1:
+            print(*_rewards(runs[-2], runs[-1]), sep="\n")
     return 0
 
 
@@ -87,6 +89,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--only", default="*", help="glob of file names")
     parser.add_argument("--jobs", type=int, default=16)
     parser.add_argument("--most-seconds", type=float, default=600, help="of one run")
+    parser.add_argument("--runs", default="cold,prepared,whole")
     parser.add_argument("--room", type=Path, help="keep the caches there")
     parser.add_argument("--one", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--options", default="{}", help=argparse.SUPPRESS)
@@ -145,10 +148,13 @@ def _begin(
     out: Path,
     options: argparse.Namespace,
     more: Mapping[str, Any],
+    *,
+    known: bool = False,
 ) -> subprocess.Popen[bytes]:
-    """Have a version's own files judge all answers into a file."""
+    """Have a version's own files judge all answers into a file; first prepare their problems, where they are to be `known`."""
     given = {"device": "sim", "cache": str(cache), "jobs": options.jobs, **more}
-    said = {"options": given, "out": str(out), "most_seconds": options.most_seconds}
+    most = options.most_seconds
+    said = {"options": given, "out": str(out), "most_seconds": most, "known": known}
     return _start(tree, [__file__, "--one", str(answers), "--options", json.dumps(said)])
 
 
@@ -166,14 +172,15 @@ def asked(
     options: argparse.Namespace,
     more: Mapping[str, Any],
     *,
+    known: bool = False,
     forget: Sequence[str] = ("builds", "*-by-content"),
 ) -> Run:
-    """Have a version's own files judge all answers, with nothing known of them."""
+    """Have a version's own files judge all answers, with nothing known of them, and of their problems only where it is said."""
     for kept in [path for pattern in forget for path in cache.glob(pattern)]:
         shutil.rmtree(kept, ignore_errors=True)
     out = answers.with_name(f"rows-{name}.jsonl")
     out.unlink(missing_ok=True)
-    with _begin(tree, cache, answers, out, options, more) as process:
+    with _begin(tree, cache, answers, out, options, more, known=known) as process:
         process.wait()
     rows = [json.loads(line) for line in out.read_text("utf-8").splitlines()]
     wall = max((row["at"] for row in rows), default=options.most_seconds)
@@ -189,18 +196,23 @@ def ask(answers: Path, told_once: Mapping[str, Any]) -> int:
 
     assert Path.cwd() in Path(package.__file__).parents, f"{package.__file__}: another version"
     rows = [json.loads(line) for line in answers.read_text("utf-8").splitlines()]
-    options, until = Options(**told_once["options"]), time.monotonic() + told_once["most_seconds"]
+    options = Options(**told_once["options"])
     with Grader(options) as grader, Path(told_once["out"]).open("w", encoding="utf-8") as out:
+        began = time.monotonic()
+        if told_once.get("known"):
+            grader.prepare({row["task"] for row in rows})
+            print(f"problems prepared in {time.monotonic() - began:.0f} s", file=sys.stderr)
         began = time.monotonic()
         with ThreadPoolExecutor(options.jobs) as pool:
             futures = [pool.submit(_judge, grader, row, began) for row in rows]
             try:
-                for future in as_completed(futures, max(1.0, until - time.monotonic())):
+                for future in as_completed(futures, told_once["most_seconds"]):
                     line = json.dumps(future.result())
                     print(line, file=out, flush=True)
                     print(line, file=sys.stderr, flush=True)
             except TimeoutError:
-                os._exit(0)  # guests end with their parent
+                for waiting in futures:
+                    waiting.cancel()
     return 0
 
 

@@ -126,7 +126,7 @@ def check_source(source: Source) -> None:
         source.place(extension.node)
         for line in (1, 4, 50):
             source.compiled_place("cuda.cu", line, extension=extension.name)
-    _ = (source.classes, source.module and source.module.functions)
+    _ = (source.module.classes, source.module.functions)
 
 
 def run(folders: list[str], inputs: int, seed: int) -> int:

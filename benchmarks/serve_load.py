@@ -287,16 +287,19 @@ def main() -> int:
             took = time.monotonic() - begin
             wrong = tally.wrong + asyncio.run(hostile(server, given.queue // 2))
             after = (server.megabytes(), server.descriptors())
+            print(
+                f"{given.requests} requests of {given.clients} clients in {took:.0f} s: {tally.line()}",
+                flush=True,
+            )
+            print(
+                f"leading process: {before[0]} MB and {before[1]} descriptors before, {after[0]} MB and {after[1]} after"
+            )
         text = ("--device", "none", *options[2:])
         with (
             small_disk(folder / "disk", 50) as disk,
             serving(folder / "token", disk / "cache", *text) as server,
         ):
             wrong += asyncio.run(full_disk(server, disk, programs(1)[0]))
-    print(f"{given.requests} requests of {given.clients} clients in {took:.0f} s: {tally.line()}")
-    print(
-        f"leading process: {before[0]} MB and {before[1]} descriptors before, {after[0]} MB and {after[1]} after"
-    )
     print(
         *(wrong or ["a large body, slow clients and a full disk: answered as they should be"]),
         sep="\n",

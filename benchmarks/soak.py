@@ -1,13 +1,14 @@
 """A long run's memory, descriptors, processes and files: what one grading of many answers leaves behind.
 
     python benchmarks/soak.py [--rounds 3] [--each 40] [--jobs 2] [--seconds N] [--tasks FOLDER] [--no-repair | --reward] [PATH ...]
-    python benchmarks/soak.py --rounds 3 --each 700 --jobs 16 --tasks KernelBench ANSWERS    # 2,100 gradings
+    python benchmarks/soak.py --reward --rounds 3 --each 667 --jobs 16 --problems KernelBench    # 2,001 gradings of 268 problems
 
-One `grade.py` grades `--each` answers a round, in an empty cache: the labelled kernels and seeded defects of
-tests/corpus, or the answers under the paths. Each round has them with a comment of its own, so that nothing is
-known from the round before. Once a second it looks at the process that leads and at those below it. Prints a line a
-round: the most memory of the leader, of any other of our processes, of all with guests, and the leader's descriptors; then
-what is left when all is over, or when it was interrupted after `--seconds`. Exits with 1 where something is left or the leader grew past `LEADER_MB` or a worker past `WORKER_MB`.
+One process grades `--each` answers a round, in an empty cache: the labelled kernels and seeded defects of
+tests/corpus, or the answers under the paths; with `--problems` first an answer of ours to each problem below that folder,
+all but one of four wrong. Each round has them with a comment of its own, so that no answer is known from the round before. Once a
+second it looks at the process that leads and at those below it. Prints a line for every `STEP` gradings:
+the most memory of the leader, of any other of our processes, of all with guests, and the leader's descriptors; then
+what is left when all is over, or when it was cut after `--seconds`. Exits with 1 where something is left or the leader grew past `LEADER_MB` or a worker past `WORKER_MB`.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import random
+import re
 import signal
 import subprocess
 import sys
@@ -34,8 +37,36 @@ from tests.corpus import corpus  # noqa: E402
 
 LEADER_MB, WORKER_MB = 600, 1500
 MARK = "SOAK_OF_A_GRADER"
+STEP = 50
+"""Gradings from one line to the next."""
 INTERRUPTED = 130
 """The exit status of a grading that was interrupted."""
+OWN_ANSWER = '''{problem}
+
+from torch.utils.cpp_extension import load_inline
+
+scaled = load_inline(
+    name="scaled",
+    cpp_sources="torch::Tensor scaled(torch::Tensor x);",
+    cuda_sources="""
+__global__ void scale(const float* x, float* y, long n) {{
+    long i = blockIdx.x * (long)blockDim.x + threadIdx.x;
+    if (i < n) y[i] = x[i] * {factor}f;
+}}
+torch::Tensor scaled(torch::Tensor x) {{
+    auto y = torch::empty_like(x);
+    scale<<<(x.numel() + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.numel());
+    return y;
+}}""",
+    functions=["scaled"],
+)
+
+
+class ModelNew(Problem):
+    def forward(self, *inputs):
+        return scaled.scaled(super().forward(*inputs).contiguous())
+'''
+"""torch's result through a kernel, which changes it in all but one of four."""
 
 
 @dataclass(frozen=True)
@@ -138,15 +169,25 @@ def answers(paths: Sequence[Path]) -> Iterator[dict[str, object]]:
         yield {"text": label.code, "task": label.task}
 
 
-def written(file: Path, paths: Sequence[Path], rounds: int, each: int) -> int:
+def own_answers(problems: Path | None) -> Iterator[dict[str, object]]:
+    """Yield a row for each problem file below a folder."""
+    for number, file in enumerate(sorted(problems.rglob("*.py") if problems else ())):
+        problem, factor = file.read_text("utf-8"), "1.0" if number % 4 == 0 else "1.01"
+        text = OWN_ANSWER.format(problem=re.sub(r"\bModel\b", "Problem", problem), factor=factor)
+        yield {"text": text, "task": problem}
+
+
+def written(file: Path, options: argparse.Namespace) -> int:
     """Write the answers of all rounds; return how many there are."""
-    some = list(islice(cycle(answers(paths)), each))
+    own = list(own_answers(options.problems))
+    some = [*own, *islice(cycle(answers(options.paths)), max(0, options.each - len(own)))]
+    random.Random(1).shuffle(some)
     with file.open("w", encoding="utf-8") as out:
-        for turn in range(rounds):
+        for turn in range(options.rounds):
             for number, row in enumerate(some):
                 text = f"# round {turn}, answer {number}\n{row['text']}"
                 out.write(json.dumps({**row, "id": f"{turn}_{number}", "text": text}) + "\n")
-    return rounds * len(some)
+    return int(options.rounds * len(some))
 
 
 def entries(*folders: str) -> set[str]:
@@ -155,8 +196,8 @@ def entries(*folders: str) -> set[str]:
 
 
 def soak(options: argparse.Namespace, room: Path) -> list[Peak]:
-    """Run it all; return the peaks by round."""
-    total = written(room / "answers.jsonl", options.paths, options.rounds, options.each)
+    """Run it all; return the peaks, one for every `STEP` gradings."""
+    total = written(room / "answers.jsonl", options)
     token = uuid.uuid4().hex
     call = [
         sys.executable,
@@ -178,9 +219,7 @@ def soak(options: argparse.Namespace, room: Path) -> list[Peak]:
     env = {**os.environ, MARK: token, "TMPDIR": str(room / "tmp"), "PYTHONPATH": str(ROOT)}
     with (room / "log").open("wb") as log:
         run = subprocess.Popen(call, env=env, cwd=ROOT, stdout=log, stderr=log)
-        peaks = _watched(
-            run, room / "out" / "results.jsonl", total, options.rounds, options.seconds
-        )
+        peaks = _watched(run, room / "out" / "results.jsonl", options)
     left = marked(token)
     print(
         f"exit {run.returncode}; processes left: {left or 'none'}; temporary files left: {sorted(entries(str(room / 'tmp'))) or 'none'}"
@@ -207,24 +246,22 @@ def _as_rewards(room: Path, options: argparse.Namespace) -> list[str]:
     return [sys.executable, driver, "--one", answers, "--options", json.dumps(asked)]
 
 
-def _watched(
-    run: subprocess.Popen[bytes], rows: Path, total: int, rounds: int, seconds: float
-) -> list[Peak]:
-    peaks, begun = [Peak() for _ in range(rounds)], time.monotonic()
-    shown = 0
+def _watched(run: subprocess.Popen[bytes], rows: Path, options: argparse.Namespace) -> list[Peak]:
+    peaks, begun = [Peak()], time.monotonic()
+    # A process that grades for a training loop ends in time by itself.
+    until = options.seconds + (120 if options.reward else 0)
     while run.poll() is None:
-        if time.monotonic() - begun > seconds:
+        if time.monotonic() - begun > until:
             run.send_signal(signal.SIGINT)
             run.wait(60)
             break
         done = _lines(rows) if rows.exists() else 0
-        now = min(rounds - 1, done * rounds // total)
-        if now > shown:
-            _show(shown, peaks[shown], begun)
-            shown = now
-        peaks[now].see(run.pid)
+        if done >= STEP * len(peaks):
+            _show(done, peaks[-1], begun)
+            peaks.extend(Peak() for _ in range(done // STEP + 1 - len(peaks)))
+        peaks[-1].see(run.pid)
         time.sleep(1)
-    _show(shown, peaks[shown], begun)
+    _show(_lines(rows) if rows.exists() else 0, peaks[-1], begun)
     return peaks
 
 
@@ -233,9 +270,9 @@ def _lines(file: Path) -> int:
         return sum(1 for _ in lines)
 
 
-def _show(turn: int, peak: Peak, begun: float) -> None:
+def _show(done: int, peak: Peak, begun: float) -> None:
     print(
-        f"round {turn + 1}: leader {peak.leader:.0f} MB, largest worker {peak.worker:.0f} MB, all with guests {peak.all:.0f} MB, "
+        f"{done} graded: leader {peak.leader:.0f} MB, largest worker {peak.worker:.0f} MB, all with guests {peak.all:.0f} MB, "
         f"{peak.descriptors} descriptors, {time.monotonic() - begun:.0f} s",
         flush=True,
     )
@@ -249,6 +286,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=float("inf"), help="interrupt it then")
     parser.add_argument("--tasks", type=Path)
+    parser.add_argument("--problems", type=Path, help="an answer of ours to each of these")
     parser.add_argument("--no-repair", action="store_true")
     parser.add_argument("--reward", action="store_true", help="through grader.reward")
     options = parser.parse_args()

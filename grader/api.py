@@ -66,7 +66,7 @@ class Graded:
 
     @property
     def reference(self) -> str | None:
-        """A kernel of ours for the same task that passes every workload; None where there is none."""
+        """A kernel of ours for the same task that passes every workload; None if there is none."""
         return self._code("reference")
 
     def _code(self, *kinds: str) -> str | None:

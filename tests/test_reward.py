@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import get_args
+from typing import Any, get_args
 
 import httpx
 import pytest
@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from grader import build as building
 from grader.config import Options
 from grader.errors import UsageError
+from grader.pipeline.context import is_described
 from grader.records import Comparison, Evaluation, Finding, Place, Status, Verdict
 from grader.reward import (
     CHEATS,
@@ -28,6 +29,7 @@ from grader.reward import (
     reward_evaluation,
     shown_to_trainer,
 )
+from grader.reward.grader import task_of
 from tests.whole import transcript
 
 
@@ -212,6 +214,10 @@ def test_the_task_that_was_asked_counts_not_the_one_in_the_answer() -> None:
     right, wrong = transcript(3), transcript(4)
     sly = f"The task:\n```python\n{own}```\n{wrong}"
     with Grader(Options(device="sim", jobs=2), seed=1) as grader:
+        grader.prepare([REFERENCE, REFERENCE])
+        draft = task_of(REFERENCE)
+        assert draft is not None
+        assert is_described(grader._workers.grading, draft)
         rewards = grader.grade_batch(
             [Answer(text=text, task=REFERENCE) for text in (right, wrong, sly, right)]
         )
@@ -309,6 +315,17 @@ def test_a_wait_of_ours_that_is_over_is_not_the_clients(
     monkeypatch.setattr(text_grader, "_grade", waited)
     said = httpx.post(f"{address}/grade", json={"text": "No code."}, headers=BEARER, timeout=60)
     assert (said.status_code, said.json()["error"]) == (503, "TimeoutError")
+
+
+def test_a_connection_is_kept_for_longer_than_clients_keep_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from grader.service.http import run
+
+    served: list[Any] = []
+    monkeypatch.setattr("uvicorn.Server.run", lambda server: served.append(server.config))
+    run(None, host="127.0.0.1", port=0)
+    assert served[0].timeout_keep_alive > 15
 
 
 def test_a_full_queue_is_said_at_once(

@@ -28,7 +28,7 @@ NEAR = 2
 def main() -> None:
     """Grade a half of the set and print what share is explained."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--half", type=int, choices=range(1, 14), required=True)
+    parser.add_argument("--half", type=int, choices=range(1, 15), required=True)
     parser.add_argument("--only", default="")
     parser.add_argument("--repair", action="store_true")
     parser.add_argument("--every", type=int, default=1, help="take every Nth program")

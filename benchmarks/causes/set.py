@@ -8,6 +8,7 @@ import re
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
@@ -25,17 +26,23 @@ class Wrong:
     written: bool
     """Whether it was written as an answer, and not made from a right one."""
     half: int
-    """1: what rules are tuned on; 2: what they were measured on, and since then tuned; 3: written later, CUDA and Triton; 4: Triton, later still; 5: CUDA and Triton; 6: Triton, after all of these; 7: CUDA and Triton, written before the runs under changes; 8: CUDA and Triton, more of host code, after them; 9: Triton, later still; 10: CUDA and Triton, of all kinds; 11: Triton, after the fixes of 9; 12: CUDA and Triton, of kinds that the others have few of; 13: Triton, half of them with their cause in host code."""
+    """1: what rules are tuned on; 2: what they were measured on, and since then tuned; 3: written later, CUDA and Triton; 4: Triton, later still; 5: CUDA and Triton; 6: Triton, after all of these; 7: CUDA and Triton, written before the runs under changes; 8: CUDA and Triton, more of host code, after them; 9: Triton, later still; 10: CUDA and Triton, of all kinds; 11: Triton, after the fixes of 9; 12: CUDA and Triton, of kinds that the others have few of; 13: Triton, half of them with their cause in host code; 14: Triton, what weaker models get wrong, a quarter of them errors of the compiler; 15: CUDA and Triton, of all kinds, after runs of launches alone."""
 
     @property
     def task(self) -> str:
-        """What was asked."""
-        return self.code.splitlines()[0].removeprefix("# task: ").strip()
+        """What was asked: the name of a built-in task, or the text of a problem."""
+        name = self.code.splitlines()[0].removeprefix("# task: ").strip()
+        return _problems().get(name, name)
 
     @property
     def order(self) -> str:
         """In which it comes, so that the first so many are a sample of all."""
         return hashlib.sha256(self.name.encode()).hexdigest()[2:]
+
+
+@cache
+def _problems() -> dict[str, str]:
+    return tomllib.loads((FOLDER / "fourteenth_problems.toml").read_text("utf-8"))
 
 
 def wrong_programs() -> Iterator[Wrong]:
@@ -53,10 +60,12 @@ def wrong_programs() -> Iterator[Wrong]:
     yield from _answers("eleventh.txt", half=11)
     yield from _answers("twelfth.txt", half=12)
     yield from _answers("thirteenth.txt", half=13)
+    yield from _answers("fourteenth.txt", half=14)
+    yield from _answers("fifteenth.txt", half=15)
 
 
 def right_programs() -> Iterator[Wrong]:
-    """Yield right programs that look like the wrong ones of parts 6, 9, 11 and 13, and those of parts 10, 12 and 13 put right: they have no cause, and no error should be named."""
+    """Yield right programs that look like the wrong ones of parts 6, 9, 11, 13 and 14, and those of parts 10, 12, 13, 14 and 15 put right: they have no cause, and no error should be named."""
     yield from _right("sixth_right.txt", half=6)
     yield from _right("ninth_right.txt", half=9)
     yield from _put_right("tenth.txt", "tenth_right.toml", half=10)
@@ -64,6 +73,9 @@ def right_programs() -> Iterator[Wrong]:
     yield from _put_right("twelfth.txt", "twelfth_right.toml", half=12)
     yield from _right("thirteenth_right.txt", half=13)
     yield from _put_right("thirteenth.txt", "thirteenth_right.toml", half=13)
+    yield from _right("fourteenth_right.txt", half=14)
+    yield from _put_right("fourteenth.txt", "fourteenth_right.toml", half=14)
+    yield from _put_right("fifteenth.txt", "fifteenth_right.toml", half=15)
 
 
 def _right(file: str, half: int) -> Iterator[Wrong]:

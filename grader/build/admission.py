@@ -33,7 +33,7 @@ class Admission:
         self._shares = 1
 
     def share(self, processes: int) -> None:
-        """Take no more than an equal share of what is free, among so many processes that build."""
+        """Take at most an equal share of the free memory, among this many processes that build."""
         self._shares = processes
 
     @contextlib.contextmanager

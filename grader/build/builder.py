@@ -107,10 +107,14 @@ def build(
             shutil.rmtree(scratch / FILES, ignore_errors=True)
             made = bench.build(submission, init, replace(limits, wall=left), scratch)
         gap = say_what_lacks(made.log, submission.code, prepared.toolchain)
-        if made.status == "failed" and gap:
-            blank = {"status": "grader_error", "reason": gap, "errors": (), "warnings": ()}
-            return made.model_copy(update=blank)
-        return _keep(made, scratch, folder, key)
+        lacking = made.status == "failed" and gap
+        return _without_verdict(made, gap) if lacking else _keep(made, scratch, folder, key)
+
+
+def _without_verdict(made: Build, gap: str) -> Build:
+    """Return a build that failed for what this machine lacks: it is not charged to the program, and not kept."""
+    blank = {"status": "grader_error", "reason": gap, "errors": (), "warnings": ()}
+    return made.model_copy(update=blank)
 
 
 def stock_way(build: Build) -> bool:

@@ -79,7 +79,7 @@ def environment(
 
 
 def _assemblers(drivers: Path, toolchain: Toolchain) -> dict[str, str]:
-    """Return what leads Triton to our drivers in the place of its assemblers."""
+    """Return what leads Triton to our drivers in place of its assemblers."""
     return {
         f"TRITON_{tool.name.upper().replace('-', '_')}_PATH": str(drivers / f"kg-{tool.name}")
         for tool in assemblers(toolchain)

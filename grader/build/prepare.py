@@ -114,12 +114,12 @@ def prepare(toolchain: Toolchain, progress: Progress | None = None) -> Prepared:
             can't be written.
 
     """
-    with _written():
+    with _told_where_cache_is_full():
         return _prepare(toolchain, progress or (lambda _: None))
 
 
 @contextmanager
-def _written() -> Iterator[None]:
+def _told_where_cache_is_full() -> Iterator[None]:
     """Say what to do where the cache folder takes nothing."""
     try:
         yield
@@ -168,7 +168,7 @@ def make_headers(prepared: Prepared) -> None:
     folder = prepared.folder
     if headers_ready(folder) is not None:
         return
-    with _written(), FileLock(str(folder) + ".lock"):
+    with _told_where_cache_is_full(), FileLock(str(folder) + ".lock"):
         if headers_ready(folder) is None:
             _make(prepared.toolchain, folder, prepared.progress)
             prepared.progress("")

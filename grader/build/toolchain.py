@@ -24,7 +24,7 @@ class Missing:
 
 @dataclass(frozen=True)
 class Toolchain:
-    """Compilers, headers and libraries of one machine; None where there is none."""
+    """Compilers, headers and libraries of one machine; None if there is none."""
 
     python: Path
     """The interpreter that has torch; guests run with it."""

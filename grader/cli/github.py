@@ -50,7 +50,7 @@ def github_comment(run: Path, *, author: str = ACTIONS) -> int:
         errors.print("not a pull request: nothing to comment on")
         return GRADED
     pull = _pull(event, author)
-    made = pull_review(folder.reviews(), pull.changed(), Path.cwd())
+    made = pull_review(folder.reviews(), pull.read_changes(), Path.cwd())
     summary = made.summary(_footer())
     _show_in_job(summary)
     try:

@@ -103,10 +103,10 @@ def _grade(paths: Sequence[str], options: Options, shown: str) -> int:
 
     store = Store(options.cache)
     folder = RunFolder(options.out, store.seal)
-    with folder.claimed():
+    with folder.claim():
         outcome = _run_grading(folder, store, paths, options, quiet=shown == "none")
         changed = folder.settle(outcome.samples, () if options.only else paths)
-        if outcome.graded or changed or not folder.indexed():
+        if outcome.graded or changed or not folder.index_is_current():
             folder.write_index()
     summary = summarise(folder.rows.lines(outcome.samples))
     if shown == "json":
@@ -131,16 +131,18 @@ def _run_grading(
     stdin = sys.stdin.buffer if sys.stdin else None  # it may be closed
     with Progress(errors, quiet=quiet) as progress:
         # before anything is prepared: there may be nothing
-        found = _wanted_samples(read_samples(paths, stdin, progress.skipped), options.only)
+        found = _wanted_samples(read_samples(paths, stdin, progress.name_skipped), options.only)
         if "-" not in paths:
             progress.count(_wanted_samples(read_samples(paths), options.only))
         seed = folder.seed(options.seed, secrets.randbits(62))
         executor = _executor(options, store, seed, progress.preparing)
-        counted, watcher = progress.counted(found), progress.watcher()
+        counted, watcher = progress.count_samples(found), progress.watcher()
         outcome = schedule.run(counted, executor, folder, watcher, fresh=options.fresh)
         skipped = progress.skipped_so_far
     if not outcome.samples:
-        raise UsageError(f"no samples in {', '.join(paths)}", _why_none(skipped, options.only))
+        raise UsageError(
+            f"no samples in {', '.join(paths)}", _why_none(skipped, options.only, quiet=quiet)
+        )
     return outcome
 
 
@@ -150,11 +152,11 @@ def _wanted_samples(samples: Iterator[Sample], only: str | None) -> Iterator[Sam
             yield sample
 
 
-def _why_none(skipped: int, only: str | None) -> str:
+def _why_none(skipped: int, only: str | None, *, quiet: bool) -> str:
     if only is not None:
         return f"no sample's id matches --only {only}"
     if skipped:
-        return "all that is there was skipped, see above"
+        return f"all that is there was skipped{'; leave out -q to see why' if quiet else ', see above'}"
     return "expected .txt, .md, .py or .jsonl files"
 
 

@@ -95,7 +95,7 @@ class Progress:
         if self._console and (what or took >= WORTH_SAYING):
             self._console.print(line, markup=False, highlight=False)
 
-    def skipped(self, what: Skipped) -> None:
+    def name_skipped(self, what: Skipped) -> None:
         """Name what was found and is no sample."""
         self.skipped_so_far += 1
         if not self._quiet:
@@ -112,7 +112,7 @@ class Progress:
 
         threading.Thread(target=counting, name="counting", daemon=True).start()
 
-    def counted(self, samples: Iterable[Sample]) -> Iterator[Sample]:
+    def count_samples(self, samples: Iterable[Sample]) -> Iterator[Sample]:
         """Yield the samples, counting them as they come where nobody counted them before."""
         number = 0
         for number, sample in enumerate(samples, 1):

@@ -31,7 +31,7 @@ def report(run: Path) -> int:
     from grader.report.folder import RunFolder
 
     folder = RunFolder(run_folder(run))
-    with folder.claimed():
+    with folder.claim():
         for review in folder.reviews():
             folder.render(review)
         count = len(folder.write_index())

@@ -17,7 +17,7 @@ from grader.build.workspace import DRAFT
 from grader.sandbox import GuestJob, GuestReply
 
 CALLED = "called"
-"""A file in the place of extensions, where the calls made none."""
+"""A file in place of extensions, where the calls made none."""
 Call = Callable[[GuestJob], GuestReply]
 
 

@@ -8,39 +8,28 @@ from dataclasses import dataclass
 from itertools import chain
 
 from grader.devices.leads import AT_ONCE, Concerns, Leads
+from grader.devices.preference import Doubt, count_ways, doubt, rank, step_of
 from grader.devices.trial import ALL, PROBES, Few, Trial, launched_codes
 from grader.judge.inputs import Array
 from grader.languages import place_compiled_line
 from grader.records import Place
-from grader.simulator.changes import Change, Kind, Request
+from grader.simulator.changes import Change, Request
 from grader.simulator.changes.arguments import read_launches, read_tensors
 from grader.simulator.changes.change import Edited
 from grader.simulator.changes.host import proposed_changes
+from grader.simulator.changes.loops import loop_depths
 from grader.source import Source
-from grader.source.analysis.overwritten import overwritten
+from grader.source.analysis.overwritten import place_overwritten
 from grader.source.analysis.passed import Blame, blame
 
 BATCH = 300
 """Changes that one guest tries, before it is known how long one takes."""
-MOST_AT_ONCE = 1500
+MOST_AT_ONCE = 4000
 STRETCH = 1.5
 """Seconds that one guest tries changes for: starting one takes about as long."""
 SMALLEST = 20
 MOST_SHARED = 8
 """Programs that may share a processor with a guest, whatever it says of its time."""
-KINDS: tuple[Kind, ...] = (
-    "comparison",
-    "constant",
-    "operator",
-    "carried",
-    "operand",
-    "guard",
-    "condition",
-    "around",
-    "argument",
-    "host",
-)
-"""What a change can be of, the likeliest first."""
 CLOSE = 4
 """How much likelier a line is at which a change made all right on one workload, and not on others."""
 NEAR = 3
@@ -123,20 +112,38 @@ class Search:
 
     def best(self, right: Sequence[Change]) -> Found:
         """Return the likeliest of these, at its place."""
-        least = min(map(self.unlikely, right))
-        likely = [one for one in right if self.unlikely(one) == least]
-        change = min(likely, key=lambda one: (self.is_elsewhere(one), *_rank(one, likely)))
+        change = self._where_it_belongs(self._likeliest(right), right)
         given = self.blame(change)
         place = given.step.place if given else self._place(change)
         memory = self._memory(change) if change.exchanged_dims else -1
-        return Found(change, place, len(right), self.before, given, memory >= 0)
+        return Found(change, place, count_ways(right), self.before, given, memory >= 0)
 
-    def is_sure(self, change: Change) -> bool:
-        """Whether the host code, and not the kernel, is what a change of it is about: one that adds a step could be either's."""
-        if change.text:
-            return change.prior == 0
-        given = self.blame(change)
-        return given is not None and given.sure
+    def _likeliest(self, right: Sequence[Change]) -> Change:
+        weights = {id(one): (self.doubt(one, right), self.unlikely(one)) for one in right}
+        least = min(weights.values())
+        likely = [one for one in right if weights[id(one)] == least]
+        return min(likely, key=lambda one: (self.is_elsewhere(one), *rank(one, likely)))
+
+    def _where_it_belongs(self, change: Change, right: Sequence[Change]) -> Change:
+        """Return the change with the same step where it is done least often, and last: there its result is whole."""
+        step = step_of(change)
+        if step is None:
+            return change
+        code = self._codes[change.program]
+        depths = loop_depths(code.functions[change.function].instructions) if code else ()
+        same = [one for one in right if step_of(one) == step]
+        return min(same, key=lambda one: (depths[one.edits[0][0]], -one.edits[0][0]))
+
+    def same_steps(self, changes: Sequence[Change]) -> list[Change]:
+        """Return the changes that do elsewhere the same as one of these."""
+        known, steps = set(map(id, changes)), {step_of(one) for one in changes} - {None}
+        every = self._all if steps else []
+        return [one for one in every if id(one) not in known and step_of(one) in steps]
+
+    def doubt(self, change: Change, found: Sequence[Change]) -> Doubt:
+        """Return what speaks against a change as the cause, where all of `found` are right."""
+        turned = any(one.given for one in found)
+        return doubt(change, self.blame(change), turned=turned)
 
     def blame(self, change: Change) -> Blame | None:
         """Return which line of the host code a change of arguments is about."""
@@ -181,11 +188,12 @@ class Search:
             return self._place_of_text(change.text)
         place = place_compiled_line(self._source, change.file, change.line)
         anew = change.kind == "carried"
-        return (anew and overwritten(self._source, [place])) or place
+        return (anew and place_overwritten(self._source, [place])) or place
 
     def _place_of_text(self, edited: Edited) -> Place:
         begin = self._source.positions.offset(edited.whole[0], 0)
-        return self._source.place((begin + edited.start, begin + edited.end))
+        start, end, _ = edited.edits[0]
+        return self._source.place((begin + start, begin + end))
 
     def _try(self, changes: Sequence[Change], few: Few) -> list[Change]:
         """Return which of them make all right; where the guest ends, each half has another."""
@@ -211,9 +219,3 @@ class Search:
         if few.blocks:
             return self._trial.may_be_right(outputs, few)
         return [share == 1.0 for share in self._trial.right(outputs)]
-
-
-def _rank(change: Change, others: Sequence[Change]) -> tuple[int, int, int]:
-    """Return what speaks against a change as the cause: its kind, and how few others say its line."""
-    alike = sum(one.line == change.line for one in others)
-    return (KINDS.index(change.kind), -alike, change.line)

@@ -12,6 +12,7 @@ from grader.devices.base import Device
 from grader.devices.capabilities import Changer
 from grader.devices.change_search import Found, Search
 from grader.devices.leads import Leads
+from grader.devices.preference import Doubt
 from grader.devices.trial import Trial, launched_codes
 from grader.errors import GraderError
 from grader.judge import References
@@ -36,6 +37,8 @@ ENOUGH = 64
 """Elements from which on a workload shows more than a corner case."""
 PROVEN = 300
 """Changes that are tried there."""
+LATE = 1
+"""Batches of changes that are tried after a kernel's change that leaves doubts."""
 VALUES = ("values", "unwritten", "nonfinite")
 """How results differ that have the right form."""
 RESHAPES = re.compile(r"\b(?:reshape|view|permute|transpose|mT|t)\b")
@@ -102,24 +105,33 @@ def _telling_workloads(task: Task, comparisons: Sequence[Comparison]) -> list[Wo
 def _proven(trials: Sequence[Trial], source: Source, known: Leads, seconds: float) -> Found | None:
     """Return the best change that makes all results of all trials right.
 
-    What a launch is given counts after all others where the names say that it is meant so.
+    Where the best so far is doubtful, the search goes on: a likelier one may be right as well.
     """
     search = Search(trials[0], source, known, seconds)
-    unsure: list[Change] = []
+    found: list[Change] = []
+    late = 0
     for changes in search.batches():
-        here = right = search.right_under(changes)[:PROVEN]
-        for trial in trials[1:]:
-            right = _still_right(trial, right, seconds / 2) if right else right
+        here = search.right_under(changes)[:PROVEN]
+        right = _still_right_on(trials[1:], here, seconds / 2)
         search.suspect([one for one in here if not one.on_host])
-        # Two arguments that the kernel takes the wrong way round: where the launch could give them so, it is no sure cause.
-        given = any(one.given for one in right)
-        turned = [one for one in right if given and one.both == "exchanged"]
-        sure = [one for one in right if not one.on_host or search.is_sure(one)]
-        sure = [one for one in sure if one not in turned]
-        if sure:
-            return search.best(sure)
-        unsure += [one for one in right if one.text or search.blame(one)]
-    return search.best(unsure) if unsure else None
+        found += [one for one in right if not one.given or search.blame(one)]
+        doubt = min((search.doubt(one, found) for one in found), default=Doubt.UNSURE)
+        late += doubt < Doubt.UNSURE
+        if doubt == Doubt.NONE or late > LATE:
+            break
+    if elsewhere := search.same_steps(found):
+        again = search.right_under(elsewhere)[:PROVEN]
+        found += _still_right_on(trials[1:], again, seconds / 2)
+    return search.best(found) if found else None
+
+
+def _still_right_on(
+    trials: Sequence[Trial], changes: Sequence[Change], seconds: float
+) -> list[Change]:
+    right = list(changes)
+    for trial in trials:
+        right = _still_right(trial, right, seconds) if right else right
+    return right
 
 
 def _still_right(trial: Trial, changes: Sequence[Change], seconds: float) -> list[Change]:
@@ -165,18 +177,42 @@ def _evidence(found: Found, source: Source, workloads: Sequence[Workload]) -> Ev
             both=change.both,
             right_before=found.before,
             alternatives=found.alternatives,
+            edits=_edits(change, source),
+            makes_up=change.text is not None and change.text.makes_up,
             workloads=len(workloads),
         ),
     )
 
 
+def _edits(change: Change, source: Source) -> tuple[tuple[int, int, str], ...]:
+    """Return what a change of host code has to be written as."""
+    if change.text is None:
+        return ()
+    begin = source.positions.offset(change.text.whole[0], 0)
+    return tuple((begin + a, begin + b, text) for a, b, text in change.text.edits)
+
+
 def _taken_at(found: Found, source: Source) -> int:
-    """Return the kernel's line that takes a tensor of which two dims should be exchanged; 0 where the host lays it out itself."""
-    step = found.given.step if found.given and found.as_it_is else None
+    """Return the line that is to blame in a launch's place; 0 where the launch is.
+
+    The kernel's that takes a tensor of which two dims should be exchanged, unless the host lays it out itself; and where two
+    arguments should be exchanged that are passed by their parameters' names, the first that uses one of them.
+    """
+    given = found.given
+    if given and given.other and not given.sure:
+        return _use_of_one({given.step.name, given.other.name}, given.step.place.line, source)
+    step = given.step if given and found.as_it_is else None
     if step is None or RESHAPES.search(source.lines[step.place.line - 1]):
         return 0
     taken = re.compile(rf"\b{re.escape(step.name)}\b\s*[+\[]")
     return next((n for n, text in enumerate(source.lines, 1) if taken.search(text)), 0)
+
+
+def _use_of_one(names: set[str], launched: int, source: Source) -> int:
+    """Return the first line before a launch, after those that set or declare two names, that uses one of them alone."""
+    used = [names & set(re.findall(r"\w+", line)) for line in source.lines[: launched - 1]]
+    declared = next((n for n, one in enumerate(used) if one == names), len(used))
+    return next((n for n, one in enumerate(used, 1) if n > declared + 1 and len(one) == 1), 0)
 
 
 def _exchanged_with(found: Found, source: Source) -> tuple[int, int]:
@@ -204,6 +240,8 @@ def _named(words: str, change: Change, source: Source) -> str:
 
 
 def _lines_of_the_text(change: Change, source: Source) -> tuple[int, ...]:
+    if change.text:
+        return change.also
     places = (place_compiled_line(source, change.file, line) for line in change.also)
     return tuple(place.line for place in places if place)
 

@@ -66,7 +66,7 @@ def enlarge_launches(
     source = parse(submission.code)
     # Where the task's own sizes are right, a block has the threads that it needs.
     sizes = (*BLOCKS, *(THREADS if source.cuda and workload.role in DECIDING else ()))
-    kernels = _launched(runs, workload)[-MOST_KERNELS:]
+    kernels = _launched_kernels(runs, workload)[-MOST_KERNELS:]
     tried = [replace(one, kernel=kernel) for one in sizes for kernel in reversed(kernels)]
     try:
         before = wrong() or ()
@@ -79,7 +79,7 @@ def enlarge_launches(
     return ()
 
 
-def _launched(runs: Sequence[Run], workload: Workload) -> list[str]:
+def _launched_kernels(runs: Sequence[Run], workload: Workload) -> list[str]:
     """Return the names of the kernels that a workload launched, without what they are instances of."""
     every = (one for run in runs if run.workload == workload.name for one in run.launches)
     names = (re.sub(r"[<(].*", "", one.kernel).rsplit("::", 1)[-1] for one in every)

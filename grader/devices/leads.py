@@ -145,7 +145,8 @@ class _Function:
         return any(self.deciding >> at & 1 for at, _ in change.edits)
 
     def brings(self, change: Change) -> bool:
-        """Whether a change makes something of a value that is loaded of these tensors."""
+        """Whether a change makes something of a value that is loaded of these tensors, or lets it through."""
         new = {r for _, made in change.edits for one in made for r in self.reach.read_by(one)}
         old = {r for at, _ in change.edits for r in self.reach.read_at(at)}
-        return any(self.reach.behind_one(register) & self.loads for register in new - old)
+        chosen = change.kind == "guard" and change.before == "selp"  # one side always
+        return chosen or any(self.reach.behind_one(one) & self.loads for one in new - old)

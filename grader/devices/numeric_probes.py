@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from grader.devices.base import Device
-from grader.judge import References
-from grader.judge.probes import Plan, explain, plan
+from grader.devices.base import Device, RunResult
+from grader.judge import References, compare
+from grader.judge.probes import BASE, Plan, explain, plan
 from grader.judge.tolerance import element_count
 from grader.records import DECIDING, Build, Comparison, Evidence, Submission, Task
 
@@ -41,6 +41,9 @@ def probe_wrong(
     asked = task.model_copy(update={"workloads": planned.workloads})
     known = ask(asked, planned)
     results = device.run(submission, build, asked, known)
+    if workload != task.judged[0] and _is_right_first(asked, known, results):
+        text = "right where it is called first, and wrong after calls on other inputs"
+        return (Evidence(kind="probe", code="probe-unsteady", text=text, workload=workload.name),)
     exact = {name: item.exact for name, item in known.expected.items() if not item.failure}
     actual = {
         item.run.workload: [output.array for output in item.outputs]
@@ -48,6 +51,16 @@ def probe_wrong(
         if item.run.status == "ran"
     }
     return explain(planned, exact, actual, workload.name)
+
+
+def _is_right_first(task: Task, references: References, results: Sequence[RunResult]) -> bool:
+    """Whether the inputs that came out wrong come out right in a program that had no others before."""
+    base = next(workload for workload in task.workloads if workload.name == BASE)
+    found = (result for result in results if result.run.workload == BASE)
+    return any(
+        result.run.status == "ran" and compare(task, base, references, result).equal
+        for result in found
+    )
 
 
 def _plain(item: Comparison) -> bool:

@@ -57,26 +57,34 @@ def trace_wrong(
         traced = device.trace(submission, build, task, references, workload, asked)
         found = read_told(traced.report, parse(submission.code))
         gradients = ask(workload, asked) if found else []
-        gradients = gradients or [Needs({}, Way(np.zeros(0))) for _ in asked]
     except GraderError:  # an explanation is missing then, the verdict is still valid
         return ()
     if found is None:
         return ()
     exact = references.expected[workload.name].exact
     moved = {o for o, mask in masks if are_exchanged(first.outputs[o], exact[o], mask)}
-    shapes = [array.shape for array in exact]
-    elements = [
+    return evidence_of(found, _asked(picked, gradients, exact, moved), workload.name)
+
+
+def _asked(
+    picked: Sequence[tuple[int, int, bool]],
+    gradients: Sequence[Needs],
+    exact: Sequence[Array],
+    moved: set[int],
+) -> list[Asked]:
+    """Return the picked elements (output, flat index, whether wrong) with what each should depend on."""
+    known = gradients or [Needs({}, Way(np.zeros(0))) for _ in picked]
+    return [
         Asked(
             output=o,
-            index=tuple(int(at) for at in np.unravel_index(i, shapes[o])),
+            index=tuple(int(at) for at in np.unravel_index(i, exact[o].shape)),
             wrong=wrong,
-            needs={role: needed_elements(array) for role, array in gradients[n].gradients.items()},
-            way=gradients[n].way,
+            needs={role: needed_elements(array) for role, array in needs.gradients.items()},
+            way=needs.way,
             exchanged=o in moved,
         )
-        for n, (o, i, wrong) in enumerate(picked)
+        for (o, i, wrong), needs in zip(picked, known, strict=False)
     ]
-    return evidence_of(found, elements, workload.name)
 
 
 def telling_workload(task: Task, comparisons: Sequence[Comparison]) -> Workload | None:

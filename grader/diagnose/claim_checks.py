@@ -46,7 +46,7 @@ class Facts:
         texts = (one for reading in read(self.source) for one in reading.texts)
         return "\n".join(one.text for one in texts if one.has_kernels)
 
-    def observed(self) -> Iterator[Evidence]:
+    def observed_evidence(self) -> Iterator[Evidence]:
         """Yield what was seen at any size, whether or not the verdict rests on it."""
         for run in self.evaluation.runs:
             yield from run.evidence
@@ -67,7 +67,7 @@ def without(codes: frozenset[str], rules: tuple[str, ...], holds: str) -> Check:
     """
 
     def check(facts: Facts) -> Outcome:
-        seen = next((item for item in facts.observed() if item.code in codes), None)
+        seen = next((item for item in facts.observed_evidence() if item.code in codes), None)
         if seen is not None:
             return "false", _evidence_sentence(seen)
         outcome, because = against(rules, holds)(facts)
@@ -111,7 +111,7 @@ def stable(facts: Facts) -> Outcome:
 def any_size(facts: Facts) -> Outcome:
     """Check the results at all sizes that were tried, and that no luck was in them."""
     verdict = facts.evaluation.verdict
-    seen = next((item for item in facts.observed() if proves_undefined(item)), None)
+    seen = next((item for item in facts.observed_evidence() if proves_undefined(item)), None)
     if seen is not None:
         return "false", _evidence_sentence(seen)
     wrong = next(

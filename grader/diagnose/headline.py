@@ -117,16 +117,16 @@ def _cause(verdict: Verdict, findings: Sequence[Finding], settled: Collection[st
     errors = {at: one for at, one in enumerate(findings) if _counts(one)}
     if verdict.status in _BY_VALUES:
         mine = {at: one for at, one in errors.items() if one.rule in settled}
-        found = _shown(verdict, mine)
+        found = _position_of_best_proof(verdict, mine)
         if found is not None or mine:
             return found if found is not None else min(mine)
-    found = _shown(verdict, errors)
+    found = _position_of_best_proof(verdict, errors)
     if found is None and verdict.status == "incorrect":
         return next((at for at, one in errors.items() if not one.last_resort), None)
     return found
 
 
-def _shown(verdict: Verdict, errors: Mapping[int, Finding]) -> int | None:
+def _position_of_best_proof(verdict: Verdict, errors: Mapping[int, Finding]) -> int | None:
     """Return the position of the first proven error with the evidence that says most."""
     for shown in _CAUSES.get(verdict.status, ()):
         for position, one in errors.items():

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from grader.judge import proofs
-from grader.records import Evaluation, Evidence, Finding, Fix, Mismatch, Submission
+from grader.records import Evaluation, Evidence, Finding, Fix, Mismatch, Submission, ToolMessage
 
 
 @dataclass(frozen=True)
@@ -38,18 +38,28 @@ class Program:
         return verdict.unhurt is False or self.status not in SILENT
 
     @property
-    def rank(self) -> tuple[int, float, int, int]:
+    def rank(self) -> tuple[int, float, int, int, int]:
         """How far the program got: greater is better. As much wrong for fewer reasons is a step as well.
 
-        So are fewer lines whose undefined behaviour runs proved.
+        So are fewer lines whose undefined behaviour runs proved, and an error that a compiler comes to later in the text.
         """
         wrong = wrong_share(self.evaluation)
-        return self.stage, -wrong, -len(self._proven), -len(self._undefined)
+        return self.stage, -wrong, -self._unread, -len(self._proven), -len(self._undefined)
 
     @property
     def stage(self) -> int:
         """How far it got, whatever is wrong there."""
         return _stage(self.evaluation)
+
+    @property
+    def _unread(self) -> int:
+        """How many lines come after the one that Triton's compiler refused: it stops at the first."""
+        errors = self.evaluation.build.errors if self.evaluation.build else ()
+        of_triton = [
+            e for e in errors if isinstance(e.details, ToolMessage) and e.details.tool == "triton"
+        ]
+        lines = [one.place.line for one in of_triton if one.place is not None]
+        return self.submission.code.count("\n") - max(lines) if lines else 0
 
     @property
     def _undefined(self) -> tuple[Evidence, ...]:

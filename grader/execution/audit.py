@@ -132,9 +132,10 @@ def _made_here(right: References) -> Mapping[str, Program]:
         return lambda workload: tuple(change(array) for array in natives(workload))
 
     def halved(workload: Workload) -> tuple[Array, ...] | None:
-        """Return nothing where the outputs are in half precision: that is what was asked for."""
+        """Return nothing where the outputs are in half precision, which is what was asked for, or no fractions at all."""
         arrays = natives(workload)
-        return None if all(a.dtype.itemsize == 2 for a in arrays) else tuple(map(_halve, arrays))
+        full = any(is_real(a) and a.dtype.itemsize > 2 for a in arrays)
+        return tuple(map(_halve, arrays)) if full else None
 
     def multiple(workload: Workload) -> tuple[Array, ...] | None:
         """Return nothing where the outputs are truth values, which have no multiple."""

@@ -74,7 +74,24 @@ def examine_reference(
 def _describe_sizes(
     reference: str, form: Form, limits: Limits, kept: frozenset[int], share: float
 ) -> Described | str:
-    """Return the sizes that the reference runs at or, where there are none, why."""
+    """Return the sizes that the reference runs at or, where there are none, why.
+
+    Those whose weights take a second to draw are run only where the others leave a choice open.
+    """
+    light = _sizes_up_to(MOST["weights"], reference, form, limits, kept, share)
+    if isinstance(light, str) or light.settled:
+        return light
+    return _sizes_up_to(HUGE["weights"], reference, form, limits, kept, share)
+
+
+def _sizes_up_to(
+    weights: int,
+    reference: str,
+    form: Form,
+    limits: Limits,
+    kept: frozenset[int],
+    share: float,
+) -> Described | str:
     found = chains(reference, kept, floor_at(share)) if len(reference) <= MAX_TEXT else ()
     if not found:
         return "the problem's text can't be parsed"
@@ -83,7 +100,7 @@ def _describe_sizes(
         "chains": [[variant.text for variant in chain.variants] for chain in found],
         "kinds": [c.kind if c.kind in REGULAR else f"{c.kind} {i}" for i, c in enumerate(found)],
         "most": {**MOST, "size": KEPT} if kept else dict(MOST),
-        "weights": HUGE["weights"],
+        "weights": weights,
         "seconds": SECONDS,
     }
     job = GuestJob(

@@ -90,7 +90,7 @@ def audit_folder(
         except GraderError as error:
             yield AuditedProblem(name, Audited(()), str(error))
             continue
-        note = "" if found.rows else found.note or NOT_ASKED
+        note = found.note or ("" if found.rows else NOT_ASKED)
         yield AuditedProblem(name, found, note)
 
 

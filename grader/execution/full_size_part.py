@@ -74,7 +74,14 @@ class Asking:
         """Return what the reference gives, the first of them in float64 too; raises GraderError where it can't be run."""
         sharp = {workloads[0].name}
         return reference(
-            task, workloads, self.seed, self.form, self.limits, inputs=inputs, sharp=sharp
+            task,
+            workloads,
+            self.seed,
+            self.form,
+            self.limits,
+            inputs=inputs,
+            sharp=sharp,
+            want_weights=False,
         )
 
     def stored_rows(self, key: str) -> str:
@@ -93,7 +100,7 @@ class Asking:
 
 
 def full_size_part(task: Task, asking: Asking) -> FullSizePart | None:
-    """Return the part of the task's full-size workload; None where there is none that is small.
+    """Return the part of the task's full-size workload; None if there is none that is small.
 
     Also None where the reference can't be run on it in time: nothing hangs on this look alone.
     """
@@ -168,25 +175,32 @@ def _ask_for_part(
         if not how:
             whole = asking.answers(task, (part, more, after), {**first, **rest})
             how, known = _dependence(task, part, whole, rows), _of_part(whole, part)
-            if not _failed(whole, part.name, more.name):
+            if not _reference_failed(whole, part.name, more.name) or _never_fits(
+                whole, part, asking
+            ):
                 asking.store_rows(key, how, known)
         elif known is None and how != DEPENDENT:
             known = asking.answers(task, (part,), first)
     except GraderError:
         return None
-    if known is None or how == DEPENDENT or _failed(known, part.name):
+    if known is None or how == DEPENDENT or _reference_failed(known, part.name):
         return None
     return FullSizePart(part, full, cut, rows, known, how == ANYWHERE)
 
 
-def _failed(known: References, *names: str) -> bool:
+def _reference_failed(known: References, *names: str) -> bool:
     """Whether the reference failed: it may be that time was short."""
     return any(known.expected[name].failure for name in names)
 
 
+def _never_fits(known: References, part: Workload, asking: Asking) -> bool:
+    """Whether the reference has no room for its weights, at whatever time it is asked."""
+    return known.expected[part.name].out_of_memory and asking.limits.memory == ROOM
+
+
 def _dependence(task: Task, part: Workload, known: References, rows: int) -> str:
     """Return what the runs on other rows show."""
-    if _failed(known, part.name, OTHER):
+    if _reference_failed(known, part.name, OTHER):
         return DEPENDENT
     one, two, last = (known.expected[name] for name in (part.name, OTHER, NEXT))
     if len(one.native) != 1 or not one.finite:

@@ -36,27 +36,9 @@ def gradients(
 
     Empty where the reference can't be differentiated.
     """
-    arguments = known.inputs[workload.name]
-    state = known.states.get(workload.name)
-    group = next(
-        g for g in groups(task.judged) if any(w.name == workload.name for w in g.workloads)
-    )
-    reply = converse(
-        GuestJob(
-            role="reference",
-            code=task.reference,
-            entry="Model",
-            device="cpu",
-            workloads=(GuestWorkload(workload.name, tuple(arguments)),),
-            init=group.init,
-            seed=guest_seed(known.seed),
-            state=state,
-            double=True,
-            options={"gradients": {workload.name: [list(one) for one in asked]}},
-        ),
-        form,
-        limits,
-    )
+    arguments, state = known.inputs[workload.name], known.states.get(workload.name)
+    job = _differentiating_job(task, workload, known, asked)
+    reply = converse(job, form, limits)
     result = reply.results[0] if reply.results else None
     if result is None or result.status != "ran":
         return []
@@ -66,14 +48,38 @@ def gradients(
         if isinstance(value, np.ndarray) and is_real(value)
     ]
     names += sorted(name for name, value in (state or {}).items() if is_real(value))
-    arrays = [output.array for output in result.outputs]
+    return _needs(names, [output.array for output in result.outputs], len(asked))
+
+
+def _differentiating_job(
+    task: Task, workload: Workload, known: References, asked: Sequence[tuple[int, int]]
+) -> GuestJob:
+    group = next(
+        g for g in groups(task.judged) if any(w.name == workload.name for w in g.workloads)
+    )
+    return GuestJob(
+        role="reference",
+        code=task.reference,
+        entry="Model",
+        device="cpu",
+        workloads=(GuestWorkload(workload.name, tuple(known.inputs[workload.name])),),
+        init=group.init,
+        seed=guest_seed(known.seed),
+        state=known.states.get(workload.name),
+        double=True,
+        options={"gradients": {workload.name: [list(one) for one in asked]}},
+    )
+
+
+def _needs(names: Sequence[str], arrays: list[Array], asked: int) -> list[Needs]:
+    """Read a guest's arrays: the gradients of each asked element in turn, then the ways, then what few and many make."""
     many, few = (arrays.pop().ravel() if arrays else np.zeros(0) for _ in range(2))
-    way = arrays.pop() if arrays else np.zeros((len(asked), 0))
-    each = len(arrays) // len(asked) if asked else 0
+    way = arrays.pop() if arrays else np.zeros((asked, 0))
+    each = len(arrays) // asked if asked else 0
     return [
         Needs(
             dict(zip(names, arrays[at * each : (at + 1) * each], strict=False)),
             Way(way[at] if way.ndim == 2 and at < len(way) else np.zeros(0), few, many),
         )
-        for at in range(len(asked))
+        for at in range(asked)
     ]

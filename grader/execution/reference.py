@@ -38,18 +38,20 @@ def reference(
     *,
     inputs: Inputs | None = None,
     sharp: Collection[str] | None = None,
+    want_weights: bool = True,
 ) -> References:
     """Make inputs from the secret seed, run the task's `Model` on them, return all that is known.
 
     `inputs` (by workload name) are taken instead where they are given. `sharp` names the workloads
-    that are worth computing in float64 as well; all are when it is not given.
+    that are worth computing in float64 as well; all are when it is not given. Unless they are wanted, weights
+    that the reference draws itself, a gigabyte at full size, stay in its guests: each draws the same.
 
     Both constructors run under `seed`, and drawn weights depend on it. Workloads of one constructor
     call share a guest. A built-in reference that fails raises GraderError; a problem file's own
     failure stands in `Expected.failure`.
     """
     made: Inputs = inputs or {w.name: make_inputs(task, w, seed) for w in workloads}
-    asking = _Asking(task, made, seed, form, limits, sharp)
+    asking = _Asking(task, made, seed, form, limits, sharp, want_weights)
     expected: dict[str, Expected] = {}
     states: dict[str, Mapping[str, Array]] = {}
     initial: dict[str, Mapping[str, Array]] = {}
@@ -75,6 +77,7 @@ class _Asking:
     form: Form
     limits: Limits
     sharp: Collection[str] | None
+    want_weights: bool
 
     def group(
         self, group: Group
@@ -85,8 +88,9 @@ class _Asking:
         if group.weights == "drawn":
             drawn = self._ask(group, (), want_state=True).state
             state = draw_state(drawn, self.seed)
-        native = self._ask(group, group.workloads, state=state, want_state=state is None)
-        known = native.state if state is None else state
+        want = state is None and self.want_weights
+        native = self._ask(group, group.workloads, state=state, want_state=want)
+        known = native.state if want else state
         small = [w for w in group.workloads if self._in_float64(w)]
         double = self._ask(group, small, state=known, double=True) if small else None
         exact = {result.name: result for result in double.results} if double else {}
@@ -96,7 +100,7 @@ class _Asking:
             plain = rounded | {n: one for n, one in plain.items() if one.status == "ran"}
         return (
             drawn,
-            known,
+            known or {},
             {
                 w.name: _make_expected(w.name, plain.get(w.name), exact.get(w.name), native)
                 for w in group.workloads
@@ -160,8 +164,9 @@ def _make_expected(
     name: str, native: GuestResult | None, exact: GuestResult | None, reply: GuestReply
 ) -> Expected:
     if native is None or native.status != "ran":
-        why = native.reason if native else reply.reason or f"the reference guest {reply.status}"
-        return Expected(name, failure=why or "it did not run")
+        own = native.reason if native is not None and native.status != "not_run" else ""
+        why = own or reply.reason or f"the reference guest {reply.status}"
+        return Expected(name, failure=why, out_of_memory=reply.out_of_memory)
     arrays = tuple(output.array for output in native.outputs)
     use = exact.outputs if exact is not None and exact.status == "ran" else native.outputs
     sharp = tuple(_readable(output.array) for output in use)

@@ -23,7 +23,7 @@ from grader.judge.inputs import Array, make_inputs, numpy_dtype
 from grader.records import Task
 from grader.store import Store
 
-LARGEST: Final = 32 << 20
+LARGEST: Final = 96 << 20
 """Bytes of one task's outputs and weights up to which they are stored."""
 _KIND, _INDEX, _ARRAYS = "references", "index.json", "arrays"
 _ALIGNED = 64

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import get_args
 
-from grader.execution.audit import AuditRow, audit, undetected_programs
+from grader.execution.audit import AuditRow, Own, audit, undetected_programs
 from grader.judge.candidates import COSTLY, Described, Workloads
 from grader.judge.facts import Facts
 from grader.judge.sizes import WORTH
@@ -21,11 +22,13 @@ TRIES = 3
 """Choices of sizes that are tried beside the first."""
 ROUNDED = frozenset({"half precision", "a constant multiple"})
 """Programs that no other size tells from a right one: they are a matter of tolerance."""
+CHEAP = (*get_args(Own), "the answer to other inputs", "a skipped part")
+"""What takes two runs of the reference."""
 
 
 @dataclass(frozen=True)
 class Audited:
-    """Workloads that decide, and what is to be said of them."""
+    """Workloads that decide, and what the audit says of them."""
 
     workloads: tuple[Workload, ...]
     length: int = 1
@@ -63,7 +66,7 @@ class _Tried:
 
     @property
     def failing(self) -> frozenset[str]:
-        """Return the programs that were seen to fail on each of its nominal workloads that has such a form."""
+        """Return the wrong programs that failed on each nominal workload to which they can be applied."""
         return frozenset(row.program for row in self.rows if row.fails) - self.passing
 
 
@@ -75,10 +78,11 @@ def find_strong_sizes(known: Described, reference: str, form: Form, limits: Limi
     first = known.workloads()
     if first is None:
         return Audited((), note=known.missing)
-    if first.chosen.huge or not any(workload.role == "general" for workload in first.all):
-        # To ask what wrong programs would get takes minutes.
-        return Audited(first.all, first.length, COSTLY if first.chosen.huge else "")
     asking = _Asking(_draft(reference, first), form, limits)
+    if first.chosen.huge:
+        return asking.widened(asking.cheaply(first))
+    if not any(workload.role == "general" for workload in first.all):
+        return Audited(first.all, first.length)
     tried, choices = [asking.all(first)], 1
     for other in _others(known, first) if tried[0].passing else ():
         choices += 1
@@ -98,6 +102,12 @@ class _Asking:
     def all(self, made: Workloads) -> _Tried:
         """Return what every wrong program gets there."""
         return _Tried(made, audit(self._of(made), self.form, self.limits))
+
+    def cheaply(self, made: Workloads) -> Audited:
+        """Return what is cheap to ask where each run takes long: the others would take minutes."""
+        rows = audit(self._of(made), self.form, self.limits, programs=CHEAP)
+        weak = undetected_programs(rows)
+        return Audited(made.all, made.length, COSTLY, weak, rows=rows, rare=made.rare)
 
     def caught(self, made: Workloads, programs: frozenset[str]) -> bool:
         """Whether one of the programs fails there."""

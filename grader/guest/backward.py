@@ -70,7 +70,7 @@ class Caller:
     def _gradients(
         self, results: Sequence[Any], upstream: Sequence[Any], by: Sequence[Any], *, again: bool
     ) -> list[torch.Tensor | None]:
-        """Return a gradient for each target; None where there is none."""
+        """Return a gradient for each target; None if there is none."""
         real = [r for r in results if isinstance(r, torch.Tensor) and r.is_floating_point()]
         if len(real) != len(upstream) or not all(map(_fits, upstream, real)):
             return [None] * len(by)  # the results' form is wrong, which says itself
@@ -105,7 +105,7 @@ class Caller:
         return [None if target is None else next(found) for target in by]
 
     def _by_hand(self, flowing: Sequence[Any], by: Sequence[Any]) -> list[Any]:
-        """Return what the model's own `backward` gives, in the order of what is asked; where it has one."""
+        """Return what the model's own `backward` gives, if it has one, in the order of what is asked."""
         own = getattr(self._model, "backward", None)
         found = tensors.flatten(own(*flowing))[1] if callable(own) else []
         return (found + [None] * len(by))[: len(by)]

@@ -1,4 +1,4 @@
-"""Changed programs: forward is called once for each, with other code in the place of a kernel's own, other arguments, or other host code.
+"""Changed programs: other code in place of a kernel's own, other arguments, or other host code; launches run again for each, or forward.
 
 The grader makes the changes and judges what comes of them; here they are put in, run and taken out again.
 """
@@ -7,26 +7,31 @@ from __future__ import annotations
 
 import base64
 import ctypes
-import json
 import time
 import zlib
 from array import array
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
+from itertools import accumulate
 from typing import Any
 
 import torch
 
 from grader.guest.host_text import HostText
+from grader.guest.replay import MOST_SAMPLE, Replay
 
 MOST_PROGRAM = 4 << 20
 """Bytes of a program that is told."""
-MOST_SAMPLE = 1 << 20
 MOST_LAUNCHES = 24
 LEAST_ADDRESS = 1 << 40
 LONGER = 4
+UNWRITTEN = 0b111 << 5
+"""Kinds of findings that may yet come to nothing: unwritten values that are read, and stored over later."""
+EVERY_KIND = (1 << 32) - 1
+LEAST_SECONDS = 0.002
 LEAST_STEPS = 1 << 20
-"""A launch of a changed program may have so many times the instructions of the longest, and these at least."""
+"""A launch of a changed program may have `LONGER` times the instructions of the longest and the seconds of the call, and these at least."""
 
 
 def programs(runtime: Any) -> list[str]:
@@ -49,30 +54,62 @@ def run_changed(
 
     A changed program might write to inputs and weights: each finds them as the first did.
     """
-    for number, (strings, constants) in enumerate(asked["tables"]):
-        text = b"".join(one.encode() + b"\0" for one in strings)
-        values = (ctypes.c_uint64 * max(len(constants), 1))(*constants)
-        runtime.kgsim_extend(number, text, len(text), values, len(constants))
+    _give_code(runtime, asked)
     known = arguments.tensors
     before = [tensor.clone() for tensor in known]
-    begun = time.process_time()
+    end = time.process_time() + asked["seconds"]
     runtime.kgsim_set(b"max_blocks", str(asked["blocks"]).encode())
     arguments.replace(())
-    shown = [_picked(leaf, asked["sample"][n]) for n, leaf in enumerate(call())]
-    rows: list[list[torch.Tensor]] = []
+    replay = Replay(runtime)
+    leaves = _bound_by(runtime, asked, replay, call)
     arguments.note_launches()
-    steps = max(LONGER * runtime.kgsim_call_steps(), LEAST_STEPS >> 4 * bool(asked["blocks"]))
-    runtime.kgsim_set(b"lane_steps", str(steps).encode())
-    end = begun + asked["seconds"]
+    shown = _take_samples(leaves, asked)
+    rows: list[list[torch.Tensor]] = []
     host = HostText()
     for change in asked["changes"]:
         if time.process_time() > end:
             break
-        row = _one(runtime, asked, arguments, host, change, call)
+        first = replay.first(change)
+        forward = partial(_call_forward, call, asked)
+        again = forward if first < 0 else partial(replay.outputs, first)
+        row = _one(runtime, asked, arguments, host, change, again)
         rows.append(row or [_nothing(one) for one in shown])
-        for tensor, values in zip(known, before, strict=True):
+        for tensor, values in zip(known, before, strict=True) if first < 0 else ():
             tensor.copy_(values)
     return [torch.stack([shown[n], *(row[n] for row in rows)]) for n in range(len(shown))]
+
+
+def _give_code(runtime: Any, asked: Mapping[str, Any]) -> None:
+    """Give programs what changes name, and the functions that are changed registers for them."""
+    for number, (strings, constants) in enumerate(asked["tables"]):
+        text = b"".join(one.encode() + b"\0" for one in strings)
+        values = (ctypes.c_uint64 * max(len(constants), 1))(*constants)
+        runtime.kgsim_extend(number, text, len(text), values, len(constants))
+    for key, (words, registers) in asked["code"].items():
+        program, function = map(int, key.split("."))
+        _set_code(runtime, program, function, words, bytes(registers))
+
+
+def _bound_by(
+    runtime: Any, asked: Mapping[str, Any], replay: Replay, call: Callable[[], list[Any]]
+) -> list[Any]:
+    """Return the unchanged program's results; by what it took, and found, changed launches are bound."""
+    begun = time.process_time()
+    replay.begin()
+    leaves = call()
+    replay.end(leaves, asked["sample"])
+    seconds = LONGER * (time.process_time() - begun) + LEAST_SECONDS
+    steps = max(LONGER * runtime.kgsim_call_steps(), LEAST_STEPS >> 4 * bool(asked["blocks"]))
+    kinds = UNWRITTEN | (0 if asked["clean"] else runtime.kgsim_found())
+    # Fewer blocks, as a probe runs, leave unwritten what others read: they are bound by nothing that all blocks have found.
+    kinds = EVERY_KIND if any("settings" in one for one in asked["changes"]) else kinds
+    for name, bound in (("seconds", seconds), ("lane_steps", steps), ("findings", kinds)):
+        runtime.kgsim_set(name.encode(), str(bound).encode())
+    return leaves
+
+
+def _call_forward(call: Callable[[], list[Any]], asked: Mapping[str, Any]) -> list[torch.Tensor]:
+    return _take_samples(call(), asked)
 
 
 def _one(
@@ -81,49 +118,50 @@ def _one(
     arguments: Arguments,
     host: HostText,
     change: Mapping[str, Any],
-    call: Callable[[], list[Any]],
+    again: Callable[[], list[torch.Tensor] | None],
 ) -> list[torch.Tensor] | None:
-    """Return what forward gives under one change; None where it fails or gives other forms."""
-    key = change.get("code", "")
-    if key:
-        words, registers = asked["code"][key]
-        program, function = map(int, key.split("."))
-        widths = bytes(registers)
-        _set_code(runtime, program, function, _spliced(words, change["edits"]), widths)
+    """Return what running again gives under one change; None where it fails or gives other forms."""
+    if "code" in change and not _edit_code(runtime, change):
+        return None
     for name, value in change.get("settings", ()):
         runtime.kgsim_set(name.encode(), value.encode())
     arguments.replace(change.get("given", ()))
-    edited = host.edited(asked["statements"], change["text"]) if "text" in change else nullcontext()
-    row = _outputs(runtime, asked, call, edited)
-    if key:
-        _set_code(runtime, program, function, words, widths)
+    edited = (
+        host.edited_statement(asked["statements"], change["text"])
+        if "text" in change
+        else nullcontext()
+    )
+    row = _outputs(runtime, asked, again, edited)
+    runtime.kgsim_undo()
     for name, _ in change.get("settings", ()):
         runtime.kgsim_set(name.encode(), b"0")
     return row
 
 
-def _spliced(words: Sequence[int], edits: Sequence[Any]) -> list[int]:
-    changed: list[int] = []
-    at = 0
-    for start, end, new in edits:
-        changed += [*words[at:start], *new]
-        at = end
-    return [*changed, *words[at:]]
+def _edit_code(runtime: Any, change: Mapping[str, Any]) -> bool:
+    """Put a change's instructions in; False where they are no code."""
+    program, function = map(int, change["code"].split("."))
+    places = array("I", [at for at, _ in change["edits"]])
+    words = array("I", [word for _, new in change["edits"] for word in new])
+    ends = array("I", accumulate(len(new) for _, new in change["edits"]))
+    at, end, new = (ctypes.c_void_p(one.buffer_info()[0]) for one in (places, ends, words))
+    done = bool(runtime.kgsim_edit(program, function, at, end, len(places), new) == 0)
+    if not done:
+        runtime.kgsim_undo()
+    return done
 
 
 def _outputs(
     runtime: Any,
     asked: Mapping[str, Any],
-    call: Callable[[], list[Any]],
+    again: Callable[[], list[torch.Tensor] | None],
     edited: AbstractContextManager[None],
 ) -> list[torch.Tensor] | None:
     runtime.kgsim_forget_errors()
     try:
         with edited:
-            leaves = call()
-        if asked["clean"] and _found_wrong(runtime):
-            return None
-        return [_picked(leaf, asked["sample"][n]) for n, leaf in enumerate(leaves)]
+            sampled = again()
+        return None if asked["clean"] and runtime.kgsim_found() else sampled
     except Exception:  # noqa: BLE001 - a changed program may fail in any way
         return None
     finally:
@@ -133,17 +171,10 @@ def _outputs(
 def _set_code(
     runtime: Any, program: int, function: int, words: Sequence[int], widths: bytes
 ) -> None:
+    """Put code in that has registers for changes besides its own."""
     code = array("I", words)
     address, count = code.buffer_info()
     runtime.kgsim_set_code(program, function, ctypes.c_void_p(address), count, widths, len(widths))
-
-
-def _found_wrong(runtime: Any) -> bool:
-    """Whether the simulator saw an access that goes where it must not, or anything else to report."""
-    told = runtime.kgsim_host_report()
-    seen = json.loads(ctypes.string_at(told))
-    runtime.kgsim_free_text(told)
-    return bool(seen["core"]["findings"])
 
 
 class Arguments:
@@ -158,6 +189,7 @@ class Arguments:
         }
         self._laid_out: dict[tuple[int, ...], torch.Tensor] = {}
         runtime.kgsim_passed.restype = ctypes.c_char_p
+        runtime.kgsim_found.restype = ctypes.c_uint64
         runtime.kgsim_call_steps.restype = ctypes.c_uint64
 
     def replace(self, replaced: Sequence[Sequence[Any]]) -> None:
@@ -213,9 +245,14 @@ class Arguments:
         return next(starts, -1)
 
 
-def _picked(leaf: Any, sample: Sequence[int] | None) -> torch.Tensor:
-    flat = torch.as_tensor(leaf).detach().cpu().flatten()
-    return flat[:MOST_SAMPLE] if sample is None else flat[torch.tensor(sample, dtype=torch.int64)]
+def _take_samples(leaves: Sequence[Any], asked: Mapping[str, Any]) -> list[torch.Tensor]:
+    """Return the sampled elements of each result."""
+    flat = [torch.as_tensor(leaf).detach().cpu().flatten()[:MOST_SAMPLE] for leaf in leaves]
+    samples = asked["sample"]
+    return [
+        one if samples[n] is None else one[torch.tensor(samples[n], dtype=torch.int64)]
+        for n, one in enumerate(flat)
+    ]
 
 
 def _nothing(like: torch.Tensor) -> torch.Tensor:

@@ -45,7 +45,7 @@ def conceal() -> None:
 
 
 def shut_memory_file() -> None:
-    """Make `/proc/self/mem`, which goes by no page protection, root's.
+    """Give `/proc/self/mem`, which ignores page protection, to root.
 
     Programs that this process starts have theirs as ever. Not where a GPU's driver is to work: there
     the GPU's memory is no memory of this process, and what a driver asks of /proc is its own matter.

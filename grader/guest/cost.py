@@ -59,7 +59,7 @@ def several(result: Any) -> Sequence[Any]:
 
 
 def _terms(name: str, args: Sequence[Any], result: torch.Tensor) -> int:
-    """Return how many products meet in one element of a first result; 0 for what is no product."""
+    """Return how many products meet in one element of a first result; 0 if it is not a product."""
     if name in RECURRENT and len(args) > 2 and isinstance(args[2], list | tuple):
         matrices = (w for w in args[2] if isinstance(w, torch.Tensor) and w.dim() == 2)
         return int(sum(w.numel() for w in matrices) // max(result.shape[-1], 1))

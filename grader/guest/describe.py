@@ -23,6 +23,8 @@ from grader.guest.trace import trace
 
 VALUES_LIMIT = 1 << 18
 """Elements of the inputs whose values are looked at."""
+WORK = ("size", "elements", "flops")
+"""What more of the next variant takes: one of more weights may have no more of these, and of as many weights it has."""
 SHOWN = 64
 """Elements of an input from which on its values show what they are like; one label of a batch of one does not."""
 TEXT = 300
@@ -63,7 +65,7 @@ def describe(module: ModuleType, options: Mapping[str, Any]) -> dict[str, Any]:
             if fact["error"] and time.process_time() - begin > SLOW:
                 hopeless[place] = fact
             facts[number].append(fact)
-            if any(fact.get(name, 0) > limit for name, limit in options["most"].items()):
+            if any(fact.get(name, 0) > options["most"][name] for name in WORK):
                 going.discard(number)
     return {
         "full": _shapes(options["full"]),

@@ -96,7 +96,7 @@ class Algebra:
         return found
 
     def whole(self, value: Any) -> torch.Tensor:
-        """Return elements of all: what has none is a constant."""
+        """Return elements for all values: one without an element is a constant."""
         if not isinstance(value, torch.Tensor):
             number = 0.0 if abs(value) <= self._least else float(value)
             self.literals.add(number)

@@ -20,20 +20,20 @@ POINTWISE = frozenset(
 
 @rule("add")
 def _add(m: Algebra, _: Any, a: Any, b: Any, *, alpha: Any = 1, **_out: Any) -> Any:
-    return m.map(ADD, m.whole(a), _scaled(m, m.whole(b), alpha))
+    return m.map(ADD, m.whole(a), _scale_elements(m, m.whole(b), alpha))
 
 
 @rule("sub", "subtract")
 def _sub(m: Algebra, _: Any, a: Any, b: Any, *, alpha: Any = 1, **_out: Any) -> Any:
-    return m.map(SUB, m.whole(a), _scaled(m, m.whole(b), alpha))
+    return m.map(SUB, m.whole(a), _scale_elements(m, m.whole(b), alpha))
 
 
 @rule("rsub")
 def _rsub(m: Algebra, _: Any, a: Any, b: Any, alpha: Any = 1) -> Any:
-    return m.map(SUB, m.whole(b), _scaled(m, m.whole(a), alpha))
+    return m.map(SUB, m.whole(b), _scale_elements(m, m.whole(a), alpha))
 
 
-def _scaled(m: Algebra, elements: torch.Tensor, by: Any) -> torch.Tensor:
+def _scale_elements(m: Algebra, elements: torch.Tensor, by: Any) -> torch.Tensor:
     return elements if by == 1 else m.map(MUL, elements, m.whole(by))
 
 
@@ -86,7 +86,9 @@ def _sigmoid(m: Algebra, _: Any, a: Any) -> Any:
     return m.map(DIV, m.whole(1), below)
 
 
-def _summed(m: Algebra, elements: torch.Tensor, dims: Sequence[int], keepdim: Any) -> torch.Tensor:
+def _sum_elements(
+    m: Algebra, elements: torch.Tensor, dims: Sequence[int], keepdim: Any
+) -> torch.Tensor:
     if not dims:
         return elements
     return m.linear(lambda digits: digits.sum(list(dims), keepdim=bool(keepdim)), elements)
@@ -94,14 +96,14 @@ def _summed(m: Algebra, elements: torch.Tensor, dims: Sequence[int], keepdim: An
 
 @rule("sum")
 def _sum(m: Algebra, _: Any, a: Any, dim: Any = None, keepdim: Any = False, **_named: Any) -> Any:
-    return _summed(m, m.whole(a), dims_of(a, dim), keepdim)
+    return _sum_elements(m, m.whole(a), dims_of(a, dim), keepdim)
 
 
 def _mean_of(
     m: Algebra, elements: torch.Tensor, dims: Sequence[int], keepdim: Any, less: Any = 0
 ) -> torch.Tensor:
     count = math.prod(elements.shape[d] for d in dims) - less
-    return m.map(DIV, _summed(m, elements, dims, keepdim), m.whole(count))
+    return m.map(DIV, _sum_elements(m, elements, dims, keepdim), m.whole(count))
 
 
 @rule("mean")
@@ -142,11 +144,11 @@ def _norm(
 ) -> Any:
     dims = dims_of(a, dim)
     if p == 1:
-        return _summed(m, RULES["abs"](m, func, a), dims, keepdim)
+        return _sum_elements(m, RULES["abs"](m, func, a), dims, keepdim)
     if p not in {2, None}:
         return NotImplemented
     elements = m.whole(a)
-    return m.map(ROOT, _summed(m, m.map(MUL, elements, elements), dims, keepdim))
+    return m.map(ROOT, _sum_elements(m, m.map(MUL, elements, elements), dims, keepdim))
 
 
 @rule("prod", "cumprod")

@@ -12,7 +12,7 @@ from grader.guest.exact import Algebra, numbers
 from grader.guest.exact_table import EXP, MUL, SUB, dims_of, rule
 
 
-def _chosen(m: Algebra, first: torch.Tensor, a: Any, b: Any) -> torch.Tensor:
+def _choose_elements(m: Algebra, first: torch.Tensor, a: Any, b: Any) -> torch.Tensor:
     """Return the known elements of `a` where `first` holds, else those of `b`."""
     known = [
         m.read(v) if isinstance(v, torch.Tensor) else torch.zeros(2, dtype=torch.int64)
@@ -31,17 +31,17 @@ def _plain(value: Any) -> torch.Tensor:
 
 @rule("where")
 def _where(m: Algebra, _: Any, condition: Any, a: Any, b: Any) -> Any:
-    return _chosen(m, tensors.to_cpu(condition).bool(), a, b)
+    return _choose_elements(m, tensors.to_cpu(condition).bool(), a, b)
 
 
 @rule("maximum", "fmax", "clamp_min")
 def _maximum(m: Algebra, _: Any, a: Any, b: Any) -> Any:
-    return _chosen(m, _plain(a) >= _plain(b), a, b)
+    return _choose_elements(m, _plain(a) >= _plain(b), a, b)
 
 
 @rule("minimum", "fmin", "clamp_max")
 def _minimum(m: Algebra, _: Any, a: Any, b: Any) -> Any:
-    return _chosen(m, _plain(a) <= _plain(b), a, b)
+    return _choose_elements(m, _plain(a) <= _plain(b), a, b)
 
 
 @rule("clamp", "hardtanh")
@@ -50,12 +50,12 @@ def _clamp(m: Algebra, _: Any, a: Any, low: Any = None, high: Any = None, **name
     within = torch.ones(a.shape, dtype=torch.bool)
     within &= numbers(a) >= _plain(-math.inf if low is None else low)
     within &= numbers(a) <= _plain(math.inf if high is None else high)
-    return _chosen(m, within, a, 0.0)
+    return _choose_elements(m, within, a, 0.0)
 
 
 @rule("relu")
 def _relu(m: Algebra, _: Any, a: Any) -> Any:
-    return _chosen(m, numbers(a) > 0, a, 0.0)
+    return _choose_elements(m, numbers(a) > 0, a, 0.0)
 
 
 @rule("elu")
@@ -74,7 +74,7 @@ def _abs(m: Algebra, _: Any, a: Any) -> Any:
 
 @rule("masked_fill")
 def _masked_fill(m: Algebra, _: Any, a: Any, mask: Any, value: Any) -> Any:
-    return _chosen(m, tensors.to_cpu(mask).bool(), value, a)
+    return _choose_elements(m, tensors.to_cpu(mask).bool(), value, a)
 
 
 @rule("sign", "floor", "ceil", "round", "trunc", "sgn", "heaviside")
@@ -82,7 +82,7 @@ def _step(*_: Any, **_named: Any) -> Any:
     return torch.zeros(2, dtype=torch.int64)
 
 
-def _gathered(m: Algebra, a: torch.Tensor, places: torch.Tensor, dim: int) -> torch.Tensor:
+def _gather_elements(m: Algebra, a: torch.Tensor, places: torch.Tensor, dim: int) -> torch.Tensor:
     known = m.read(a)
     return torch.stack([known[..., k].gather(dim, places) for k in (0, 1)], -1)
 
@@ -107,7 +107,7 @@ def _first_extreme(m: Algebra, func: Any, a: Any, dim: Any = None, keepdim: Any 
     if isinstance(dim, torch.Tensor):
         return (_maximum if "max" in str(func) else _minimum)(m, func, a, dim)
     places = getattr(numbers(a), "argmax" if "max" in str(func) else "argmin")(dim, keepdim=True)
-    found = _gathered(m, a, places, dim % a.dim())
+    found = _gather_elements(m, a, places, dim % a.dim())
     return (found if keepdim else found.squeeze(dim % a.dim()), None)
 
 
@@ -116,7 +116,7 @@ def _by_places(m: Algebra, func: Any, a: Any, *rest: Any, **named: Any) -> Any:
     values, places = func(numbers(a), *rest, **named)
     del values
     dims = [v for v in (*rest[-2:-1], named.get("dim")) if isinstance(v, int)]
-    return (_gathered(m, a, places, (dims or [-1])[-1] % a.dim()), None)
+    return (_gather_elements(m, a, places, (dims or [-1])[-1] % a.dim()), None)
 
 
 @rule(

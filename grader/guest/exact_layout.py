@@ -16,7 +16,7 @@ from grader.guest.exact_table import rule
     "clone", "_to_copy", "copy", "_copy_from", "cat", "stack", "index", "_unsafe_index", "index_select", "gather", "flip", "roll", "repeat",
     "lift_fresh_copy", "contiguous", "expand_copy", "take", "tril", "triu", "embedding", "convert_element_type", "alias_copy", "diagonal_copy",
 )  # fmt: skip
-def _moved(m: Algebra, func: Any, *args: Any, **named: Any) -> Any:
+def _move_residues(m: Algebra, func: Any, *args: Any, **named: Any) -> Any:
     """Return what the operator itself makes of each residue: 0, no element, where it fills in a number."""
     name = str(func)
     if "copy_" in name or "_copy_from" in name:
@@ -55,5 +55,5 @@ def _linear(m: Algebra, func: Any, a: Any, *rest: Any, **named: Any) -> Any:
 @rule(
     "full_like", "zeros_like", "ones_like", "empty_like", "new_full", "new_zeros", "new_ones", "new_empty", "new_empty_strided",
 )  # fmt: skip
-def _filled(_m: Algebra, _: Any, *_args: Any, **_named: Any) -> Any:
+def _fill_zeros(_m: Algebra, _: Any, *_args: Any, **_named: Any) -> Any:
     return torch.zeros(2, dtype=torch.int64)

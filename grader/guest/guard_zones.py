@@ -1,4 +1,4 @@
-"""The allocator with guard zones in the place of torch's own: what a guest on a GPU allocates lies in poison.
+"""The allocator with guard zones in place of torch's own: what a guest on a GPU allocates lies in poison.
 
 It is exchanged before anything is allocated. Where that fails the guest goes on with torch's own allocator and
 says so. What is told of a zone explains a verdict: a submission that writes over this finds nothing but that its

@@ -25,7 +25,7 @@ class HostText:
                 self._functions[_key(one.__code__)].append(one)
 
     @contextmanager
-    def edited(
+    def edited_statement(
         self, statements: Sequence[tuple[int, str]], change: Mapping[str, Any]
     ) -> Iterator[None]:
         """Hold one statement of the module, a definition or a number, as it is under a change."""

@@ -27,7 +27,7 @@ class Kept:
                 self._room -= len(output.body)
                 self._results.append((name, leaf, output.body))
 
-    def changed(self, host_copy: Any) -> list[str]:
+    def changed_workloads(self, host_copy: Any) -> list[str]:
         """Return the workloads whose results hold something else by now."""
         names = [
             name

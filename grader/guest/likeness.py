@@ -48,7 +48,7 @@ def summary(tensor: torch.Tensor) -> dict[str, Any]:
 
 
 def _filler(values: torch.Tensor, dtype: torch.dtype) -> dict[str, Any]:
-    """Return the value that stands in the place of others, how often and where; nothing where there is none.
+    """Return the value that stands in place of others, how often and where; nothing if there is none.
 
     An infinity, the one negative number among indices, the value of a mask, a number that many of the real ones are.
     """

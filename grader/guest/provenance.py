@@ -25,7 +25,7 @@ def tell(
     outputs: Sequence[Any],
     asked: Sequence[Sequence[int]],
 ) -> dict[str, Any]:
-    """Return what was touched, and what the asked elements (output, flat index) came from; nothing where none is."""
+    """Return what was touched, and what the asked elements (output, flat index) came from; nothing if none was asked."""
     if not asked:
         return {}
     known = [(role, t) for role, t in tensors if t.layout == torch.strided and t.numel()]

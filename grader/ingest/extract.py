@@ -270,7 +270,7 @@ def _what_instead(sample: Sample) -> str:
     if sample.unreadable:
         return f"the file could not be read: {sample.unreadable}"
     if not text.strip():
-        return sample.notes[-1] if sample.notes else "nothing: the text is empty"
+        return sample.notes[-1] if sample.notes else "the text is empty"
     blocks = [one for one in cut_segments(text) if one.inside and text[one.start : one.end].strip()]
     words = len(text.split())
     whole = (

@@ -37,7 +37,7 @@ def as_model(reference: str, said: str | None = None) -> Named | None:
     used = {n.id for one in modules for n in _names(one) if n.id != one.name}
     alone = [one.name for one in modules if one.name not in used]
     name = said if said in defined else (alone or [modules[-1].name])[-1]
-    return Named(_renamed(in_order(reference, name), name, _REFERENCE), name)
+    return Named(_rename_identifier(in_order(reference, name), name, _REFERENCE), name)
 
 
 def as_model_new(answer: str, name: str) -> str | None:
@@ -48,7 +48,7 @@ def as_model_new(answer: str, name: str) -> str | None:
         one for one in (f"{name}New", name) if re.search(rf"^class {one}\b", answer, re.MULTILINE)
     )
     found = next(called, None)
-    return _renamed(answer, found, _ANSWER) if found else None
+    return _rename_identifier(answer, found, _ANSWER) if found else None
 
 
 def in_order(reference: str, name: str) -> str:
@@ -109,5 +109,5 @@ def _names(node: ast.AST) -> list[ast.Name]:
     return [one for one in ast.walk(node) if isinstance(one, ast.Name)]
 
 
-def _renamed(text: str, name: str, to: str) -> str:
+def _rename_identifier(text: str, name: str, to: str) -> str:
     return re.sub(rf"(?<![\w.\"']){name}(?![\w\"'])", to, text)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from grader.judge.facts import Facts, check_fact, inputs_of, is_whole, reduction_length
-from grader.judge.sizes import Chosen, Size, choose, fitting_sizes
+from grader.judge.sizes import Chosen, Size, choose, fitting_sizes, strictly_fitting
 from grader.judge.workloads import Maker
 from grader.records import Workload
 from grader.tasks.scale import Chain
@@ -45,6 +45,18 @@ class Described:
     """Whether the reference finds places of extremes."""
     error: str = ""
     """What its reference said at the first size where it failed."""
+    left_out: bool = False
+    """Whether there are sizes with more weights than were asked for."""
+
+    @property
+    def settled(self) -> bool:
+        """Whether sizes with more weights, at which each run takes seconds, would not be chosen."""
+        if not self.left_out:
+            return True
+        if self.full is None or any("int" in i.get("dtype", "") for i in self.full["inputs"]):
+            return False  # what indices may be is looked up at a size of the full shape
+        fit = strictly_fitting(self.sizes, self.full)
+        return any(size.small and size.regular for size in fit)
 
     @property
     def missing(self) -> str:
@@ -99,7 +111,12 @@ def describe_candidates(
         full = {**full, "values": next(alike, ())}
     values = tuple(item if isinstance(item, dict) else {} for item in description["values"])
     fit = sizes if full is None else tuple(fitting_sizes(sizes, full))
-    return Described(fit, full, values, places, error[:300])
+    heavy = any(
+        not fact["ok"] and not fact["error"] and "weights" in fact
+        for facts in description["chains"]
+        for fact in facts
+    )
+    return Described(fit, full, values, places, error[:300], heavy)
 
 
 def _shapes(fact: Facts) -> list[object]:

@@ -31,7 +31,7 @@ from grader.judge.difference import (
     takes_those_around,
 )
 from grader.judge.touched import touched_by_line
-from grader.judge.untouched import skipped_elements, unstored
+from grader.judge.untouched import skipped_elements, unstored_elements
 from grader.judge.way import way_of
 from grader.records import Dependence, Evidence, Place, Walk
 from grader.simulator.provenance import Flat, Lost, Reads, Told
@@ -42,7 +42,9 @@ def evidence_of(told: Told, asked: Sequence[Asked], workload: str) -> tuple[Evid
     touched = tuple(touched_by_line(told, workload))
     if told.unfollowed:
         return touched
-    found = tuple(_dependences(told, asked, workload)) or tuple(unstored(told, asked, workload))
+    found = tuple(_dependences(told, asked, workload)) or tuple(
+        unstored_elements(told, asked, workload)
+    )
     skipped = () if found else tuple(skipped_elements(told, asked, workload))
     whole = not found and not skipped and any(len(n) for one in asked for n in one.needs.values())
     return (*touched, *found, *skipped, *way_of(told, asked, workload, whole=whole))
@@ -126,13 +128,10 @@ def _missing_evidence(
     tensor, missing = found.tensor, found.missing
     end, by = lost_reads(told, tensor, missing), reader(told, found)
     read = end is not None or read_there(told, found, by)
+    come = len(found.extra) and (not choice or found.walk == "fixed" or found.displaced)
     if end is not None:
         fate = _values_end(found, end, by)
-    elif (
-        found.origin is not None
-        and len(found.extra)
-        and (not choice or found.walk == "fixed" or found.displaced)
-    ):
+    elif found.origin is not None and come:
         fate = _others_come(told, found, stored, by)
     elif read:
         fate = _gone_on_without(told, found, others, by)
@@ -141,7 +140,7 @@ def _missing_evidence(
     which = in_words(extents(missing, tensor.shape)) or "all"
     shown = f"misses {which} of {tensor.role} ({_of(missing, found)})"
     if fate.kind == "other-elements":
-        shown = f"takes {_exchanged(found)}"
+        shown = f"takes {_say_exchanged(found)}"
     return _evidence(
         found,
         fate.kind,
@@ -183,8 +182,8 @@ def _others_come(told: Told, found: Difference, stored: Place | None, by: Place 
     return _Fate("other-elements", words, stored, walk="stored")
 
 
-def _exchanged(found: Difference) -> str:
-    """Say which elements a wrong one has in the place of which others."""
+def _say_exchanged(found: Difference) -> str:
+    """Say which elements a wrong one has in place of which others."""
     had, wanted = (extents(some, found.tensor.shape) for some in (found.extra, found.missing))
     has, needs = against(had, wanted)
     return f"{has} of {found.tensor.role} in the place of {needs}"

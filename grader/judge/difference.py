@@ -81,7 +81,7 @@ class Difference:
 
     @property
     def walk(self) -> Walk:
-        """How the elements lie that it has in the place of others.
+        """How the elements lie that it has in place of others.
 
         `moved`: where they should, all moved alike; `fixed`: along what is wrong it stays in one place.
         """
@@ -271,7 +271,7 @@ def taken_over(told: Told, found: Difference) -> Step | None:
 
 
 def read_there(told: Told, found: Difference, by: Place | None) -> bool:
-    """Whether the line that brings the others reads the missing elements too, or any where nothing is brought."""
+    """Whether the line that reads the other elements also reads the missing ones; where no line reads any, whether any line does."""
     tensor, missing = found.tensor, found.missing
     at = told.tensors.index(tensor)
     places = np.unravel_index(missing, tensor.shape) if tensor.shape else ()

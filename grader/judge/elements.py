@@ -13,7 +13,7 @@ import numpy as np
 from grader.judge.inputs import Array, is_real
 from grader.judge.slope import slope
 from grader.judge.steps import rounded_the_other_way
-from grader.judge.tolerance import KERNELBENCH, UNDERFLOW
+from grader.judge.tolerance import CAP, KERNELBENCH, UNDERFLOW
 from grader.records import Tolerance
 
 CHUNK = 2**14
@@ -21,6 +21,9 @@ CHUNK = 2**14
 NATIVE_SHARE: Final = {"float16": 4.0, "bfloat16": 4.0, "float32": 32.0, "float64": 32.0}
 """A submission may be this many times as far off as torch's own result is. One running sum is off by
 many times what torch's blocked ones are; half precision, by thousands of times as much."""
+LEAST_SHARE: Final = 8.0
+"""What of that is granted where torch itself is far off (a norm over few values, layer upon layer): the rest only as far as
+half precision does not come near."""
 
 
 @dataclass(frozen=True)
@@ -143,7 +146,15 @@ def tolerance_widening(pair: Pair, bound: Tolerance, scale: float) -> float:
             share = error / (bound.absolute * scale + bound.relative * np.abs(r64))
         share = share[np.isfinite(share)]
         ratio = max(ratio, float(share.max()) if share.size else 0.0)
-    return max(1.0, NATIVE_SHARE.get(str(pair.native.dtype), 4.0) * ratio)
+    return max(1.0, _granted(ratio, str(pair.native.dtype), bound))
+
+
+def _granted(ratio: float, dtype: str, bound: Tolerance) -> float:
+    """Return how many times the tolerance is granted where torch's own error is `ratio` times as large."""
+    granted = NATIVE_SHARE.get(dtype, 4.0) * ratio
+    if dtype != "float32" or not bound.relative:
+        return granted
+    return max(min(granted, CAP / bound.relative), min(granted, LEAST_SHARE * ratio))
 
 
 def _chunks(array: Array) -> list[Array]:

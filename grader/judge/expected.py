@@ -24,6 +24,8 @@ class Expected:
     structure: str = "tensor"
     failure: str = ""
     """Why there is none: what the reference raised."""
+    out_of_memory: bool = False
+    """Whether it was not reached for want of memory."""
     changes: frozenset[int] = frozenset()
     """Positions of arguments that the reference itself changes in place."""
     returns: frozenset[int] = frozenset()

@@ -23,14 +23,14 @@ def _regions(mask: Array) -> Iterator[str]:
     for found in regions(mask, _region):
         region = found.details
         if isinstance(region, WrongRegion) and region.dim is not None:
-            yield f"all in {_told(found.code, region, name_of_dim(mask.ndim, region.dim))}"
+            yield f"all in {_say_region(found.code, region, name_of_dim(mask.ndim, region.dim))}"
 
 
 def _region(code: str, text: str, details: WrongRegion) -> Evidence:
     return Evidence(kind="mismatch", code=code, text=text, details=details)
 
 
-def _told(code: str, region: WrongRegion, name: str) -> str:
+def _say_region(code: str, region: WrongRegion, name: str) -> str:
     if code == "from-index-on":
         return f"{name} from {region.first_wrong} on of {region.size}"
     if code == "up-to-index":

@@ -82,7 +82,7 @@ class Seen:
         found = self.comparisons.get(workload.name)
         return found is None or found.decides
 
-    def ended(self, roles: Iterable[str], status: RunStatus) -> Run | None:
+    def run_that_ended(self, roles: Iterable[str], status: RunStatus) -> Run | None:
         """Return the first run of these roles that ended so."""
         found = (self.runs[w.name] for w in self.of(roles))
         return next((run for run in found if run.status == status), None)
@@ -92,7 +92,7 @@ class Seen:
         found = (self.comparisons.get(w.name) for w in self.of(roles))
         return tuple(item for item in found if item is not None and not item.equal)
 
-    def rounded(self) -> bool:
+    def is_rounded_only(self) -> bool:
         """Whether all that is wrong, at whatever size, is right to half precision, and every workload gave a result."""
         wrong = [item for item in self.comparisons.values() if item.decides and not item.equal]
         ended = all(run.status == "ran" for run in self.runs.values())
@@ -104,7 +104,7 @@ class Seen:
         found = [item is not None and item.equal for item in compared]
         return bool(found) and all(found)
 
-    def switched(self) -> tuple[str, ...]:
+    def rounding_switches(self) -> tuple[str, ...]:
         """Return the switches of torch for fewer digits that were on where a run was seen to lose digits by them."""
         known = (name for run in self.runs.values() if run.narrowed for name in run.switches)
         return tuple(dict.fromkeys(known))
@@ -134,7 +134,7 @@ class Seen:
     def general(self) -> bool | None:
         """Return whether it is right at the other sizes; None where that was not seen."""
         others = {"general", "full"}
-        ended = {status for status in (*FATAL, *OPEN) if self.ended(others, status)}
+        ended = {status for status in (*FATAL, *OPEN) if self.run_that_ended(others, status)}
         unknown = {"grader_error", *OPEN}
         if self.wrong(others) or ended - unknown:
             return False

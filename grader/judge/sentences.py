@@ -149,7 +149,7 @@ def elsewhere(seen: Seen) -> str:
     wrong = seen.wrong(others)
     if wrong:
         return f"on {wrong[0].workload}, {differs(wrong[0])}"
-    run = next(run for status in FATAL if (run := seen.ended(others, status)))
+    run = next(run for status in FATAL if (run := seen.run_that_ended(others, status)))
     return f"on {run.workload} it {say_ended(run)}"
 
 

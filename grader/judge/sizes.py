@@ -41,8 +41,9 @@ NEAR = 2.5
 """Where nothing is small, what costs at most this many times the least is as good as the least."""
 ENOUGH = 2048
 """Inputs with fewer elements than this show little: where all that is cheap is so, NEAR is cheap."""
-FEW = 8
-"""A norm over fewer values hides what went into it: two always become +1 and -1."""
+FEW = 16
+"""A norm over fewer values hides what went into it: two always become +1 and -1. Norms over ten, layer upon layer, leave of float32 no
+more than half precision has."""
 WORTH = 10.0
 """More values for such a norm may cost this many times the least."""
 REGULAR = frozenset({"spatial", "all"})
@@ -157,8 +158,12 @@ def fitting_sizes(sizes: Sequence[Size], full: Facts) -> list[Size]:
     Dims are matched from the last one on, as broadcasting does: (N, M) and (M,) stay so where N and
     M are the same number, though a smaller batch would change only N.
     """
-    found = [size for size in sizes if _matches(full) <= _matches(size.fact)]
-    return found or list(sizes)
+    return strictly_fitting(sizes, full) or list(sizes)
+
+
+def strictly_fitting(sizes: Sequence[Size], full: Facts) -> list[Size]:
+    """Return these sizes, as far as there are any."""
+    return [size for size in sizes if _matches(full) <= _matches(size.fact)]
 
 
 def _matches(fact: Facts) -> set[tuple[int, int, int]]:
@@ -184,8 +189,9 @@ def _regular(sizes: Sequence[Size], small: Sequence[Size]) -> list[Size]:
     most = NEAR * min((size.cost for size in large), default=0.0)
     near = [size for size in large if size.cost <= most]
     near += [size for size in _thicker(large, near) if size not in near]
+    # Where its weights alone make it costly, a larger image costs nothing more.
     return sorted(
-        near, key=lambda size: (size.thin, size.lost, size.batch == 1, size.cost, size.elements)
+        near, key=lambda size: (size.thin, size.lost, size.batch == 1, size.cost, -size.elements)
     )
 
 

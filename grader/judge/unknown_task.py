@@ -27,7 +27,7 @@ def verdict_without_values(
     """Return `no_task`, with how a program that ran on inputs of its own ended there; what its runs prove are the reasons."""
     examined = (*runs, *checked)
     proofs = soundness.proofs(examined, probes, {run.workload for run in examined})
-    faults = (*_refused(examined), *map(soundness.brief, proofs))
+    faults = (*_refusal_sentences(examined), *map(soundness.brief, proofs))
     return Verdict(
         status="no_task",
         sentence=_sentence(runs, faults) if runs else sentences.without_task(build, ""),
@@ -37,7 +37,7 @@ def verdict_without_values(
     )
 
 
-def _refused(runs: Sequence[Run]) -> tuple[str, ...]:
+def _refusal_sentences(runs: Sequence[Run]) -> tuple[str, ...]:
     found = (item for run in runs for item in run.evidence if item.code in REFUSED)
     said = (f"{at_line(one)}{REFUSED[one.code]}: {one.text.rstrip('.')}" for one in found)
     return tuple(dict.fromkeys(said))

@@ -13,7 +13,7 @@ LEAST_READ = 0.4
 """Share of a tensor's elements from which a line is taken to be meant to read all of them."""
 
 
-def unstored(told: Told, asked: Sequence[Asked], workload: str) -> Iterator[Evidence]:
+def unstored_elements(told: Told, asked: Sequence[Asked], workload: str) -> Iterator[Evidence]:
     """Yield a wrong element that no thread stores, where threads store others of its result."""
     for at, tensor in enumerate(told.tensors):
         stores = [a for a in told.accesses if a.what != "load" and a.boxes.get(at, (0,))[0]]

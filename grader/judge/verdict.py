@@ -81,12 +81,7 @@ def verdict(
     more = filter(None, (later, idle(probes), say_saturated(probes)))
     reasons = (*sound.reasons, *taken, *more, *sentences.remarks(seen))
     general = False if later or taken or sound.status == "unsound" else seen.general()
-    status, sentence = sound.status, sound.sentence
-    if status in RIGHT_VALUES and shapes == "any" and (later or seen.general() is False):
-        why = later or sentences.elsewhere(seen)
-        status, sentence = "incorrect", f"Incorrect at other sizes: {why}"
-    if status in RIGHT_VALUES and dishonest:
-        status, sentence = "dishonest", f"Dishonest: {dishonest[0]}"
+    status, sentence = _last_word(sound, seen, later, dishonest, shapes)
     return Verdict(
         status=status,
         sentence=sentence,
@@ -98,6 +93,19 @@ def verdict(
         kernelbench=seen.kernelbench(),
         seen_at=at,
     )
+
+
+def _last_word(
+    sound: _Found, seen: Seen, later: str, dishonest: tuple[str, ...], shapes: str
+) -> tuple[Status, str]:
+    """Return the status and the sentence after what is dishonest, or wrong at other sizes where these decide."""
+    if sound.status not in RIGHT_VALUES:
+        return sound.status, sound.sentence
+    if shapes == "any" and (later or seen.general() is False):
+        return "incorrect", f"Incorrect at other sizes: {later or sentences.elsewhere(seen)}"
+    if dishonest:
+        return "dishonest", f"Dishonest: {dishonest[0]}"
+    return sound.status, sound.sentence
 
 
 def add_notes(verdict: Verdict, notes: tuple[str, ...]) -> Verdict:
@@ -256,7 +264,7 @@ def _of_the_runs(seen: Seen, at: SeenAt | None) -> _Found:
         return _Found("not_run", "It builds; no workload that decides was run.")
     reasons = sentences.all_wrong(seen)
     for run_status, status in FATAL.items():
-        run = seen.ended(seen.deciding, run_status)
+        run = seen.run_that_ended(seen.deciding, run_status)
         if run is not None:
             return _Found(status, sentences.fatal(run, seen), reasons)
     wrong = seen.wrong(DECIDING)
@@ -268,13 +276,13 @@ def _of_the_runs(seen: Seen, at: SeenAt | None) -> _Found:
             wrong,
             len(deciding),
             own_weights=seen.own_weights,
-            rounded=seen.rounded(),
-            switched=seen.switched(),
+            rounded=seen.is_rounded_only(),
+            switched=seen.rounding_switches(),
         )
         lenient = (sentences.KERNELBENCH_PASSES,) if seen.kernelbench() else ()
         return _Found("incorrect", sentence, (*lenient, *reasons))
     for run_status, status in OPEN.items():
-        run = seen.ended(DECIDING, run_status)
+        run = seen.run_that_ended(DECIDING, run_status)
         if run is not None:
             return _Found(status, sentences.open_(run, seen))
     missing = [w.name for w in deciding if w.name not in seen.comparisons]

@@ -226,20 +226,12 @@ def way_of(told: Told, asked: Sequence[Asked], workload: str, *, whole: bool) ->
         return
     for output in sorted({one.output for one, _ in known if one.wrong}):
         of_output = [(one, origin) for one, origin in known if one.output == output]
-        wrong = [(one, origin) for one, origin in of_output if one.wrong]
-        one, origin = wrong[0]
+        one, origin = next((a, o) for a, o in of_output if a.wrong)
+        end = _unfinished(told, one, origin)
+        leaves = _leaving(told, of_output, end)
         computed = tuple(sorted({step.place.line for step in origin.computed}))
         lines = ", ".join(map(str, computed))
         stored = origin.stored[-1] if origin.stored else 0
-        counts = [len(needs) for needs in one.needs.values()]
-        dims = {size for tensor in told.tensors for size in tensor.shape}
-        sizes = [size for size in ((1, *counts, *dims) if by_torch else counts) if size]
-        end = unfinished_store(origin, one.way, sizes, by_torch=by_torch)
-        common = _mostly([(_right(o, a, by_torch=by_torch), o) for a, o in wrong])
-        leaves = end or turning_step(origin, one.way)
-        leaves = leaves or leaving_step(origin.steps, common, one.way)
-        leaves = leaves or _choice(origin) or _seldom_met(origin, one.way)
-        leaves = (leaves and handed_over(leaves, origin.steps, one.way, counts, common)) or leaves
         yield Evidence(
             kind="provenance",
             code="slice",
@@ -264,6 +256,29 @@ def way_of(told: Told, asked: Sequence[Asked], workload: str, *, whole: bool) ->
                 beside=_beside(origin, [o for a, o in of_output if not a.wrong]),
             ),
         )
+
+
+def _unfinished(told: Told, one: Asked, origin: Origin) -> Step | None:
+    """Return the store of an element that lacks its last step, where it is one."""
+    by_torch = not told.of_results
+    counts = [len(needs) for needs in one.needs.values()]
+    dims = {size for tensor in told.tensors for size in tensor.shape}
+    sizes = [size for size in ((1, *counts, *dims) if by_torch else counts) if size]
+    return unfinished_store(origin, one.way, sizes, by_torch=by_torch)
+
+
+def _leaving(
+    told: Told, of_output: Sequence[tuple[Asked, Origin]], end: Step | None
+) -> Step | None:
+    """Return the step at which the first wrong element of a result leaves the way to its right value."""
+    wrong = [(one, origin) for one, origin in of_output if one.wrong]
+    one, origin = wrong[0]
+    counts = [len(needs) for needs in one.needs.values()]
+    common = _mostly([(_right(o, a, by_torch=not told.of_results), o) for a, o in wrong])
+    leaves = end or turning_step(origin, one.way)
+    leaves = leaves or leaving_step(origin.steps, common, one.way)
+    leaves = leaves or _choice(origin) or _seldom_met(origin, one.way)
+    return (leaves and handed_over(leaves, origin.steps, one.way, counts, common)) or leaves
 
 
 def _right(origin: Origin, asked: Asked, *, by_torch: bool) -> set[int]:

@@ -154,7 +154,7 @@ def _distribution(dtype: str, value: Facts, label: str) -> dict[str, Any]:
 
 
 def _filler(value: Facts) -> dict[str, Any]:
-    """Return which value stands in the place of others, how often and where."""
+    """Return which value stands in place of others, how often and where."""
     if "filler" not in value or value.get("place") not in PLACES:
         return {}
     return {name: value[name] for name in ("filler", "share", "place")}

@@ -7,7 +7,7 @@ import copy
 from typing import NamedTuple
 
 from grader.source import read_python
-from grader.source.python_needed import names_used, needed
+from grader.source.python_needed import names_used, needed_statements
 
 _GIVEN = frozenset({"get_inputs", "get_init_inputs"})
 _WITH_WEIGHTS = "_WithWeights"
@@ -152,7 +152,7 @@ def _with_what_it_needs(tree: ast.Module, theirs: ast.ClassDef, name: str) -> st
     _Named(theirs.name, name).visit(theirs)
     theirs.name = name
     uses = names_used(theirs) - _GIVEN
-    rest = [one for one in needed(tree.body, uses) if one is not theirs]
+    rest = [one for one in needed_statements(tree.body, uses) if one is not theirs]
     return ast.unparse(ast.Module([*rest, theirs], []))
 
 

@@ -95,7 +95,7 @@ class Reading(Protocol):
 
 @dataclass(frozen=True)
 class Wrapping:
-    """What is put around an answer that is no Python, so that it becomes a program."""
+    """What is put around an answer that is not Python, so that it becomes a program."""
 
     before: tuple[str, ...]
     after: tuple[str, ...]

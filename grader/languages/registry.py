@@ -47,7 +47,7 @@ def read(source: Source) -> tuple[Reading, ...]:
 
 
 def embedded_texts() -> tuple[EmbeddedTexts, ...]:
-    """Return how code that is no Python comes with answers, in each language that has such code."""
+    """Return how code that is not Python comes with answers, in each language that has such code."""
     return tuple(one.embedded for one in languages().values() if one.embedded is not None)
 
 

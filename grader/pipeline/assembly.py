@@ -29,7 +29,7 @@ from grader.records import (
     Verdict,
 )
 from grader.repair import Fixed, Model, ModelError, locate_by_repairs, summarise
-from grader.source import parse
+from grader.source import Source, parse
 
 
 @dataclass(frozen=True)
@@ -65,18 +65,9 @@ def assemble(
     states, reference = outcome.states, reference or Fixed()
     repairs = (*filter(None, (outcome.repair,)), *reference.repairs)
     findings = _findings(outcome, submission, repairs)
-    verdict = _for_kernelbench(sample, extraction, outcome.evaluation.verdict)
-    verdict = _for_want_of_a_task(prepared.choice, verdict)
-    verdict = headline(
-        verdict,
-        findings,
-        {rule for one in repairs if one.kind == "fix" for rule, _ in one.settles},
-        _elsewhere(outcome.task),
-        read_only=grading.options.device == "none",
-    )
     evaluation = outcome.evaluation.model_copy(
         update={
-            "verdict": verdict,
+            "verdict": _verdict(grading, prepared, outcome, repairs, findings),
             "seconds": {**outcome.evaluation.seconds, **clock.seconds},
         }
     )
@@ -89,16 +80,7 @@ def assemble(
         code=submission.code if submission else None,
         line_map=submission.line_map if submission else (),
         how=submission.how if submission else extraction.found,
-        notes=(
-            *_notes(prepared, outcome),
-            *(
-                simulated_differently(source)
-                if source and outcome.evaluation.device == "sim"
-                else ()
-            ),
-            *outcome.trouble,
-            *clock.trouble,
-        ),
+        notes=(*_notes(prepared, outcome, source), *clock.trouble),
         task=_of_the_task(prepared.choice, outcome.task),
         evaluation=evaluation,
         findings=findings,
@@ -108,8 +90,26 @@ def assemble(
         reference_note=reference.note,
         claims=check_claims(extraction, source, evaluation, findings),
         self_review=self_review(extraction, states, findings),
-        summary=_summary(grading, verdict, findings) if states else "",
+        summary=_summary(grading, evaluation.verdict, findings) if states else "",
         environment=_environment(grading),
+    )
+
+
+def _verdict(
+    grading: GradingContext,
+    prepared: Prepared,
+    outcome: Outcome,
+    repairs: tuple[Repair, ...],
+    findings: tuple[Finding, ...],
+) -> Verdict:
+    """Return the verdict as the review's headline says it: with its cause, and with what KernelBench would say."""
+    verdict = _for_kernelbench(prepared.sample, prepared.extraction, outcome.evaluation.verdict)
+    return headline(
+        _for_want_of_a_task(prepared.choice, verdict),
+        findings,
+        {rule for one in repairs if one.kind == "fix" for rule, _ in one.settles},
+        _elsewhere(outcome.task),
+        read_only=grading.options.device == "none",
     )
 
 
@@ -159,13 +159,15 @@ def _for_want_of_a_task(choice: TaskChoice, verdict: Verdict) -> Verdict:
     return verdict.model_copy(update={"sentence": sentence, "reasons": reasons})
 
 
-def _notes(prepared: Prepared, outcome: Outcome) -> tuple[str, ...]:
-    """Return what was noted on the sample, its code, and a task that isn't built in."""
+def _notes(prepared: Prepared, outcome: Outcome, source: Source | None) -> tuple[str, ...]:
+    """Return what was noted on the sample, its code, a task that isn't built in, and how all of it was looked at."""
     submission, task = prepared.submission, outcome.task
     return (
         *prepared.sample.notes,
         *(submission.notes if submission else ()),
         *(task.notes if task and task.source != "builtin" else ()),
+        *(simulated_differently(source) if source and outcome.evaluation.device == "sim" else ()),
+        *outcome.trouble,
     )
 
 
@@ -179,6 +181,7 @@ def _of_the_task(choice: TaskChoice, task: Task | None) -> TaskSummary:
         title=task.title if task else "",
         weak=task.weak if task else (),
         reference=task.reference if task else "",
+        roles={one.name: one.role for one in task.workloads} if task else {},
     )
 
 

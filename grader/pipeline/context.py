@@ -199,3 +199,12 @@ def _full_size_part(grading: GradingContext, task: Task) -> FullSizePart | None:
     asking = Asking(grading.seed, grading.form, grading.limits, grading.store, key)
     with grading.store.alone(key):
         return full_size_part(task, asking)
+
+
+def prepare_task(grading: GradingContext, draft: Task) -> Task:
+    """Return a task with its workloads, once its reference has said what is expected: no sample waits for that then."""
+    task = describe_draft(grading, draft)
+    if task.workloads and task.expects and grading.device is not None:
+        known_references(grading, task)
+        full_size_part_of(grading, task)
+    return task

@@ -54,15 +54,18 @@ def diagnose_program(
 ) -> tuple[Program, ...]:
     """Return the states of a program from what was handed in to the deepest one that fixes could reach.
 
-    The first one has what numeric probes show, where nothing else explains its wrong results.
+    The first and the deepest one have what numeric probes show, where nothing else explains their wrong results.
     """
+    states: tuple[Program, ...] = (program,)
     with clock.stage("diagnose"):
-        first = program
         with clock.beyond_verdict("what explains a wrong result"):
-            first = _probe_program(examiner, program, budget)
+            states = (_probe_program(examiner, program, budget),)
         with clock.beyond_verdict("the deeper diagnosis"):
-            return diagnose.deepen(first, examiner, lambda: budget.enough("diagnosis"))
-    return (first,)
+            states = diagnose.deepen(states[0], examiner, lambda: budget.enough("diagnosis"))
+        with clock.beyond_verdict("what explains the deepest result"):
+            if len(states) > 1:
+                states = (*states[:-1], _probe_program(examiner, states[-1], budget))
+    return states
 
 
 def _probe_program(examiner: Examiner, program: Program, budget: Budget) -> Program:
@@ -74,7 +77,7 @@ def _probe_program(examiner: Examiner, program: Program, budget: Budget) -> Prog
     if not wrong and program.evaluation.verdict.general is not False:
         return program
     if not budget.enough("diagnosis"):
-        return _unexplained(program, budget.seconds)
+        return _without_explanation(program, budget.seconds)
     grading, task = _within(examiner.grading, budget), examiner.task
     again, seen = program, [e for one in program.findings for e in one.evidence]
     if wrong and not is_explained(program.findings):
@@ -86,7 +89,7 @@ def _probe_program(examiner: Examiner, program: Program, budget: Budget) -> Prog
     if wrong and not (_is_caused(again) and _is_fixable(again)):
         again = examiner.inspect(program.submission, _with_changes(grading, task, again))
     trouble = tuple(dict.fromkeys((*program.trouble, *again.trouble)))
-    return replace(again, trouble=trouble)
+    return replace(again, fixes=program.fixes, trouble=trouble)
 
 
 def _within(grading: GradingContext, budget: Budget) -> GradingContext:
@@ -95,7 +98,7 @@ def _within(grading: GradingContext, budget: Budget) -> GradingContext:
     return replace(grading, device=device)
 
 
-def _unexplained(program: Program, seconds: float) -> Program:
+def _without_explanation(program: Program, seconds: float) -> Program:
     verdict = with_left_out(program.evaluation.verdict, seconds, (CAUSE,))
     return replace(program, evaluation=program.evaluation.model_copy(update={"verdict": verdict}))
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from grader.devices import Sanitizer, looks_closer
-from grader.judge import References
 from grader.languages import say_what_lacks
 from grader.pipeline.budget import Budget
 from grader.pipeline.building import build_on
@@ -75,21 +74,50 @@ def _evaluate(
 ) -> tuple[Evaluation, bool]:
     """Return the evaluation, and whether anything in it had too little time."""
     clock, device = Clock(), grading.device
-    build: Build | None = None
     if device is not None and (lacks := say_what_lacks(parse(submission.code), device.name)):
-        device, grading = None, replace(grading, device=None, no_device=lacks)
-    if device is not None:
-        with clock.stage("build"):
-            build = build_on(grading, budget.bound(device, "build"), submission, task)
-    seen = Seen(verdict_of(grading, task, build, (), (), ()))
-    if device and build and task and build.status == "built":
-        with checked_beside(grading, submission, task, closely=closely) as checked:
-            trial = Trial(grading, device, submission, build, task, clock, budget, checked)
-            seen = trial.seen(closely=closely)
-            seen = replace(seen, checked=checked().runs)
-    evaluation = Evaluation(
+        grading = replace(grading, device=None, no_device=lacks)
+    build, seen = _build_and_run(grading, submission, task, budget, clock, closely=closely)
+    evaluation = _record(grading, submission, build, seen)
+    if task is not None:
+        evaluation = _add_own_share(grading, task, evaluation)
+        if closely:
+            with clock.stage("exact"):
+                evaluation = add_exact(evaluation, exactness(grading, submission, task, evaluation))
+        if closely and seen.runs:
+            evaluation = _add_sanitizer(grading, submission, task, evaluation)
+    cut = bool(seen.left_out) or evaluation.verdict.status in LATE
+    return evaluation.model_copy(update={"seconds": clock.seconds}), cut
+
+
+def _build_and_run(
+    grading: GradingContext,
+    submission: Submission,
+    task: Task | None,
+    budget: Budget,
+    clock: Clock,
+    *,
+    closely: bool,
+) -> tuple[Build | None, Seen]:
+    """Return the build, if there is a device, and what was seen of the program where it could run."""
+    device = grading.device
+    if device is None:
+        return None, Seen(verdict_of(grading, task, None, (), (), ()))
+    with clock.stage("build"):
+        build = build_on(grading, budget.bound(device, "build"), submission, task)
+    if task is None or build.status != "built":
+        return build, Seen(verdict_of(grading, task, build, (), (), ()))
+    with checked_beside(grading, submission, task, closely=closely) as checked:
+        trial = Trial(grading, device, submission, build, task, clock, budget, checked)
+        seen = trial.seen(closely=closely)
+        return build, replace(seen, checked=checked().runs)
+
+
+def _record(
+    grading: GradingContext, submission: Submission, build: Build | None, seen: Seen
+) -> Evaluation:
+    return Evaluation(
         submission=submission.key,
-        device=device.name if device else "none",
+        device=grading.device.name if grading.device else "none",
         sandbox=grading.form.name,
         build=build,
         runs=seen.runs,
@@ -100,43 +128,32 @@ def _evaluate(
         profile=seen.profile,
         probes=seen.probes,
         verdict=seen.verdict,
-        seconds=clock.seconds,
     )
-    if task is not None:
-        smallest = smallest_deciding(task)
-        name = smallest.name if smallest else ""
-        evaluation = evaluation.model_copy(update={"smallest": name})
-        share = own_share(grading, task, evaluation)
-        evaluation = evaluation.model_copy(update={"own_share": share})
-        if closely:
-            with clock.stage("exact"):
-                evaluation = add_exact(evaluation, exactness(grading, submission, task, evaluation))
-            evaluation = evaluation.model_copy(update={"seconds": clock.seconds})
-    cut = bool(seen.left_out) or evaluation.verdict.status in LATE
-    if device is None or build is None or task is None or not seen.runs or not closely:
-        return evaluation, cut
-    if not isinstance(device, Sanitizer):
-        return evaluation, cut
-    known = known_references(grading, task)
-    return _add_sanitizer(grading, device, submission, task, known, evaluation), cut
+
+
+def _add_own_share(grading: GradingContext, task: Task, evaluation: Evaluation) -> Evaluation:
+    """Add the smallest size that decides, and how much of the result the program's own kernels make."""
+    smallest = smallest_deciding(task)
+    evaluation = evaluation.model_copy(update={"smallest": smallest.name if smallest else ""})
+    return evaluation.model_copy(update={"own_share": own_share(grading, task, evaluation)})
 
 
 def _add_sanitizer(
     grading: GradingContext,
-    device: Sanitizer,
     submission: Submission,
     task: Task,
-    references: References,
     evaluation: Evaluation,
 ) -> Evaluation:
     """Add to the runs what the device's own tools find, and say what that makes of a right result."""
-    build, verdict = evaluation.build, evaluation.verdict
-    if build is None:
+    device, build = grading.device, evaluation.build
+    if build is None or device is None or not isinstance(device, Sanitizer):
         return evaluation
-    seen = device.sanitize(submission, build, task, references, evaluation)
+    known = known_references(grading, task)
+    seen = device.sanitize(submission, build, task, known, evaluation)
     if not seen.evidence and not seen.notes:
         return evaluation
     runs = tuple(_with_evidence(run, seen.evidence) for run in evaluation.runs)
+    verdict = evaluation.verdict
     if verdict.status == "correct":
         verdict = _update_verdict(
             verdict,

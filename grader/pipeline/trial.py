@@ -121,12 +121,12 @@ class Trial:
         smallest = smallest_deciding(self.task)
         if not self.grading.options.settle_early or smallest is None:
             return None
-        task = self.task.model_copy(update={"workloads": (smallest,)})
-        seen = replace(self, task=task)._run_workloads()
+        seen = self._run_workloads(self.task.model_copy(update={"workloads": (smallest,)}))
         return seen if seen.verdict.status in SETTLED else None
 
-    def _run_workloads(self) -> Seen:
-        task, references = self.task, self._references
+    def _run_workloads(self, some: Task | None = None) -> Seen:
+        """Run the task's workloads, or these of them: what is expected is asked once for all."""
+        task, references = some or self.task, self._references
         device = self.budget.bound(self.device, "deciding", "stress")
         asked = device.run(self.submission, self.build, task, references)
         results = [result for result in asked if not result.spared]

@@ -80,7 +80,7 @@ class Evidence(Record):
     workload: str | None = None
     count: int = 1
     kernel: str = ""
-    """The kernel that it is about; empty where there is none, or the place says it."""
+    """The kernel that it is about; empty if there is none, or the place says it."""
     actor: Actor | None = None
     """The thread that did it, where one is known."""
     other_actor: Actor | None = None
@@ -118,6 +118,8 @@ class Fix(Record):
     edits: tuple[Edit, ...]
     certain: bool = False
     """Whether it can't change what a right program means (a missing include)."""
+    hides: bool = False
+    """Whether it takes away what shows a defect, as a fill of memory that nobody wrote: only a right program proves it."""
 
 
 class AccessShape(Record):

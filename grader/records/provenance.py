@@ -46,7 +46,7 @@ class Touched(Record):
 
 
 Walk = Literal["", "moved", "fixed", "stored", "exchanged", "between"]
-"""How the elements lie that a result has in the place of others (`grader.judge.difference`).
+"""How the elements lie that a result has in place of others (`grader.judge.difference`).
 
 `exchanged`: as they should for another element of the result; `between`: what is missing lies between those that a line takes over.
 """
@@ -140,6 +140,10 @@ class Counterfactual(Record):
     """Further lines that are changed alike."""
     workloads: int = 1
     """On how many all is right with it."""
+    edits: tuple[tuple[int, int, str], ...] = ()
+    """Of host code: from where to where in the submission's code it is, and what has to stand there."""
+    makes_up: bool = False
+    """Whether it does with a kernel's result what the kernel itself most likely lacks: then it is no cause."""
 
 
 class Slice(Record):

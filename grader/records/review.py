@@ -193,6 +193,8 @@ class TaskSummary(Record):
     title: str = ""
     weak: tuple[str, ...] = ()
     reference: str = ""
+    roles: dict[str, str] = {}
+    """What each workload is for, by its name."""
 
 
 class Review(Record):
@@ -205,7 +207,7 @@ class Review(Record):
     text: str
     """The sample's text, for the reports."""
     code: str | None
-    """The submission's code; None where there is none."""
+    """The submission's code; None if there is none."""
     line_map: tuple[int, ...] = ()
     how: str = ""
     """How the code was found, or what was there instead."""

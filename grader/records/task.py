@@ -71,7 +71,7 @@ class TensorSpec(Record):
     step: float = 0.0
     """What the values are multiples of; 0 where they are any."""
     filler: float | None = None
-    """A value that stands in the place of others: a label to ignore, minus infinity in a mask; None where there is none."""
+    """A value that stands in place of others: a label to ignore, minus infinity in a mask; None if there is none."""
     share: float = 0.0
     """How many of the elements are fillers where they stand `anywhere`."""
     place: FillerPlace = "anywhere"

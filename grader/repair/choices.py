@@ -13,9 +13,9 @@ from grader.repair.wrong import matters
 SEVERITIES = {"error": 0, "warning": 1, "note": 2}
 
 
-def choices_of_fixes(program: Program) -> Iterator[Chosen]:
+def choices_of_fixes(program: Program, *, merely_possible: bool = False) -> Iterator[Chosen]:
     """Yield one fix of each finding together, single fixes, then other combinations, then pairs."""
-    options = _options(program)
+    options = _options(program, merely_possible)
     everything = _without_repeats(tuple(fixes[0] for fixes in options))
     if len(everything) > 1:
         yield everything
@@ -27,11 +27,12 @@ def choices_of_fixes(program: Program) -> Iterator[Chosen]:
             yield from product(first, second)
 
 
-def _options(program: Program) -> list[Chosen]:
+def _options(program: Program, merely_possible: bool) -> list[Chosen]:
     """Return the fixes of each finding that may change the verdict; of errors alone, where there are any."""
     made = {fix for _, fix in program.fixes}
+    asked = (one for one in program.findings if (one.confidence == "possible") == merely_possible)
     ordered = sorted(
-        (one for one in program.findings if one.fixes and matters(program, one)),
+        (one for one in asked if one.fixes and matters(program, one)),
         key=lambda one: (SEVERITIES[one.severity], one.confidence != "proven"),
     )
     findings = [one for one in ordered if one.severity == "error"] or ordered
@@ -49,7 +50,7 @@ def _without_repeats(chosen: Chosen) -> Chosen:
 
 def has_fixes(program: Program) -> bool:
     """Whether findings of a program propose what was not made yet."""
-    return bool(_options(program))
+    return bool(_options(program, merely_possible=False))
 
 
 def cause_of(program: Program) -> Finding:

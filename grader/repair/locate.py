@@ -11,8 +11,8 @@ from grader.source import in_sample, parse
 
 _WRONG = ("NUM001", "DEP001", "DEP002", "DEP003", "DEP005", "DEP006")
 """Rules that see a wrong result alone: once a fix says which line makes it, they have nothing to add."""
-VAGUE = (*_WRONG, "MEM008", "MEM011")
-"""Rules that see a wrong result or access, and not what causes it."""
+VAGUE = (*_WRONG, "MEM008", "MEM011", "SYN001", "BLD015")
+"""Rules that see a wrong result or access, or where a compiler stops, and not what causes it."""
 WIDER = ((0, 0), (1, 0), (0, 1), (1, 1), (2, 1))
 """By how many tokens, on the left and right, a piece is shown wider: an operator between what it joins, an index with its array."""
 SHORT, LONG = 2, 200
@@ -102,7 +102,7 @@ def _place_finding(
 
 
 def _what_it_needs(old: str, new: str) -> str:
-    """Return the piece of a line that is another, as words; the whole line where that makes no expression."""
+    """Return the piece of a line that differs, as words; the whole line where the piece is not an expression."""
     if new.strip().endswith(old.strip()):
         return f"`{new.strip().removesuffix(old.strip()).strip()[:LONG]}` is missing before it"
     before, after = list(_TOKEN.finditer(old)), list(_TOKEN.finditer(new))

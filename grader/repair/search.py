@@ -16,14 +16,14 @@ from grader.repair.choices import cause_of, choices_of_fixes, has_fixes
 from grader.repair.locate import VAGUE
 from grader.repair.said import how_far
 from grader.repair.smallest import repair_of, take_back_needless
-from grader.repair.trials import Chosen, Trials
+from grader.repair.trials import Chosen, Trials, hidden, leads_around
 from grader.repair.wrong import cancels, doubtful, is_narrow, matters, needs_fix, waits
 from grader.source import parse
 
 GUESSED = 2
 """Small changes that are evaluated in earnest, of those that held in the screening."""
 ASIDE = 20.0
-"""The same for small changes after fixes that change nothing alone."""
+"""Seconds that small changes of the program as it came may take, where fixes led nowhere."""
 
 
 class Searched(NamedTuple):
@@ -75,22 +75,26 @@ class _Search:
     def _next(self, program: Program) -> Program | None:
         """Return a program that is nearer to a right one; None where no step leads on."""
         better = self._by_findings(program) or self._by_two_findings(program)
+        better = None if better is not None and leads_around(program, better) else better
         if better is None or not (better.passes or has_fixes(better)):
             better = self._by_small_change(better or program) or better
-        return better or self._by_all_and_small_change(program) or self._afresh()
+        if better is None or not better.passes:
+            other = self._by_findings(program, merely_possible=True)
+            better = other if other is not None and other.passes else better
+        return better or self._afresh()
 
-    def _by_findings(self, program: Program) -> Program | None:
+    def _by_findings(self, program: Program, *, merely_possible: bool = False) -> Program | None:
         """Return the first right program, or the one that came nearest; several fixes at once where no single one helps."""
         best: Program | None = None
-        for at, chosen in enumerate(choices_of_fixes(program)):
+        for at, chosen in enumerate(choices_of_fixes(program, merely_possible=merely_possible)):
             combined = at > 0 and len(chosen) > 1
             if (combined and best is not None) or not self.trials.afford(program, chosen):
                 break
             tried = self.trials.make(program, chosen)
-            if tried is not None and tried.passes:
+            if tried is not None and tried.passes and not leads_around(program, tried):
                 return tried
             if tried is not None and tried.rank > (best or program).rank:
-                best = tried
+                best = best if hidden(chosen, tried) else tried
         return best
 
     def _by_two_findings(self, program: Program) -> Program | None:
@@ -104,17 +108,6 @@ class _Search:
             if better is not None and better.passes:
                 return better
         return None
-
-    def _by_all_and_small_change(self, program: Program) -> Program | None:
-        """Return the program right after all that its errors ask for, which changes nothing alone, and a small change."""
-        chosen = next(choices_of_fixes(program), ())
-        errors = all(finding.severity == "error" for finding, _ in chosen)
-        if not chosen or not errors or not self.trials.afford(program, chosen):
-            return None
-        tried = self.trials.make(program, chosen)
-        if tried is None or tried.rank[:2] < program.rank[:2]:
-            return None
-        return self._by_small_change(tried, ASIDE)
 
     def _afresh(self) -> Program | None:
         """Return the program that the search began with, right after a small change: fixes that come nearer may lead astray."""
@@ -138,10 +131,10 @@ class _Search:
             if not self.trials.afford(program, chosen) and not guesses.decides:
                 break
             tried = self.trials.make(program, chosen)
+            if tried is not None and tried.passes and not leads_around(program, tried):
+                return tried
             if tried is not None and tried.rank > (best or program).rank:
                 best = tried
-            if tried is not None and tried.passes:
-                break
         return best
 
     def _may_be_guessed(self, program: Program) -> bool:

@@ -12,6 +12,21 @@ Chosen = tuple[tuple[Finding, Fix], ...]
 """Fixes that are made together, each with the finding that asks for it."""
 
 
+def hidden(chosen: Chosen, changed: Program) -> bool:
+    """Whether a program is no nearer to a right one: a fix only took away what showed its defect."""
+    return not changed.passes and any(fix.hides for _, fix in chosen)
+
+
+def leads_around(before: Program, after: Program) -> bool:
+    """Whether lines that use the tensors run no more after a change: what goes wrong there is not put right, but left out."""
+    used, run = (
+        {count.line for run in one.evaluation.runs for count in run.counts if getattr(count, what)}
+        for one, what in ((before, "accesses"), (after, "instructions"))
+    )
+    alike = len(before.submission.code.splitlines()) == len(after.submission.code.splitlines())
+    return alike and bool(run) and not used <= run
+
+
 @dataclass
 class Trials:
     """Changed programs, each put through the same evaluation as a submission."""
@@ -45,7 +60,7 @@ class Trials:
         """Return the program with these changes, evaluated; None where they can't be made together."""
         changed = try_fixes(program, chosen, self.examiner)
         if changed is not None and len(chosen) == 1 and not program.passes:
-            if changed.rank <= program.rank:
+            if changed.rank <= program.rank or hidden(chosen, changed):
                 self.in_vain.add(chosen[0][1])
         return changed
 

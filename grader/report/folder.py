@@ -16,6 +16,7 @@ from pydantic_core import PydanticSerializationError
 from grader.errors import GraderError, UsageError
 from grader.records import Review, Status
 from grader.report import names
+from grader.report.formats import all_formats
 from grader.report.row_file import RowFile, RowHead
 from grader.store import write_parts
 
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from grader.report.entry import Entry
 
 _PLACES = (names.markdown_name, names.page, names.data)
-_OF_ALL = (names.SARIF, names.INDEX, names.PAGES_INDEX, names.JUNIT)
 _REPAIRS = ("fix", "model", "reference", "reference_fast")
 
 
@@ -75,7 +75,7 @@ class RunFolder:
             return None
 
     @contextlib.contextmanager
-    def claimed(self) -> Iterator[None]:
+    def claim(self) -> Iterator[None]:
         """Hold the folder for one grading; what a killed one left half written is cleared away.
 
         Raises UsageError where another grading writes here now, GraderError where the disk fails.
@@ -96,12 +96,12 @@ class RunFolder:
         finally:
             lock.release()
 
-    def finished(self) -> dict[str, str]:
+    def finished_samples(self) -> dict[str, str]:
         """Return the content address of each sample with a whole row; none where the run isn't ours."""
         if not self._ours:
             return {}
         with self._tell_disk_errors():
-            return self.rows.finished()
+            return self.rows.finished_samples()
 
     def settle(self, seen: set[str], paths: Sequence[str]) -> bool:
         """Leave one row a sample, and drop samples of these paths that were not seen there again.
@@ -122,11 +122,12 @@ class RunFolder:
                 self._forget(sample)
         return bool(there - kept)
 
-    def indexed(self) -> bool:
+    def index_is_current(self) -> bool:
         """Whether what is said of all samples together is there, and no older than their rows."""
         try:
             rows = (self.root / names.ROWS).stat().st_mtime_ns
-            return all((self.root / name).stat().st_mtime_ns >= rows for name in _OF_ALL)
+            files = (names.INDEX, names.PAGES_INDEX, *(one.file for one in all_formats()))
+            return all((self.root / name).stat().st_mtime_ns >= rows for name in files)
         except OSError:
             return False
 
@@ -188,23 +189,23 @@ class RunFolder:
 
     def write_index(self) -> list[Entry]:
         """Write what is said of all samples together; return an entry for each, sorted by sample."""
-        from grader.report import html, index, junit, sarif
+        from grader.report import html, index
         from grader.report.entry import entry
         from grader.report.spill import SpillFile
 
         found: list[Entry] = []
         environment: dict[str, str] | None = None
         with self._tell_disk_errors(), SpillFile(self.root) as spill:
-            log, cases = sarif.Log(spill), junit.Cases(spill)
+            documents = {one.file: one.begin(spill) for one in all_formats()}
             for review in self.reviews():
                 environment = review.environment if environment is None else environment
                 found.append(entry(review))
-                log.add(review)
-                cases.add(review)
-            self._write_parts(self.root / names.SARIF, log.parts())
+                for document in documents.values():
+                    document.add(review)
+            for file, document in documents.items():
+                self._write_parts(self.root / file, document.parts())
             self._write(self.root / names.INDEX, index.render(found))
             self._write(self.root / names.PAGES_INDEX, html.index(found, environment or {}))
-            self._write_parts(self.root / names.JUNIT, cases.parts())
         return found
 
     def _write(self, path: Path, text: str) -> None:

@@ -228,7 +228,7 @@ def workloads(review: Review) -> list[dict[str, str]]:
         rows.append(
             {
                 "name": run.workload,
-                "role": item.role if item else "",
+                "role": item.role if item else review.task.roles.get(run.workload, ""),
                 "outcome": outcome,
                 "detail": detail,
             }

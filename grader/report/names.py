@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 ROWS = "results.jsonl"
-SARIF = "results.sarif"
-JUNIT = "junit.xml"
 INDEX = "README.md"
 PAGES_INDEX = "index.html"
 LOCK = ".lock"

@@ -17,7 +17,7 @@ class Proof(NamedTuple):
     kind: str
     text: str
     on: str
-    """Names of the workloads, the first few; empty where there is none."""
+    """Names of the workloads, the first few; empty if there is none."""
     times: int
     """The most that one workload saw of it."""
 

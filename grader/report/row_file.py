@@ -41,7 +41,7 @@ class RowFile:
             ):  # else its time stays, so that the index is no older
                 file.truncate(whole)
 
-    def finished(self) -> dict[str, str]:
+    def finished_samples(self) -> dict[str, str]:
         """Return the content address of each sample with a whole row; its last one counts.
 
         A sample on which the grader itself failed is not finished.

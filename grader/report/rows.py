@@ -124,7 +124,7 @@ class Row(RowRecord):
     origin: str
     """Where the sample came from, as it was given."""
     submission: str | None
-    """Content address of the code that was graded; None where there is none."""
+    """Content address of the code that was graded; None if there is none."""
     task: TaskRow
     device: DeviceName
     """Where it ran: `sim` is the simulator; `none`: it did not run."""
@@ -156,7 +156,7 @@ class Row(RowRecord):
     repair: RepairRow | None
     """The submission, fixed; None where no fix passed."""
     reference_fixed: RepairRow | None
-    """A right kernel for the task, written by the grader and verified; None where there is none. Plain where it can be."""
+    """A right kernel for the task, written by the grader and verified; None if there is none. Plain where it can be."""
     reference_fast: RepairRow | None
     """The same task's fast kernel, where `reference_fixed` is plain and both ran on a GPU."""
     reference_note: str

@@ -67,6 +67,15 @@ class Grader:
         self.jobs = self._workers.jobs
         self._pool = ThreadPoolExecutor(self.jobs, thread_name_prefix="reward")
 
+    def prepare(self, asked: Iterable[str]) -> None:
+        """Describe tasks and ask their references, side by side, so that no answer to them waits for it.
+
+        `asked` are as `Answer.task`; raises UsageError for anything that is not a task. What is known of a task is kept in the cache.
+        """
+        wanted = [task for name in dict.fromkeys(asked) if (task := task_of(name))]
+        for prepared in [self._pool.submit(self._workers.prepare, task) for task in wanted]:
+            prepared.result()
+
     def submit(self, answer: Answer) -> Future[Reward]:
         """Grade in the background. Raises UsageError at once for a task that isn't one."""
         return self._pool.submit(self._grade, answer, task_of(answer.task))

@@ -33,7 +33,7 @@ class Question(Record):
 def questions(asked: Tasks = None) -> tuple[Question, ...]:
     """Return what to ask: of names of built-in tasks, a folder of problem files, or sources by name.
 
-    None asks for all built-in tasks. Raises UsageError for what is no task.
+    None asks for all built-in tasks. Raises UsageError for anything that is not a task.
     """
     found = tuple(_question(name, task) for name, task in _named_tasks(asked))
     if not found:

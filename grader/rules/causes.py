@@ -27,7 +27,7 @@ def cause_of(item: Evidence, what: str = "what") -> str:
     elif item.code == "local-out-of-bounds":
         said = f"a {_who(item)} accesses an array of its own outside of its bounds"
     elif isinstance(item.details, MemoryAccess):
-        act = _misaligned if item.code == "misaligned" else _outside
+        act = _say_misaligned if item.code == "misaligned" else _outside
         said = act(item, item.details)
     return said or item.text
 
@@ -52,7 +52,7 @@ def _outside(item: Evidence, access: MemoryAccess) -> str:
     return f"a {_who(item)} {verb} {side} of `{access.region}`"
 
 
-def _misaligned(item: Evidence, access: MemoryAccess) -> str:
+def _say_misaligned(item: Evidence, access: MemoryAccess) -> str:
     verb = _USES.get(access.access, "accesses")
     return f"a {_who(item)} {verb} {access.width} bytes at once, and the address is not a multiple of {access.width}"
 

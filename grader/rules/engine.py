@@ -62,7 +62,7 @@ def settle(inspection: Inspection, source: Source, context: Context) -> Inspecti
     They are weighed before they are merged: what a run refutes, and what is a remark, explains nothing.
     """
     running = leave_out_idle(inspection.findings, source)
-    weighed = tuple(weighed_by_runs(running, source, context, _certain()))
+    weighed = tuple(weighed_by_runs(running, source, context, _certain_codes()))
     settled = as_remarks(merge(as_remarks(weighed, context)), context)
     return Inspection(tuple(sorted(settled, key=_rank)), inspection.trouble)
 
@@ -103,7 +103,7 @@ def taking_part(rules: Iterable[Rule], languages: Collection[str]) -> tuple[Rule
     )
 
 
-def _certain() -> frozenset[str]:
+def _certain_codes() -> frozenset[str]:
     """Return the codes of the rules that need no build and no run."""
     return frozenset(rule.code for rule in all_rules().values() if rule.certain_from_text)
 

@@ -1,4 +1,4 @@
-"""The families of rules: one table of what holds for all rules of a folder."""
+"""The families of rules: one table with what all rules of a folder have in common."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -57,10 +57,10 @@ def rule_of(
         why=why,
         guards=_paragraphs(sections["Not reported"]),
         fix=_paragraphs(sections.get("Fix", "")),
-        languages=_listed(facts.get("in", "")),
+        languages=_listed_words(facts.get("in", "")),
         conditions=facts.get("takes", ""),
-        formerly=_listed(facts.get("formerly", "")),
-        explained_by=_listed(facts.get("explained by", "")),
+        formerly=_listed_words(facts.get("formerly", "")),
+        explained_by=_listed_words(facts.get("explained by", "")),
         check=check,
         predicts=predicts,
         certain_from_text=certain_from_text,
@@ -69,7 +69,7 @@ def rule_of(
     )
 
 
-def _listed(words: str) -> tuple[str, ...]:
+def _listed_words(words: str) -> tuple[str, ...]:
     return tuple(words.split(", ")) if words else ()
 
 

@@ -44,7 +44,7 @@ def by_line(evidence: Iterable[Evidence]) -> Mapping[int, list[Evidence]]:
     return found
 
 
-def reported(rule: Rule, evidence: Iterable[Evidence]) -> Iterator[Finding]:
+def report_by_line(rule: Rule, evidence: Iterable[Evidence]) -> Iterator[Finding]:
     """Yield a finding for each line at which runs showed what a rule is about."""
     for items in by_line(evidence).values():
         yield rule.finding(items[0].place, cause_of(items[0]), evidence=items)

@@ -119,7 +119,7 @@ class _Seen:
             return "uncovered"
         if not right(workload=at):
             return "upheld"
-        return self._missed(finding) if right(general=True, workload=at) else "uncovered"
+        return self._nearness_of_runs(finding) if right(general=True, workload=at) else "uncovered"
 
     def in_launches(self, finding: Finding) -> Answer:
         """Whether one of the kernels that it names ran."""
@@ -133,14 +133,14 @@ class _Seen:
     def in_kernels(self, finding: Finding) -> Answer:
         """Whether runs came by without showing anything; what they do show, a finding brings as its evidence."""
         shown = any(item.kind in RUN_KINDS for item in self.context.evidence)
-        return "uncovered" if shown or not self.exact else self._missed(finding)
+        return "uncovered" if shown or not self.exact else self._nearness_of_runs(finding)
 
     @property
     def exact(self) -> bool:
         """Whether a device checked each access and counted the instructions of each line."""
         return self.context.device == "sim" or self.outcome.examined != self.outcome.begun
 
-    def _missed(self, finding: Finding) -> Answer:
+    def _nearness_of_runs(self, finding: Finding) -> Answer:
         """How near runs that showed nothing came to a finding's lines.
 
         Without counts (on a GPU) runs that ended well came by every kernel, and by no line for sure.
@@ -165,7 +165,7 @@ class _Seen:
     def _surely_run(self, finding: Finding) -> bool:
         """Whether each run comes by a finding's line of Python: no branch, in code that is always called."""
         code, place = self.source.module, finding.place
-        if code is None or place is None or place.language != "python":
+        if place is None or place.language != "python":
             return False
         function, branch = "", False
         for node in ast.walk(code.tree):

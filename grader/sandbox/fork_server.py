@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from grader.errors import GraderError
-from grader.sandbox import interpreter
+from grader.sandbox import interpreter, slots
 
 START = 60.0
 """Seconds that the parent may take to import torch."""
@@ -45,13 +45,15 @@ class ForkServer:
         self._control.settimeout(ANSWER)
 
     @classmethod
-    def started(cls) -> ForkServer:
+    def start_new(cls) -> ForkServer:
         """Start a fork server."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         program = interpreter.PROGRAM.with_name("fork_server.py")
         # Threads of a maths library would not live on in a fork. Without -B: where torch was installed
         # without bytecode, as uv does, it is compiled once and not in each guest.
-        environment = interpreter.environment("/nonexistent", "/tmp")  # noqa: S108 - unused
+        # Nothing is kept there, but torch makes its folder: root would find one beside /usr.
+        unused = str(slots.base() / "unused")
+        environment = interpreter.environment(unused, "/tmp")  # noqa: S108 - likewise
         with theirs:
             parent = subprocess.Popen(
                 [sys.executable, "-P", "-s", "-u", str(program), str(theirs.fileno())],
@@ -122,7 +124,7 @@ def shared_server(libraries: tuple[str, ...] = (), more: tuple[str, ...] = ()) -
     loaded them; the parent itself where there is none.
     """
     own = os.getpid()  # a forked host must not speak over its parent's socket
-    first = _server((own, (), ()), ForkServer.started)
+    first = _server((own, (), ()), ForkServer.start_new)
     if first is None or not (libraries or more):
         return first
     return _server((own, libraries, more), lambda: first.branch(libraries, more)) or first

@@ -165,7 +165,7 @@ class Pipes:
         for descriptor in (self.reader, self.writer, self.log_in):
             os.close(descriptor)
 
-    def abandoned(self) -> None:
+    def abandon(self) -> None:
         """Close our ends: there is no guest."""
         for descriptor in self.ours:
             os.close(descriptor)
@@ -193,7 +193,7 @@ def spawn(
             cwd="/",
         )
     except OSError as error:
-        pipes.abandoned()
+        pipes.abandon()
         raise GraderError(f"a guest could not be started: {error}") from error
     finally:
         pipes.handed_over()
@@ -211,7 +211,7 @@ def nurse(fork_server: ForkServer, order: ForkRequest, handle: int, **guest: Any
     try:
         fork = fork_server.fork(order, theirs)
     except GraderError:
-        pipes.abandoned()
+        pipes.abandon()
         os.close(status)
         raise
     finally:

@@ -200,7 +200,7 @@ class Conversation:
         state = {name: self._tensor(self._end) for name in names}
         self._so_far.update(loaded=frame.header["loaded"], state=state)
         for workload in self._job.workloads:
-            self._results.append(self._spared(workload) or self._call(workload))
+            self._results.append(self._spare_workload(workload) or self._call(workload))
         if self._then is not None:
             self._then(self.channel, self._end)
         if self._job.keep_artifact is not None:
@@ -265,11 +265,11 @@ class Conversation:
             raise
         return _result_of(workload.name, *answer)
 
-    def _spared(self, workload: GuestWorkload) -> GuestResult | None:
+    def _spare_workload(self, workload: GuestWorkload) -> GuestResult | None:
         """Leave a workload out that would not end in time, by what others took."""
         if not workload.spare:
             return None
-        needs = foreseen(workload, self._job.workloads, self._results)
+        needs = foreseen_seconds(workload, self._job.workloads, self._results)
         if time.monotonic() + needs <= self._end:
             return None
         reason = f"left out: it would take about {needs:.0f} s, and there is less"
@@ -340,7 +340,7 @@ def _json(body: bytes | bytearray | memoryview) -> Any:
         raise ProtocolError(f"a report that is no JSON: {str(error)[:200]}") from None
 
 
-def foreseen(
+def foreseen_seconds(
     workload: GuestWorkload, asked: Sequence[GuestWorkload], results: Sequence[GuestResult]
 ) -> float:
     """Return the seconds that a workload takes as one of its size, or as the largest one for each element."""

@@ -136,7 +136,7 @@ def are_signals_scoped() -> bool:
 
 def require_reach(form: Form, shown: tuple[Path, ...]) -> None:
     """Raise GraderError where guests under the form can't read all that they are shown."""
-    if barred := _barred(form, shown):
+    if barred := _barring_folder(form, shown):
         raise GraderError(
             f"what a guest must read is below {barred}, which other users can't pass",
             f"run chmod o+x {barred}, or keep Python, this program and its cache (KERNEL_GRADER_CACHE) elsewhere",
@@ -145,10 +145,10 @@ def require_reach(form: Form, shown: tuple[Path, ...]) -> None:
 
 def reached_by(form: Form, folder: Path) -> bool:
     """Whether guests under the form can read below a folder of this user's that they are shown."""
-    return not _barred(form, (folder,))
+    return not _barring_folder(form, (folder,))
 
 
-def _barred(form: Form, shown: tuple[Path, ...]) -> str:
+def _barring_folder(form: Form, shown: tuple[Path, ...]) -> str:
     """Return the first folder that keeps guests under the form from what they are shown, or ""."""
     by_identity = isinstance(form, WithoutNamespaces) and form.kind == "identity"
     return unreachable(shown) if by_identity else ""

@@ -170,7 +170,7 @@ def _open_grading(options: str, seed: int, gpus: tuple[GpuFacts, ...]) -> Gradin
 
 
 def pack(store: Store, key: str) -> Packed | None:
-    """Return a build of the store as it travels; None where there is none."""
+    """Return a build of the store as it travels; None if there is none."""
     folder = store.builds / key
     if not folder.is_dir():
         return None

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Protocol
 
+from grader.errors import GraderError
 from grader.pipeline import GradingContext, review_key
 from grader.pipeline.context import warm_up
 from grader.pipeline.lost import lost_evaluation, lost_review
@@ -59,6 +61,11 @@ class LocalExecutor(ABC):
         """Judge one answer, without deeper diagnosis, repair and reports."""
         response = self.respond(Request(sample=sample, task=task), lambda _stage: None)
         return response.assessment or Assessment(evaluation=lost_evaluation(LOST, response.failure))
+
+    def prepare(self, task: Task) -> None:
+        """Describe a task and ask its reference; what fails is told to the first answer that comes."""
+        with contextlib.suppress(GraderError):
+            self.respond(Request(sample=None, task=task), lambda _stage: None)
 
     def warm_up(self) -> None:
         """Begin to start what the first samples need."""

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from grader.pipeline import GradingContext, review_key
+from grader.pipeline.context import prepare_task
 from grader.report.folder import RunFolder
 from grader.scheduling.messages import Request, Response
 
@@ -17,6 +18,10 @@ def grade_one(grading: GradingContext, request: Request, stage: Callable[[str], 
     """
     from grader.pipeline.review import assess, review  # a run that finds nothing to do needs none
 
+    if request.sample is None:
+        if request.task is not None:
+            prepare_task(grading, request.task)
+        return Response()
     if request.folder is None:
         return Response(assessment=assess(grading, request.sample, request.task))
     made = review(grading, request.sample, stage)

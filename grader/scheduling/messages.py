@@ -33,9 +33,10 @@ class Settings(Line):
 
 
 class Request(Line):
-    """One sample to grade."""
+    """One sample to grade, or one task to prepare."""
 
-    sample: Sample
+    sample: Sample | None
+    """None where the task is only prepared, for samples that come later."""
     folder: str | None = None
     """The run folder that its review is written to; None where the verdict alone is wanted."""
     task: Task | None = None

@@ -52,7 +52,7 @@ def run(
     finished until then is on disk.
     """
     outcome = Outcome()
-    done = {} if fresh else folder.finished()
+    done = {} if fresh else folder.finished_samples()
     todo = _unfinished_samples(samples, executor, done, outcome)
     stop = threading.Event()
 

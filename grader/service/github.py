@@ -110,7 +110,7 @@ class Pull:
     author: str
     """Login under which our comments appear."""
 
-    def changed(self) -> Changed:
+    def read_changes(self) -> Changed:
         """Return the lines that it changes; a file of which GitHub shows no patch has none."""
         files = self.api.pages(f"repos/{self.repository}/pulls/{self.number}/files")
         return {

@@ -35,6 +35,9 @@ MOST_DROPPED = 16 * MOST_BYTES
 EXPECTED = 'send {"text": "the completion", "task": "softmax"}'
 MOST_SECONDS = 30.0
 """What a request may take to arrive: until it has, it holds a place in the queue."""
+IDLE_SECONDS = 75
+"""How long a connection stays open between requests. Clients keep theirs for less (httpx 5 s, aiohttp 15): of two that end one in
+the same moment, the client's next request would be lost."""
 AGAIN = {"Retry-After": "2"}
 """Headers of an answer that says to come again, in seconds."""
 logger = logging.getLogger(__name__)
@@ -170,7 +173,12 @@ def run(application: Any, *, host: str, port: int) -> None:
     import uvicorn
 
     settings = uvicorn.Config(
-        application, host=host, port=port, log_level="warning", timeout_graceful_shutdown=5
+        application,
+        host=host,
+        port=port,
+        log_level="warning",
+        timeout_graceful_shutdown=5,
+        timeout_keep_alive=IDLE_SECONDS,
     )
     try:
         uvicorn.Server(settings).run()

@@ -49,7 +49,7 @@ PARTS = (
     Part("cublas", ("cublas*",)),
     Part("missing", ("cudart_missing",), _ONCE_A_CALL),  # declares NVIDIA's functions its own way
     Part("runtime", ("cudart_*", "alloc"), _ONCE_A_CALL),
-    Part("programs", ("link*", "unset*", "blob*", "report"), _ONCE_A_CALL),
+    Part("programs", ("link*", "opcode", "unset*", "blob*", "report"), ("-O2",)),
     Part("accesses", ("access", "checks", "calls", "warp_ops")),
     Part("exact", ("exact*",)),
     Part("races", ("races",)),

@@ -129,7 +129,7 @@ class Reader:
                 details=HostAccess(write=write, size=size),
             )
 
-    def unwritten(self, entries: JsonValue) -> Iterator[Evidence]:
+    def unwritten_results(self, entries: JsonValue) -> Iterator[Evidence]:
         """Yield results with bytes that nobody wrote."""
         for entry in fields.entries(entries, 50):
             missing, size = fields.whole(entry.get("bytes")), fields.whole(entry.get("of"))

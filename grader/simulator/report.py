@@ -155,6 +155,6 @@ def to_evidence(
         *reader.launch_errors(host),
         *reader.host_pointers(host),
         *reader.host_access(fields.as_mapping(host.get("host_access"))),
-        *reader.unwritten(fields.as_mapping(report).get("unwritten")),
+        *reader.unwritten_results(fields.as_mapping(report).get("unwritten")),
     )
     return evidence, tuple(reader.lines(core)), tuple(reader.launches(core, host))

@@ -7,24 +7,24 @@ from tree_sitter import Node
 
 from grader.records import Edit, Fix
 from grader.source import Extension, Function, Source, Unit
-from grader.source.cuda_code import cuda_code, text
+from grader.source.nodes import text
 from grader.source.python_code import constant_text
 
 
-def fix(label: str, edits: Iterable[Edit | None], *, certain: bool = False) -> tuple[Fix, ...]:
-    """Return the fix as a tuple of one; an empty tuple if one of its edits can't be made."""
+def fix(label: str, edits: Iterable[Edit | None], **kind: bool) -> tuple[Fix, ...]:
+    """Return the fix as a tuple of one; an empty tuple if one of its edits can't be made. `kind`: `certain`, `hides`."""
     made = tuple(edits)
     known = tuple(edit for edit in made if edit is not None)
     if not made or len(known) < len(made):
         return ()
-    return (Fix(label=label, edits=known, certain=certain),)
+    return (Fix(label=label, edits=known, **kind),)
 
 
 # Python
 
 
 def replace(source: Source, node: ast.AST, new: str) -> Edit:
-    """Return the edit that puts other text in the place of a Python node."""
+    """Return the edit that puts other text in place of a Python node."""
     start, end = source.span(node)
     return Edit(start=start, end=end, text=new)
 
@@ -145,7 +145,7 @@ def add_declarations(
 
 
 def replace_node(unit: Unit, node: Node, new: str) -> Edit | None:
-    """Return the edit that puts other text in the place of a node of a CUDA or C++ tree."""
+    """Return the edit that puts other text in place of a node of a CUDA or C++ tree."""
     return unit.edit(node.start_byte, node.end_byte, new)
 
 
@@ -167,7 +167,7 @@ def _code_after(rest: bytes) -> bool:
 
 def add_include(unit: Unit, *headers: str) -> Edit | None:
     """Return the edit that includes headers after the last include of a text."""
-    includes = [node for node in cuda_code(unit).of("preproc_include") if _at_top(node)]
+    includes = [node for node in unit.nodes("preproc_include") if _at_top(node)]
     lines = "".join(f"#include <{header}>\n" for header in headers)
     if includes:
         last = includes[-1]

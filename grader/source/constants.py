@@ -9,7 +9,6 @@ from tree_sitter import Node
 
 from grader.source import cpp
 from grader.source.cpp_reading import expression
-from grader.source.cuda_code import cuda_code
 from grader.source.flow.evaluate import Evaluator, Scope, bytes_of
 from grader.source.units import Unit
 
@@ -31,7 +30,7 @@ def fold(
     """
     if node is None:
         return None
-    function = cuda_code(unit).function(node)
+    function = unit.function_around(node)
     body = function.code if function is not None else cpp.Block(None, ())
     scope = Scope(body, dict(known or {}), dict(types or {}), constant=True)
     value = Evaluator(unit).value(expression(node), scope, int(node.start_byte))

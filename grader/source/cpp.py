@@ -152,13 +152,19 @@ class Member(Expr):
 
 @reads()
 class Call(Expr):
-    """A call. `name` is the last part of a plain name; a method has its object in `base`."""
+    """A call. `name` is the last part of a plain name, which `qualified` has with its namespaces; a method has its object in `base`."""
 
     name: str
     qualified: str
     base: Expr | None
     template: tuple[str, ...]
     args: tuple[Expr, ...]
+
+    @property
+    def arguments(self) -> tuple[Node, ...]:
+        """What it is given, in the grammar's tree, with the parentheses around it."""
+        given = self.node.child_by_field_name("arguments")
+        return tuple(c for c in given.named_children if c.type != "comment") if given else ()
 
 
 @reads()

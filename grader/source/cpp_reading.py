@@ -7,9 +7,9 @@ from functools import lru_cache
 from typing import Any
 
 from grader.source import cpp
-from grader.source.cuda_code import descendants, read_name, text
 from grader.source.cuda_tree import parse_cuda
 from grader.source.declarators import clean_type, declared_name, extents, layers, read_parameters
+from grader.source.nodes import descendants, read_name, text
 from grader.source.scalar_types import type_letter
 
 MAX_DEPTH = 200
@@ -17,9 +17,10 @@ MAX_DEPTH = 200
 CASTS = frozenset({"static_cast", "reinterpret_cast", "const_cast", "dynamic_cast"})
 TEMPLATE_TYPES = frozenset({"T", "accscalar_t", "acc_t"})
 """Names that templates give to arithmetic types."""
-CALLED_BY_NAME = frozenset(
-    {"identifier", "qualified_identifier", "template_function", "type_identifier"}
-)
+PLAIN_TYPES = frozenset({"primitive_type", "sized_type_specifier"})
+CALLED_BY_NAME = PLAIN_TYPES | {
+    *("identifier", "qualified_identifier", "template_function", "type_identifier"),
+}
 SPECIFIERS = frozenset({"storage_class_specifier", "type_qualifier", "storage_class"})
 _FLOAT = re.compile(r"^[0-9]*\.?[0-9]*(?:[eE][+-]?[0-9]+)?[fFlL]?$")
 _NO_STATEMENTS = re.compile(
@@ -173,36 +174,43 @@ def _lambda(node: cpp.Node, depth: int) -> cpp.Expr:
 
 
 def _call(node: cpp.Node, depth: int) -> cpp.Expr:
+    """Read a launch, a conversion by a type's name, or a call."""
     called = node.child_by_field_name("function")
-    args = _expressions(node.child_by_field_name("arguments"), depth)
     launch = next((c for c in node.children if c.type == "kernel_call_syntax"), None)
     if launch is not None:
         name, template = read_name(called)
-        config = _expressions(launch, depth)
+        config, args = _expressions(launch, depth), _expressions(_arguments(node), depth)
         return cpp.LaunchCall(node, name.split("::")[-1], _texts(template), config, args)
     if called is None:
-        return cpp.Unclear(node, args)
-    if called.type == "field_expression":
-        name, template = read_name(called.child_by_field_name("field"))
+        return cpp.Unclear(node, _expressions(_arguments(node), depth))
+    call = read_call(node, depth)
+    if call.base is not None or len(call.args) != 1:
+        return call
+    if called.type in PLAIN_TYPES:
+        return cpp.Cast(node, text(called), call.args[0])
+    if call.name in CASTS and call.template:
+        return cpp.Cast(node, call.template[0], call.args[0])
+    arithmetic = type_letter(call.name) != "?" or call.name in TEMPLATE_TYPES
+    return (
+        cpp.Cast(node, call.qualified, call.args[0]) if arithmetic and not call.template else call
+    )
+
+
+def read_call(node: cpp.Node, depth: int = 0) -> cpp.Call:
+    """Read a call, conversions written as one included."""
+    called, args = node.child_by_field_name("function"), _expressions(_arguments(node), depth)
+    base = None
+    if called is not None and called.type == "field_expression":
         base = expression(called.child_by_field_name("argument"), depth)
-        return cpp.Call(node, name, name, base, _texts(template), args)
-    if called.type in {"primitive_type", "sized_type_specifier"} and len(args) == 1:
-        return cpp.Cast(node, text(called), args[0])
-    if called.type not in CALLED_BY_NAME:
+        called = called.child_by_field_name("field")
+    elif called is not None and called.type not in CALLED_BY_NAME:
         return cpp.Call(node, "operator()", "operator()", expression(called, depth), (), args)
-    return _call_by_name(node, called, args)
-
-
-def _call_by_name(node: cpp.Node, called: cpp.Node, args: tuple[cpp.Expr, ...]) -> cpp.Expr:
-    """Read a call of a function by its name, or what is a conversion by its name."""
     name, template = read_name(called)
-    last = name.split("::")[-1]
-    if last in CASTS and len(args) == 1 and template:
-        return cpp.Cast(node, text(template[0]), args[0])
-    arithmetic = type_letter(last) != "?" or last in TEMPLATE_TYPES
-    if arithmetic and len(args) == 1 and not template:
-        return cpp.Cast(node, name, args[0])
-    return cpp.Call(node, last, name, None, _texts(template), args)
+    return cpp.Call(node, name.split("::")[-1], name, base, _texts(template), args)
+
+
+def _arguments(node: cpp.Node) -> cpp.Node | None:
+    return node.child_by_field_name("arguments")
 
 
 def _texts(nodes: Iterable[cpp.Node]) -> tuple[str, ...]:
@@ -244,7 +252,7 @@ def _otherwise(node: cpp.Node, depth: int) -> cpp.Stmt:
     return statement(next(_code_in(node), None), depth)
 
 
-def _preprocessed(node: cpp.Node, depth: int) -> cpp.Stmt:
+def _preprocessor_branch(node: cpp.Node, depth: int) -> cpp.Stmt:
     """Read the first branch of an #if, except of `#if 0`."""
     off = text(node.child_by_field_name("condition")).strip() == "0"
     branch = node.child_by_field_name("alternative") if off else node
@@ -255,7 +263,7 @@ def _preprocessed(node: cpp.Node, depth: int) -> cpp.Stmt:
     return cpp.Block(branch, tuple(_statements(inside, depth)))
 
 
-def _evaluated(node: cpp.Node, depth: int) -> cpp.Stmt:
+def _expression_statement(node: cpp.Node, depth: int) -> cpp.Stmt:
     inner = next(_code_in(node), None)
     if inner is None:
         return cpp.Block(node, ())
@@ -264,16 +272,16 @@ def _evaluated(node: cpp.Node, depth: int) -> cpp.Stmt:
     return cpp.Evaluate(node, expression(inner, depth))
 
 
-def _declared(node: cpp.Node, depth: int) -> cpp.Stmt:
+def _declaration_block(node: cpp.Node, depth: int) -> cpp.Stmt:
     return cpp.Block(node, tuple(declarations(node, depth)))
 
 
 _STATEMENTS: dict[str, Callable[[cpp.Node, int], cpp.Stmt]] = {
     **dict.fromkeys(("compound_statement", "attributed_statement"), _block),
-    **dict.fromkeys(("preproc_if", "preproc_ifdef", "preproc_else"), _preprocessed),
+    **dict.fromkeys(("preproc_if", "preproc_ifdef", "preproc_else"), _preprocessor_branch),
     "else_clause": _otherwise,
-    "expression_statement": _evaluated,
-    "declaration": _declared,
+    "expression_statement": _expression_statement,
+    "declaration": _declaration_block,
 }
 
 
@@ -333,7 +341,7 @@ def _vexing_parse(node: cpp.Node, target: cpp.Node, kind: str, words: set[str]) 
         known = parse_expression(text(child))
         if child.type != "parameter_declaration" or known is None:
             return cpp.Opaque(node, "function declarator")
-        items.append(_placed(known, child))
+        items.append(_placed_at(known, child))
     single = len(items) == 1 and clean_type(kind) != "dim3"
     init: cpp.Expr = items[0] if single else cpp.Items(target, tuple(items))
     name = text(target.child_by_field_name("declarator"))
@@ -376,15 +384,15 @@ def parse_expression(text: str) -> cpp.Expr | None:
     return first.init if isinstance(first, cpp.Declare) else None
 
 
-def _placed(expr: cpp.Expr, node: cpp.Node) -> cpp.Expr:
+def _placed_at(expr: cpp.Expr, node: cpp.Node) -> cpp.Expr:
     """Return an expression that was parsed apart, with all its parts at a node of this text."""
     changes: dict[str, Any] = {"node": node}
     for slot in fields(expr):
         part = getattr(expr, slot.name)
         if isinstance(part, cpp.Expr):
-            changes[slot.name] = _placed(part, node)
+            changes[slot.name] = _placed_at(part, node)
         elif isinstance(part, tuple):
             changes[slot.name] = tuple(
-                _placed(p, node) if isinstance(p, cpp.Expr) else p for p in part
+                _placed_at(p, node) if isinstance(p, cpp.Expr) else p for p in part
             )
     return replace(expr, **changes)

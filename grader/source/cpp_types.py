@@ -12,9 +12,9 @@ from tree_sitter import Node
 
 from grader.source import Unit, cpp
 from grader.source.cpp_reading import expression, variables
-from grader.source.cuda_code import cuda_code, descendants, text
 from grader.source.declarators import Parameter
 from grader.source.functions import Function
+from grader.source.nodes import descendants, text
 from grader.source.scalar_types import CANONICAL
 
 NAMES = CANONICAL | {
@@ -177,7 +177,7 @@ def _method(call: cpp.Call, owner: str | None) -> str | None:
 
 def declaration_of(unit: Unit, use: Node) -> cpp.Declare | Parameter | None:
     """Return what a name refers to: the nearest declaration before it, a parameter, or a constant of the text."""
-    function, name = cuda_code(unit).function(use), text(use)
+    function, name = unit.function_around(use), text(use)
     declared = _declared_in(function).get(name, ()) if function is not None else ()
     before = [one for one in declared if one.node.start_byte <= use.start_byte]
     return before[-1] if before else unit.constants.get(name)
@@ -218,7 +218,7 @@ def _constant(unit: Unit, name: str) -> str | None:
 
 def known_at(unit: Unit, node: Node) -> dict[str, str]:
     """Return what the function around a node knows there: parameters and variables with their types, torch's tensors as such."""
-    function = cuda_code(unit).function(node)
+    function = unit.function_around(node)
     if function is None:
         return {}
     found = {one.name: one.type for one in function.parameters}

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from grader.source.cuda_code import text
+from grader.source.nodes import text
 
 _DECLARATORS = {
     "pointer_declarator",

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from grader.source.cuda_code import descendants, names_in, text
 from grader.source.declarators import declared_name
+from grader.source.nodes import descendants, names_in, text
 
 KINDS = ("init_declarator", "assignment_expression")
 INDEX = "subscript_expression"

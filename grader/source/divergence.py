@@ -2,8 +2,8 @@
 
 from tree_sitter import Node
 
-from grader.source.cuda_code import around, names_in
 from grader.source.definitions import definitions
+from grader.source.nodes import around, names_in
 
 CONTROLS = frozenset(
     {"if_statement", "for_statement", "while_statement", "do_statement", "switch_statement"}

@@ -188,7 +188,7 @@ class Evaluator:
         values = [value for _, value in terms]
         if any(isinstance(value, Text) for value in values):
             texts = [self.as_text(value, node) for node, value in terms]
-            return self.counted(join(texts))
+            return self.count_text(join(texts))
         result = values[0]
         for value in values[1:]:
             if isinstance(result, tuple) and isinstance(value, tuple):
@@ -279,7 +279,7 @@ class Evaluator:
         method = METHODS.get(function.attr)
         return owner.unresolved() if method is None else method(self, owner, call, scope)
 
-    def counted(self, text: Text) -> Value:
+    def count_text(self, text: Text) -> Value:
         """Return a new text, as long as all of them together stay within bounds."""
         self._length += len(text.value)
         return text if self._length <= MAX_LENGTH else UNKNOWN

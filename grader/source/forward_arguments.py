@@ -23,7 +23,7 @@ class Binding:
 def attributes(source: Source, task: Task | None) -> dict[str, int]:
     """Return the integers that ModelNew keeps of the task's constructor arguments, or of its own defaults."""
     given = next((w.init for w in task.workloads if w.role == "nominal"), ()) if task else ()
-    constructor = source.method("ModelNew", "__init__")
+    constructor = source.module.method("__init__")
     if constructor is None:
         return {}
     names = [a.arg for a in constructor.args.args[1:]]

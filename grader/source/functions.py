@@ -9,13 +9,13 @@ from tree_sitter import Node
 
 from grader.source.cpp import Declare, Stmt
 from grader.source.cpp_reading import statement, variables
-from grader.source.cuda_code import around, descendants, plain_name, text
 from grader.source.declarators import (
     Parameter,
     layers,
     one_line,
     read_parameters,
 )
+from grader.source.nodes import around, descendants, plain_name, text
 
 Runs = OneOf["kernel", "device", "host"]
 

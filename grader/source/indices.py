@@ -10,9 +10,9 @@ from itertools import pairwise
 
 from tree_sitter import Node
 
-from grader.source.cuda_code import descendants, names_in, text
 from grader.source.definitions import definitions
 from grader.source.functions import Function
+from grader.source.nodes import descendants, names_in, text
 
 INTEGERS = frozenset(
     {"int", "int64_t", "long", "long long", "size_t", "unsigned int", "unsigned", "uint32_t", "int32_t", "uint64_t"}

@@ -10,8 +10,9 @@ from tree_sitter import Node
 from grader.source import Kernel, Launch, Unit
 from grader.source.constants import fold, size_of
 from grader.source.cpp import Declare
+from grader.source.cpp_reading import read_call
 from grader.source.cpp_types import type_of
-from grader.source.cuda_code import around, cuda_code, read_call, text
+from grader.source.nodes import around, text
 
 FLOATING = ("float", "double")
 INTEGRAL = ("uint8_t", "int8_t", "int", "long", "short")
@@ -78,8 +79,8 @@ def dispatched_types(node: Node) -> tuple[str, ...]:
     for outer in around(node):
         if outer.type == "call_expression":
             call = read_call(outer)
-            if call.name.startswith("AT_DISPATCH"):
-                return _choices(call.name, [text(item) for item in call.arguments])
+            if call.qualified.startswith("AT_DISPATCH"):
+                return _choices(call.qualified, [text(item) for item in call.arguments])
     return ()
 
 
@@ -106,11 +107,11 @@ def calls_device_functions(unit: Unit, kernel: Kernel) -> tuple[str, ...]:
     todo = [kernel.node]
     while todo:
         node = todo.pop()
-        for call in cuda_code(unit).calls:
+        for call in unit.calls:
             inside = node.start_byte <= call.node.start_byte < node.end_byte
-            if inside and call.last in by_name and call.last not in called:
-                called[call.last] = None
-                todo.append(by_name[call.last].node)
+            if inside and call.name in by_name and call.name not in called:
+                called[call.name] = None
+                todo.append(by_name[call.name].node)
     return tuple(called)
 
 

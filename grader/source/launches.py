@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from grader.source.cuda_code import around, read_name, text
 from grader.source.functions import Function
+from grader.source.nodes import around, read_name, text
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from grader.source import Unit
-from grader.source.cuda_code import Call, cuda_code
+from grader.source.cpp import Call
 
 LIBRARY = re.compile(r"^(?:cublas|cudnn|cusparse|cusolver|cufft)[A-Z]\w*$|^cublasLt\w+$")
 NAMESPACES = {"cutlass": "CUTLASS", "thrust": "Thrust", "cudnn_frontend": "cuDNN", "flashinfer": ""}
@@ -16,14 +16,14 @@ HANDLING = ("Create", "Destroy", "SetStream", "SetMathMode")
 
 def library_calls(unit: Unit) -> Iterator[tuple[str, Call]]:
     """Yield the calls that compute something, each with its library's name, in the order of the text."""
-    for call in cuda_code(unit).calls:
-        space = call.name.split("::")[0]
-        library = NAMESPACES.get(space, space) if "::" in call.name else ""
-        if LIBRARY.match(call.last):
-            library = re.split(r"[A-Z]", call.last)[0]
-        elif call.name.startswith(UNLOGGED):
+    for call in unit.calls:
+        space = call.qualified.split("::")[0]
+        library = NAMESPACES.get(space, space) if "::" in call.qualified else ""
+        if LIBRARY.match(call.name):
+            library = re.split(r"[A-Z]", call.name)[0]
+        elif call.qualified.startswith(UNLOGGED):
             library = "torch"
         elif space not in NAMESPACES:
             continue
-        if not call.last.endswith(HANDLING):
+        if not call.name.endswith(HANDLING):
             yield library, call

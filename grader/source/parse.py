@@ -34,22 +34,22 @@ _warnings_lock = threading.Lock()
 def parse(code: str) -> Source:
     """Read a submission; never raises, never runs any of it.
 
-    What can't be read is left out: a text that is no Python has `python` None and `syntax_error`
+    What can't be read is left out: a text that is not Python has an empty `module` and `syntax_error`
     set, and its strings are still searched for kernels.
     """
     code = code.replace("\r\n", "\n").replace("\r", "\n")
     positions = Positions(code)
     tree, error = read_python(code)
+    module = index_python(tree or ast.Module(body=[], type_ignores=[]))
     if tree is None:
-        return _without_python(code, positions, error)
-    module = index_python(tree)
+        return _without_python(code, positions, module, error)
     evaluator = Evaluator.of(positions, tree)
     reader = ExtensionReader(evaluator, module)
     try:
         extensions = tuple(reader.read(tree))
         loose = _loose(extensions, evaluator, nodes_under(tree))
     except RecursionError:
-        return _without_python(code, positions, None, module)
+        return _without_python(code, positions, module, None)
     units = list(dict.fromkeys(unit for one in extensions for unit in one.cuda))
     units += [reader.unit(text, "cuda") for text in loose]
     cpp = tuple(dict.fromkeys(unit for one in extensions for unit in one.cpp))
@@ -78,7 +78,7 @@ def read_python(code: str) -> tuple[ast.Module | None, PythonError | None]:
 
 
 def _without_python(
-    code: str, positions: Positions, error: PythonError | None, module: PythonCode | None = None
+    code: str, positions: Positions, module: PythonCode, error: PythonError | None
 ) -> Source:
     texts = [text for text in scan_literals(code) if _is_cuda(text)]
     units = tuple(Unit("cuda", text, positions) for text in dict.fromkeys(texts))

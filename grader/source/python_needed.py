@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable, Sequence
 
 
-def needed(body: Sequence[ast.stmt], names: Iterable[str]) -> list[ast.stmt]:
+def needed_statements(body: Sequence[ast.stmt], names: Iterable[str]) -> list[ast.stmt]:
     """Return the statements that bind these names, or what such a statement uses, in their order."""
     asked, kept = set(names), set[ast.stmt]()
     while more := [one for one in body if one not in kept and _bound(one) & asked]:

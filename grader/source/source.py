@@ -1,7 +1,7 @@
 """A submission's text, parsed once: Python tree, CUDA units, extensions, positions."""
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -10,7 +10,6 @@ from grader.source.extensions import CPP_PRELUDE, CUDA_PRELUDE, Extension
 from grader.source.places import place_span
 from grader.source.positions import Positions
 from grader.source.python_code import PythonCode
-from grader.source.scopes import FunctionNode
 from grader.source.units import Unit
 
 NodeType = TypeVar("NodeType", bound=ast.AST)
@@ -36,8 +35,8 @@ class Source:
     code: str
     """The Python text, with `\\n` line ends."""
     positions: Positions
-    module: PythonCode | None
-    """Its tree, indexed; None where the text is no Python."""
+    module: PythonCode
+    """Its tree, indexed; empty where the text is no Python."""
     syntax_error: PythonError | None
     extensions: tuple[Extension, ...]
     cuda: tuple[Unit, ...]
@@ -51,37 +50,15 @@ class Source:
 
     @property
     def units(self) -> tuple[Unit, ...]:
-        """CUDA units, then C++ units."""
-        return self.cuda + self.cpp
+        """Every text that a compiler sees, CUDA first."""
+        return tuple(dict.fromkeys(self.cuda + self.cpp))
 
     # Python
 
-    @property
-    def python(self) -> ast.Module | None:
-        """The tree of the text; None where it is no Python."""
-        return self.module.tree if self.module is not None else None
-
     def walk(self, *kinds: type[NodeType]) -> Iterator[NodeType]:
         """Yield the nodes of some types, all over the program."""
-        by_kind = self.module.by_kind if self.module is not None else {}
-        every = (nodes for kind, nodes in by_kind.items() if issubclass(kind, kinds))
+        every = (nodes for kind, nodes in self.module.by_kind.items() if issubclass(kind, kinds))
         return (node for nodes in every for node in nodes)  # type: ignore[misc]
-
-    @property
-    def classes(self) -> Mapping[str, ast.ClassDef]:
-        """Classes by name, wherever they stand; the last of a name counts."""
-        return self.module.classes if self.module is not None else {}
-
-    def method(self, owner: str, name: str) -> FunctionNode | None:
-        """Return a method of a class, if it has one of its own."""
-        return self.module.method(name, owner) if self.module is not None else None
-
-    def full_name(self, node: ast.AST) -> str:
-        """Return what a name or attribute chain refers to, imports followed; empty if it's none.
-
-        `F.relu` gives `torch.nn.functional.relu`.
-        """
-        return self.module.canonical(node) if self.module is not None else ""
 
     # places
 

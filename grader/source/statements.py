@@ -6,7 +6,7 @@ from tree_sitter import Node
 
 from grader.records import Edit
 from grader.source import Unit
-from grader.source.cuda_code import around, text
+from grader.source.nodes import around, text
 
 LOOPS = ("for_statement", "while_statement", "do_statement")
 

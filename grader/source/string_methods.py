@@ -47,7 +47,7 @@ def replace_text(evaluator: Evaluator, owner: Text, call: ast.Call, scope: Scope
     for found in re.finditer(re.escape(old.value), owner.value):
         parts += (owner.cut(at, found.start()), new)
         at = found.end()
-    return evaluator.counted(join([*parts, owner.cut(at, len(owner.value))]))
+    return evaluator.count_text(join([*parts, owner.cut(at, len(owner.value))]))
 
 
 def format_text(evaluator: Evaluator, owner: Text, call: ast.Call, scope: Scope) -> Value:
@@ -68,7 +68,7 @@ def format_text(evaluator: Evaluator, owner: Text, call: ast.Call, scope: Scope)
         known = evaluator.text(argument, scope) if argument is not None else None
         parts.append(known or computed_text(unknown, *span, resolved=False))
         counter += not name
-    return evaluator.counted(join([*parts, owner.cut(at, len(owner.value))]))
+    return evaluator.count_text(join([*parts, owner.cut(at, len(owner.value))]))
 
 
 def join_texts(evaluator: Evaluator, owner: Text, call: ast.Call, scope: Scope) -> Value:
@@ -77,7 +77,7 @@ def join_texts(evaluator: Evaluator, owner: Text, call: ast.Call, scope: Scope) 
     if not isinstance(items, tuple):
         return UNKNOWN
     texts = (evaluator.as_text(item, call) for item in items)
-    return evaluator.counted(join([part for text in texts for part in (owner, text)][1:]))
+    return evaluator.count_text(join([part for text in texts for part in (owner, text)][1:]))
 
 
 def dedent_text(text: Text) -> Text:

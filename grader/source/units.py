@@ -1,65 +1,30 @@
-"""One C++ or CUDA string of a submission."""
+"""One C++ or CUDA string of a submission, parsed on first use: its tree by kinds of nodes, and the facts read from it."""
 
-import itertools
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal as OneOf
+from itertools import accumulate
+from operator import attrgetter
 
 from tree_sitter import Node, Tree
 
-from grader.records import Edit, Place
-from grader.source.cpp import Declare
-from grader.source.cpp_reading import Macro, read_macro, variables
-from grader.source.cuda_code import around, cuda_code, text
+from grader.source.cpp import Call, Declare
+from grader.source.cpp_reading import Macro, read_call, read_macro, variables
 from grader.source.cuda_tree import by_kind, parse_cuda
 from grader.source.declarators import clean_type
 from grader.source.functions import Function, Kernel, read_functions
-from grader.source.launches import (
-    Launch,
-    PythonBinding,
-    read_launches,
-    read_python_bindings,
-)
-from grader.source.places import place_span
-from grader.source.positions import Positions
-from grader.source.text import Literal, Piece, Text
+from grader.source.launches import Launch, PythonBinding, read_launches, read_python_bindings
+from grader.source.nodes import around, text
+from grader.source.placed_text import PlacedText
 
-UnitLanguage = OneOf["cuda", "cpp"]
+IDENTIFIERS = ("identifier", "type_identifier", "field_identifier", "namespace_identifier")
+_start = attrgetter("start_byte")
 
 
 @dataclass(frozen=True, eq=False)
-class Unit:
-    """A text that reaches `cuda_sources` or `cpp_sources`, parsed on first use.
-
-    Nodes and bytes refer to `data`, the text in UTF-8.
-    """
-
-    language: UnitLanguage
-    origin: Text
-    positions: Positions
-    """Of the Python text."""
-
-    @property
-    def text(self) -> str:
-        """The text as the compiler gets it, as far as it is known."""
-        return self.origin.value
-
-    @property
-    def resolved(self) -> bool:
-        """False where parts aren't known: holes of f-strings that depend on run time."""
-        return self.origin.resolved
-
-    @cached_property
-    def data(self) -> bytes:
-        """The text in UTF-8."""
-        return self.text.encode("utf-8", "replace")
-
-    @cached_property
-    def lines(self) -> tuple[str, ...]:
-        """Lines of the text."""
-        return tuple(self.text.split("\n"))
+class Unit(PlacedText):
+    """A text that reaches `cuda_sources` or `cpp_sources`."""
 
     @cached_property
     def syntax(self) -> Tree:
@@ -76,20 +41,92 @@ class Unit:
         """The named nodes by kind, each kind in the order of the text: the tree, walked once."""
         return by_kind(self.tree)
 
-    def nodes(self, kind: str) -> tuple[Node, ...]:
-        """Return the nodes of a kind, in the order of the text."""
-        return self.by_kind.get(kind, ())
+    def nodes(self, *kinds: str) -> tuple[Node, ...]:
+        """Return the named nodes of these kinds, each kind in the order of the text."""
+        return tuple(node for kind in kinds for node in self.by_kind.get(kind, ()))
 
-    # facts
+    def nodes_under(self, node: Node, kind: str) -> Iterator[Node]:
+        """Yield the named nodes of one kind under a node, itself included, in the order of the text."""
+        nodes = self.by_kind.get(kind, ())
+        first = bisect_left(nodes, node.start_byte, key=_start)
+        last = bisect_left(nodes, node.end_byte, key=_start)
+        return (one for one in nodes[first:last] if one.end_byte <= node.end_byte)
+
+    def is_switched_off(self, node: Node) -> bool:
+        """Whether a node is switched off by `#if 0`."""
+        return any(start <= node.start_byte < end for start, end in self._switched_off)
+
+    @cached_property
+    def _switched_off(self) -> tuple[tuple[int, int], ...]:
+        """The stretches that `#if 0` switches off."""
+        found = []
+        for node in self.nodes("preproc_if"):
+            if text(node.child_by_field_name("condition")) in {"0", "false"}:
+                alternative = node.child_by_field_name("alternative")
+                end = alternative.start_byte if alternative is not None else node.end_byte
+                found.append((node.start_byte, end))
+        return tuple(found)
+
+    @cached_property
+    def names(self) -> Mapping[str, tuple[Node, ...]]:
+        """Every identifier of whatever role, with the nodes where it stands."""
+        found: dict[str, list[Node]] = {}
+        for node in sorted(self.nodes(*IDENTIFIERS), key=_start):
+            if not self.is_switched_off(node):
+                found.setdefault(text(node), []).append(node)
+        return {name: tuple(nodes) for name, nodes in found.items()}
+
+    def uses_of(self, name: str) -> Iterator[Node]:
+        """Yield the places where a variable or function is named; members are called alike."""
+        yield from (node for node in self.names.get(name, ()) if node.type == "identifier")
+
+    @cached_property
+    def calls(self) -> tuple[Call, ...]:
+        """All calls but kernel launches, in the order of the text."""
+        return tuple(
+            read_call(node)
+            for node in self.nodes("call_expression")
+            if not any(child.type == "kernel_call_syntax" for child in node.children)
+            and not self.is_switched_off(node)
+        )
+
+    def calls_under(self, node: Node) -> Iterator[Call]:
+        """Yield the calls under a node, in the order of the text."""
+        start, end = node.start_byte, node.end_byte
+        return (call for call in self.calls if start <= call.node.start_byte < end)
 
     @cached_property
     def functions(self) -> tuple[Function, ...]:
         """All functions with a body, in order, kernels included."""
         return tuple(function for function in self._all_functions if function.body is not None)
 
-    def named(self, name: str) -> Function | None:
+    def function_named(self, name: str) -> Function | None:
         """Return the last function of that name with a body."""
         return next((one for one in reversed(self.functions) if one.name == name), None)
+
+    def function_around(self, node: Node) -> Function | None:
+        """Return the function with a body that a node stands in."""
+        starts, reach, functions = self._spans
+        at = node.start_byte
+        before = bisect_right(starts, at) - 1
+        while before >= 0 and reach[before] > at:  # else none of those before reaches as far
+            if functions[before].node.end_byte > at:
+                return functions[before]
+            before -= 1
+        return None
+
+    @cached_property
+    def _spans(self) -> tuple[list[int], list[int], list[Function]]:
+        """Where the functions begin, how far they and those before them reach, and the functions themselves."""
+        functions = sorted(self.functions, key=lambda function: function.node.start_byte)
+        starts = [function.node.start_byte for function in functions]
+        reach = list(accumulate((function.node.end_byte for function in functions), max))
+        return starts, reach, functions
+
+    def in_device_code(self, node: Node) -> bool:
+        """Whether a node stands in a kernel or a device function."""
+        function = self.function_around(node)
+        return function is not None and function.runs != "host"
 
     @cached_property
     def declarations(self) -> tuple[Function, ...]:
@@ -118,7 +155,7 @@ class Unit:
     @cached_property
     def launches(self) -> tuple[Launch, ...]:
         """Each `<<<...>>>`."""
-        return tuple(read_launches(self.nodes("kernel_call_syntax"), cuda_code(self).function))
+        return tuple(read_launches(self.nodes("kernel_call_syntax"), self.function_around))
 
     @cached_property
     def shared(self) -> tuple[Declare, ...]:
@@ -166,124 +203,3 @@ class Unit:
         for node in self.nodes(kind):
             if all(outer.type != "function_definition" for outer in around(node)):
                 yield node
-
-    # positions
-
-    def place(self, node: Node) -> Place:
-        """Return a node's place in the submission."""
-        return self.place_span(node.start_byte, node.end_byte)
-
-    def place_span(self, start_byte: int, end_byte: int) -> Place:
-        """Return the place of a stretch of the text, given in bytes of `data`."""
-        return self._place(self._character(start_byte), self._character(end_byte))
-
-    def place_line(self, line: int, column: int = 0) -> Place:
-        """Return the place of a line of the text (1-based), without its indentation."""
-        line = min(max(line, 1), len(self.lines))
-        text = self.lines[line - 1]
-        start = self._line_starts[line - 1]
-        indent = len(text) - len(text.lstrip())
-        first = start + (min(column, len(text)) if column > 0 else indent)
-        return self._place(first, start + len(text.rstrip()) if text.strip() else first)
-
-    def edit(self, start_byte: int, end_byte: int, text: str) -> Edit | None:
-        """Return the edit of the submission that makes `data[start:end]` the given text.
-
-        The text is escaped as the literal needs it; None where that can't be done.
-        """
-        span = self._span(self._character(start_byte), self._character(end_byte))
-        written = _write_in_literal(text, span[2]) if span else None
-        if span is None or written is None:
-            return None
-        return Edit(start=span[0], end=span[1], text=written)
-
-    @cached_property
-    def _line_starts(self) -> list[int]:
-        starts, at = [], 0
-        for line in self.lines:
-            starts.append(at)
-            at += len(line) + 1
-        return starts
-
-    @cached_property
-    def _ascii(self) -> bool:
-        return self.text.isascii()
-
-    def _character(self, byte: int) -> int:
-        """Return the offset in characters of an offset in bytes."""
-        if self._ascii:
-            return min(max(byte, 0), len(self.text))
-        return len(self.data[: max(byte, 0)].decode("utf-8", "ignore"))
-
-    def _place(self, start: int, end: int) -> Place:
-        first = self._piece(start)
-        if first is None:
-            return place_span(self.positions, 0, 0, self.language, 1)
-        begin = self._code_offset(start, *first)
-        last = self._piece(end - 1) if end > start else None
-        finish = self._code_offset(end, *last) if last else begin
-        string_line = self.text.count("\n", 0, start) + 1
-        return place_span(self.positions, begin, finish, self.language, string_line)
-
-    def _piece(self, offset: int) -> tuple[Piece, int] | None:
-        """Return the piece that holds a character, and where it starts in the text."""
-        starts = self.origin.starts
-        if not starts:
-            return None
-        index = bisect_right(starts, max(offset, 0)) - 1
-        return self.origin.pieces[index], starts[index]
-
-    @staticmethod
-    def _code_offset(offset: int, piece: Piece, at: int) -> int:
-        if piece.verbatim:
-            return piece.start + min(max(offset - at, 0), piece.length)
-        return piece.start if offset <= at else piece.end
-
-    def _span(self, start: int, end: int) -> tuple[int, int, Literal] | None:
-        first = self._piece(start)
-        last = self._piece(end - 1) if end > start else first
-        if first is None or last is None or first[0].literal is None:
-            return None
-        if not _on_boundary(start, *first) or not _on_boundary(end, *last):
-            return None
-        begin, finish = self._code_offset(start, *first), self._code_offset(end, *last)
-        if not self._contiguous(first[1], last[1]):
-            return None
-        return begin, finish, first[0].literal
-
-    def _contiguous(self, first: int, last: int) -> bool:
-        """Whether the pieces from one start to another follow each other in one literal."""
-        starts = self.origin.starts
-        low, high = bisect_right(starts, first) - 1, bisect_right(starts, last) - 1
-        run = self.origin.pieces[low : high + 1]
-        return all(
-            a.end == b.start and a.literal == b.literal and b.literal is not None
-            for a, b in itertools.pairwise(run)
-        )
-
-
-def _on_boundary(offset: int, piece: Piece, at: int) -> bool:
-    return piece.verbatim or offset in {at, at + piece.length}
-
-
-def _fits_raw(text: str, quote: str) -> bool:
-    """Whether a raw literal can hold a text anywhere: no quote ends it, with those beside it neither."""
-    return quote not in text and not text.endswith("\\") and quote[0] not in text[:1] + text[-1:]
-
-
-def _write_in_literal(text: str, literal: Literal) -> str | None:
-    """Return how a text is written inside a literal; None if a raw one can't hold it."""
-    long = len(literal.quote) == 3
-    if literal.raw:
-        if not _fits_raw(text, literal.quote) or ("\n" in text and not long):
-            return None
-    else:
-        text = text.replace("\\", "\\\\").replace(literal.quote, "\\" + literal.quote)
-        if long:  # a quote at an end may stand beside others in the code
-            if text.endswith(literal.quote[0]):
-                text = text[:-1] + "\\" + text[-1]
-            if text.startswith(literal.quote[0]):
-                text = "\\" + text
-        if not long:
-            text = text.replace("\n", "\\n")
-    return text.replace("{", "{{").replace("}", "}}") if literal.formatted else text

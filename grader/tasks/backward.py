@@ -172,7 +172,7 @@ def as_asked(choice: TaskChoice, source: Source, wanted: bool | None) -> TaskCho
 
 def has_backward(source: Source) -> bool:
     """Whether a class of the code has a backward of its own: a `torch.autograd.Function`, or the model."""
-    return any(source.method(name, "backward") is not None for name in source.classes)
+    return any(source.module.method("backward", name) is not None for name in source.module.classes)
 
 
 def with_gradients(task: Task, shapes: Mapping[str, Sequence[Shape]], by: tuple[str, ...]) -> Task:

@@ -22,6 +22,14 @@ FOLDERS = 4
 """Folders around a sample's file that may have a problem's name, as in `39_L2Norm_/code/1.py`."""
 NAMES = 20
 """Names in a text that are looked up among the problems."""
+FORM = frozenset(
+    re.findall(
+        r"\w+",
+        "2d 3d 4d a an and asymmetric batched conv convolution dimension dimensions for input irregular k kernel large matmul "
+        "matrices matrix multiplication over reduction scalar shapes skinny small square standard tall tensor the vector with",
+    )
+)
+"""Words of KernelBench's names that say of which form a problem is, and nothing of another operation."""
 _CALLED = re.compile(r"(?<![\w.])\d{1,3}_[A-Za-z]\w+")
 _MODEL = re.compile(r"^[ \t>]*class[ \t]+Model\b", re.MULTILINE)
 _NUMBERED = re.compile(r"(?:level_?1[/_-])?(?:problem_?)?(?P<number>\d{1,3})[_-](?P<name>\w+)")
@@ -83,6 +91,7 @@ def _as_written(
         or _by_reference(sample, extraction)
         or _by_problem_said(sample, extraction, tasks_dir)
         or _by_kernelbench_number(sample.kernelbench)
+        or _by_file_name(sample)
         or (_by_own_reference(sample, extraction) if drafts else None)
         or _by_inference(sample, extraction, tasks_dir)
     )
@@ -255,6 +264,21 @@ def _by_problem_said(
     called = (problem.find_called(tasks_dir, name) for name in (*names,)[:NAMES])
     found = {path for path in called if path is not None}
     return _of_file(found.pop(), "the text calls it by its name") if len(found) == 1 else None
+
+
+def _by_file_name(sample: Sample) -> TaskChoice | None:
+    """Return the built-in task of a file that is called as KernelBench calls it: `34_InstanceNorm.py`."""
+    numbered = _NUMBERED.fullmatch(Path(sample.origin).stem)
+    entry = _of_problem(int(numbered["number"])) if numbered else None
+    known = words_of(f"{entry.task.title} {entry.task.name}").split() if entry else ()
+    if (
+        entry is None
+        or numbered is None
+        or set(words_of(numbered["name"]).split()) - {*known, *FORM}
+    ):
+        return None
+    reason = f"the file has the name of KernelBench's problem {numbered['number']}"
+    return TaskChoice(task=entry.task, how="kernelbench", reason=reason)
 
 
 def _by_inference(sample: Sample, extraction: Extraction, tasks_dir: Path | None) -> TaskChoice:

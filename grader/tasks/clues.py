@@ -72,7 +72,7 @@ def gather(sample: Sample, extraction: Extraction) -> Clues:
     code = extraction.submission.code if extraction.submission else ""
     source = parse(code)
     before = "\n".join([sample.prompt or "", *_prose(extraction, before=True)])
-    constructor = source.method(ENTRY_CLASS, "__init__")
+    constructor = source.module.method("__init__", ENTRY_CLASS)
     return Clues(
         names=words_of(" . ".join((sample.task_hint or "", *_names(source)))),
         comments=words_of("\n".join(_comments(source))),
@@ -83,7 +83,7 @@ def gather(sample: Sample, extraction: Extraction) -> Clues:
         body=_body(source),
         constructor=_constructor(source, constructor),
         required=_required_arguments(constructor),
-        forward=_forward(source.method(ENTRY_CLASS, "forward")),
+        forward=_forward(source.module.method("forward", ENTRY_CLASS)),
         modules=frozenset(_called_functions(source, "torch.nn.", ENTRY_CLASS)),
         calls=frozenset(_called_functions(source, "torch.", ENTRY_CLASS)),
         sizes=frozenset(_sizes(before + "\n" + _python_only(source))),
@@ -97,7 +97,7 @@ def _prose(extraction: Extraction, *, before: bool) -> Iterator[str]:
 def _names(source: Source) -> Iterator[str]:
     for reading in read(source):
         yield from reading.names
-    yield from source.classes.keys() - {ENTRY_CLASS, "Model"}
+    yield from source.module.classes.keys() - {ENTRY_CLASS, "Model"}
 
 
 def _comments(source: Source) -> Iterator[str]:
@@ -124,7 +124,7 @@ def _python_only(source: Source) -> str:
 
 
 def _constructor(source: Source, node: FunctionNode | None) -> tuple[str, ...] | None:
-    if ENTRY_CLASS not in source.classes:
+    if ENTRY_CLASS not in source.module.classes:
         return None
     return _argument_names(node) if node is not None else ()
 
@@ -147,11 +147,11 @@ def _forward(node: FunctionNode | None) -> tuple[str, ...] | None:
 
 
 def _called_functions(source: Source, prefix: str, owner: str) -> Iterator[str]:
-    if owner not in source.classes:
+    if owner not in source.module.classes:
         return
-    for node in ast.walk(source.classes[owner]):
+    for node in ast.walk(source.module.classes[owner]):
         if isinstance(node, ast.Call):
-            name = source.full_name(node.func)
+            name = source.module.canonical(node.func)
             if name.startswith(prefix):
                 yield name.rsplit(".", 1)[-1]
 

@@ -31,7 +31,7 @@ def made_inputs(code: str) -> str:
 
 def _takes_one_tensor(source: Source) -> bool:
     """Whether the model keeps nothing and is called with one thing, and kernels follow pointers to float32 alone."""
-    init, forward = (source.method(ENTRY_CLASS, name) for name in ("__init__", "forward"))
+    init, forward = (source.module.method(name, ENTRY_CLASS) for name in ("__init__", "forward"))
     given = forward.args if forward else ast.arguments([], [], None, [], [], None, [])
     keeps = any(
         isinstance(node, ast.Assign | ast.AnnAssign) for node in ast.walk(init or ast.Pass())
@@ -43,7 +43,7 @@ def _takes_one_tensor(source: Source) -> bool:
 
 def _dims(source: Source) -> int | None:
     """Return how many dims the input has: by a check, else by the last size that is asked for; two where only its elements count."""
-    forward = source.method(ENTRY_CLASS, "forward")
+    forward = source.module.method("forward", ENTRY_CLASS)
     texts = (*_host(source), ast.unparse(forward) if forward else "")
     checked = {int(n) for text in texts for n in _DIM.findall(text)}
     asked = {int(n) + 1 for text in texts for n in _SIZE.findall(text)}

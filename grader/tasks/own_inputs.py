@@ -14,7 +14,7 @@ from grader.ingest.fences import cut_segments
 from grader.languages import asks_a_compiler
 from grader.records import Sample, Submission, Task, digest
 from grader.source.parse import read_python
-from grader.source.python_needed import names_used, needed
+from grader.source.python_needed import names_used, needed_statements
 from grader.tasks.made_inputs import made_inputs
 from grader.tasks.problem import from_reference, missing_names
 
@@ -44,7 +44,7 @@ def own_reference(submission: Submission) -> Task | None:
     tree, _ = read_python(submission.code)
     if tree is None or missing_names(submission.code):
         return None
-    text = _unparse(needed(tree.body, ("Model", *MAKERS)))
+    text = _unparse(needed_statements(tree.body, ("Model", *MAKERS)))
     return None if ANSWER in text or asks_a_compiler(text) else from_reference(text)
 
 
@@ -54,7 +54,7 @@ def own_inputs(sample: Sample, submission: Submission) -> OwnTask | None:
         tree, _ = read_python(text)
         body = tree.body if tree else []
         if "get_inputs" in {getattr(one, "name", "") for one in body}:
-            return _draft(_unparse(needed(body, MAKERS)), "its own `get_inputs`")
+            return _draft(_unparse(needed_statements(body, MAKERS)), "its own `get_inputs`")
         for scope in _scopes(body):
             if makers := _makers_of_a_trial(scope):
                 return _draft(makers, "the lines that try its model out")
@@ -116,7 +116,7 @@ def _write_makers(
 ) -> str:
     """Return the two functions: numbers that are named stay in front of them, tensors are made inside."""
     names = set[str]().union(*map(names_used, (*inputs, *init)))
-    lines = needed(scope, names)
+    lines = needed_statements(scope, names)
     calls = [one for one in lines if isinstance(one, ast.Assign) and _calls_something(one)]
     front = _unparse([one for one in lines if one not in calls])
     given, asked = (ast.List([*some], ast.Load()) for some in (inputs, init))

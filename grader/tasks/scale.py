@@ -7,12 +7,11 @@ fits together still does; `Model` itself is left alone, and so is what it reads 
 
 from __future__ import annotations
 
-import ast
 import re
-import symtable
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from grader.tasks.size_numbers import SizeNumber, changeable_numbers, edit_numbers, named_by_place
 from grader.tasks.spacing import most_quotient, space_values
 
 FLOOR = 32
@@ -25,11 +24,6 @@ SPATIAL_FLOOR = 4
 """Heights, widths and lengths may become as small as this."""
 BATCHES = (64, 16, 4, 2, 1)
 ODD_BATCH = 3
-BATCH = re.compile(r"batch|n_?samples", re.IGNORECASE)
-SPATIAL = re.compile(
-    r"height|width|depth|length|dim\d|^[hwd]$|^[hwd]_?in$|seq|image|img|^size|spatial",
-    re.IGNORECASE,
-)
 SHARERS = re.compile(r"(heads?|groups)$", re.IGNORECASE)
 """Names of how many share a width: heads of attention, groups of a norm."""
 FEWEST_SHARERS = 2
@@ -39,7 +33,6 @@ LONG_BATCHES = (1, 2)
 LONG = 1024
 """A number above it may pass a limit of a launch: threads in a block, shared memory."""
 FACTORS = tuple(2**power for power in range(15, -1, -1))
-_MAKERS = {"get_inputs", "get_init_inputs"}
 
 
 @dataclass(frozen=True)
@@ -63,30 +56,13 @@ class Chain:
 
 
 @dataclass(frozen=True)
-class _Number:
-    """One whole number of the text that may be changed."""
-
-    line: int
-    column: int
-    end: int
-    value: int
-    name: str
-    """Of the constant that it belongs to; empty inside a function."""
-
-    @property
-    def spatial(self) -> bool:
-        """Whether it is a height, a width or a length."""
-        return SPATIAL.search(self.name) is not None
-
-
-@dataclass(frozen=True)
 class _Sharing:
     """Heads or groups and the widths that they share: of fewer, each stays as wide as it was."""
 
     count: int = 0
     widths: frozenset[int] = frozenset()
 
-    def covers(self, number: _Number) -> bool:
+    def covers(self, number: SizeNumber) -> bool:
         """Whether it is the number of heads or groups, or a width that they share."""
         named = number.value == self.count and SHARERS.search(number.name) is not None
         return bool(self.widths) and (named or number.value in self.widths)
@@ -127,25 +103,23 @@ def floor_at(share: float) -> int:
 
 
 def sizes_of(text: str, floor: int = FLOOR, *, batches: bool = True) -> frozenset[int]:
-    """Return the numbers of a text that its variants change, or these without batches; none for one that is no Python."""
-    found = [n for n in _changeable(text) or () if batches or not BATCH.search(n.name)]
-    return frozenset(
-        n.value for n in found if n.value > (SPATIAL_FLOOR if SPATIAL.search(n.name) else floor)
-    )
+    """Return the numbers of a text that its variants change, or these without batches; none for a text that is not Python."""
+    found = [n for n in changeable_numbers(text) or () if batches or not n.batch]
+    return frozenset(n.value for n in found if n.value > (SPATIAL_FLOOR if n.spatial else floor))
 
 
 def chains(text: str, kept: frozenset[int] = frozenset(), floor: int = FLOOR) -> tuple[Chain, ...]:
-    """Return smaller and odd-sized variants of a text; none for one that is no Python.
+    """Return smaller and odd-sized variants of a text; none for a text that is not Python.
 
     `kept` are numbers that stay as they are, but in the odd-sized ones; numbers up to `floor` stay too.
     """
-    found = _changeable(text)
+    found = changeable_numbers(text)
     if found is None:
         return ()
     if kept:
         return _around(text, found, kept, floor)
     numbers = found
-    named = any(BATCH.search(number.name) for number in numbers)
+    named = any(number.batch for number in numbers)
     batches = BATCHES if named else BATCHES[-1:]
     sharing = _find_sharing(numbers)
     made = [
@@ -154,25 +128,18 @@ def chains(text: str, kept: frozenset[int] = frozenset(), floor: int = FLOOR) ->
         for batch in batches
     ]
     made += [Chain("long", variants) for variants in _long(text, numbers, sharing)]
+    placed = named_by_place(text, numbers, FLOOR)
     odd = _Way("odd", ODD_BATCH, sharing=sharing)
-    made.append(Chain("odd", tuple(_chain(text, numbers, odd))))
+    made.append(Chain("odd", tuple(_chain(text, placed, odd))))
     low = _Way("all", batches[-2:][0], MIDDLE_FLOOR, sharing)
     made.append(Chain("low", tuple(_chain(text, numbers, low))))
+    if placed != numbers:
+        made.append(Chain("low", tuple(_chain(text, placed, replace(low, batch=BATCHES[2])))))
     return (*made, Chain("whole", (Variant(text, batches[0], 1),)))
 
 
-def _changeable(text: str) -> tuple[_Number, ...] | None:
-    """Return the numbers that variants may change; None for a text that is no Python."""
-    try:
-        tree = ast.parse(text)
-        own = _read_by_model(symtable.symtable(text, "problem", "exec"))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
-    return tuple(number for number in _numbers(tree) if number.name not in own)
-
-
 def _around(
-    text: str, numbers: tuple[_Number, ...], kept: frozenset[int], floor: int
+    text: str, numbers: tuple[SizeNumber, ...], kept: frozenset[int], floor: int
 ) -> tuple[Chain, ...]:
     """Return the variants in which some numbers stay; and the odd ones.
 
@@ -190,62 +157,62 @@ def _around(
     return (*made, Chain("odd", tuple(_chain(text, numbers, odd))))
 
 
-def _find_sharing(numbers: tuple[_Number, ...]) -> _Sharing:
+def _find_sharing(numbers: tuple[SizeNumber, ...]) -> _Sharing:
     """Return what shares a width; nothing where the text names none, or several numbers of them."""
     named = {n.value for n in numbers if SHARERS.search(n.name) and n.value >= FEWEST_SHARERS}
     if len(named) != 1:
         return _Sharing()
     count = named.pop()
-    large = (n for n in numbers if n.value > FLOOR and n.name and not BATCH.search(n.name))
-    widths = (n.value for n in large if not SPATIAL.search(n.name) and n.value % count == 0)
+    large = (n for n in numbers if n.value > FLOOR and n.name and not n.batch)
+    widths = (n.value for n in large if not n.spatial and n.value % count == 0)
     return _Sharing(count, frozenset(width for width in widths if width // count in SHARES))
 
 
 def _long(
-    text: str, numbers: tuple[_Number, ...], sharing: _Sharing
+    text: str, numbers: tuple[SizeNumber, ...], sharing: _Sharing
 ) -> Iterator[tuple[Variant, ...]]:
     """Yield for each large number texts with that number kept, for each batch.
 
     A kernel that gives each element of a row a thread of its own is right on short rows only.
     """
-    large = {n.value: n for n in numbers if n.value > LONG and not BATCH.search(n.name)}
+    large = {n.value: n for n in numbers if n.value > LONG and not n.batch}
     for kept in large.values():
         yield tuple(_with_one_kept(text, numbers, kept, batch, sharing) for batch in LONG_BATCHES)
 
 
 def _with_one_kept(
-    text: str, numbers: tuple[_Number, ...], kept: _Number, batch: int, sharing: _Sharing
+    text: str, numbers: tuple[SizeNumber, ...], kept: SizeNumber, batch: int, sharing: _Sharing
 ) -> Variant:
-    kind = "spatial" if SPATIAL.search(kept.name) else "all"
+    kind = "spatial" if kept.spatial else "all"
     shared = kept.value in sharing.widths
 
-    def stays(number: _Number) -> bool:
-        same = number.value == kept.value and not BATCH.search(number.name)
+    def stays(number: SizeNumber) -> bool:
+        same = number.value == kept.value and not number.batch
         return same or (shared and sharing.covers(number))
 
     free = tuple(number for number in numbers if not stays(number))
     change = _plan(free, _Way(kind, batch, sharing=sharing), FACTORS[0])
-    return Variant(_edit_numbers(text, free, change), batch, FACTORS[0])
+    return Variant(edit_numbers(text, free, change), batch, FACTORS[0])
 
 
-def _chain(text: str, numbers: tuple[_Number, ...], way: _Way) -> Iterator[Variant]:
+def _chain(text: str, numbers: tuple[SizeNumber, ...], way: _Way) -> Iterator[Variant]:
     seen = set()
     for factor in FACTORS:
-        made = _edit_numbers(text, numbers, _plan(numbers, way, factor))
+        made = edit_numbers(text, numbers, _plan(numbers, way, factor))
         if made not in seen:
             yield Variant(made, way.batch, factor)
         seen.add(made)
 
 
-def _plan(numbers: tuple[_Number, ...], way: _Way, factor: int) -> Callable[[_Number], int]:
+def _plan(numbers: tuple[SizeNumber, ...], way: _Way, factor: int) -> Callable[[SizeNumber], int]:
     """Return what each number becomes: numbers of one sort keep their order and what they are to one another."""
-    free = [number for number in numbers if not BATCH.search(number.name)]
+    free = [number for number in numbers if not number.batch]
     lengths = {n.value for n in free if n.spatial}
     spatial = _space_values(lengths, way, factor, SPATIAL_FLOOR, close=factor == FACTORS[0])
     fewer, others = _features([n for n in free if not n.spatial], way, factor)
 
-    def change(number: _Number) -> int:
-        if BATCH.search(number.name):
+    def change(number: SizeNumber) -> int:
+        if number.batch:
             return min(number.value, way.batch)
         if number.spatial:
             return spatial[number.value]
@@ -258,7 +225,9 @@ def _plan(numbers: tuple[_Number, ...], way: _Way, factor: int) -> Callable[[_Nu
     return change
 
 
-def _features(numbers: Sequence[_Number], way: _Way, factor: int) -> tuple[int, Mapping[int, int]]:
+def _features(
+    numbers: Sequence[SizeNumber], way: _Way, factor: int
+) -> tuple[int, Mapping[int, int]]:
     """Return how many sharers there are, and what each number that they don't share becomes.
 
     A number that stands in a function and belongs to no constant is mostly an image's size: it is apart.
@@ -271,7 +240,7 @@ def _features(numbers: Sequence[_Number], way: _Way, factor: int) -> tuple[int, 
 
 
 def _scale_named(
-    numbers: Sequence[_Number], way: _Way, factor: int
+    numbers: Sequence[SizeNumber], way: _Way, factor: int
 ) -> tuple[int, Mapping[int, int]]:
     sharing = way.sharing
     covered = {n.value for n in numbers if sharing.covers(n)} - {sharing.count}
@@ -324,63 +293,3 @@ def divide_size(value: int, factor: int, floor: int) -> int:
             max(smaller - smaller % 32, 32) if smaller > 32 else max(smaller - smaller % 4, floor)
         )
     return smaller | 1
-
-
-def _read_by_model(table: symtable.SymbolTable) -> frozenset[str]:
-    """Return the module's names that code outside `get_inputs` and `get_init_inputs` reads.
-
-    A model that reads `batch_size` itself only runs on that batch.
-    """
-    found: set[str] = set()
-    for inner in table.get_children():
-        if inner.get_name() not in _MAKERS:
-            found |= {s.get_name() for s in inner.get_symbols() if s.is_global()}
-            found |= _read_by_model(inner)
-    return frozenset(found)
-
-
-def _numbers(tree: ast.Module) -> Iterator[_Number]:
-    for node in tree.body:
-        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
-            target = node.targets[0] if isinstance(node, ast.Assign) else node.target
-            yield from _assigned_numbers(target, node.value)
-        elif isinstance(node, ast.FunctionDef) and node.name in _MAKERS:
-            for statement in node.body:
-                yield from _literals(statement, "")
-
-
-def _assigned_numbers(target: ast.expr, value: ast.expr) -> Iterator[_Number]:
-    pairs = [(target, value)]
-    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
-        pairs = list(zip(target.elts, value.elts, strict=False))
-    for name, item in pairs:
-        yield from _literals(item, name.id if isinstance(name, ast.Name) else "")
-
-
-def _literals(node: ast.AST, name: str) -> Iterator[_Number]:
-    """Yield the whole numbers in a piece of code; `2048 * 2` is one."""
-    value = _whole(node)
-    if value is None:
-        for child in ast.iter_child_nodes(node):
-            yield from _literals(child, name)
-    elif isinstance(node, ast.expr) and node.end_col_offset and node.lineno == node.end_lineno:
-        yield _Number(node.lineno, node.col_offset, node.end_col_offset, value, name)
-
-
-def _whole(node: ast.AST) -> int | None:
-    """Return the value of a literal, or of a product of literals; None for anything else."""
-    if isinstance(node, ast.Constant):
-        return node.value if type(node.value) is int else None
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
-        left, right = _whole(node.left), _whole(node.right)
-        return None if left is None or right is None else left * right
-    return None
-
-
-def _edit_numbers(text: str, numbers: tuple[_Number, ...], change: Callable[[_Number], int]) -> str:
-    lines = [line.encode() for line in text.split("\n")]
-    for number in sorted(numbers, key=lambda n: (n.line, n.column), reverse=True):
-        line = lines[number.line - 1]
-        new = str(change(number)).encode()
-        lines[number.line - 1] = line[: number.column] + new + line[number.end :]
-    return "\n".join(line.decode() for line in lines)

@@ -7,6 +7,7 @@ simulator runs them in seconds, and of the same kind (a multiple of a block or n
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from grader.records import (
     Distribution,
@@ -112,6 +113,35 @@ def one_input(
     made += [workload("general", tensor(shape, v), label=text, init=init) for text, v in extreme]
     made.append(workload("full", tensor(full, full_values), init=init))
     return tuple(made)
+
+
+class WindowSizes(NamedTuple):
+    """At which sizes an operator of windows runs: the arguments of its constructor, and shapes by role.
+
+    `other` has another window, and `full` its own arguments where `full_init` says so.
+    """
+
+    init: tuple[JsonValue, ...]
+    nominal: tuple[Shape, ...]
+    stress: Shape
+    general: tuple[Shape, ...]
+    other: Shape
+    other_init: tuple[JsonValue, ...]
+    full: Shape
+    full_init: tuple[JsonValue, ...] = ()
+
+    def workloads(
+        self, stress: Sequence[tuple[str, Values]], weights: Weights = "initial"
+    ) -> tuple[Workload, ...]:
+        """Return the workloads, with these values under stress, and weights of this kind in the other window."""
+        init = self.init
+        return (
+            *(workload("nominal", tensor(shape), init=init) for shape in self.nominal),
+            *(workload("stress", tensor(self.stress, v), label=t, init=init) for t, v in stress),
+            *(workload("general", tensor(shape), init=init) for shape in self.general),
+            workload("general", tensor(self.other), init=self.other_init, weights=weights),
+            workload("full", tensor(self.full, UNIFORM), init=self.full_init or init),
+        )
 
 
 def elementwise(

@@ -1,4 +1,4 @@
-"""A task and a scorer of inspect_ai: `inspect eval kernel_grader/kernels --model ...`.
+"""A task and a scorer of inspect_ai: `inspect eval grader/kernels --model ...`.
 
 The solver asks for a kernel and, with more than one turn, tells the model what is wrong with its last one. The
 scorer gives the reward and what was seen; its explanation, which the log viewer shows, is our review of

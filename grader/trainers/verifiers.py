@@ -37,7 +37,7 @@ class KernelTaskConfig(vf.TaskConfig):
 class KernelTask(vf.Task[KernelData, vf.State, KernelTaskConfig]):
     """Asks for one kernel; scores the last answer."""
 
-    async def graded(self, answer: str) -> Graded:
+    async def grade_once(self, answer: str) -> Graded:
         """Grade an answer; the same one is graded once."""
         grader = await asyncio.to_thread(grader_for, self.config.options)
         return await asyncio.to_thread(grader.look, Answer(text=answer, task=self.data.kernel_task))
@@ -45,7 +45,7 @@ class KernelTask(vf.Task[KernelData, vf.State, KernelTaskConfig]):
     @vf.reward(weight=1.0)
     async def parts(self, trace: vf.Trace) -> dict[str, float]:
         """Return what was earned for what (`grader.reward.Shaping`); it adds up to the reward."""
-        reward = (await self.graded(trace.last_reply)).reward
+        reward = (await self.grade_once(trace.last_reply)).reward
         if reward.value is None:  # an error, so that the rollout is no sample
             raise vf.TaskError(f"not graded: {reward.status}: {reward.sentence}")
         return dict(reward.parts) or {"nothing": 0.0}
@@ -53,7 +53,7 @@ class KernelTask(vf.Task[KernelData, vf.State, KernelTaskConfig]):
     @vf.metric
     async def signals(self, trace: vf.Trace) -> dict[str, float]:
         """Return what was seen, before any weight: `built`, `right`, `sound`, `honest`, `own`, ..."""
-        return dict((await self.graded(trace.last_reply)).reward.signals)
+        return dict((await self.grade_once(trace.last_reply)).reward.signals)
 
 
 class KernelTasksetConfig(vf.TasksetConfig):
@@ -135,7 +135,7 @@ class KernelEnv(vf.Env[KernelEnvConfig]):
             for _ in range(self.config.turns - 1):
                 if said.terminated:
                     break
-                graded = await task.graded(said.last_reply)
+                graded = await task.grade_once(said.last_reply)
                 if graded.reward.status == "correct":
                     break
                 told = feedback(graded.assessment, self.config.level, said.last_reply)

@@ -134,6 +134,30 @@ torch::Tensor run(torch::Tensor x) {
             head="#include <torch/extension.h>\n#include <cub/cub.cuh>\n",
         )
     ),
+    "cub_and_thrust_on_a_device": Program(
+        """
+#include <torch/extension.h>
+#include <cub/cub.cuh>
+#include <thrust/device_ptr.h>
+#include <thrust/scan.h>
+#include <thrust/execution_policy.h>
+struct Larger {
+    template <typename T> __device__ T operator()(const T& a, const T& b) const { return b > a ? b : a; }
+};
+torch::Tensor run(torch::Tensor x) {
+    auto y = torch::empty_like(x);
+    float *from = x.data_ptr<float>(), *to = y.data_ptr<float>();
+    int n = x.numel();
+    size_t bytes = 0;
+    cub::DeviceReduce::Reduce(nullptr, bytes, from, to, n, Larger(), -INFINITY);
+    auto room = torch::empty({(long)bytes}, x.options().dtype(torch::kUInt8));
+    cub::DeviceReduce::Reduce(room.data_ptr(), bytes, from, to, n, Larger(), -INFINITY);
+    thrust::device_ptr<float> begin(from);
+    thrust::inclusive_scan(thrust::cuda::par.on(0), begin, begin + n, thrust::device_ptr<float>(to));
+    return y;
+}
+"""
+    ),
     "cooperative_groups": Program(
         _elementwise(
             "auto b = cg::this_thread_block(); auto w = cg::tiled_partition<32>(b); "

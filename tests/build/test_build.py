@@ -60,7 +60,7 @@ def _build(
     "name",
     ["dispatch_half", "dispatch_all_and_half_index", "accessors", "constant_and_symbol", "large_dynamic_shared",
      "namespaces_and_static", "own_binding", "macro_kernel", "several_functions", "flags",
-     "device_constructor", "defaults_declared_twice"],
+     "device_constructor", "defaults_declared_twice", "cub_and_thrust_on_a_device"],
 )  # fmt: skip
 def test_builds(
     name: str, prepared: Prepared, options: dict[str, JsonValue], tmp_path: Path

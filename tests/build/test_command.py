@@ -2,6 +2,7 @@
 
 import pytest
 
+from grader.build.driver import main
 from grader.build.driver.command import RefusedError, parse, refuse
 from grader.build.driver.device_pass import architectures, flags
 
@@ -51,6 +52,16 @@ def test_hostile_flags_are_refused_with_a_reason(flag: str, tmp_path) -> None:
     command = parse([*flag.split(), "-c", str(tmp_path / "a.cpp"), "-o", str(tmp_path / "a.o")])
     with pytest.raises(RefusedError, match="refused"):
         refuse(command, [str(tmp_path)])
+
+
+def test_sources_may_lie_in_the_folder_for_temporary_files(
+    monkeypatch: pytest.MonkeyPatch, tmp_path
+) -> None:
+    call = ["-c", str(tmp_path / "tmpx1y2" / "row_max.cu"), "-o", "row_max.o"]
+    with pytest.raises(RefusedError):
+        refuse(parse(call), main._own_folders())
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    refuse(parse(call), main._own_folders())
 
 
 def test_output_elsewhere_is_refused(tmp_path) -> None:

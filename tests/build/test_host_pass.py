@@ -7,7 +7,7 @@ import pytest
 
 from grader.build import discover
 from grader.build.configuration import configuration
-from grader.build.driver import host_pass
+from grader.build.driver import cccl, host_pass
 from grader.build.driver.command import parse
 from grader.build.prepare import prepare
 
@@ -58,3 +58,16 @@ def test_the_abi_that_an_older_torch_names_is_the_precompiled_one(tmp_path: Path
     assert host_pass.cpp_object(config, command, source.read_text(), tmp_path).ok
     other = parse(["-D_GLIBCXX_USE_CXX11_ABI=2", "-c", str(source), "-o", str(made)])
     assert "changes what is precompiled" in host_pass.why_unsuited(config, other, [])
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("#include <thrust/sort.h>", (True,)),
+        ("#include <cub/cub.cuh>\nvoid f() { cub::DeviceScan::InclusiveSum(a, b, c, d, n); }", (True,)),
+        ("#include <cub/block/block_reduce.cuh>", (False, True)),
+        ("// a thrust of its own: thrust(x)", (False,)),
+    ],
+)  # fmt: skip
+def test_cccl_is_read_where_host_code_calls_it(text: str, read: tuple[bool, ...]) -> None:
+    assert cccl.ways(text) == read

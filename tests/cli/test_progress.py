@@ -63,7 +63,7 @@ def test_the_total_is_counted_beside_the_grading() -> None:
 def test_what_is_skipped_is_named() -> None:
     written = io.StringIO()
     with Progress(Console(file=written), quiet=False) as progress:
-        progress.skipped(Skipped("[red]a.jsonl:3", "not a JSON record"))
+        progress.name_skipped(Skipped("[red]a.jsonl:3", "not a JSON record"))
     assert written.getvalue() == "skipped [red]a.jsonl:3: not a JSON record\n"
     assert progress.skipped_so_far == 1
 

@@ -26,10 +26,15 @@ __global__ void row_means(const float* x, float* y, int rows, int n) {
     for (int i = 0; i < n; ++i) s += x[row * rows + i];
     y[row] = s / n;
 }
+__global__ void copied(const float* y, float* z, int rows) {
+    if (threadIdx.x < rows) z[threadIdx.x] = y[threadIdx.x];
+}
 torch::Tensor run(torch::Tensor x) {
     auto y = torch::empty({x.size(0)}, x.options());
     row_means<<<1, 32>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.size(0), x.size(1));
-    return y;
+    auto z = torch::empty_like(y);
+    copied<<<1, 32>>>(y.data_ptr<float>(), z.data_ptr<float>(), z.size(0));
+    return z;
 }
 """
 ext = load_inline("means", "torch::Tensor run(torch::Tensor x);", source, functions=["run"])

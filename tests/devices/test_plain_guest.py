@@ -45,7 +45,7 @@ def ran(device: Device, *ways: str, in_place: bool = False) -> list[RunResult]:
     assert [item.run.status for item in found] == [
         "ran" if way == "right" else "raised" for way in ways
     ]
-    return PlainGuest(device, program, build, task, known, in_place).charged(found)
+    return PlainGuest(device, program, build, task, known, in_place).charged_runs(found)
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from grader.diagnose import Program, deepen
+from grader.pipeline import diagnosis
+from grader.pipeline.budget import Budget
+from grader.pipeline.clock import Clock
 from grader.records import (
     Comparison,
     Edit,
@@ -73,3 +78,17 @@ def test_a_fix_that_leaves_no_python_is_none() -> None:
 )
 def test_what_brings_no_numbers_to_light_is_left(first: Finding, after: Evaluation) -> None:
     assert states(first, after) == [CODE]
+
+
+def test_what_was_fixed_on_the_way_is_kept_where_the_deepest_state_is_probed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    start = Program(Submission(sample="s", code=CODE, line_map=(1,), how=""), evaluation("count", 0.0), (of("EXT005", other_form=True),))  # fmt: skip
+    examiner = Scripted(lambda _: evaluation("values", 1.0), lambda _: (of("NUM006"),))
+    probed: list[str] = []
+    monkeypatch.setattr(
+        diagnosis, "_probe_program", lambda _, one, __: probed.append(one.submission.code) or one
+    )
+    found = diagnosis.diagnose_program(examiner, start, Clock(), Budget(60, time.monotonic()))  # type: ignore[arg-type]
+    assert probed == [CODE, "return out\n"]
+    assert [one.fixes[0][1] for one in found[1:]] == [ALONE]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import re
 import tomllib
@@ -64,3 +65,14 @@ def test_each_file_that_the_page_names_exists() -> None:
     ]
     assert named
     assert not missing
+
+
+def test_files_and_functions_stay_short_enough_to_be_read() -> None:
+    """A file of more than 400 lines is two concepts; a function of more than 60 has steps that want names."""
+    long = []
+    for path in sorted((ROOT / "grader").rglob("*.py")):
+        text = path.read_text("utf-8")
+        long += [path.name] if text.count("\n") > 400 else []
+        functions = (n for n in ast.walk(ast.parse(text)) if isinstance(n, ast.FunctionDef))
+        long += [f"{path.name}: {n.name}" for n in functions if n.end_lineno - n.lineno >= 60]
+    assert not long

@@ -361,7 +361,7 @@ def test_any_mixture_keeps_its_lines(text: str) -> None:
 @given(transcripts)
 def test_any_mixture_is_extracted_once(text: str) -> None:
     submission = extract(sample(text)).submission
-    if submission is not None and parse(submission.code).python is not None:
+    if submission is not None and parse(submission.code).syntax_error is None:
         again = extract(sample(submission.code)).submission
         assert again is not None
         assert again.code == submission.code

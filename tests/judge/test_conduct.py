@@ -54,6 +54,11 @@ def test_what_the_reference_does_itself_is_no_news(result, reference, expected) 
     assert codes(result, known(**reference)) == expected
 
 
+def test_the_arguments_that_are_changed_are_counted_from_one() -> None:
+    (item,) = side_effects(known(), [returned(mutated_inputs=(0, 2))])
+    assert "changes arguments 1, 3 in place" in item.text
+
+
 def given(*probes, shapes="nominal"):
     return verdict(
         task=TASK,

@@ -62,6 +62,18 @@ def test_columns_that_nobody_reads_are_missing_at_the_line_that_reads_the_others
     assert "columns 8 to 9" in item.text
 
 
+def test_what_was_made_of_nothing_misses_its_row_at_the_line_that_reads_it_or_else_at_the_last_store() -> (
+    None
+):
+    store = Access(1, "store", at(31), "k", 4, 8192, 0, 0, {})
+    asked = Asked(0, (1,), wrong=True, needs={"input 1": row(1, COLUMNS)}, way=NO_WAY)
+    for accesses, line in (((load(20, COLUMNS), store), 20), ((store,), 31)):
+        told = Told("", (INPUT,), accesses, (Origin(()),), of_results=True, lost=())
+        item = one(evidence_of(told, [asked], "w"), "missing")
+        assert item.place is not None
+        assert item.place.line == line
+
+
 def test_what_is_read_and_ends_on_the_way_is_lost_where_others_go_on() -> None:
     access = load(20, COLUMNS)
     lost = Lost(Reads(access, row(1, COLUMNS)[8:]), at(25), at(30), "store_shared", (8, 9))
@@ -371,3 +383,21 @@ def test_right_elements_at_other_places_are_exchanged(order: list[int]) -> None:
     mask = actual != exact
     assert are_exchanged(actual, exact, mask) == (mask.sum() > 8)
     assert not are_exchanged(actual + 1.0, exact, np.ones(12, bool))
+
+
+@pytest.mark.parametrize(
+    ("got", "along"),
+    [
+        (np.concatenate([row(0, 8), row(1, 8)]), (0, 2)),
+        (row(0, COLUMNS), (1, 2)),
+        (np.concatenate([row(0, COLUMNS), row(1, COLUMNS)]), (0, 0)),
+        (np.zeros(0, int), (0, 0)),
+    ],
+    ids=["columns", "rows", "nothing", "both"],
+)
+def test_a_sum_that_falls_short_says_along_which_of_its_dims(
+    got: Flat, along: tuple[int, int]
+) -> None:
+    needs = np.concatenate([row(0, COLUMNS), row(1, COLUMNS)])
+    asked = Asked(0, (1,), wrong=True, needs={"input 1": needs}, way=NO_WAY)
+    assert Difference(asked, INPUT, got, ()).along == along

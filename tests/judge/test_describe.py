@@ -34,8 +34,8 @@ def fact(batch: int, cost: dict[str, int]) -> dict[str, object]:
     }
 
 
-def made_of(cost: dict[str, int]):
-    """Describe a problem whose images can't get smaller, as a guest would."""
+def made_of(cost: dict[str, int], *left_out: dict[str, object]):
+    """Describe a problem whose images can't get smaller, as a guest would; with sizes that it left out."""
     found = chains(PROBLEM)
     spatial = [i for i, chain in enumerate(found) if chain.kind == "spatial"]
     facts = [
@@ -44,6 +44,7 @@ def made_of(cost: dict[str, int]):
         else []
         for i, chain in enumerate(found)
     ]
+    facts[spatial[-1]] += left_out
     description = {"full": fact(10, cost), "chains": facts, "values": [{"low": 0.0, "high": 1.0}]}
     return describe_candidates(found, description)
 
@@ -88,3 +89,10 @@ def test_results_in_a_dict_are_described_in_their_order():
         {"shape": [], "dtype": "float32"},
         {"value": 3},
     ]
+
+
+@pytest.mark.parametrize(("limits", "settled"), [(SMALL, True), (MOST, False)])
+def test_sizes_left_out_for_their_weights_are_asked_for_where_no_other_is_small(limits, settled):
+    heavy = {"ok": False, "error": "", "weights": 2 * MOST["weights"]}
+    assert made_of(cost_at(limits)).settled
+    assert made_of(cost_at(limits), heavy).settled == settled

@@ -72,7 +72,9 @@ def test_what_has_no_rows_of_its_own_has_no_part(forward, shapes, asking: Asking
 
 
 @pytest.mark.parametrize(("weights", "found"), [(1 << 20, True), (3 << 28, False)])
-def test_weights_beyond_its_memory_are_not_made(weights: int, found: bool, asking: Asking) -> None:
+def test_weights_beyond_its_memory_are_not_made_and_none_leaves_its_guest(
+    weights: int, found: bool, asking: Asking, monkeypatch: pytest.MonkeyPatch
+) -> None:
     text = (
         "import torch\nclass Model(torch.nn.Module):\n    def __init__(self):\n"
         f"        super().__init__()\n        self.w = torch.nn.Parameter(torch.ones({weights}))\n"
@@ -81,6 +83,9 @@ def test_weights_beyond_its_memory_are_not_made(weights: int, found: bool, askin
     task = a_task("x", (1000, 7)).model_copy(update={"reference": text})
     part = full_size_part(task, asking)
     assert (part is not None) == found
+    assert part is None or not part.references.states["all of it"]
+    monkeypatch.delattr(module, "reference")  # neither is asked twice
+    assert (full_size_part(task, asking) is not None) == found
 
 
 @pytest.mark.parametrize(

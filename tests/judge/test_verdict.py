@@ -12,6 +12,7 @@ from grader.records import (
     Evidence,
     Launch,
     Mismatch,
+    Narrowed,
     Place,
     Run,
     Task,
@@ -376,3 +377,20 @@ def test_what_compiles_in_a_call_is_not_said_to_build():
     for build, words in ((BUILT, "It builds, but on n1"), (late, "It loads, but on n1")):
         found = verdict(task=TASK, build=build, **told)
         assert found.sentence.startswith(words)
+
+
+def test_what_rounds_since_a_switch_is_on_names_the_switch():
+    found = seen(NAMES, half=NAMES)
+    runs = tuple(
+        run.model_copy(
+            update={
+                "switches": ("torch.backends.cuda.matmul.allow_tf32",),
+                "narrowed": (Narrowed(operator="aten::mm", precision="tf32", count=1),),
+            }
+        )
+        for run in found["runs"]
+    )
+    assert (
+        "since it switches torch.backends.cuda.matmul.allow_tf32 on"
+        in given(**{**found, "runs": runs}).sentence
+    )

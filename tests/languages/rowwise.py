@@ -61,7 +61,9 @@ class RowwiseReading:
     @cached_property
     def called(self) -> frozenset[str]:
         nodes = (node for one in self.functions for node in nodes_under(one))
-        return frozenset(self.source.full_name(n.func) for n in nodes if isinstance(n, ast.Call))
+        return frozenset(
+            self.source.module.canonical(n.func) for n in nodes if isinstance(n, ast.Call)
+        )
 
     def place(self, at: CompiledLine) -> Place | None:
         return self.source.line_place(at.line) if at.file.endswith(".py") else None

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import sysconfig
 import tarfile
+import tomllib
 import venv
 import zipfile
 from pathlib import Path
@@ -87,6 +88,13 @@ def test_the_wheel_holds_every_file_of_the_package(wheel: Path) -> None:
         there |= {f"{link}/{path.name}" for path in (ROOT / place).iterdir()}
     held = {name for name in zipfile.ZipFile(wheel).namelist() if name.startswith("grader/")}
     assert held == there
+
+
+def test_inspect_finds_the_task_by_the_packages_own_name() -> None:
+    told = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["entry-points"]
+    assert told["inspect_ai"] == {"grader": "grader.trainers.inspect_task"}
+    page = (ROOT / "docs" / "how-to" / "inspect.md").read_text("utf-8")
+    assert "inspect eval grader/kernels " in page
 
 
 def test_it_runs_without_the_checkout(environment: Path, tmp_path: Path) -> None:

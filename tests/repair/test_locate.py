@@ -38,6 +38,14 @@ def test_the_changed_line_is_the_place(line: int | None) -> None:
     assert "k < n" in found.message
 
 
+def test_a_statement_ends_where_the_fix_ends_it_and_not_where_the_compiler_stops() -> None:
+    repair = fixed(CODE.replace("++k)", "++k);"), "BLD015")
+    (found,) = locate_by_repairs((finding("BLD015", 3),), SUBMISSION, [repair])
+    assert found.place is not None
+    assert found.place.line == 2
+    assert found.message == "it has to be `for (int k = 0; k <= n; ++k);`: Wrong"
+
+
 def test_a_guard_that_a_statement_lacks_is_missing_before_it() -> None:
     repair = fixed(CODE.replace("\nb", "\nif (k < n) b"), "MEM011")
     (found,) = locate_by_repairs((finding("MEM011", None),), SUBMISSION, [repair])
@@ -48,7 +56,7 @@ def test_a_guard_that_a_statement_lacks_is_missing_before_it() -> None:
     ("code", "rule"),
     [
         (CODE.replace("<=", "<").replace("b", "c"), "MEM011"),
-        (CODE.replace("<=", "<"), "SYN001"),
+        (CODE.replace("<=", "<"), "SYN002"),
         ("new\n" + CODE, "MEM011"),
     ],
 )

@@ -237,3 +237,13 @@ def test_to_fail_on_one_workload_alone_is_further_than_wrong_results() -> None:
     assert after("ran", "ran", "raised").rank > wrong.rank
     assert after("raised", "raised", "ran").rank < wrong.rank
     assert after("raised").rank < wrong.rank
+
+
+def test_stores_to_an_array_that_a_suspect_line_reads_are_where_its_value_comes_from() -> None:
+    read = next(i for i, line in enumerate(CODE.splitlines(), 1) if "part[threadIdx.x] +=" in line)
+    shifted = "part[threadIdx.x + 1] = sum"
+    one, other = (
+        next(c.cost for c in ordered(seen(incorrect(CODE), evidence=(evidence("uninit-shared-read", line),))) if c.pieces[0].code == shifted)
+        for line in (0, read)
+    )  # fmt: skip
+    assert other < one

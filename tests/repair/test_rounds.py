@@ -13,10 +13,21 @@ import pytest
 
 from grader.diagnose import Program
 from grader.judge import References
-from grader.records import Build, Evaluation, Role, Submission, TensorSpec, Verdict, Workload
-from grader.repair.candidates import Screen, guess
+from grader.records import (
+    Build,
+    Evaluation,
+    Evidence,
+    Place,
+    Role,
+    Submission,
+    TensorSpec,
+    Verdict,
+    Workload,
+)
+from grader.repair.candidates import Screen, guess, rounds
 from grader.repair.candidates.rounds import FIRST, PATIENCE, ROUND
 from grader.repair.candidates.screen import Allowance, Call, Outcome, _Play, hidden
+from grader.repair.candidates.weave import CHOICE
 from grader.sandbox import GuestReply
 
 from .mean import MEAN
@@ -170,3 +181,17 @@ def test_sizes_that_decide_are_searched_on_before_smaller_ones_that_don_t() -> N
 def test_equal_and_even_dims_hide_what_is_wrong(shapes: Any, hides: int) -> None:
     inputs = tuple(TensorSpec(shape=shape) for shape in shapes)
     assert hidden(Workload(name="w", role="nominal", inputs=inputs)) == hides
+
+
+def test_each_line_of_a_compilers_errors_loses_its_own_change() -> None:
+    """Lines with no number of their own lose the nearest: a first line that has one must not keep them in."""
+    lines = ["", f"/*@*/{CHOICE} == 1 ? a :", "", "", "", "f();", f"/*@*/{CHOICE} == 2 ? b :", *[""] * 40, f"/*@*/{CHOICE} == 3 ? c :"]  # fmt: skip
+    woven = Submission(sample="s", code="\n".join(lines), line_map=(), how="")
+    errors = tuple(
+        Evidence(kind="compiler", code="error", text="refused", place=Place(line=n, end_line=n))
+        for n in (2, 6)
+    )
+    build = Build(status="failed", device="sim", errors=errors)
+    numbered = {n: SimpleNamespace(pieces=()) for n in (1, 2, 3)}
+    refused = rounds._refused_candidates(woven, build, numbered, by_number=True)  # type: ignore[arg-type]
+    assert refused == {1, 2}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 import pytest
@@ -16,8 +16,10 @@ from grader.records import (
     Evaluation,
     Finding,
     Fix,
+    LineCount,
     Mismatch,
     Place,
+    Run,
     Submission,
     Verdict,
     Workload,
@@ -26,6 +28,7 @@ from grader.repair import find_repair
 from grader.repair.candidates import Screen
 from grader.repair.candidates.weave import CHOICE
 from grader.repair.said import how_far
+from grader.repair.trials import leads_around
 from grader.repair.wrong import cancels
 from tests.examiners import Scripted
 
@@ -318,15 +321,6 @@ def test_digits_that_a_formula_loses_are_not_searched_for() -> None:
     assert digits_lost(half=True)
 
 
-def test_small_changes_are_tried_after_what_the_errors_ask_for_as_well() -> None:
-    wrong = program("incorrect", "NUM006")
-    fix = Fix(label="other weights", edits=(Edit(start=0, end=0, text="# other weights\n"),))
-    (finding,) = wrong.findings
-    found = (finding.model_copy(update={"fixes": (fix,)}),)
-    asked = tried_on(Program(wrong.submission, wrong.evaluation, found))
-    assert [text.count("# other weights") for text in asked] == [0, 1]
-
-
 @pytest.mark.parametrize(
     ("line", "status", "advice"),
     [(1, "unsound", False), (5, "unsound", True), (5, "crashed", False)],
@@ -346,3 +340,27 @@ def test_a_change_with_an_error_of_its_own_or_that_comes_no_nearer_is_no_advice(
         ((finding, fix),),
     )
     assert ("guard it" in how_far(first, nearer, 3, 0)) is advice
+
+
+def test_a_fix_that_takes_away_what_shows_a_defect_comes_no_nearer() -> None:
+    zeros = fixed(0)
+    zeros = zeros.model_copy(update={"fixes": tuple(one.model_copy(update={"hides": True}) for one in zeros.fixes)})  # fmt: skip
+    start = replace(program("incorrect"), findings=(zeros,))
+    found, said, in_vain = find_repair((start,), Scripted(lambda _: start.evaluation, lambda _: ()), 3)  # fmt: skip
+    assert found is None
+    assert "Nearest" not in said
+    assert in_vain == set(zeros.fixes)
+
+
+def test_a_change_after_which_lines_that_use_tensors_run_no_more_leads_around_the_defect() -> None:
+    start = program("incorrect")
+
+    def counted(*lines: int) -> Program:
+        counts = tuple(LineCount(kernel="k", line=n, instructions=1, accesses=n == 6) for n in lines)  # fmt: skip
+        run = Run(workload="w", device="sim", status="ran", counts=counts)
+        return replace(start, evaluation=start.evaluation.model_copy(update={"runs": (run,)}))
+
+    before = counted(5, 6, 7)
+    assert leads_around(before, counted(5, 7))
+    assert not leads_around(before, counted(6, 7))  # line 5 uses no tensor
+    assert not leads_around(before, start)  # nothing is counted on a GPU

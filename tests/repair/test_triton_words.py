@@ -48,6 +48,8 @@ def fixed(line: str, code: str, refused: str, said: str) -> list[str]:
         ("y = tl.abs(torch.exp(x))", "foreign-function", "torch.exp(x)", "must be Tensor", "y = tl.abs(tl.exp(x))"),
         ("y = tl.sum(x, dim=0)", "other-parameters", "tl.sum(x, dim=0)", "unexpected keyword argument 'dim'", "y = tl.sum(x, axis=0)"),
         ("y = x if x > 0 else 0.0", "choice-by-block", "x if x > 0 else 0.0", "dynamic condition", "y = tl.where(x > 0, x, 0.0)"),
+        ("y = tl.max(x, 0.0) + tl.max(x, axis=0)", "other-kind", "tl.max(x, 0.0)", "invalid axis", "y = tl.maximum(x, 0.0) + tl.max(x, axis=0)"),
+        ("y = x ** 2", "refused", "x ** 2", "unsupported operand", "y = x * x"),
         ("y = tl.maximum(x, FLOOR)", "global-of-module", "FLOOR", "global variable FLOOR", "FLOOR = tl.constexpr(0.0)"),
     ],
 )  # fmt: skip

@@ -9,7 +9,8 @@ import jsonschema
 import pytest
 
 from grader.records import Review
-from grader.report import github, junit, sarif
+from grader.report import github
+from grader.report.formats import junit, sarif
 from grader.report.spill import SpillFile
 
 from .conftest import CODE, Make

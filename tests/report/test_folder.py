@@ -124,8 +124,8 @@ def test_finished_samples_are_known_by_their_key(tmp_path: Path, make_review: Ma
     with (tmp_path / "results.jsonl").open("a") as file:
         file.write('{"sample": "c", "key')  # as an interrupt leaves it
     (tmp_path / "pages" / ".draft-x").write_text("half a p")
-    with folder.claimed():
-        assert folder.finished() == {"a": "key of a", "b": "key of b"}
+    with folder.claim():
+        assert folder.finished_samples() == {"a": "key of a", "b": "key of b"}
         folder.add(make_review("c"), "key of c")
     assert rows(tmp_path) == ["a", "b", "c"]
     assert not list(tmp_path.rglob(".draft-*"))
@@ -141,11 +141,11 @@ def test_a_folder_of_another_installation_sets_no_seed_and_no_row(
     ours = Store(tmp_path / "ours")
     folder = RunFolder(run, ours.seal)
     assert folder.seed(None, 2) == 2
-    assert folder.finished() == {}
+    assert folder.finished_samples() == {}
     folder.add(make_review("a"), "the key")
     again = RunFolder(run, ours.seal)
     assert again.seed(None, 3) == 2
-    assert again.finished() == {"a": "the key"}
+    assert again.finished_samples() == {"a": "the key"}
     assert again.seed(5, 6) == 5
 
 
@@ -154,7 +154,7 @@ def test_a_forged_record_of_a_run_is_none(tmp_path: Path, text: str) -> None:
     (tmp_path / "run.json").write_text(text)
     folder = RunFolder(tmp_path, Store(tmp_path / "store").seal)
     assert folder.seed(None, 2) == 2
-    assert folder.finished() == {}
+    assert folder.finished_samples() == {}
 
 
 def test_a_sample_graded_again_has_one_row(tmp_path: Path, make_review: Make) -> None:
@@ -162,20 +162,20 @@ def test_a_sample_graded_again_has_one_row(tmp_path: Path, make_review: Make) ->
     folder.add(make_review("a"), "newer key")
     folder.settle({"a"}, ())
     assert rows(tmp_path) == ["b", "a"]
-    assert folder.finished() == {"a": "newer key", "b": "key of b"}
+    assert folder.finished_samples() == {"a": "newer key", "b": "key of b"}
 
 
 def test_an_unchanged_run_writes_no_index_again(tmp_path: Path, make_review: Make) -> None:
     folder = write(tmp_path, make_review)
     path = tmp_path / "results.jsonl"
     os.utime(path, (1, 1))
-    with folder.claimed():
+    with folder.claim():
         folder.settle({"a"}, ())
     assert path.stat().st_mtime == 1, "else the index is taken for older than the rows"
-    assert folder.indexed()
+    assert folder.index_is_current()
     with path.open("ab") as file:
         file.write(b'{"half": ')
-    with folder.claimed():
+    with folder.claim():
         assert path.read_bytes().endswith(b"}\n")
     assert path.stat().st_mtime > 1
 
@@ -201,9 +201,9 @@ def test_samples_of_other_paths_stay(tmp_path: Path, make_review: Make) -> None:
 
 def test_two_gradings_into_one_folder_are_refused(tmp_path: Path) -> None:
     with (
-        RunFolder(tmp_path).claimed(),
+        RunFolder(tmp_path).claim(),
         pytest.raises(UsageError, match="another grading"),
-        RunFolder(tmp_path).claimed(),
+        RunFolder(tmp_path).claim(),
     ):
         pass
 

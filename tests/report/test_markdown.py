@@ -207,7 +207,9 @@ def test_what_every_workload_raises_is_said_once(make_review: Make) -> None:
         for name, reason in (("a", "TypeError: x"), ("b", "TypeError: x"), ("c", "IndexError: y"))
     )
     evaluation = review.evaluation.model_copy(update={"runs": runs, "comparisons": ()})
-    rows = markdown.workloads(review.model_copy(update={"evaluation": evaluation}))
+    task = review.task.model_copy(update={"roles": {"a": "nominal", "b": "general"}})
+    rows = markdown.workloads(review.model_copy(update={"evaluation": evaluation, "task": task}))
+    assert [row["role"] for row in rows] == ["nominal", "general", ""]
     assert [row["detail"] for row in rows] == ["TypeError: x", "as above", "IndexError: y"]
 
 

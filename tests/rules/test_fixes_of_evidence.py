@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from grader.records import Evidence, Place
-from grader.repair.fixes.shared_memory import filled, of_the_race
+from grader.repair.fixes.shared_memory import fill_arrays, of_the_race
 from grader.repair.fixes.whole_warp import full_mask
 from grader.source import parse
 from grader.source.edits import apply
@@ -143,7 +143,7 @@ def test_lanes_that_have_left_are_no_matter_of_the_mask() -> None:
 
 
 def test_an_array_is_zero_before_it_is_read() -> None:
-    cells, first = filled(parse(CODE), seen("uninit-shared-read", "sum += cells[k]"))
+    cells, first = fill_arrays(parse(CODE), seen("uninit-shared-read", "sum += cells[k]"))
     assert "cell += blockDim.x) cells[cell] = 0;\n    __syncthreads();" in apply(CODE, cells.edits)
     assert "if (threadIdx.x == 0) first = 0;" in apply(CODE, first.edits)
 
@@ -161,5 +161,5 @@ __global__ void count(const int* x, int* counts, int n, int bins) {
     code = as_submission(kernel)
     line = next(n for n, words in enumerate(code.splitlines(), 1) if "atomicAdd" in words)
     item = Evidence(kind="sanitizer", code="uninit-shared-read", text="", place=Place(line=line, end_line=line, language="cuda"))  # fmt: skip
-    (fix,) = filled(parse(code), item)
+    (fix,) = fill_arrays(parse(code), item)
     assert "cell < bins; cell += blockDim.x) own[cell] = 0;" in apply(code, fix.edits)

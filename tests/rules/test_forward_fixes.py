@@ -24,18 +24,14 @@ class ModelNew(nn.Module):
 
 def returned(result: str, seen: FormMismatch) -> list[str]:
     source = parse(MODEL.replace("RESULT", result))
-    code = source.module
-    assert code is not None
-    fixes = result_in_form(source, code, [seen])
+    fixes = result_in_form(source, source.module, [seen])
     return [apply(source.code, one.edits).rsplit("return ", 1)[1].strip() for one in fixes]
 
 
 def test_what_is_made_last_is_returned_where_nothing_is() -> None:
     code = MODEL.replace("        return RESULT\n", "        z = y + 1\n")
     source = parse(code)
-    python = source.module
-    assert python is not None
-    (made,) = result_in_form(source, python, [CountMismatch(got=0, want=1)])
+    (made,) = result_in_form(source, source.module, [CountMismatch(got=0, want=1)])
     assert apply(code, made.edits) == f"{code.rstrip()}\n        return z\n"
 
 

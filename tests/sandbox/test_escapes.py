@@ -400,7 +400,7 @@ def test_a_structure_without_end_ends(run: Any) -> None:
 
 def test_killed_guests_leave_nothing(run: Any, each_form: Form) -> None:
     """At any moment of its life; set KERNEL_GRADER_KILLS=1000 for a long night."""
-    count = int(os.environ.get("KERNEL_GRADER_KILLS", "40"))
+    count = int(os.environ.get("KERNEL_GRADER_KILLS", "20"))
     top = NAME_ME + "if os.fork() == 0:\n    os.setsid()\n    time.sleep(1000)\n"
     replies = []
 

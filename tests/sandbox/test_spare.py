@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from grader.sandbox import GuestJob, GuestResult, GuestWorkload, Limits, converse, strongest
-from grader.sandbox.session import foreseen
+from grader.sandbox.session import foreseen_seconds
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ def test_a_workload_takes_as_long_as_those_of_its_size(
     late = GuestResult("late", "timeout", seconds=99.0)
     known = [*asked, GuestWorkload("late", (), elements=9)]
     workload = GuestWorkload("next", (), elements=elements, spare=True)
-    assert foreseen(workload, known, [*ran, late]) == seconds
+    assert foreseen_seconds(workload, known, [*ran, late]) == seconds
 
 
 SLOW = """

@@ -60,7 +60,7 @@ PATIENT = {
     "RAY_worker_niceness": "0",
 }
 """On a machine that others use as well Ray's processes are slow to start."""
-COUNT = 40
+COUNT = 24
 MARK = f"KG_TEST={os.getpid()}"
 
 
@@ -77,7 +77,7 @@ def test_a_killed_workers_samples_are_graded_once(tmp_path: Path) -> None:
     assert alone.returncode == 0, alone.stderr
     name, _, number = MARK.partition("=")
     process = subprocess.Popen(
-        command(samples, *TEXT_ONLY, "--out", tmp_path / "run", "--ray", "local", "--jobs", "2"),
+        command(samples, *TEXT_ONLY, "--out", tmp_path / "run", "--ray", "local", "--jobs", "4"),
         env=environment(tmp_path / "cache_2", **PATIENT, **{name: number}),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -13,7 +13,7 @@ import pytest
 
 from tests.whole import TEXT_ONLY, command, environment, grade, outcome, write_samples
 
-SAMPLES = 24
+SAMPLES = 16
 KILLS = 3
 
 

@@ -140,10 +140,10 @@ def pull(github: PlayedGitHub, token: str = TOKEN) -> Pull:
 
 def test_a_passing_fault_is_asked_again(github: PlayedGitHub) -> None:
     github.failures = 2
-    assert set(pull(github).changed()) == set(github.files)
+    assert set(pull(github).read_changes()) == set(github.files)
     github.failures = 3
     with pytest.raises(GraderError, match="502"):
-        pull(github).changed()
+        pull(github).read_changes()
     github.failures = 1
     with pytest.raises(GraderError, match="502"):
         pull(github).api.call("POST", "repos/x", {})
@@ -151,7 +151,7 @@ def test_a_passing_fault_is_asked_again(github: PlayedGitHub) -> None:
 
 def test_refusals_are_told_apart(github: PlayedGitHub) -> None:
     with pytest.raises(NotAllowedError, match="Bad credentials"):
-        pull(github, "another").changed()
+        pull(github, "another").read_changes()
     outside = Comment(FILE, 90, 90, "<!-- kernel-grader: 0 -->", "text")
     with pytest.raises(GraderError, match="part of the diff"):
         pull(github).comment([outside])

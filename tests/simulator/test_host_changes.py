@@ -99,8 +99,25 @@ def test_a_guest_runs_a_change_and_takes_it_out_again(
     for one in host_changes(RUN.replace("Model", "ModelNew"), "448.0"):
         assert one.text is not None
         asked = {"statement": 0, "start": one.text.start, "end": one.text.end, "after": one.text.after}  # fmt: skip
-        with suppress(AttributeError, NameError), host.edited([one.text.whole], asked):
+        with suppress(AttributeError, NameError), host.edited_statement([one.text.whole], asked):
             results.add((one.before, one.after, module.ModelNew().forward(3.0)))
         assert module.ModelNew().forward(3.0) == 7.0
     assert {("2.0", "448.0", 1345.0), ("x * LIMIT", "x / LIMIT", 2.5)} <= results
     assert ("scaled(x) + 1.0", "1 / (scaled(x) + 1.0)", 1 / 7.0) in results
+
+
+def test_alike_places_are_changed_together_and_apart() -> None:
+    code = """
+def run(k, v, g):
+    k = k.repeat(1, g, 1)
+    v = v.repeat(1, g, 1)
+    return attend(k, v)
+"""
+    (both,) = (one for one in host_changes(code, "") if one.also and "interleave" in one.after)
+    assert (both.line, both.also, both.before) == (3, (4,), "k.repeat(1, g, 1)")
+    assert both.text is not None
+    assert [text for _, _, text in both.text.edits] == [
+        "k.repeat_interleave(g, dim=1)",
+        "v.repeat_interleave(g, dim=1)",
+    ]
+    assert both.text.after.splitlines()[1].strip() == "v = v.repeat_interleave(g, dim=1)"

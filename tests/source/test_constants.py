@@ -6,7 +6,6 @@ import pytest
 
 from grader.source import parse
 from grader.source.constants import fold
-from grader.source.cuda_code import cuda_code
 from tests.rules.examples import as_submission
 
 KERNEL = """
@@ -24,5 +23,5 @@ def test_a_constant_that_hangs_on_an_unknown_type_is_not_known_and_stops_nothing
     extent: str, value: int | None
 ) -> None:
     (unit,) = parse(as_submission(KERNEL % extent)).cuda
-    (array,) = cuda_code(unit).of("array_declarator")
+    (array,) = unit.nodes("array_declarator")
     assert fold(unit, array.child_by_field_name("size")) == value

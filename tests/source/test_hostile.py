@@ -63,14 +63,14 @@ def read_everything(source: Source) -> None:
         _ = (unit.functions, unit.declarations, unit.launches, unit.shared, unit.bindings)
         _ = (unit.includes, unit.macros, unit.constants, [one.code for one in unit.functions])
         unit.place(unit.tree)
-    _ = (source.classes, source.module and source.module.functions)
+    _ = (source.module.classes, source.module.functions)
     source.compiled_place("cuda.cu", 4)
 
 
 @pytest.mark.parametrize("code", DEEP.values(), ids=DEEP)
 def test_deep_and_odd_programs_are_read(code: str) -> None:
     source = parse(code)
-    assert (source.python is None) == (source.syntax_error is not None)
+    assert not (source.syntax_error and source.module.tree.body)
     read_everything(source)
 
 
@@ -146,4 +146,4 @@ def test_a_long_sum_is_read() -> None:
 @pytest.mark.parametrize("name", ["\ud800\udc00", "BULLET", "no such name", ""])
 def test_a_character_by_name_in_a_text_that_is_no_python(name: str) -> None:
     source = parse(f'x = "__global__ void k() {{ \\N{{{name}}} }}" )\n')
-    assert source.python is None
+    assert source.syntax_error is not None

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from grader.records import Context, Task, TensorSpec, Workload
 from grader.repair.fixes.unguarded_reads import zero_outside
 from grader.source import parse
-from grader.source.cuda_code import cuda_code, text
 from grader.source.edits import apply
 from grader.source.indices import Coordinate, Reader
+from grader.source.nodes import text
 from tests.rules.examples import as_submission
 
 KERNEL = """
@@ -25,7 +25,7 @@ __global__ void k(const float* x, float* y, int A, int B, int C) {
 
 def coordinates(index: str) -> tuple[Coordinate, ...]:
     (unit,) = parse(as_submission(KERNEL % index)).cuda
-    (read,) = [n for n in cuda_code(unit).of("subscript_expression") if text(n).startswith("x[")]
+    (read,) = [n for n in unit.nodes("subscript_expression") if text(n).startswith("x[")]
     inner = read.child_by_field_name("indices")
     assert inner is not None
     return Reader(unit.kernels[0]).coordinates(*inner.named_children)

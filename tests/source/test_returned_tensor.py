@@ -39,7 +39,6 @@ def seen(form: ShapeMismatch | DtypeMismatch, code: str) -> Context:
 
 def test_the_allocation_behind_calls_is_found_and_a_length_s_own_line() -> None:
     code = parse(CODE).module
-    assert code is not None
     made = allocation_of_result(code)
     assert made is not None
     assert ast.unparse(made).startswith("torch.empty((B, L_out)")

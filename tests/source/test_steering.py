@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from grader.records import Place
 from grader.source import Source, parse
-from grader.source.analysis.overwritten import overwritten
+from grader.source.analysis.overwritten import place_overwritten
 from grader.source.analysis.steering import element_chosen
 
 
@@ -46,8 +46,8 @@ def test_a_store_that_puts_its_place_together_chooses_it_where_all_is_read_for_a
 def test_a_loop_forgets_what_it_sets_anew_and_not_what_it_adds_to() -> None:
     body = "    float s = 0.0f;\n    for (int k = 0; k < n; ++k) {\n        s = x[k];\n    }\n    y[0] = s;\n"
     source, lines = kernel(body)
-    found = overwritten(source, [line(lines, "s = x[k]")])
+    found = place_overwritten(source, [line(lines, "s = x[k]")])
     assert found is not None
     assert found.line == line(lines, "s = x[k]").line
     source, lines = kernel(body.replace("s = x[k]", "s = s + x[k]"))
-    assert overwritten(source, [line(lines, "s = s + x[k]")]) is None
+    assert place_overwritten(source, [line(lines, "s = s + x[k]")]) is None

@@ -8,7 +8,7 @@ import pytest
 
 from grader.source import parse
 from grader.source.analysis import triton
-from grader.source.analysis.overwritten import overwritten
+from grader.source.analysis.overwritten import place_overwritten
 from grader.source.analysis.triton_lanes import lane_of
 from tests.corpus import corpus
 
@@ -87,8 +87,8 @@ def test_what_a_loop_sets_anew_is_found_where_it_is_begun_before_and_used_after(
     code = next(one for one in corpus.mutants("triton") if one.name == "matmul_grouped--lose-value")
     source = parse(code.code)
     (line,) = code.lines & {n for n, text in enumerate(source.lines, 1) if "acc = tl.dot(" in text}
-    found = overwritten(source, [source.line_place(line - 1)])
+    found = place_overwritten(source, [source.line_place(line - 1)])
     assert found is not None
     assert found.line == line
     right = parse(code.code.replace("tl.dot(a, b,", "tl.dot(a, b, acc,"))
-    assert overwritten(right, [right.line_place(line - 1)]) is None
+    assert place_overwritten(right, [right.line_place(line - 1)]) is None

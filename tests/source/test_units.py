@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grader.source import Unit, parse
-from grader.source.cuda_code import descendants, plain_name, text
 from grader.source.edits import apply
+from grader.source.nodes import descendants, plain_name, text
 
 CUDA = """\
 #include <torch/extension.h>
@@ -292,7 +292,7 @@ def test_any_edit_does_what_it_says_or_says_no(start: int, end: int, text: str) 
         edit = unit.edit(low, high, text)
         if edit is not None:
             new = parse(apply(code, [edit]))
-            assert new.python is not None
+            assert new.syntax_error is None
             expected = unit.text[:low] + text + unit.text[high:]
             assert new.extensions[0].cuda[0].text == (
                 expected.strip() if "strip" in closing else expected

@@ -140,6 +140,16 @@ def test_a_problem_named_within_a_longer_name(folder, origin, found):
     assert (choice.task.name if choice.task else None) == found
 
 
+@pytest.mark.parametrize(
+    ("origin", "task"),
+    [("34_InstanceNorm.py", "instance-norm"), ("34_ConvTranspose3d_LayerNorm_GELU_Scaling.py", None)],
+)  # fmt: skip
+def test_a_file_with_the_name_of_a_built_in_problem(origin, task):
+    sample = Sample(id="s", origin=origin, format="python", text="x = 1")
+    choice = choose(sample, extract(sample), task=None, tasks_dir=None)
+    assert (choice.task.name if choice.task else None) == task
+
+
 def test_a_folder_with_the_name_of_a_problem_that_has_no_number(tmp_path):
     (tmp_path / "gelu_softmax_small.py").write_text(PROBLEM)
     (tmp_path / "mm.py").write_text(PROBLEM)

@@ -229,3 +229,21 @@ def test_a_batch_that_is_to_stay_does():
 @given(st.text(max_size=40))
 def test_any_text_has_sizes_or_none(text: str) -> None:
     assert all(size > 4 for size in sizes_of(text))
+
+
+@pytest.mark.parametrize(
+    ("shapes", "init", "odd"),
+    [
+        ("randn(64, 32, 64, 64)", "[32]", [3, 32, 5, 5]),
+        ("randn(32, 999)", "[]", [3, 33]),
+        ("randn(32, 64), randn(64, 32)", "[]", [32, 33]),  # rows of one, columns of the other
+        ("randn(32, 64), randint(0, 32, (5,))", "[]", [32, 33]),
+    ],
+)
+def test_a_number_without_a_name_is_what_its_place_in_a_shape_says(
+    shapes: str, init: str, odd: list[int]
+) -> None:
+    text = f"def get_inputs():\n    return [{shapes}]\ndef get_init_inputs():\n    return {init}\n"
+    found = next(chain.variants[0].text for chain in chains(text) if chain.kind == "odd")
+    first = next(node for node in ast.walk(ast.parse(found)) if isinstance(node, ast.Call))
+    assert [ast.literal_eval(one) for one in first.args] == odd

@@ -1,4 +1,4 @@
-"""Functions of CUDA's libraries that an extension calls and the simulator has not got.
+"""Functions of CUDA's libraries that an extension calls and the simulator does not have.
 
 Torch brings the real libraries along, which fail without a GPU: what a program makes of that says nothing of it. A
 function in the extension itself comes before theirs, and says what is absent once it is called.

@@ -36,7 +36,7 @@ class Config:
     system_includes: list[str]
     python_include: str
     libraries: list[str]
-    """What extensions link on the simulator in the place of CUDA's and torch's CUDA libraries."""
+    """What extensions link on the simulator in place of CUDA's and torch's CUDA libraries."""
     cudart: str | None
     precompiled: list[str]
     """Names of the precompiled headers that are ready: types, extension, main."""

@@ -94,19 +94,19 @@ def _link(config: Config, command: Command, arguments: list[str], folder: Path) 
     if config.mode == "stock" or config.zig is None:
         return run([config.gxx, *arguments])
     quick = ["-fuse-ld=lld", f"-B{config.programs}"]
-    outcome = run([config.gxx, *arguments, *halves.linked(config), *quick])
+    outcome = run([config.gxx, *arguments, *halves.flags_that_link(config), *quick])
     more: list[Path] = []
     if outcome.ok and "main" in config.precompiled and (names := _missed_inputs(config, command)):
         trace(f"in no half: {names[:5]}")
         if all(run(step).ok for step in halves.commands(config, "main", folder)):
             more = [folder / "main.a"]
-            outcome = run([config.gxx, *arguments, *halves.linked(config, *more), *quick])
+            outcome = run([config.gxx, *arguments, *halves.flags_that_link(config, *more), *quick])
     if outcome.ok:
         return outcome
     trace(f"lld: {outcome.text[:1000]}")
     # Only the archives ask for some libraries, and they come last: where g++ leaves out libraries that nothing before
     # them has asked for, the extension would lack symbols of torch when it is loaded.
-    whole = ["-Wl,--no-as-needed", *arguments, *halves.linked(config, *more)]
+    whole = ["-Wl,--no-as-needed", *arguments, *halves.flags_that_link(config, *more)]
     return run([config.gxx, *whole])
 
 

@@ -1,4 +1,4 @@
-"""The code that the precompiled headers bring: compiled once, in the place of once a build.
+"""The code that the precompiled headers bring: compiled once, in place of once a build.
 
 A file compiled over a precompiled header holds calls of torch's inline functions and not the functions;
 an extension is linked with archives of them. `main` has no archive of its own: the archives of the
@@ -31,7 +31,7 @@ def commands(config: Config, name: str, folder: Path) -> tuple[list[str], list[s
     return compiled, ["ar", "rcs", str(folder / f"{name}.a"), half]
 
 
-def linked(config: Config, *more: Path) -> list[str]:
+def flags_that_link(config: Config, *more: Path) -> list[str]:
     """Return the flags that link the archives, for whatever the objects lack; `more` are a build's own."""
     names = [Path(config.path(f"{name}.a")) for name in config.precompiled]
     archives = [*(path for path in names if path.is_file()), *more]

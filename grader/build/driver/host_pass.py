@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from grader.build.driver import binding
+from grader.build.driver import binding, cccl
 from grader.build.driver.blank import blank_device_bodies, tokens
 from grader.build.driver.command import Command
 from grader.build.driver.config import Config
@@ -102,10 +102,12 @@ def cuda_object(
     folder: Path,
     face: bool,
     behind: str = "",
+    cccl_for: str = "",
 ) -> Outcome:
     """Compile the host side of a CUDA file, with the blob as its GPU binary.
 
-    `face` puts the simulator's small stand-ins before torch's own CUDA headers; `behind` is C++ that follows.
+    `face` puts the simulator's small stand-ins before torch's own CUDA headers; `behind` is C++ that follows;
+    `cccl_for` is the architecture for which CCCL itself is read.
     """
     source = Path(command.sources[0]).resolve()
     body = _PREFIX.sub("\n\n\n", text, count=1)
@@ -120,6 +122,7 @@ def cuda_object(
         config.path(f"{header}.pch"),
         "-include",
         config.path("stubs", "cuda_after.h"),
+        *(cccl.flags(config, cccl_for) if cccl_for else []),
         *_defines(command),
         *_includes(config, command, cuda=True, face=face),
         "-Xclang",
@@ -154,7 +157,7 @@ def cpp_object(config: Config, command: Command, text: str, folder: Path) -> Out
 
 
 def over(config: Config, header: str) -> list[str]:
-    """Return the start of a call of clang's for a C++ file over a precompiled header."""
+    """Return the beginning of clang's command line for a C++ file that uses a precompiled header."""
     defines = CUDA_DEFINES if header == "extension" else []
     return [*common(config), "-x", "c++", *defines, "-include-pch", config.path(f"{header}.pch")]
 

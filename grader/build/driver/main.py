@@ -39,9 +39,9 @@ def main(arguments: list[str]) -> int:
 
 
 def _own_folders() -> list[str]:
-    """Return what a submission may have written its sources into: where it builds, and beside its own file."""
-    scratch = os.environ.get(refusals.VARIABLE, "")
-    return [str(Path.cwd()), *([str(Path(scratch).resolve())] if scratch else [])]
+    """Return what a submission may have written its sources into: where it builds, beside its own file, for temporary ones."""
+    given = (os.environ.get(name, "") for name in (refusals.VARIABLE, "TMPDIR"))
+    return [str(Path(folder).resolve()) for folder in (".", *given) if folder]
 
 
 def _compile(config: Config, command: Command, role: str) -> int:

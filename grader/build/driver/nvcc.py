@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from grader.build.driver import conditions, device_pass, host_pass, shared_pass
+from grader.build.driver import cccl, conditions, device_pass, host_pass, shared_pass
 from grader.build.driver.blank import has_device_lambda
 from grader.build.driver.command import Command
 from grader.build.driver.config import Config
@@ -137,12 +138,18 @@ def _host(config: Config, command: Command, text: str, folder: Path) -> tuple[se
     blob = folder / "placeholder"
     blob.write_bytes(bytes(64))
     header = str(host_pass.precompiled_for(text))
-    binding = shared_pass.binding_of(command, text) if header == "extension" else ""
-    faces = [True, False] if config.device == "sim" else [False]
-    together = [(faces[0], binding)] if binding else []
-    for face, behind in [*together, *((face, "") for face in faces)]:
+    arch = device_pass.architecture(command)
+    for face, behind, real in _host_ways(config, command, text, header):
         host = host_pass.cuda_object(
-            config, command, text, header, blob=blob, folder=folder, face=face, behind=behind
+            config,
+            command,
+            text,
+            header,
+            blob=blob,
+            folder=folder,
+            face=face,
+            behind=behind,
+            cccl_for=arch if real else "",
         )
         made = Path(str(command.output)).read_bytes() if host.ok else b""
         if made and (not behind or shared_pass.defines_bound(made, behind)):
@@ -150,6 +157,19 @@ def _host(config: Config, command: Command, text: str, folder: Path) -> tuple[se
         refusal = host.text
         trace(f"host pass by clang: {host.text[:2000]}")
     return None, refusal
+
+
+def _host_ways(
+    config: Config, command: Command, text: str, header: str
+) -> Iterator[tuple[bool, str, bool]]:
+    """Yield how the host pass is tried: over the simulator's face or not, what follows the text, whether CCCL is read."""
+    binding = shared_pass.binding_of(command, text) if header == "extension" else ""
+    faces = (True, False) if config.device == "sim" else (False,)
+    for real in cccl.ways(text):
+        if binding:
+            yield faces[0], binding, real
+        for face in faces:
+            yield face, "", real
 
 
 _ENTRY = re.compile(r"\.entry\s+([\w$]+)")

@@ -125,7 +125,7 @@ def _names_torch_cuda(command: Command) -> bool:
 
 
 def _embed_program(config: Config, command: Command, text: str, folder: Path) -> int:
-    """Put the simulator's program in the place of the machine code in nvcc's object."""
+    """Put the simulator's program in place of the machine code in nvcc's object."""
     if conditions.conditions_asked(command, text):
         outcome, ptx = device_pass.front_end(config, command, text, folder, "full")
     else:

@@ -150,7 +150,7 @@ class CudaDevice(GuestDevice):
         with Watch(gpu) as watch:
             reply = converse(own, self.form, limits)
         if reply.status == "timeout" and watch.busy():
-            reply = _hung(reply)
+            reply = _hung_reply(reply)
         if suspicious(reply):
             prove_healthy(gpu, self.form, self.limits(HEALTH))
         return reply
@@ -184,7 +184,7 @@ class CudaDevice(GuestDevice):
             for workload, item in zip(task.judged, found, strict=True)
         ]
         plain = PlainGuest(self, submission, build, task, references, in_place)
-        return plain.charged(found)
+        return plain.charged_runs(found)
 
     def gives_up(self, results: Iterable[RunResult]) -> bool:
         """Whether one of them never ended: each that doesn't holds the GPU twice for `HANG` seconds."""
@@ -272,7 +272,7 @@ class CudaDevice(GuestDevice):
         return result.status == "raised" and bool(_LOST.search(result.reason))
 
 
-def _hung(reply: GuestReply) -> GuestReply:
+def _hung_reply(reply: GuestReply) -> GuestReply:
     """Return the reply with what did not end said to hang: the GPU was at it to the last."""
     results = [
         replace(r, status="hung", reason=f"{r.reason}; its kernels were still running on the GPU")

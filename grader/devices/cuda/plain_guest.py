@@ -32,7 +32,7 @@ class PlainGuest:
     references: References
     in_place: bool
 
-    def charged(self, found: Sequence[RunResult]) -> list[RunResult]:
+    def charged_runs(self, found: Sequence[RunResult]) -> list[RunResult]:
         """Return the runs, in the order of the task's workloads; a failure counts if it shows again.
 
         Where one of them does, the program is known to fail, and those that don't are left open. Where

@@ -177,7 +177,7 @@ class Match:
         for what, one in series.items():
             bracket = self.calls * float(np.median(one.seconds))
             one.peak = workers[what].cost(count=False).peak
-            one.queued = workers[what].queued(self.calls, 1.5 * bracket)
+            one.queued = workers[what].queued_seconds(self.calls, 1.5 * bracket)
 
     @property
     def unsteady(self) -> tuple[int, int] | None:

@@ -42,7 +42,7 @@ class Suspect:
 
     doubt: Doubt
     exact: Batch | None
-    """Float64's result; None where there is none, for lack of memory or of operators."""
+    """Float64's result; None if there is none, for lack of memory or of operators."""
     mismatch: Mismatch
 
 
@@ -116,7 +116,7 @@ class Replays:
         return found
 
     def _exactly(self, doubts: Sequence[Doubt]) -> list[Batch | None]:
-        """Return float64's results of these calls; None where there is none of the same shapes."""
+        """Return float64's results of these calls; None if there is none of the same shapes."""
         found: list[Batch | None] = []
         with contextlib.suppress(WorkerGoneError), self.exact() as worker:
             for doubt in doubts:

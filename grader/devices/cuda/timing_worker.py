@@ -151,7 +151,7 @@ class TimingWorker:
             self._ask(lambda channel, end: _do(channel, end, Frame("go", {"calls": 0}))[0])
         )
 
-    def queued(self, calls: int, seconds: float) -> float:
+    def queued_seconds(self, calls: int, seconds: float) -> float:
         """Return the seconds a call that the guest's events claim with the launches queued ahead.
 
         The calls wait on the GPU while they are launched, for about `seconds`.

@@ -17,7 +17,7 @@ from grader.simulator import fields
 if TYPE_CHECKING:
     from grader.devices.sim.device import Simulator
 
-SETTINGS: Mapping[str, JsonValue] = {"check_races": 0, "count_lines": 0}
+SETTINGS: Mapping[str, JsonValue] = {"check_races": 0, "count_lines": 0, "report_lines": 0}
 MOST = 64
 """Programs that are looked at."""
 MOST_PROGRAM = 4 << 20
@@ -65,12 +65,14 @@ def _programs(
     seen = fields.as_mapping(fields.as_mapping(result.report).get("simulator"))
     seconds = seen.get("changed_seconds")
     told = seen.get("programs")
-    programs = tuple(_unpacked(str(one)) for one in (told if isinstance(told, list) else [])[:MOST])
+    programs = tuple(
+        _unpack_program(str(one)) for one in (told if isinstance(told, list) else [])[:MOST]
+    )
     spent = float(seconds) if isinstance(seconds, int | float) else 0.0
     return programs, spent, seen.get("passed")
 
 
-def _unpacked(text: str) -> bytes:
+def _unpack_program(text: str) -> bytes:
     """Return a program's bytes; none where the guest sent no such thing."""
     try:
         return zlib.decompressobj().decompress(base64.b64decode(text), MOST_PROGRAM)

@@ -29,7 +29,7 @@ SETTINGS = {
 """Of the simulator: a few blocks of each launch, spread from the first to the last."""
 _REFUSED = frozenset({"launch-error", "launch-error-unseen"})
 _KEPT = _REFUSED | {"out-of-bounds", "null-pointer", "host-memory"}
-"""Evidence that zeros in the place of data can't bring about."""
+"""Evidence that zeros in place of data can't bring about."""
 
 
 def dry_run(

@@ -199,7 +199,7 @@ def _literals(result: GuestResult) -> tuple[float, ...]:
 
 
 def _compare_residues(found: GuestResult, expected: GuestResult) -> Exact:
-    """Compare residues, which stand in the place of results, each with a mask of what are no constants."""
+    """Compare residues, which stand for results, each with a mask of the elements that are not constants."""
     result = Exact(algebraic="not shown", workload=expected.name)
     if found.status != "ran" or len(found.outputs) != len(expected.outputs):
         reason = found.reason or "another number of results"

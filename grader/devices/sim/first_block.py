@@ -166,8 +166,13 @@ def _wrong_values(
 
 
 def _wrong_stores(task: Task, part: FullSizePart, run: Run, result: GuestResult) -> str | None:
-    """Say how what the kernel stored among the rows differs from the reference's; None if it doesn't."""
+    """Say how what the kernel stored among the rows differs from the reference's; None if it doesn't.
+
+    Of a result in an argument's memory nobody can tell what was stored there and what was given.
+    """
     values, how, _ = result.outputs
+    if values.aliases is not None:
+        return None
     expected = part.references.expected[part.workload.name].native[0]
     looked_at = how.array == STORED
     seen = np.where(looked_at, values.array, expected.astype(values.array.dtype))

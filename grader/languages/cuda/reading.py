@@ -9,7 +9,6 @@ from functools import cached_property
 from grader.languages.language import CodeText, CompiledLine, Entry, Kernel
 from grader.records import Place
 from grader.source import Source, Unit
-from grader.source.cuda_code import cuda_code
 
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 
@@ -77,7 +76,7 @@ class CudaReading:
     @cached_property
     def called(self) -> frozenset[str]:
         """Every identifier, of whatever role, that `#if 0` does not switch off."""
-        return frozenset(name for unit in self.source.units for name in cuda_code(unit).names)
+        return frozenset(name for unit in self.source.units for name in unit.names)
 
     def place(self, at: CompiledLine) -> Place | None:
         """Return where a line of `cuda.cu` or `main.cpp` stands; its folder may name the extension."""

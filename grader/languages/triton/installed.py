@@ -24,7 +24,7 @@ def lacks(source: Source, device: str) -> str:
     if device == "sim" and known < FIRST_SIMULATED:
         first, have = (".".join(map(str, version)) for version in (FIRST_SIMULATED, known))
         return f'the simulator takes Triton from {first} on, here is {have}; run pip install "kernel-grader[triton]"'
-    names = (source.full_name(node) for node in source.walk(ast.Attribute))
+    names = (source.module.canonical(node) for node in source.walk(ast.Attribute))
     used = {name.removeprefix("triton.language.") for name in names} & set(REMOVED)
     for name in sorted(used):
         if known >= (since := REMOVED[name]):
@@ -36,7 +36,7 @@ def lacks(source: Source, device: str) -> str:
 
 
 def installed_version() -> tuple[int, int] | None:
-    """Return major and minor version of this machine's Triton, whichever distribution brought it; None where there is none."""
+    """Return major and minor version of this machine's Triton, whichever distribution brought it; None if there is none."""
     spec = find_spec("triton")
     if spec is None or spec.origin is None:
         return None

@@ -59,7 +59,9 @@ class TritonReading:
     def called(self) -> frozenset[str]:
         """Full names of all that the functions call."""
         nodes = (node for one in self.functions for node in nodes_under(one))
-        return frozenset(self.source.full_name(n.func) for n in nodes if isinstance(n, ast.Call))
+        return frozenset(
+            self.source.module.canonical(n.func) for n in nodes if isinstance(n, ast.Call)
+        )
 
     def place(self, at: CompiledLine) -> Place | None:
         """Return where a line of the program stands; lines of Triton's own library are none of it."""

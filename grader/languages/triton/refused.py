@@ -24,7 +24,9 @@ _OF_MLIR = re.compile(
     rf"(?:^|\n)\S*?{re.escape(FILE)}\"?:(?P<line>\d+):(?P<column>\d+)\)?: error: (?P<said>[^\n]+)"
 )
 _IN_THE_COMPILER = re.compile(r"^RuntimeError: (?:error encountered during parsing|PassManager)")
-_UNRESOLVED = re.compile(r"^PTXASError: .*Unresolved extern function '(?P<name>\w+)'", re.DOTALL)
+_UNRESOLVED = re.compile(
+    r"^(?:PTXASError: .*Unresolved extern function '|RuntimeError: Unsupported function referenced: <(?P<kind>function|built-in \w+) )(?P<name>\w+)", re.DOTALL
+)  # fmt: skip
 _QUOTED = re.compile(r"""^[A-Z]\w*(?:Error|Failure)?\((["'])(?P<said>.*)\1,?\)$""", re.DOTALL)
 MOST = 4000
 """Characters of a message by which its kind is told: the text is the author's."""
@@ -32,10 +34,14 @@ _CODES = (
     ("dot-shapes", r"reduction dim|shapes? .*\bdot\b|[Ii]nput shapes should|Both inputs must be"),
     ("loop-carried-type", r"[Ll]oop-carried variable|initial value for .* is of type"),
     ("power-of-two", r"power of (?:2|two)"),
-    ("index-of-block", r"unsupported tensor index"),
+    ("index-of-block", r"unsupported tensor index|__setitem__"),
+    ("other-types", r"Expected dtype \[|must be same dtype|must have the same dtype"),
+    ("other-kind", r"_semantic. argument must be|invalid axis|create_reduce|'(?:float|int|str|constexpr_type)' object has no attribute"),
+    ("other-arguments", r"missing (?:a|\d+) required|'int' object is not iterable"),
+    ("type-called", r"'dtype' object is not callable"),
     ("choice-by-block", r"Boolean value of Tensor|Ternary expression with dynamic condition"),
     ("global-of-module", r"Cannot access global variable"),
-    ("foreign-function", r"must be Tensor, not tensor|'torch\.dtype' object"),
+    ("foreign-function", r"must be (?:Tensor|real number), not tensor|'torch\.dtype' object"),
     ("other-parameters", r"unexpected keyword argument"),
     ("not-constexpr", r"must (?:be|have)\b.*constexpr"),
     ("mask-type", r"1-bit signless|[Mm]ask (?:argument|must)"),
@@ -84,24 +90,26 @@ def diagnose(raised: CompilerException, source: Source) -> Evidence | None:
 
 
 def _unresolved(raised: CompilerException, source: Source) -> Evidence | None:
-    """Return the function of a library that isn't linked, at the call in a kernel that is named as it."""
+    """Return the function that isn't linked, or is no kernel's, at the call in a kernel that is named as it."""
     found = _UNRESOLVED.match(raised.reason)
     if found is None:
         return None
     reading = read(source)
     kernels = reading.functions if reading else ()
     called = (node.func for one in kernels for node in ast.walk(one) if isinstance(node, ast.Call))
-    named = (one for one in called if isinstance(one, ast.Attribute) and one.attr in found["name"])
+    named = (one for one in called if source.text(one).rpartition(".")[2] in found["name"])
     node = max(named, key=lambda one: len(source.text(one)), default=None)
-    said = f"there is no function `{found['name']}` for this GPU"
+    said = (
+        f"there is no function `{found['name']}` for {'kernels' if found['kind'] else 'this GPU'}"
+    )
     place = source.place(node) if node else None
-    line = place.line if place else 0
+    codes = {None: "foreign-library", "function": "global-of-module"}
     return Evidence(
         kind="compiler",
-        code="foreign-library",
+        code=codes.get(found["kind"], "foreign-function"),
         text=f"Triton: {said}.",
         place=place,
-        details=ToolMessage(said=said, tool="triton", file=FILE, line=line),
+        details=ToolMessage(said=said, tool="triton", file=FILE, line=place.line if place else 0),
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from grader.records import Edit, Fix
 from grader.source import Source, Unit
-from grader.source.cuda_code import text
+from grader.source.nodes import text
 from grader.source.statements import indent_of
 
 Touches = Literal[
@@ -18,7 +18,7 @@ Touches = Literal[
 A factor scales a result, a shift adds to it, and what changes its degree makes another power of its input.
 """
 Kind = Literal["replace", "before", "after", "guard"]
-"""`replace`: other words in the place of these; `before` and `after`: a statement beside this one; `guard`: this statement
+"""`replace`: other words in place of these; `before` and `after`: a statement beside this one; `guard`: this statement
 under a condition."""
 NEVER = "false"
 """The condition of a statement that goes."""

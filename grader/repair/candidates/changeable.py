@@ -71,6 +71,9 @@ class Changeable(ABC):
     def sizes(self) -> Sequence[str]:
         """Names of lengths and counts."""
 
+    stored: Sequence[tuple[str, Any]] = ()
+    """Names of arrays, each with a value that a statement puts into it."""
+
     @cached_property
     @abstractmethod
     def given(self) -> Sequence[Given]:
@@ -93,7 +96,7 @@ class Changeable(ABC):
         """Return the statement that an expression is part of."""
 
     @abstractmethod
-    def touched(self, node: Any) -> Touches:
+    def touches_of(self, node: Any) -> Touches:
         """Return what a change of an expression touches."""
 
     @abstractmethod
@@ -101,7 +104,7 @@ class Changeable(ABC):
         """Return what the text says there after a change; None where it says the same."""
 
     def in_place(self, node: Any, words: str) -> str:  # noqa: ARG002
-        """Return new words as they may stand in the place of an expression."""
+        """Return new words as they may stand in place of an expression."""
         return words
 
     def fits(self, node: Any, like: Any) -> bool:  # noqa: ARG002

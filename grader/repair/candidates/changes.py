@@ -27,7 +27,7 @@ def changes(source: Source, clues: Clues) -> Iterator[tuple[Changeable, Candidat
     scopes: tuple[Changeable, ...] = (*scopes_of_cuda(source.cuda), *scopes_of_triton(source))
     for scope in (one for one in scopes if one.on_host or not clues.host_alone):
         for one in _changes(scope):
-            touches = one.touches or scope.touched(one.pieces[0].node)
+            touches = one.touches or scope.touches_of(one.pieces[0].node)
             if scope.on_host and touches not in OF_HOST:
                 touches = "host"
             if clues.of_shapes or touches != "shape":

@@ -74,7 +74,7 @@ class Clues:
 
     @cached_property
     def _beside(self) -> frozenset[str]:
-        """Workloads that don't decide, where the one that has to be put right does: what is seen there has other causes."""
+        """The workloads that don't decide, where the one to be put right does: what is seen on them has other causes."""
         compared = self.program.evaluation.comparisons
         beside = frozenset(one.workload for one in compared if not one.decides)
         return frozenset() if self.workload in beside | {""} else beside

@@ -31,7 +31,7 @@ def exchanges(scope: Changeable) -> Iterator[Candidate]:
 
 
 def _by_axis(words: str, there: str) -> str:
-    """Return a size as it stands in the place of another: divided by that axis of the block, `block.y` for `block.x`."""
+    """Return a size as it stands in place of another: divided by that axis of the block, `block.y` for `block.x`."""
     axis = re.search(r"/ \w+(\.[xyz])$", there)
     return re.sub(r"(?<=\w)\.[xyz]\b", axis[1], words) if axis else words
 

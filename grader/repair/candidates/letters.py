@@ -22,11 +22,12 @@ def twin_of(names: Names, name: str, letters: Letters) -> str:
     old, new = letters
     places = [m.start() for m in re.finditer(re.escape(old), name, re.IGNORECASE)]
     made = [
-        name[:at] + _cased(name[at : at + len(old)], new) + name[at + len(old) :] for at in places
+        name[:at] + _in_case_of(name[at : at + len(old)], new) + name[at + len(old) :]
+        for at in places
     ]
     if len(places) > 1:
         made.append(
-            re.sub(re.escape(old), lambda was: _cased(was[0], new), name, flags=re.IGNORECASE)
+            re.sub(re.escape(old), lambda was: _in_case_of(was[0], new), name, flags=re.IGNORECASE)
         )
     return next((one for one in made if one != name and one in names), name)
 
@@ -54,7 +55,7 @@ def of_one_axis(names: Names, name: str) -> frozenset[str]:
     return frozenset(o for o in names for pair in letters if twin_of(names, o, pair) != o)
 
 
-def _cased(old: str, new: str) -> str:
+def _in_case_of(old: str, new: str) -> str:
     return new.upper() if old.isupper() else new
 
 

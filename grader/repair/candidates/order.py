@@ -56,10 +56,11 @@ def _weigh(scope: Changeable, one: Candidate, clues: Clues, aside: frozenset[int
 
 @lru_cache(maxsize=64)
 def _origins(scope: Changeable, lines: frozenset[int]) -> frozenset[int]:
-    """Return the lines that give a name its value which one of these lines uses."""
+    """Return the lines that give a name, or a cell of an array, its value which one of these lines uses."""
     place, named = scope.text.place, (one for one in scope.expressions if scope.tree.name(one))
     used = {scope.tree.name(one) for one in named if place(one).line in lines}
-    return frozenset(place(one.value).line for one in scope.given if one.name in used)
+    made = [(one.name, one.value) for one in scope.given]
+    return frozenset(place(value).line for name, value in (*made, *scope.stored) if name in used)
 
 
 def _spread(changes: Iterable[Candidate]) -> Iterator[Candidate]:
@@ -75,5 +76,5 @@ def _spread(changes: Iterable[Candidate]) -> Iterator[Candidate]:
 
 
 def _is_authors(program: Program, line: int) -> bool:
-    """Whether a line is the author's, and not put around an answer that is no Python."""
+    """Whether a line is the author's, and not put around an answer that is not Python."""
     return not program.submission.line_map or program.submission.sample_line(line) > 0

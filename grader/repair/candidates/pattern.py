@@ -1,8 +1,9 @@
 """Rewrites of expressions: a pattern in the program's own language, what it may become, and how unlikely that is.
 
 In a pattern a single small letter stands for any expression (`a < b`, `sqrtf(v + e)`), and the same letter twice for
-the same text. In what it becomes, `{a}` is what the letter stood for, and a name in capitals stands for each variable of
-a kind that is known there: `{a} / {SIZE}`. How a tree is read, and which names are known, is the language's.
+the same text. In what it becomes, `{a}` is what the letter stood for, `{a_}` the same where no brackets are needed, and a
+name in capitals stands for each variable of a kind that is known there: `{a} / {SIZE}`. How a tree is read, and which names
+are known, is the language's.
 """
 
 from __future__ import annotations
@@ -108,6 +109,7 @@ class Rewrite:
         if bound is None or not all(map(site.holds, self.where)):
             return
         letters = {letter: scope.words_of(one) for letter, one in bound.items()}
+        letters |= {f"{letter}_": scope.old(one) for letter, one in bound.items()}
         for template in self.become:
             asked = list(dict.fromkeys(_HOLE.findall(template)))
             for filled in product(*(scope.fill(site, name) for name in asked)):

@@ -53,7 +53,7 @@ class Guesses:
     """Share of wrong elements that the best of them left of the first workload."""
 
     def and_then(self, other: Guesses) -> Guesses:
-        """Return the nearer ones of both, none of which is right."""
+        """Return the candidates of both that come nearer, where none is right."""
         near = other if other.wrong < self.wrong else self
         return replace(near, tried=self.tried + other.tried)
 
@@ -110,27 +110,29 @@ def _build_woven(
         build = screen.build(woven)
         if build.status == "built":
             return woven, build, numbered
-        bad = _refused(woven, build, numbered, by_number=attempt == 0)
+        bad = _refused_candidates(woven, build, numbered, by_number=attempt == 0)
         numbered = {n: candidate for n, candidate in numbered.items() if n not in bad}
         if not bad or not numbered:
             break
     return None, None, numbered
 
 
-def _refused(
+def _refused_candidates(
     woven: Submission, build: Build, numbered: Mapping[int, Candidate], *, by_number: bool
 ) -> set[int]:
-    """Return the candidates that errors are about: by their numbers, on the lines named or the nearest ones that have some.
+    """Return the candidates that errors are about: by their numbers, on each line named or the nearest ones that have some.
 
     Of several that don't fit where one expression stands, a compiler names the first: the second time all of these go. Of a
     macro it names the first line, whatever stands in it.
     """
     there = {item.place.line for item in build.errors if item.place is not None}
-    for away in range(FAR):
-        lines = {line + step for line in there for step in (-away, away)}
-        if named := candidates_named(numbered, woven.code, lines):
-            return named if by_number and not away else named | _beside(numbered, named)
-    return set()
+    bad: set[int] = set()
+    for line in there:
+        rings = ({line - away, line + away} for away in range(FAR))
+        named = ((ring, candidates_named(numbered, woven.code, ring)) for ring in rings)
+        ring, found = next((one for one in named if one[1]), (set(), set()))
+        bad |= found if by_number and ring == {line} else found | _beside(numbered, found)
+    return bad
 
 
 def _beside(numbered: Mapping[int, Candidate], named: set[int]) -> set[int]:

@@ -13,9 +13,9 @@ from grader.repair.candidates.pattern import Rewrite
 
 
 @cache
-def read_rows(language: str) -> tuple[Rewrite, ...]:
-    """Return the rewrites of one language."""
-    path = Path(__file__).parent / language / "rows.toml"
+def read_rows(language: str, table: str = "rows") -> tuple[Rewrite, ...]:
+    """Return the rewrites of one table of a language's."""
+    path = Path(__file__).parent / language / f"{table}.toml"
     return tuple(_rewrites(tomllib.loads(path.read_text("utf-8"))["rows"]))
 
 

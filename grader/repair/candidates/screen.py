@@ -124,7 +124,7 @@ class Allowance:
 
     @property
     def spent(self) -> bool:
-        """Whether nothing is to be begun any more."""
+        """Whether there is no time left to begin anything."""
         return time.monotonic() > self.until
 
     def extend(self, seconds: float) -> None:

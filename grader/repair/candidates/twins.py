@@ -29,7 +29,7 @@ def twins(scope: Changeable) -> Iterator[Candidate]:
         if type(one.statement) is type(other.statement):
             pairs = ((each.name, scope.old(each.value)) for each in (one, other))
             if words := as_twin(scope.names, *pairs):
-                yield scope.change(other.value, words, AS_TWIN, scope.touched(other.value))
+                yield scope.change(other.value, words, AS_TWIN, scope.touches_of(other.value))
         if abs(at - then) <= NEAR:
             yield from _as_neighbour(scope, one, other, beside=abs(at - then) == 1)
     yield from _missing_updates(scope)
@@ -63,11 +63,11 @@ def _as_neighbour(
             words = WORD.sub(lambda word: meant.get(word[0], word[0]), scope.old(there))
             for step in scope.variants(words):
                 new = scope.in_place(here, step)
-                yield scope.change(here, new, AS_NEIGHBOUR, scope.touched(here))
+                yield scope.change(here, new, AS_NEIGHBOUR, scope.touches_of(here))
         for core in _within(tree, here):
             if _same(tree, there, core, meant):
                 words = scope.in_place(here, scope.old(core))
-                yield scope.change(here, words, AS_NEIGHBOUR, scope.touched(here))
+                yield scope.change(here, words, AS_NEIGHBOUR, scope.touches_of(here))
                 break
 
 

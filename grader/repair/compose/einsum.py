@@ -25,27 +25,27 @@ class Term:
         """Where the size of each letter can be read."""
         return {letter: (self.value, k) for k, letter in enumerate(self.letters)}
 
-    def summed(self, needed: set[str]) -> Term:
+    def sum_unneeded(self, needed: set[str]) -> Term:
         """Sum over the letters that nobody needs."""
         gone = [k for k, letter in enumerate(self.letters) if letter not in needed]
         left = "".join(letter for letter in self.letters if letter in needed)
         return Term(self.value.over("sum", gone), left) if gone else self
 
-    def ordered(self, letters: str) -> Term:
+    def order_dims(self, letters: str) -> Term:
         """Bring the dims into the order of these letters."""
         if letters == self.letters:
             return self
-        return Term(self.value.permuted([self.letters.index(one) for one in letters]), letters)
+        return Term(self.value.permute_dims([self.letters.index(one) for one in letters]), letters)
 
-    def grouped(self, groups: Sequence[str]) -> Value:
+    def group_dims(self, groups: Sequence[str]) -> Value:
         """Bring it into three dims, one for each group of letters."""
-        value = self.ordered("".join(groups)).value
+        value = self.order_dims("".join(groups)).value
         at = len(self.letters)
         for group in reversed(groups):
             at -= len(group)
             end = at + len(group)
             if not group:
-                value = value.widened(at)
+                value = value.add_dim(at)
             elif len(group) > 1:
                 shape = (*value.shape[:at], prod(value.shape[at:end]), *value.shape[end:])
                 value = value.to.add("flatten", value, at, end - 1, shape=shape)
@@ -60,8 +60,8 @@ def einsum(node: Node, to: Lowered) -> Value:
         a, b, *rest = terms
         needed = set(out).union(*(term.letters for term in rest))
         terms = [_product(a, b, needed, sizes), *rest]
-    last = terms[0].summed(set(out))
-    return last.ordered(out).value if last.letters != out else last.value.op("contiguous")
+    last = terms[0].sum_unneeded(set(out))
+    return last.order_dims(out).value if last.letters != out else last.value.op("contiguous")
 
 
 def _read(node: Node, to: Lowered) -> tuple[list[Term], str]:
@@ -80,8 +80,8 @@ def _read(node: Node, to: Lowered) -> tuple[list[Term], str]:
 
 def _product(a: Term, b: Term, needed: set[str], sizes: dict[str, tuple[Value, int]]) -> Term:
     """Multiply two terms and sum over what nothing else needs."""
-    a = a.summed(needed | set(b.letters))
-    b = b.summed(needed | set(a.letters))
+    a = a.sum_unneeded(needed | set(b.letters))
+    b = b.sum_unneeded(needed | set(a.letters))
     shared = [letter for letter in a.letters if letter in b.letters]
     batch = "".join(letter for letter in shared if letter in needed)
     over = "".join(letter for letter in shared if letter not in needed)
@@ -90,7 +90,7 @@ def _product(a: Term, b: Term, needed: set[str], sizes: dict[str, tuple[Value, i
     letters = batch + rows + columns
     if not over:
         return Term(_elementwise(a, b, (batch, rows, columns)), letters)
-    first, second = a.grouped((batch, rows, over)), b.grouped((batch, over, columns))
+    first, second = a.group_dims((batch, rows, over)), b.group_dims((batch, over, columns))
     made = a.value.to.add("matmul", first, second, shape=(*first.shape[:2], second.shape[2]))
     known = dict(zip(b.letters, b.value.shape, strict=True)) | dict(zip(a.letters, a.value.shape, strict=True))  # fmt: skip
     whole = tuple(known[letter] for letter in letters)
@@ -104,9 +104,9 @@ def _elementwise(a: Term, b: Term, groups: tuple[str, str, str]) -> Value:
     batch, rows, columns = groups
     if len(batch + rows + columns) > MOST:
         raise UncoveredError(f"an einsum with {len(batch + rows + columns)} letters in a product")
-    first, second = a.ordered(batch + rows).value, b.ordered(batch + columns).value
+    first, second = a.order_dims(batch + rows).value, b.order_dims(batch + columns).value
     for _ in columns:
-        first = first.widened(len(first.shape))
+        first = first.add_dim(len(first.shape))
     for _ in rows:
-        second = second.widened(len(batch))
+        second = second.add_dim(len(batch))
     return first * second

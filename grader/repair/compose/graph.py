@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from grader.repair.compose.torch_names import ALIASES, NUMERIC, RANKED, SIZED
@@ -73,7 +74,7 @@ class Node:
         """How the model reaches its module or attribute: `self.layers[0].conv`."""
         return re.sub(r"\.(\d+)(?=\.|$)", r"[\1]", f"self.{self.path}")
 
-    @property
+    @cached_property
     def inputs(self) -> tuple[str, ...]:
         """Names of the nodes that go in."""
         return tuple(dict.fromkeys(ref.name for ref in refs((*self.args, *self.kwargs.values()))))
@@ -151,12 +152,11 @@ def _node(item: dict[str, Any]) -> Node:
     path = target if kind in {"call_module", "get_attr", "placeholder"} else ""
     if path and not _PATH.fullmatch(path):
         raise KeyError(path)
-    plain = {"placeholder": "placeholder", "output": "output", "get_attr": "get_attr"}.get(kind)
     shape, dtype = item.get("shape"), item.get("dtype")
     half = dtype if dtype in {"float16", "bfloat16"} and kind != "get_attr" else ""
     return Node(
         name=name,
-        op=plain or operation(item.get("module") or target),
+        op=operation(item.get("module") or target) if kind.startswith("call_") else kind,
         args=tuple(_value(value) for value in item["args"]),
         kwargs={str(key): _value(value) for key, value in item["kwargs"].items()},
         path=path,

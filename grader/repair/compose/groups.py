@@ -73,7 +73,7 @@ class Grouping:
         waiting = list(dict.fromkeys(self.of.values()))
         done: set[Unit] = set()
         while waiting:
-            unit = next(one for one in waiting if self._needed(one) <= done)
+            unit = next(one for one in waiting if self._needed_units(one) <= done)
             waiting.remove(unit)
             done.add(unit)
             yield unit
@@ -118,7 +118,7 @@ class Grouping:
 
     def _passes(self, first: Unit, last: Unit) -> bool:
         """Whether a way leads from one to the other through a third."""
-        waiting = [unit for unit in self._needed(last) if unit is not first]
+        waiting = [unit for unit in self._needed_units(last) if unit is not first]
         seen: set[Unit] = set()
         while waiting:
             unit = waiting.pop()
@@ -126,7 +126,7 @@ class Grouping:
                 return True
             if unit not in seen:
                 seen.add(unit)
-                waiting += self._needed(unit)
+                waiting += self._needed_units(unit)
         return False
 
     def _has_kernels(self, group: Group) -> bool:
@@ -134,7 +134,7 @@ class Grouping:
         sources = [self.graph.node(name) for node in group.nodes for name in node.inputs]
         return all(node.op in STAGED for node in group.nodes) and not any(s.half for s in sources)
 
-    def _needed(self, unit: Unit) -> set[Unit]:
+    def _needed_units(self, unit: Unit) -> set[Unit]:
         """Return the units whose values a unit takes."""
         nodes = unit.nodes if isinstance(unit, Group) else [self.graph.node(unit)]
         return {self.of[name] for node in nodes for name in node.inputs} - {unit}

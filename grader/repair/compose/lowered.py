@@ -67,11 +67,11 @@ class Value:
         """Return its size along a dim, read at run time."""
         return self.to.add("size", self, dim, shape=None)
 
-    def widened(self, dim: int) -> Value:
+    def add_dim(self, dim: int) -> Value:
         """Return it with one more dim."""
         return self.to.add("unsqueeze", self, dim, shape=(*self.shape[:dim], 1, *self.shape[dim:]))
 
-    def permuted(self, order: list[int]) -> Value:
+    def permute_dims(self, order: list[int]) -> Value:
         """Return it with its dims in another order."""
         return self.to.add("permute", self, order, shape=tuple(self.shape[k] for k in order))
 

@@ -45,12 +45,12 @@ def _layer_norm(node: Node, to: Lowered) -> Value | None:
     if not isinstance(sizes, list | tuple) or len(sizes) != 1 or not to.has_formulas_beside(node):
         return None
     weight, bias = _affine(node, to, x.shape[-1:])
-    made = _normalised(x, node.argument(4, "eps", 1e-5))
+    made = _normalise_rows(x, node.argument(4, "eps", 1e-5))
     made = made if weight is None else made * weight
     return made if bias is None else made + bias
 
 
-def _normalised(x: Value, eps: float | None) -> Value:
+def _normalise_rows(x: Value, eps: float | None) -> Value:
     """Return rows with mean 0 and variance 1: the mean first, then the squares of what is left."""
     mean = x.over("mean", -1, keep=True)
     away = x - mean
@@ -60,7 +60,7 @@ def _normalised(x: Value, eps: float | None) -> Value:
 
 
 def _affine(node: Node, to: Lowered, shape: Shape) -> list[Value | None]:
-    """Return a layer's weight and bias, or what a function is given for them; None where there is none."""
+    """Return a layer's weight and bias, or what a function is given for them; None if there is none."""
     if not node.path:
         given = (to.given(node, 2 + k, name) for k, name in enumerate(("weight", "bias")))
         return [found if isinstance(found, Value) else None for found in given]

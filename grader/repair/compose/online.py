@@ -14,10 +14,10 @@ from grader.repair.compose.groups import is_row_reduction
 
 def sum_exponentials_online(graph: Graph) -> Graph:
     """Return the graph with each `sum(exp(v - amax(v)))` of rows as one reduction of `v`."""
-    return Graph(tuple(_rewritten(node, graph) for node in graph.nodes))
+    return Graph(tuple(_rewrite_node(node, graph) for node in graph.nodes))
 
 
-def _rewritten(node: Node, graph: Graph) -> Node:
+def _rewrite_node(node: Node, graph: Graph) -> Node:
     if node.op == "exp" and _below_top(node, graph) is not None:
         return replace(node, op="exp_below_top")
     if node.op != "sum" or not is_row_reduction(node):

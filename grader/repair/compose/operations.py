@@ -1,4 +1,4 @@
-"""What a row is folded into and what comes of it, as the fast templates take it: sums, extremes, softmax, moments."""
+"""Reductions of rows as the fast templates take them (sums, extremes, softmax, moments), and what is made of their results."""
 
 from __future__ import annotations
 

@@ -42,13 +42,13 @@ class Walk:
     passes: tuple[Pass, ...]
     """Each reduction needs one, the results need the last."""
 
-    def held(self, pack: int) -> int:
+    def packs_held(self, pack: int) -> int:
         """Return how many packs of neighbours a thread keeps."""
         return max(1, min(8, self._room // (pack * max(1, len(self.kept)))))
 
     def at_once(self, pack: int) -> int:
         """Return how many of them are read together."""
-        return min(self.held(pack), max(1, self._room // 2 // pack))
+        return min(self.packs_held(pack), max(1, self._room // 2 // pack))
 
     @property
     def _room(self) -> int:
@@ -61,7 +61,7 @@ def walk(values: Mapping[str, Value], results: Sequence[str]) -> Walk:
     last = max((one.step for one in reductions), default=0)
     ends = [[one for one in reductions if one.step == step + 1] for step in range(last)]
     targets = [[use for one in end for use in one.uses] for end in ends] + [list(results)]
-    kept = _kept(values, targets)
+    kept = _kept_values(values, targets)
     passes = (
         _pass(values, k, ends[k] if k < last else [], one, kept) for k, one in enumerate(targets)
     )
@@ -71,7 +71,7 @@ def walk(values: Mapping[str, Value], results: Sequence[str]) -> Walk:
     )
 
 
-def _kept(values: Mapping[str, Value], targets: Sequence[Iterable[str]]) -> set[str]:
+def _kept_values(values: Mapping[str, Value], targets: Sequence[Iterable[str]]) -> set[str]:
     """Return what is known before any reduction and taken by what only some of the passes compute."""
     needed = [_behind(values, names) for names in targets]
     shared = {

@@ -78,7 +78,7 @@ def _plain(template: str, *numbers: Callable[[Node], str]) -> Formula:
     return formula
 
 
-def _written() -> Iterator[tuple[str, tuple[int, Formula]]]:
+def _written_operations() -> Iterator[tuple[str, tuple[int, Formula]]]:
     """Yield the operations of `pointwise.toml`, each with how many operands it names."""
     table = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
     for name, entry in table.items():
@@ -93,7 +93,7 @@ COMPARED = {"gt": ">", "lt": "<", "ge": ">=", "le": "<=", "eq": "==", "ne": "!="
 
 FORMULAS: dict[str, tuple[int, Formula]] = {
     **{name: (2, _plain(f"({{0}} {sign} {{1}} ? 1.0f : 0.0f)")) for name, sign in COMPARED.items()},
-    **dict(_written()),
+    **dict(_written_operations()),
     "add": (2, _sum("+")),
     "sub": (2, _sum("-")),
     "pow": (2, _pow),

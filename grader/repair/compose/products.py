@@ -36,7 +36,7 @@ def _matmul(node: Node, to: Lowered) -> Value | None:
     diagonal = to.tensor(made, 0, "input") if made is not None and made.op == "diag" else None
     if diagonal is None or len(diagonal.shape) != 1:
         return None
-    return diagonal.widened(1) * to.given(node, 1, "other")
+    return diagonal.add_dim(1) * to.given(node, 1, "other")
 
 
 def _diag(node: Node, to: Lowered) -> Value | None:
@@ -69,7 +69,7 @@ def _lower_added_product(node: Node, to: Lowered) -> Value:
 
 
 def _outer(node: Node, to: Lowered) -> Value:
-    return to.tensor(node, 0, "input").widened(1) * to.given(node, 1, "vec2")
+    return to.tensor(node, 0, "input").add_dim(1) * to.given(node, 1, "vec2")
 
 
 PRODUCTS: dict[str, Rule] = {

@@ -8,7 +8,7 @@ import re
 from grader.repair.compose.graph import UncoveredError
 from grader.repair.compose.stage import Stage
 from grader.repair.families.render import render
-from grader.source.python_needed import names_used, needed
+from grader.source.python_needed import names_used, needed_statements
 
 IDEA = "One kernel for each stage; elementwise neighbours share one, and what only renames data stays as it is."
 
@@ -96,7 +96,7 @@ def _needed_statements(statements: list[ast.stmt], model: str) -> list[ast.stmt]
     named = [n for n in statements if isinstance(n, ast.FunctionDef | ast.ClassDef)]
     plain = [n for n in statements if n not in named]
     roots = names_used(ast.parse(model)).union(*map(names_used, plain))
-    kept = needed([n for n in named if not _is_model(n)], roots)
+    kept = needed_statements([n for n in named if not _is_model(n)], roots)
     return [n for n in statements if n in plain or n in kept]
 
 

@@ -25,7 +25,7 @@ def _x(node: Node) -> Any:
     return node.argument(0, "input", node.kwargs.get("self"))
 
 
-def _given(node: Node, *names: str) -> dict[str, Any]:
+def _given_settings(node: Node, *names: str) -> dict[str, Any]:
     """Return what a layer keeps under these names, or a function is given in this order after its input."""
     if node.path:
         return {name: node.attributes.get(name, node.argument(k, name)) for k, name in enumerate(names, 1)}  # fmt: skip
@@ -69,7 +69,7 @@ def conv(node: Node, to: Writer) -> Call:
     if node.attributes.get("padding_mode", "zeros") != "zeros":
         raise UncoveredError("convolution with padding that isn't zeros")
     sizes = TRANSPOSED_SIZES if transposed else PLAIN_SIZES
-    given = _given(node, "weight", "bias", *sizes)
+    given = _given_settings(node, "weight", "bias", *sizes)
     usual = {"stride": 1, "padding": 0, "dilation": 1, "output_padding": 0}
     words = [_numbers(given.get(name) or least, dims, to) for name, least in usual.items()]
     given["groups"] = given["groups"] or 1
@@ -108,7 +108,7 @@ def _filter_width(node: Node, given: dict[str, Any], to: Writer) -> int:
 def pool(node: Node, to: Writer) -> Call:
     """Maximum and average over windows."""
     dims, average = to.rank(_x(node)) - 2, node.op == "avg_pool"
-    given = _given(node, "kernel_size", "stride", "padding")
+    given = _given_settings(node, "kernel_size", "stride", "padding")
     kernel, padding = given["kernel_size"], given["padding"] or 0
     stride = given["stride"] or kernel
     if node.attributes.get("return_indices") or node.argument(6, "return_indices", False) is True:
@@ -136,7 +136,7 @@ NORMS = {
 def norm(node: Node, to: Writer) -> Call:
     """Layer, group and instance norm, as modules and as functions."""
     x, layer = to.value(_x(node)), node.op == "layer_norm"
-    given = _given(node, *NORMS[node.op])
+    given = _given_settings(node, *NORMS[node.op])
     tracked = node.attributes.get("track_running_stats") or given.get("running_mean") is not None
     if node.op == "instance_norm" and tracked:
         raise UncoveredError("instance norm with running statistics")

@@ -55,11 +55,11 @@ class Storage:
         if node.op == "placeholder":
             return self._is_only_used(node, by_formulas=True)
         if node.op in MOVES:
-            return all(self._moves_half(one, node.half, before) for one in self._moved(node))
+            return all(self._moves_half(one, node.half, before) for one in self._moved_nodes(node))
         writes = self._is_fused(node) or node.op in MOVED_HALF
         return writes and self._is_only_used(node, by_formulas=False)
 
-    def _moved(self, node: Node) -> list[Node]:
+    def _moved_nodes(self, node: Node) -> list[Node]:
         """Return what is moved; sizes that are given beside it are numbers."""
         first = next(iter((*node.args, *node.kwargs.values())), None)
         items = first if isinstance(first, list | tuple) else [first]

@@ -141,7 +141,7 @@ class _Body:
         return ""
 
     def _lies_otherwise(self, node: Node) -> bool:
-        """Whether a node brings into order what a view has left out of it, whatever it was renamed to since."""
+        """Whether a node puts elements in order that a view has left out of order, under whatever name it now has."""
         if node.op != "contiguous":
             return False
         made = self.to.node(node.args[0])

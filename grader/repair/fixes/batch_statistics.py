@@ -28,7 +28,7 @@ def propose(_finding: Finding, source: Source, _context: Context) -> Iterator[Fi
 
     What is normalised is the first argument of the call that is handed the statistics.
     """
-    model = source.classes.get("ModelNew")
+    model = source.module.classes.get("ModelNew")
     label = "normalise with the batch's statistics in training mode"
     yield from fix(label, list(_edits(source, model)) if model is not None else ())
 

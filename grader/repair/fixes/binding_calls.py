@@ -12,7 +12,7 @@ from grader.repair.fixes.missing_arguments import pass_the_rest
 from grader.source import Parameter, Source, dotted_name
 from grader.source.analysis.binding_calls import WrongCall, wrong_calls
 from grader.source.code_edits import fix, replace_node
-from grader.source.cuda_code import one_line, units
+from grader.source.nodes import one_line
 
 LITERAL = re.compile(r"=\s*(-?[\d.]+(?:[eE][-+]?\d+)?)[fFlLuU]*\s*$|=\s*(true|false)\s*$")
 
@@ -69,8 +69,7 @@ def _with_defaults(source: Source, one: WrongCall) -> tuple[Fix, ...]:
 
 
 def _with_what_is_known(source: Source, one: WrongCall) -> tuple[Fix, ...]:
-    code = source.module
-    return pass_the_rest(source, code, one.call, one.parameters) if code is not None else ()
+    return pass_the_rest(source, source.module, one.call, one.parameters)
 
 
 def _without_the_rest(source: Source, one: WrongCall) -> tuple[Fix, ...]:
@@ -119,7 +118,7 @@ def _wider(source: Source, one: WrongCall, parameter: Parameter) -> list[Edit | 
     """Let the function take a number with a fraction, wherever it is declared."""
     return [
         replace_node(unit, kind, "double")
-        for unit in units(source)
+        for unit in source.units
         for function in (*unit.functions, *unit.declarations)
         if function.name == one.function.name
         for own in function.parameters

@@ -13,7 +13,7 @@ from grader.repair.fixes.maker import FixMaker
 from grader.source import Source, nodes_under
 from grader.source.analysis.reference_text import last_name, reference_of
 from grader.source.code_edits import fix, insert_line_before
-from grader.source.python_needed import needed
+from grader.source.python_needed import needed_statements
 
 NAME = "reference_layers"
 LABEL = "take the weights that the reference's layers draw"
@@ -87,7 +87,7 @@ def _layers(reference: ast.Module) -> str:
     for one in (part for node in body for part in ast.walk(node)):
         if isinstance(one, ast.ClassDef | ast.FunctionDef):
             one.body = [item for item in one.body if not _is_idle(item)] or [ast.Pass()]
-    body = needed(body, {"Model"})
+    body = needed_statements(body, {"Model"})
     if not body:
         return ""
     made = ast.parse(f"def {NAME}(*settings):\n    return Model(*settings)").body[0]
@@ -113,7 +113,7 @@ def _is_idle(node: ast.stmt) -> bool:
 
 def propose(finding: Finding, source: Source, context: Context) -> Iterator[Fix]:
     """Yield the ways to have the reference's weights, where leaving a layer's alone is not enough."""
-    model, reference = source.classes.get("ModelNew"), reference_of(source, context)
+    model, reference = source.module.classes.get("ModelNew"), reference_of(source, context)
     if model is not None and reference is not None and not finding.fixes:
         proven = any(item.code == "own-weights" for item in finding.evidence)
         yield from taken_over(source, model, reference.tree, proven=proven)

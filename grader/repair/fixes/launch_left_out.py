@@ -1,4 +1,4 @@
-"""A fix: the launch that a host function has everything ready for, and lacks."""
+"""A fix: the launch that is missing in a host function which has everything ready for it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from grader.repair.fixes.maker import FixMaker
 from grader.source import Function, Kernel, Source, Unit
 from grader.source.code_edits import fix
 from grader.source.cpp_types import known_at
-from grader.source.cuda_code import descendants, text
+from grader.source.nodes import descendants, text
 from grader.source.rewriting.launch_arguments import data_of
 from grader.source.statements import insert_before
 

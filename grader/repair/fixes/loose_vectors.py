@@ -25,7 +25,7 @@ struct loose_{scalar}{n} {{
 
 
 def _loose(unit: Unit) -> Iterator[Edit | None]:
-    """Put a type without alignment in the place of each vector that is pointed to."""
+    """Put a type without alignment in place of each vector that is pointed to."""
     kinds: set[tuple[str, int]] = set()
     for found in POINTER.finditer(unit.data):
         kinds.add((found[1].decode(), int(found[2])))

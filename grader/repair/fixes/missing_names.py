@@ -32,14 +32,16 @@ def define_python_name(
         yield from _stay(source, code, nodes)
         yield from _take(source, function, nodes, reference)
         given = [one.arg for one in nodes_under(function.args) if isinstance(one, ast.arg)]
-        known = [name for name in dict.fromkeys((*given, *_stored(function))) if name != "self"]
+        known = [
+            name for name in dict.fromkeys((*given, *_stored_names(function))) if name != "self"
+        ]
         near = [difflib.get_close_matches(node.id, known, n=1, cutoff=ALIKE) for node in nodes]
         if all(near):
             edits = [replace(source, node, one[0]) for node, one in zip(nodes, near, strict=True)]
             yield from fix(f"write {', '.join(dict.fromkeys(one[0] for one in near))}", edits)
 
 
-def _stored(function: Function) -> Iterator[str]:
+def _stored_names(function: Function) -> Iterator[str]:
     names = (node for node in nodes_under(function) if isinstance(node, ast.Name))
     return (node.id for node in names if isinstance(node.ctx, ast.Store))
 
@@ -120,7 +122,7 @@ def _is_of_self(node: ast.Attribute) -> bool:
 def propose(finding: Finding, source: Source, context: Context) -> Iterator[Fix]:
     """Yield what may be meant by names that nothing defines, or by an attribute that nothing sets."""
     code = source.module
-    if code is None or finding.fixes:
+    if finding.fixes:
         return
     read = (one for one in code.of(ast.Attribute) if one.attr in finding.names)
     reads = [one for one in read if _is_of_self(one) and isinstance(one.ctx, ast.Load)]

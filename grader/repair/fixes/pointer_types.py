@@ -17,7 +17,7 @@ from grader.source.analysis.scalar_kinds import RAISED, TYPES
 from grader.source.code_edits import fix, replace_node
 from grader.source.cpp import Declare
 from grader.source.cpp_reading import variables
-from grader.source.cuda_code import descendants, names_in, text
+from grader.source.nodes import descendants, names_in, text
 
 _TAKEN = re.compile(
     r"data_ptr<\s*([\w:]+(?: char)?)\s*>|(?:\(|_cast\s*<)\s*(?:const\s+)?([\w:]+(?: char)?)\s*(?:const\s*)?\*[^,;]*data_ptr"
@@ -56,13 +56,13 @@ def own_type(
     cast and a kernel reads there.
     """
     new = names()["spelled"].get(made.lower(), "")
-    every = (one for unit in source.cuda for one in _taken(unit, lines))
+    every = (one for unit in source.cuda for one in _taken_pointers(unit, lines))
     taken = [one for one in every if one.type in asked and (one.cast or not lines)]
     edits = [edit for one in taken if new for edit in one.edits(new)]
     yield from fix(f"take the pointer as {new}", list(dict.fromkeys(edits)))
 
 
-def _taken(unit: Unit, lines: Collection[int]) -> Iterator[_Taken]:
+def _taken_pointers(unit: Unit, lines: Collection[int]) -> Iterator[_Taken]:
     kernels = {one.name: one for one in unit.kernels}
     for launch in unit.launches:
         kernel = kernels.get(launch.kernel)

@@ -30,9 +30,10 @@ DTYPES = re.compile(r"b?float(?:16|32|64)|u?int(?:8|16|32|64)|bool")
 
 def propose(finding: Finding, source: Source, _context: Context) -> Iterator[Fix]:
     """Yield the changes of the result that what runs saw asks for."""
-    code = source.module
-    if code is not None and finding.cause == "form":
-        yield from result_in_form(source, code, [item.details for item in finding.evidence])
+    if finding.cause == "form":
+        yield from result_in_form(
+            source, source.module, [item.details for item in finding.evidence]
+        )
 
 
 def result_in_form(
@@ -118,12 +119,12 @@ def suffixes(pairs: Sequence[tuple[Shape, Shape]]) -> list[str]:
     """Return the method calls that turn each first shape into its second, the plainest first."""
     if max(map(len, pairs[0])) > MOST_DIMS:
         return []
-    made = [_reshaped(got, len(want) - len(got)) for got, want in pairs]
+    made = [_reshaping_calls(got, len(want) - len(got)) for got, want in pairs]
     wanted = [want for _, want in pairs]
     return [one for one in made[0] if [shapes.get(one) for shapes in made] == wanted]
 
 
-def _reshaped(got: Shape, more: int) -> dict[str, Shape]:
+def _reshaping_calls(got: Shape, more: int) -> dict[str, Shape]:
     """Return the calls that give a shape some more dimensions, fewer where negative, each with what it gives."""
     dims, found = range(len(got)), {}
     for k in (-1, *dims) if more == 1 else ():

@@ -13,12 +13,12 @@ from grader.source import Kernel, Source, Unit
 from grader.source.analysis.races import lines_of, of_one_warp, shared_use
 from grader.source.code_edits import fix
 from grader.source.cpp import Declare
-from grader.source.cuda_code import cuda_code, descendants, names_in, text
 from grader.source.divergence import all_arrive
 from grader.source.indices import comparisons
+from grader.source.nodes import descendants, names_in, text
 from grader.source.rewriting.barriers import separate
 from grader.source.rewriting.shared_arrays import unstage
-from grader.source.rewriting.shared_sizes import COUNTS, enlarged
+from grader.source.rewriting.shared_sizes import COUNTS, enlarge_array
 from grader.source.statements import (
     add_statement,
     child_of,
@@ -30,8 +30,8 @@ from grader.source.statements import (
     statement,
 )
 
-_LEAVES_SOME = re.compile(r"\b__pipeline_wait_prior\s*\(\s*([^()]*[^()\s0][^()]*)\)")
-_LEAVES_SOME_ASM = re.compile(r"cp\.async\.wait_group\s+(?!0\b)[^;\"\\]+")
+_LEAVES_SOME = re.compile(rb"\b__pipeline_wait_prior\s*\(\s*([^()]*[^()\s0][^()]*)\)")
+_LEAVES_SOME_ASM = re.compile(rb"cp\.async\.wait_group\s+(?!0\b)[^;\"\\]+")
 """Waits that leave some copies under way."""
 ONE = "threadIdx.x == 0 && threadIdx.y == 0 && threadIdx.z == 0"
 
@@ -41,7 +41,7 @@ def _used_at(source: Source, item: Evidence) -> Iterator[tuple[Unit, Declare]]:
     line = item.place.line if item.place is not None else 0
     for unit in source.cuda if line else ():
         for function in unit.functions:
-            names = cuda_code(unit).under(function.node, "identifier")
+            names = unit.nodes_under(function.node, "identifier")
             here = {text(node) for node in names if unit.place(node).line == line}
             yield from ((unit, array) for array in function.shared if array.name in here)
 
@@ -50,13 +50,13 @@ def larger(finding: Finding, source: Source, _context: Context) -> Iterator[Fix]
     """Yield ways to do without an array that is used past its end, and room for the threads, at the first access that runs showed."""
     for item in (one for one in finding.evidence[:1] if "shared" in one.code):
         for unit, array in _used_at(source, item):
-            kernel = cuda_code(unit).function(array.node)
+            kernel = unit.function_around(array.node)
             if isinstance(kernel, Kernel):
                 yield from unstage(unit, kernel, array)
-            yield from enlarged(unit, array, COUNTS[-1])
+            yield from enlarge_array(unit, array, COUNTS[-1])
 
 
-def filled(source: Source, item: Evidence) -> Iterator[Fix]:
+def fill_arrays(source: Source, item: Evidence) -> Iterator[Fix]:
     """Yield the fixes that store zero in the arrays of which a run saw unwritten cells read, or wait for what fills them."""
     yield from _waited_for(source, item)
     yield from _parts_stored(source, item)
@@ -65,7 +65,7 @@ def filled(source: Source, item: Evidence) -> Iterator[Fix]:
         declared = f"(int)(sizeof({array.name}) / sizeof({array.name}{first}))"
         cells = _bound_of_index(unit, array) if array.extern else declared
         if cells and all_arrive(array.node):
-            yield from _zeroed(unit, array, cells)
+            yield from _zero_array(unit, array, cells)
 
 
 def _parts_stored(source: Source, item: Evidence) -> Iterator[Fix]:
@@ -96,8 +96,8 @@ def _own_cell(add: Node) -> str:
 
 
 def _bound_of_index(unit: Unit, array: Declare) -> str:
-    """Return the kernel's parameter or constant that an index into an array stays below; empty where there is none."""
-    function = cuda_code(unit).function(array.node)
+    """Return the kernel's parameter or constant that an index into an array stays below; empty if there is none."""
+    function = unit.function_around(array.node)
     given = {one.name for one in function.parameters} if function is not None else set()
     whole = function.node if function is not None else array.node
     inside = [one for one in descendants(whole, "subscript_expression") if text(one.child_by_field_name("argument")) == array.name]  # fmt: skip
@@ -106,7 +106,7 @@ def _bound_of_index(unit: Unit, array: Declare) -> str:
     return next((one for one in below if one in given or one in unit.constants or one.isdigit()), "")  # fmt: skip
 
 
-def _zeroed(unit: Unit, array: Declare, cells: str) -> Iterator[Fix]:
+def _zero_array(unit: Unit, array: Declare, cells: str) -> Iterator[Fix]:
     """Store zero after the array's declaration, and wait: all threads take a share of its cells."""
     first = "".join("[0]" for _ in array.sizes)
     target = f"(&{array.name}{first})[cell]" if len(array.sizes) > 1 else f"{array.name}[cell]"
@@ -114,9 +114,8 @@ def _zeroed(unit: Unit, array: Declare, cells: str) -> Iterator[Fix]:
     scalar = f"if (threadIdx.x == 0) {array.name} = 0;"
     own = statement(next(descendants(array.node, "identifier"), array.node))
     new = f"{loop if array.sizes or array.extern else scalar}\n__syncthreads();"
-    yield from fix(
-        f"store zero in `{array.name}` before it is read", [insert_after(unit, own, new)]
-    )
+    label = f"store zero in `{array.name}` before it is read"
+    yield from fix(label, [insert_after(unit, own, new)], hides=True)
 
 
 def of_the_race(source: Source, item: Evidence) -> Iterator[Fix]:
@@ -142,8 +141,8 @@ def of_the_race(source: Source, item: Evidence) -> Iterator[Fix]:
 
 def _between_calls(unit: Unit, first: Node, second: Node) -> Iterator[Fix]:
     """Meet before an access that only another call of the same function can bring after one that stands below it."""
-    function = cuda_code(unit).function(second)
-    again = function is not None and function == cuda_code(unit).function(first)
+    function = unit.function_around(second)
+    again = function is not None and function == unit.function_around(first)
     if not again or function is None or function.runs != "device" or function.body is None:
         return
     if second.start_byte < first.start_byte and all_arrive(function.body):
@@ -154,7 +153,7 @@ def _between_calls(unit: Unit, first: Node, second: Node) -> Iterator[Fix]:
 
 def _used_again(unit: Unit, use: Node) -> Iterator[Fix]:
     """Meet before a statement that races with itself, where another above it uses the same array: a second reduction."""
-    function = cuda_code(unit).function(use)
+    function = unit.function_around(use)
     body, start = function.body if function else None, simple_statement(use).start_byte
     above = [
         node
@@ -197,7 +196,7 @@ def added_by_blocks(source: Source, item: Evidence) -> Iterator[Fix]:
     """Yield additions by atomics where blocks add to one cell of a tensor on the same line: `nodes[target] += message`."""
     lines = {place.line for place in (item.place, *item.related) if place is not None}
     for unit in source.cuda if len(lines) == 1 else ():
-        for node in cuda_code(unit).of("assignment_expression"):
+        for node in unit.nodes("assignment_expression"):
             if unit.place(node).line in lines:
                 yield from _by_atomics(unit, node)
 
@@ -210,19 +209,12 @@ def _waited_for(source: Source, item: Evidence) -> Iterator[Fix]:
     if not isinstance(item.details, UnwrittenRead) or not item.details.copied:
         return
     for unit in source.cuda:
-        text_of = unit.data.decode("utf-8", "replace")
-        found = [(m.start(1), m.end(1)) for m in _LEAVES_SOME.finditer(text_of)]
-        asm = [(m.start(), m.end()) for m in _LEAVES_SOME_ASM.finditer(text_of)]
-        edits = [unit.edit(*_bytes(text_of, span), "0") for span in found]
-        edits += [unit.edit(*_bytes(text_of, span), "cp.async.wait_all") for span in asm]
+        asm = _LEAVES_SOME_ASM.finditer(unit.data)
+        edits = [unit.edit(*one.span(1), "0") for one in _LEAVES_SOME.finditer(unit.data)]
+        edits += [unit.edit(*one.span(), "cp.async.wait_all") for one in asm]
         yield from fix("wait for all copies before what they bring is read", edits)
 
 
-def _bytes(text_of: str, span: tuple[int, int]) -> tuple[int, int]:
-    start, end = (len(text_of[:place].encode()) for place in span)
-    return start, end
-
-
-FILLED = FixMaker(codes=("SYN001",), propose=of_proofs(filled))
+FILLED = FixMaker(codes=("SYN001",), propose=of_proofs(fill_arrays))
 ADDED = FixMaker(codes=("SYN006",), propose=of_proofs(added_by_blocks))
 APART = FixMaker(codes=("SYN002",), propose=of_proofs(of_the_race))

@@ -11,7 +11,7 @@ from grader.records import Evidence, Fix
 from grader.repair.fixes.maker import FixMaker, of_proofs
 from grader.source import Source, Unit
 from grader.source.code_edits import fix
-from grader.source.cuda_code import cuda_code, text
+from grader.source.nodes import text
 
 _FRAGMENT = re.compile(
     r"\bfragment\s*<\s*(?P<space>(?:\w+::)*)accumulator\b[^;]*>\s*(?P<name>\w+)(?P<dims>(?:\[\w+\])*);"
@@ -19,10 +19,10 @@ _FRAGMENT = re.compile(
 """Tensor cores add to what is in it: it is filled by a call, never by its declaration."""
 
 
-def filled(source: Source, item: Evidence) -> Iterator[Fix]:
+def fill_fragments(source: Source, item: Evidence) -> Iterator[Fix]:
     """Yield that fragments which tensor cores add to start at zero, where a run saw one read before it was set."""
     for unit in source.cuda if item.code == "uninit-local-read" else ():
-        for node in cuda_code(unit).of("declaration"):
+        for node in unit.nodes("declaration"):
             found = _FRAGMENT.search(text(node))
             if found and not re.search(
                 rf"fill_fragment\s*\(\s*{found['name']}\b", _around(unit, node)
@@ -32,7 +32,7 @@ def filled(source: Source, item: Evidence) -> Iterator[Fix]:
 
 
 def _around(unit: Unit, node: Node) -> str:
-    function = cuda_code(unit).function(node)
+    function = unit.function_around(node)
     return function.text if function is not None else ""
 
 
@@ -45,4 +45,4 @@ def _filling(found: re.Match[str]) -> str:
     return f"{loops} {found['space']}fill_fragment({place}, 0.0f);"
 
 
-FIX = FixMaker(codes=("RED005",), propose=of_proofs(filled))
+FIX = FixMaker(codes=("RED005",), propose=of_proofs(fill_fragments))

@@ -14,8 +14,9 @@ from grader.repair.fixes.maker import FixMaker
 from grader.source import Kernel, Source, Unit
 from grader.source.analysis.cases import spans
 from grader.source.code_edits import delete_lines_of, fix
-from grader.source.cuda_code import around, descendants, read_call, text
+from grader.source.cpp_reading import read_call
 from grader.source.divergence import varying_variables
+from grader.source.nodes import around, descendants, text
 from grader.source.statements import indent_of, simple_statement
 
 
@@ -137,7 +138,7 @@ def _stored_by(item: Node) -> Node | None:
         left = outer.child_by_field_name("left") if outer.type == "assignment_expression" else None
         if left is not None and _holds(left, item) and left.type == "subscript_expression":
             return simple_statement(outer) if left == item else None
-        if outer.type == "call_expression" and read_call(outer).last.startswith("atomic"):
+        if outer.type == "call_expression" and read_call(outer).name.startswith("atomic"):
             first = read_call(outer).arguments[:1]
             return simple_statement(outer) if first and _holds(first[0], item) else None
     return None

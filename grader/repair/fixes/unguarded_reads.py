@@ -15,10 +15,11 @@ from grader.repair.fixes.maker import FixMaker
 from grader.source import Kernel, Source, Unit
 from grader.source.analysis.cases import cases
 from grader.source.code_edits import fix
-from grader.source.cuda_code import around, descendants, read_call, text
+from grader.source.cpp_reading import read_call
 from grader.source.definitions import definitions
 from grader.source.flow import Tensor
 from grader.source.indices import Coordinate, Reader, bare, comparisons
+from grader.source.nodes import around, descendants, text
 from grader.source.rewriting.launch_arguments import element_type
 from grader.source.statements import simple_statement
 
@@ -102,12 +103,12 @@ class Access:
 
     @property
     def neutral(self) -> str:
-        """What stands for a value outside of the tensor; empty where there is none."""
+        """What stands for a value outside of the tensor; empty if there is none."""
         parameter = next(one for one in self.kernel.parameters if one.name == self.pointer)
         kind = element_type(parameter)
         if kind[-1:].isdigit():  # a vector
             return ""
-        calls = {read_call(one).last for one in around(self.node) if one.type == "call_expression"}
+        calls = {read_call(one).name for one in around(self.node) if one.type == "call_expression"}
         for names, value in EXTREMES.items():
             if calls & names:
                 return value if kind in {"float", "double"} else ""
@@ -187,10 +188,10 @@ def _address(reader: Reader, node: Node) -> tuple[list[str], list[Node]]:
     """Return the names that an access may start from, and the expressions whose sum is its place."""
     if node.type == "call_expression":
         call = read_call(node)
-        loads = call.last == "__ldg" and call.arguments
+        loads = call.name == "__ldg" and call.arguments
         return _pointed_tensor(reader, call.arguments[0]) if loads else ([], [])
     outer = next(islice(around(node), 2, None), None)  # `__ldg(&x[i])` is one access
-    if outer is not None and outer.type == "call_expression" and read_call(outer).last == "__ldg":
+    if outer is not None and outer.type == "call_expression" and read_call(outer).name == "__ldg":
         return [], []
     base, inner = node.child_by_field_name("argument"), node.child_by_field_name("indices")
     names, offsets = _pointed_tensor(reader, base) if base is not None else ([], [])

@@ -13,8 +13,8 @@ from grader.records import Context, Edit, Evidence, Finding, Fix
 from grader.repair.fixes.maker import FixMaker, of_proofs
 from grader.source import Source, Unit
 from grader.source.code_edits import fix, replace_node
-from grader.source.cpp_reading import variables
-from grader.source.cuda_code import around, cuda_code, descendants, read_call, text, units
+from grader.source.cpp_reading import read_call, variables
+from grader.source.nodes import around, descendants, text
 
 _BOUND = re.compile(r"(threadIdx\.x|\w+)\s*<\s*(.+)", re.DOTALL)
 _THREAD = re.compile(r"(?:\((?:unsigned )?int\)\s*)?threadIdx\.x")
@@ -51,18 +51,18 @@ def whole_warp(source: Source) -> tuple[Fix, ...]:
     What such a branch reads of an array at the lane's place is read only where it was before. All branches at
     once: a sum and a maximum that are made alike are wrong alike.
     """
-    branches = ((unit, branch) for unit in units(source) for branch in _branches(unit))
+    branches = ((unit, branch) for unit in source.units for branch in _branches(unit))
     edits = [edit for unit, branch in branches for edit in _edits(unit, branch)]
     return fix("let the whole warp take part in the exchange", edits)
 
 
 def _branches(unit: Unit) -> Iterator[_Branch]:
     helpers = {f.name for f in unit.functions if f.runs == "device" and _SHUFFLE.search(f.text)}
-    for node in cuda_code(unit).of("if_statement"):
+    for node in unit.nodes("if_statement"):
         inside = node.child_by_field_name("consequence")
         if inside is None or node.child_by_field_name("alternative") is not None:
             continue
-        names = [read_call(call).last for call in descendants(inside, "call_expression")]
+        names = [read_call(call).name for call in descendants(inside, "call_expression")]
         if any(name in helpers or _SHUFFLE.fullmatch(name) for name in names):
             branch = _taken_by_some(unit, node)
             yield from [branch] if branch is not None else ()
@@ -74,7 +74,7 @@ def _taken_by_some(unit: Unit, node: Node) -> _Branch | None:
     parts = _AND.split(words.removeprefix("(").removesuffix(")"))
     if _OR.search(words.removesuffix(")")):
         return None
-    function = cuda_code(unit).function(node)
+    function = unit.function_around(node)
     made = {o.name: text(o.value) for o in variables(function.node)} if function else {}
     for at, part in enumerate(parts):
         found = _BOUND.fullmatch(part)
@@ -116,7 +116,7 @@ def _is_lane_asked(read: Node, branch: _Branch) -> bool:
 def _neutral(unit: Unit, branch: Node) -> str:
     """Return what changes nothing in the exchange of a branch, by what it or its helper is made of."""
     own = {f.name: f.text for f in unit.functions if f.runs == "device"}
-    called = [read_call(call).last for call in descendants(branch, "call_expression")]
+    called = [read_call(call).name for call in descendants(branch, "call_expression")]
     words = " ".join([text(branch), *(own.get(name, "") for name in called)])
     if "max" in words.lower():
         return "-INFINITY"
@@ -130,9 +130,9 @@ def full_mask(source: Source, item: Evidence) -> Iterator[Fix]:
     line = item.place.line if item.place is not None and item.code in LEFT_OUT else 0
     for unit in source.cuda if line else ():
         edits = []
-        for call in cuda_code(unit).calls:
+        for call in unit.calls:
             place = unit.place(call.node)
-            mask = call.arguments[0] if call.last.endswith("_sync") and call.arguments else None
+            mask = call.arguments[0] if call.name.endswith("_sync") and call.arguments else None
             written = (
                 _NUMBER.fullmatch(text(mask)) if place.line <= line <= place.end_line else None
             )

@@ -19,7 +19,7 @@ HEADER = "# task: "
 
 
 def triton_code(task: Task) -> str | None:
-    """Return the plain Triton program for a built-in task; None where there is none."""
+    """Return the plain Triton program for a built-in task; None if there is none."""
     code = programs().get(task.name)
     return f'"""{task.title}: reference-fixed kernel in Triton."""\n\n{code}' if code else None
 

@@ -1,4 +1,4 @@
-"""Step pictures: what threads of a block did, one beside the other, time downwards, and what lacked.
+"""Step pictures: what the threads of a block did, side by side, time downwards, and what was missing.
 
 A race, a read of what nobody wrote, threads that wait for each other: as the simulator saw them.
 """

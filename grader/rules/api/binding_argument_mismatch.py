@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from grader.rules import Context, Finding, Source, rule_of
 from grader.source.analysis.binding_calls import WrongCall, raw_pointers, refusals, wrong_calls
-from grader.source.cuda_code import one_line
+from grader.source.nodes import one_line
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:

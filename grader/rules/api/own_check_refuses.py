@@ -5,7 +5,8 @@ import re
 from collections.abc import Iterator
 
 from grader.rules import Context, Evidence, Finding, Fix, Place, Source, Unit, fix, rule_of
-from grader.source.cuda_code import Call, around, cuda_code, descendants, one_line, text, units
+from grader.source.cpp import Call
+from grader.source.nodes import around, descendants, one_line, text
 from grader.source.statements import simple_statement
 
 SHORT = 8
@@ -31,20 +32,20 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 
 def _refusals(source: Source, raised: str) -> Iterator[Refusal]:
     """Yield the checks that may have raised a message: of the host code, then of Python."""
-    for unit in units(source):
+    for unit in source.units:
         asking = _asking_macros(unit)
-        for call in cuda_code(unit).calls:
+        for call in unit.calls:
             if _is_check(call) and _says(call, raised):
                 yield (
                     unit.place(call.node),
                     one_line(call.arguments[0], 60),
-                    _contiguous(unit, call.last),
+                    _contiguous(unit, call.name),
                 )
-        for call in cuda_code(unit).calls if "contiguous" in raised else ():
-            named = call.name in asking and len(call.arguments) == 1
+        for call in unit.calls if "contiguous" in raised else ():
+            named = call.qualified in asking and len(call.arguments) == 1
             if named and re.search(rf"(?:^|[\s:]){re.escape(text(call.arguments[0]))}\b", raised):
                 yield unit.place(call.node), one_line(call.node, 60), _contiguous(unit, *asking)
-        for node in cuda_code(unit).of("throw_statement"):
+        for node in unit.nodes("throw_statement"):
             test = next((outer for outer in around(node) if outer.type == "if_statement"), None)
             words = [text(part) for part in descendants(node, "string_content")]
             if test is not None and _fits(words, raised):
@@ -59,7 +60,7 @@ def _asking_macros(unit: Unit) -> set[str]:
     """Return the macros with parameters that ask for contiguous tensors, through others as well."""
     bodies = {
         text(node.child_by_field_name("name")): text(node.child_by_field_name("value"))
-        for node in cuda_code(unit).of("preproc_function_def")
+        for node in unit.nodes("preproc_function_def")
     }
     asking = {name for name, body in bodies.items() if "is_contiguous" in body}
     for _ in bodies:
@@ -71,7 +72,7 @@ def _is_check(call: Call) -> bool:
     """Whether a call is a check of an input."""
     condition = text(call.arguments[0]).lower() if call.arguments else ""
     other = any(word in condition for word in OF_AN_ERROR)
-    return call.last.startswith(CHECKS) and bool(condition) and not other
+    return call.name.startswith(CHECKS) and bool(condition) and not other
 
 
 def _says(call: Call, raised: str) -> bool:
@@ -91,14 +92,14 @@ def _fits(words: list[str], raised: str) -> bool:
 def _contiguous(unit: Unit, *names: str) -> tuple[Fix, ...]:
     """Make tensors contiguous where these checks or macros only ask whether they are."""
     edits = []
-    for call in cuda_code(unit).calls:
+    for call in unit.calls:
         asked = LAYOUT.fullmatch(text(call.arguments[0])) if call.arguments else None
-        own, plain = simple_statement(call.node), call.last.startswith(CHECKS)
-        if call.last in names and plain and asked:
+        own, plain = simple_statement(call.node), call.name.startswith(CHECKS)
+        if call.name in names and plain and asked:
             edits.append(
                 unit.edit(own.start_byte, own.end_byte, f"{asked[1]} = {asked[1]}.contiguous();")
             )
-        elif call.last in names and not plain and call.arguments[0].type == "identifier":
+        elif call.name in names and not plain and call.arguments[0].type == "identifier":
             name = text(call.arguments[0])
             edits.append(
                 unit.edit(own.start_byte, own.start_byte, f"{name} = {name}.contiguous(); ")

@@ -6,8 +6,8 @@ from grader.rules import Context, Evidence, Finding, Fix, Source, Unit, fix, rul
 from grader.source.analysis.scalar_kinds import RAISED, TYPES
 from grader.source.code_edits import replace_node
 from grader.source.cpp import Call, Declare, Name, walk
-from grader.source.cuda_code import one_line
 from grader.source.functions import Function
+from grader.source.nodes import one_line
 
 NAMED = {
     "kFloat32": "Float", "kFloat": "Float", "kFloat64": "Double", "kDouble": "Double",

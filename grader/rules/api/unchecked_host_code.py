@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from grader.rules import Context, Finding, Source, Unit, rule_of
 from grader.source import Launch
-from grader.source.cuda_code import text
+from grader.source.nodes import text
 
 ASKED = {
     "device": {"is_cuda", "device", "get_device", "is_privateuseone", "device_type"},
@@ -23,7 +23,7 @@ UNTYPED = re.compile(r"\bdata_ptr\s*\(")
 def check(source: Source, _context: Context) -> Iterator[Finding]:
     """Say once for a text what its launches leave out, and what it never asks of its inputs."""
     code = source.module
-    calls = [name for name, one in code.calls if code.runs_in_forward(one)] if code else []
+    calls = [name for name, one in code.calls if code.runs_in_forward(one)]
     ordered = any(name.endswith(".contiguous") for name in calls)
     for unit in source.cuda:
         yield from _launches(unit)

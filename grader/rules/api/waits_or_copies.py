@@ -7,8 +7,8 @@ from grader.rules import Context, Edit, Finding, Fix, Source, Unit, fix, rule_of
 from grader.source import cpp, nodes_under
 from grader.source.clocks import measures_time
 from grader.source.code_edits import delete_lines_of, delete_statement, replace_node
+from grader.source.cpp import Call
 from grader.source.cpp_types import type_of
-from grader.source.cuda_code import Call, cuda_code, units
 
 WAITS = {"cudaDeviceSynchronize", "cudaThreadSynchronize", "cudaStreamSynchronize", "cudaEventSynchronize"}  # fmt: skip
 OWN_STREAMS = {"cudaStreamCreate", "cudaStreamCreateWithFlags", "cudaStreamCreateWithPriority"}
@@ -18,14 +18,13 @@ TAKES_AN_ERROR = {"argument_list", "init_declarator", "assignment_expression"}
 
 def check(source: Source, _context: Context) -> Iterator[Finding]:
     """Look for waiting and copying in host functions and in what forward runs."""
-    for unit in units(source):
-        code = cuda_code(unit)
-        own = any(call.last in OWN_STREAMS for call in code.calls)
-        for call in (one for one in code.calls if not code.in_device_code(one.node)):
-            tensor = call.object is not None and type_of(unit, call.object) == "Tensor"
-            if call.last in WAITS and call.object is None:
+    for unit in source.units:
+        own = any(call.name in OWN_STREAMS for call in unit.calls)
+        for call in (one for one in unit.calls if not unit.in_device_code(one.node)):
+            tensor = call.base is not None and type_of(unit, call.base.node) == "Tensor"
+            if call.name in WAITS and call.base is None:
                 yield _waiting(unit, call, own=own)
-            elif call.name == "item" and call.object is not None and (call.template or tensor):
+            elif call.qualified == "item" and call.base is not None and (call.template or tensor):
                 said = "item() copies a number from the GPU and waits for it on every call"
                 yield RULE.finding(unit.place(call.node), said)
     yield from _python(source)
@@ -41,7 +40,7 @@ def _waiting(unit: Unit, call: Call, *, own: bool) -> Finding:
     )
     return RULE.finding(
         unit.place(call.node),
-        f"{call.last} makes the host wait for the GPU on every call; {rest}",
+        f"{call.name} makes the host wait for the GPU on every call; {rest}",
         fixes=() if own else _without(unit, call),
     )
 
@@ -49,7 +48,7 @@ def _waiting(unit: Unit, call: Call, *, own: bool) -> Finding:
 def _without(unit: Unit, call: Call) -> tuple[Fix, ...]:
     outer = call.node.parent
     if outer is not None and outer.type == "expression_statement":
-        return fix(f"leave {call.last} out", [delete_lines_of(unit, outer)], certain=True)
+        return fix(f"leave {call.name} out", [delete_lines_of(unit, outer)], certain=True)
     if outer is not None and outer.type in TAKES_AN_ERROR:
         edit = replace_node(unit, call.node, "cudaGetLastError()")
         return fix("ask for the launch's error instead", [edit])
@@ -58,8 +57,8 @@ def _without(unit: Unit, call: Call) -> tuple[Fix, ...]:
 
 def _python(source: Source) -> Iterator[Finding]:
     code = source.module
-    for name, call in code.calls if code is not None else ():
-        if code is None or not code.runs_in_forward(call):
+    for name, call in code.calls:
+        if not code.runs_in_forward(call):
             continue
         waits = name == "torch.cuda.synchronize" or name.endswith("current_stream().synchronize")
         outer = code.parents.get(call)
@@ -76,11 +75,10 @@ def _python(source: Source) -> Iterator[Finding]:
 
 
 def _copies(source: Source) -> Iterator[Finding]:
-    code = source.module
-    for function in code.reached if code is not None else ():
+    for function in source.module.reached:
         for node in nodes_under(function):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-                yield from _moved(source, node, node.func)
+                yield from _moves_to_cpu(source, node, node.func)
     for unit in source.cuda:
         for host in unit.functions:
             for part in cpp.walk(host.code) if host.runs == "host" else ():
@@ -93,7 +91,7 @@ def _copies(source: Source) -> Iterator[Finding]:
                         )
 
 
-def _moved(source: Source, node: ast.Call, called: ast.Attribute) -> Iterator[Finding]:
+def _moves_to_cpu(source: Source, node: ast.Call, called: ast.Attribute) -> Iterator[Finding]:
     away = called.attr == "cpu" or (called.attr == "to" and _to(node) == "cpu")
     there = called.attr == "cuda" or (called.attr == "to" and _to(node) == "cuda")
     if not away and not there:

@@ -8,16 +8,16 @@ from grader.rules import Context, Finding, Fix, Source, Unit, fix, rule_of
 from grader.source import Function
 from grader.source.analysis.diagnostics import errors_by_line
 from grader.source.code_edits import replace_node
-from grader.source.cuda_code import cuda_code, one_line, text
+from grader.source.nodes import one_line, text
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look at the arrays of device code on the lines that the compiler refuses."""
     refused = errors_by_line(context, ("not-constant",))
     for unit in source.cuda if refused else ():
-        for node in cuda_code(unit).of("array_declarator"):
+        for node in unit.nodes("array_declarator"):
             place, extent = unit.place(node), node.child_by_field_name("size")
-            function = cuda_code(unit).function(node)
+            function = unit.function_around(node)
             if function is not None and extent is not None and place.line in refused:
                 yield RULE.finding(
                     place,

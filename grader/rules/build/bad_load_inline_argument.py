@@ -44,6 +44,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             )
             yield RULE.finding(source.place(node), said, evidence=evidence, fixes=fixes)
         yield from _flags_of_nvcc(source, extension, context)
+        yield from _functions_by_place(source, extension, context)
 
 
 def _unknown_arguments(source: Source, extension: Extension) -> Iterator[Wrong]:
@@ -98,6 +99,18 @@ def _forms(source: Source, extension: Extension) -> Iterator[Wrong]:
         new = re.sub(r"\W", "_", name)
         said = f"the extension's name {name!r} becomes a C++ identifier and a file name; it may hold letters, digits and underscores only"
         yield value, said, "", put(value, f"call it {new}", f'"{new}"')
+
+
+def _functions_by_place(
+    source: Source, extension: Extension, context: Context
+) -> Iterator[Finding]:
+    """Look for functions in the place that torch has given to `sycl_sources` since."""
+    told = [item for item in context.seen("python") if "SYCL and CUDA" in item.said]
+    for node in extension.node.args[3:] if told and len(extension.node.args) == 4 else ():
+        start = source.span(node)[0]
+        said = "the fourth argument of load_inline is sycl_sources in newer versions of torch; functions must be passed by name"
+        name = Edit(start=start, end=start, text="functions=")
+        yield RULE.finding(source.place(node), said, evidence=told, fixes=fix("pass functions by name", [name]))  # fmt: skip
 
 
 def _flags_of_nvcc(source: Source, extension: Extension, context: Context) -> Iterator[Finding]:

@@ -9,7 +9,7 @@ from grader.rules import Context, Finding, Fix, Source, Unit, fix, rule_of
 from grader.source import Extension
 from grader.source.analysis.diagnostics import confirming_errors
 from grader.source.code_edits import prototype, quote_text, replace
-from grader.source.cuda_code import around, cuda_code, text
+from grader.source.nodes import around, text
 
 KINDS = ("undefined-identifier", "syntax")
 VARIABLES = ("threadIdx", "blockIdx", "blockDim", "gridDim")
@@ -36,10 +36,9 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 
 def _cuda_syntax(unit: Unit) -> Iterator[Node]:
     """Yield what only nvcc knows, but for what stands under a condition of the preprocessor."""
-    code = cuda_code(unit)
     found = [f.node.children[0] for f in unit.functions if f.runs != "host"]
-    found += code.of("kernel_call_syntax")
-    found += [node for name in VARIABLES for node in code.names.get(name, ())]
+    found += unit.nodes("kernel_call_syntax")
+    found += [node for name in VARIABLES for node in unit.names.get(name, ())]
     for node in found:
         if not any("preproc_if" in outer.type for outer in around(node)):
             yield node

@@ -7,19 +7,19 @@ from tree_sitter import Node
 from grader.rules import Context, Finding, Source, Unit, fix, rule_of
 from grader.source.analysis.diagnostics import confirming_errors
 from grader.source.code_edits import replace_node
-from grader.source.cuda_code import cuda_code, read_call, units
+from grader.source.cpp_reading import read_call
 
 KINDS = ("no-conversion", "argument-type", "no-overload")
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look at the arguments of each AT_DISPATCH macro."""
-    for unit in units(source):
-        for call in cuda_code(unit).calls if "AT_DISPATCH" in unit.text else ():
+    for unit in source.units:
+        for call in unit.calls if "AT_DISPATCH" in unit.text else ():
             methods = (_type_method(argument) for argument in call.arguments)
             method = next(filter(None, methods), None)
-            if call.name.startswith("AT_DISPATCH") and method is not None:
-                yield _finding(unit, call.name, *method, context)
+            if call.qualified.startswith("AT_DISPATCH") and method is not None:
+                yield _finding(unit, call.qualified, *method, context)
 
 
 def _finding(unit: Unit, macro: str, argument: Node, field: Node, context: Context) -> Finding:
@@ -43,7 +43,7 @@ def _type_method(argument: Node) -> tuple[Node, Node] | None:
     call = read_call(argument)
     callee = argument.child_by_field_name("function")
     field = callee.child_by_field_name("field") if callee is not None else None
-    if call.name != "type" or call.object is None or call.arguments or field is None:
+    if call.qualified != "type" or call.base is None or call.arguments or field is None:
         return None
     return argument, field
 

@@ -8,7 +8,7 @@ from grader.rules import Context, Edit, Finding, Fix, Source, Unit, fix, rule_of
 from grader.source import Extension
 from grader.source.analysis.diagnostics import confirming_errors
 from grader.source.code_edits import add_declarations, delete_keyword, delete_lines_of, prototype
-from grader.source.cuda_code import around, cuda_code
+from grader.source.nodes import around
 
 KINDS = ("redefinition", "undefined-identifier", "no-member")
 
@@ -23,7 +23,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 
 def _second_module(source: Source, extension: Extension, context: Context) -> Iterator[Finding]:
     for unit in extension.units if extension.functions else ():
-        for node in cuda_code(unit).names.get("PYBIND11_MODULE", ()):
+        for node in unit.names.get("PYBIND11_MODULE", ()):
             outside = list(around(node))
             if len(outside) < 2 or any("preproc" in outer.type for outer in outside):
                 continue

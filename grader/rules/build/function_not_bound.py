@@ -19,7 +19,11 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         meaning = explain(item.said)
         if source.extensions and meaning is not None and "module" in item.said:
             called = meaning.kind == "python-call"
-            yield from _called(source, item) if called else _missed(source, item, meaning.names)
+            yield from (
+                _called_extensions(source, item)
+                if called
+                else _missing_attributes(source, item, meaning.names)
+            )
 
 
 def _nothing_bound(source: Source, extension: Extension, context: Context) -> Iterator[Finding]:
@@ -48,7 +52,7 @@ def _exported_names(extension: Extension) -> set[str]:
     return {*(extension.functions or ()), *bound}
 
 
-def _missed(source: Source, item: Evidence, names: Sequence[str]) -> Iterator[Finding]:
+def _missing_attributes(source: Source, item: Evidence, names: Sequence[str]) -> Iterator[Finding]:
     """Report the attribute that Python misses of an extension."""
     owner, missed = names
     named = [one for one in source.extensions if one.name and owner.startswith(one.name)]
@@ -78,8 +82,8 @@ def _is_at(node: ast.expr, item: Evidence) -> bool:
 
 def _may_be_extension(source: Source, owner: ast.AST) -> bool:
     """Whether something is no module that the program imports."""
-    code, name = source.module, dotted_name(owner)
-    return code is not None and bool(name) and name.partition(".")[0] not in code.aliases
+    name = dotted_name(owner)
+    return bool(name) and name.partition(".")[0] not in source.module.aliases
 
 
 def _fixes(
@@ -97,7 +101,7 @@ def _fixes(
     return fix(f"call it by its exported name {only}", [edit]) if len(exported) == 1 else ()
 
 
-def _called(source: Source, item: Evidence) -> Iterator[Finding]:
+def _called_extensions(source: Source, item: Evidence) -> Iterator[Finding]:
     """Report an extension that is called as if it were its function."""
     exported = _exported_names(source.extensions[-1])
     for node in source.walk(ast.Call) if exported else ():

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from grader.rules import Context, Evidence, Finding, Place, Source, fix, rule_of
 from grader.source.analysis.diagnostics import Explained, explain, failures
-from grader.source.cuda_code import cuda_code, text, units
+from grader.source.nodes import text
 
 MANY = 6
 
@@ -109,18 +109,20 @@ def _build_call(source: Source) -> Place | None:
 
 def _without_return(source: Source) -> Iterator[Finding]:
     """Look for functions that promise a tensor and have no `return`: compilers only warn, and what the caller gets is anything."""
-    for unit in units(source):
-        code = cuda_code(unit)
+    for unit in source.units:
         for function in unit.host_functions:
             body = function.body
             if body is None or not function.return_type.endswith("Tensor"):
                 continue
-            ends = (*code.under(body, "return_statement"), *code.under(body, "throw_statement"))
+            ends = (
+                *unit.nodes_under(body, "return_statement"),
+                *unit.nodes_under(body, "throw_statement"),
+            )
             if ends:
                 continue
             made = [
                 text(node.child_by_field_name("declarator"))
-                for node in code.under(body, "init_declarator")
+                for node in unit.nodes_under(body, "init_declarator")
                 if text(node.child_by_field_name("value")).startswith(("torch::", "at::"))
             ]
             end = body.end_byte - 1

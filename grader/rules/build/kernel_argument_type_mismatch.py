@@ -10,7 +10,7 @@ from grader.source import Kernel, Launch, Parameter
 from grader.source.analysis.diagnostics import confirming_errors
 from grader.source.analysis.written_through import written_through
 from grader.source.cpp_types import canonical, type_of
-from grader.source.cuda_code import one_line, text
+from grader.source.nodes import one_line, text
 from grader.source.rewriting.launch_arguments import SPELLED, as_parameter, pass_the_rest
 
 KINDS = ("argument-type", "argument-count", "no-conversion", "no-overload")

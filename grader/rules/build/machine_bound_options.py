@@ -43,7 +43,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     for marks, kind, words, said in FLAGS:
         errors = confirming_errors(context, (kind,))
         shown = tuple(one for one in errors if any(word in one.said for word in words))
-        for node, flags, edits in _given(source, marks):
+        for node, flags, edits in _given_flags(source, marks):
             yield _finding(source, node, said.format(flags) + _older(flags), edits, shown)
     refused = confirming_errors(context, ("gpu-architecture",))
     for node, said, edits in _variables(source):
@@ -62,7 +62,7 @@ def _finding(
     )
 
 
-def _given(source: Source, marks: tuple[str, ...]) -> Iterator[Fixed]:
+def _given_flags(source: Source, marks: tuple[str, ...]) -> Iterator[Fixed]:
     """Yield the lists of flags with those that begin so, and the edits that drop them."""
     for one in source.extensions:
         for keyword, flags in (
@@ -81,8 +81,7 @@ def _older(flags: str) -> str:
 
 
 def _variables(source: Source) -> Iterator[Fixed]:
-    code = source.module
-    for node in code.of(ast.Assign) if code is not None else ():
+    for node in source.module.of(ast.Assign):
         target = node.targets[0]
         if isinstance(target, ast.Subscript) and constant_text(target.slice) == VARIABLE:
             said = f"{VARIABLE} = {source.text(node.value)} fixes the GPU models that the kernels are compiled for; on another one they may not start"

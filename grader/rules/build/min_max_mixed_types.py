@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 from grader.rules import Context, Evidence, Finding, Fix, Source, Unit, fix, rule_of
 from grader.source.analysis.diagnostics import errors_by_line
+from grader.source.cpp import Call
 from grader.source.cpp_types import type_of
-from grader.source.cuda_code import Call, cuda_code, text, units
+from grader.source.nodes import text
 
 SPELLED = {"long": "int64_t", "ulong": "size_t", "ll": "long long", "ull": "unsigned long long"}
 RANK = ("int", "unsigned", "long", "ulong", "ll", "ull", "float", "double")
@@ -16,10 +17,10 @@ KINDS = ("no-overload", "ambiguous-call")
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look at the types of what each min and max that the compiler refuses is given."""
     refused = errors_by_line(context, KINDS)
-    for unit in units(source) if refused else ():
-        for call in cuda_code(unit).calls:
+    for unit in source.units if refused else ():
+        for call in unit.calls:
             kinds = [type_of(unit, argument) for argument in call.arguments]
-            if call.name in NAMES and call.object is None and len(set(kinds) & set(RANK)) == 2:
+            if call.qualified in NAMES and call.base is None and len(set(kinds) & set(RANK)) == 2:
                 place = unit.place(call.node)
                 lines = range(place.line, place.end_line + 1)
                 proof = [item for line in lines for item in refused.get(line, ())]
@@ -33,7 +34,7 @@ def _finding(unit: Unit, call: Call, kinds: list[str], proof: list[Evidence]) ->
     wider = max(kinds, key=RANK.index)
     return RULE.finding(
         unit.place(call.node),
-        f"{call.name} takes two values of one type, but {' and '.join(said)}: no version fits, and the build stops",
+        f"{call.qualified} takes two values of one type, but {' and '.join(said)}: no version fits, and the build stops",
         evidence=proof,
         fixes=_fixes(unit, call, SPELLED.get(wider, wider), types),
     )
@@ -43,7 +44,7 @@ def _fixes(unit: Unit, call: Call, wider: str, types: list[str]) -> tuple[Fix, .
     """Name the wider type, or in device code, cast the other one to it."""
     callee = call.node.child_by_field_name("function") or call.node
     edits = [unit.edit(callee.end_byte, callee.end_byte, f"<{wider}>")]
-    if not call.name.startswith("std::") or cuda_code(unit).in_device_code(call.node):
+    if not call.qualified.startswith("std::") or unit.in_device_code(call.node):
         edits = [
             unit.edit(one.start_byte, one.end_byte, f"static_cast<{wider}>({text(one)})")
             for one, kind in zip(call.arguments, types, strict=True)

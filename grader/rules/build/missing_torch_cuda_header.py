@@ -6,7 +6,6 @@ from grader.rules import Context, Evidence, Finding, Place, Source, Unit, fix, r
 from grader.source.analysis.diagnostics import confirming_errors, failures
 from grader.source.analysis.library_headers import declared_in
 from grader.source.code_edits import add_include
-from grader.source.cuda_code import cuda_code, units
 
 KINDS = ("no-member", "undefined-identifier", "type-not-allowed", "syntax")
 
@@ -14,7 +13,7 @@ KINDS = ("no-member", "undefined-identifier", "type-not-allowed", "syntax")
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Name each header that is missed at the first line that needs it."""
     refused = failures(context, "compiler")
-    for unit in units(source) if refused else ():
+    for unit in source.units if refused else ():
         missed: dict[str, dict[str, Place]] = {}
         for header, name, place in _names_refused(source, unit, refused):
             missed.setdefault(header, {}).setdefault(name, place)
@@ -34,7 +33,7 @@ def _names_refused(
             line = item.place.line
             name, header = declared_in(item, source.lines[line - 1])
             if header and header not in unit.includes:
-                named = cuda_code(unit).names.get(name.rpartition("::")[2], ())
+                named = unit.names.get(name.rpartition("::")[2], ())
                 places = (unit.place(node) for node in named)  # a launch's line is its last to nvcc
                 near = min(places, key=lambda one: abs(one.line - line), default=item.place)
                 yield header, name, near

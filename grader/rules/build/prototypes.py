@@ -29,9 +29,9 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             yield _missing(source, extension, missing, context)
         for unit in extension.cpp if extension.readable else ():
             for declared in unit.declarations:
-                evidence = _undefined(context, declared.name)
+                evidence = _undefined_symbols(context, declared.name)
                 if declared.name in exported and evidence:
-                    yield _different(extension, unit, declared, evidence)
+                    yield _other_function(extension, unit, declared, evidence)
 
 
 def _unknown_to_main(context: Context, name: str) -> tuple[Evidence, ...]:
@@ -68,7 +68,7 @@ def _missing(source: Source, extension: Extension, missing: list[str], context: 
 
 
 def _as_declared(source: Source, extension: Extension, wrong: list[str]) -> tuple[Fix, ...]:
-    """List the declared functions that are spelled alike in the place of kernels and of what nothing defines."""
+    """List the declared functions that are spelled alike in place of kernels and of what nothing defines."""
     listed = extension.keywords.get("functions")
     known = [function.name for unit in extension.cpp for function in unit.declarations]
     free = [name for name in known if name not in (extension.functions or ())]
@@ -86,7 +86,7 @@ def _plain(function: Function) -> bool:
     return not function.template_parameters and not {"static", "inline"} & set(function.qualifiers)
 
 
-def _different(
+def _other_function(
     extension: Extension, unit: Unit, declared: Function, evidence: tuple[Evidence, ...]
 ) -> Finding:
     """Report a prototype of another function than is defined."""
@@ -103,7 +103,7 @@ def _different(
     )
 
 
-def _undefined(context: Context, name: str) -> tuple[Evidence, ...]:
+def _undefined_symbols(context: Context, name: str) -> tuple[Evidence, ...]:
     """Return the loader's complaints about a symbol; `f` is `_Z1fN2at6TensorE` there."""
     missed = confirming_errors(context, ("undefined-symbol",))
     return tuple(

@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from grader.records import ToolMessage
 from grader.rules import Context, Evidence, Finding, Fix, Place, Source, fix, rule_of
@@ -11,7 +11,8 @@ from grader.source.analysis.triton import Kernel, kernels, launches
 from grader.source.code_edits import replace
 
 CAUSES = read_sentences(__file__, "causes")
-LEAST_OF_DOT = 16
+GLOBAL = re.compile(r"(?:global variable |no function `)(?P<name>\w+)")
+ADDRESS = ".data_ptr()"
 CARRIED = re.compile(r"[Ll]oop-carried variable (?P<name>\w+)")
 
 
@@ -20,45 +21,61 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     for item in context.seen("compiler"):
         if isinstance(item.details, ToolMessage) and item.details.tool == "triton":
             cause = CAUSES.get(item.code, "")
+            kernel = next((one for one in kernels(source) if one.holds(item.place)), None)
             yield RULE.finding(
-                _start_of_carried(source, item) or item.place,
+                (_cause(source, kernel, item) if kernel else None) or item.place,
                 f"{item.text.rstrip('.')}{f': {cause}' if cause else ''}",
                 evidence=(item,),
-                fixes=tuple(_fixes(source, item)),
+                fixes=tuple(_fixes(source, kernel, item)) if kernel else (),
             )
 
 
-def _start_of_carried(source: Source, item: Evidence) -> Place | None:
-    """Return where a value that a loop carries starts: its type is decided there."""
+def _cause(source: Source, kernel: Kernel, item: Evidence) -> Place | None:
+    """Return where it is decided what was refused: where a value that a loop carries starts, a function is defined, a launch gives it."""
     printed = item.details.said if isinstance(item.details, ToolMessage) else ""
-    named = CARRIED.search(printed)
     line = item.place.line if item.place else 0
-    for kernel in kernels(source) if named else ():
-        given = (
-            [v for v in kernel.assigned.get(named["name"], ()) if v.lineno < line] if named else []
-        )
-        if given and _inside(kernel, item):
-            return source.place(given[-1])
-    return None
+    made: Sequence[ast.AST] = ()
+    if carried := CARRIED.search(printed):
+        made = [v for v in kernel.assigned.get(carried["name"], ()) if v.lineno < line][-1:]
+    elif foreign := GLOBAL.search(printed):
+        made = [one for one in source.walk(ast.FunctionDef) if one.name == foreign["name"]]
+    elif "too many indices" in printed:
+        taken = [n.value for n in ast.walk(kernel.node) if isinstance(n, ast.Subscript) and n.lineno == line]  # fmt: skip
+        values = (v for name in map(source.text, taken) for v in kernel.assigned.get(name, ()))
+        made = [v for v in values if not any(kernel.language_name(p) == "arange" for p in kernel.made_of(v))]  # fmt: skip
+    elif item.code == "power-of-two":
+        made = list(_given(source, kernel, item))
+    elif item.code == "unsupported-type":
+        made = list(_numbers_of_pointers(source, kernel))
+    return source.place(made[0]) if made else None
 
 
-def _fixes(source: Source, item: Evidence) -> Iterator[Fix]:
-    kernel = next((one for one in kernels(source) if _inside(one, item)), None)
-    if kernel is None:
-        return
+def _given(source: Source, kernel: Kernel, item: Evidence) -> Iterator[ast.expr]:
+    """Yield what launches give for a length that was refused."""
+    names = {one.arg for one in _lengths(kernel, item)}
+    for launch in (one for one in launches(source) if one.kernel is kernel):
+        yield from (launch.arguments[name] for name in names if name in launch.arguments)
+
+
+def _numbers_of_pointers(source: Source, kernel: Kernel) -> Iterator[ast.expr]:
+    """Yield the addresses that launches give as mere numbers."""
+    given = (v for one in launches(source) if one.kernel is kernel for v in one.arguments.values())
+    return (one for one in given if source.text(one).endswith(ADDRESS))
+
+
+def _fixes(source: Source, kernel: Kernel, item: Evidence) -> Iterator[Fix]:
     if item.code == "not-constexpr":
         yield from _constexpr(source, kernel, item)
     elif item.code == "power-of-two":
-        yield from _rounded_up(source, kernel, item)
-    elif item.code == "dot-shapes":
-        yield from _at_least_sixteen(source, kernel)
-    elif item.code == "loop-carried-type":
-        yield from _as_float32(source, kernel)
-
-
-def _inside(kernel: Kernel, item: Evidence) -> bool:
-    line = item.place.line if item.place else 0
-    return kernel.node.lineno <= line <= (kernel.node.end_lineno or 0)
+        edits = [
+            replace(source, v, f"triton.next_power_of_2({source.text(v)})")
+            for v in _given(source, kernel, item)
+        ]
+        yield from fix("round the block's length up to a power of two", edits) if edits else ()
+    elif item.code == "unsupported-type":
+        numbers = _numbers_of_pointers(source, kernel)
+        edits = [replace(source, v, source.text(v).removesuffix(ADDRESS)) for v in numbers]
+        yield from fix("pass the tensors themselves", edits) if edits else ()
 
 
 def _lengths(kernel: Kernel, item: Evidence) -> Iterator[ast.arg]:
@@ -77,39 +94,4 @@ def _constexpr(source: Source, kernel: Kernel, item: Evidence) -> Iterator[Fix]:
         yield from fix("declare the block's length as tl.constexpr", edits, certain=True)
 
 
-def _rounded_up(source: Source, kernel: Kernel, item: Evidence) -> Iterator[Fix]:
-    names = {one.arg for one in _lengths(kernel, item)}
-    for launch in launches(source):
-        if launch.kernel is kernel:
-            given = [launch.arguments[name] for name in names if name in launch.arguments]
-            edits = [
-                replace(source, value, f"triton.next_power_of_2({source.text(value)})")
-                for value in given
-            ]
-            if edits:
-                yield from fix("round the block's length up to a power of two", edits)
-
-
-def _at_least_sixteen(source: Source, kernel: Kernel) -> Iterator[Fix]:
-    """Give blocks that `tl.dot` can't multiply the least length that it takes."""
-    for launch in launches(source):
-        given = [launch.arguments[n] for n in kernel.constants if n in launch.arguments]
-        short = [v for v in given if isinstance(v, ast.Constant) and type(v.value) is int and v.value < LEAST_OF_DOT]  # fmt: skip
-        if launch.kernel is kernel and short:
-            edits = [replace(source, value, str(LEAST_OF_DOT)) for value in short]
-            yield from fix("give tl.dot at least 16 along each dim", edits)
-
-
-def _as_float32(source: Source, kernel: Kernel) -> Iterator[Fix]:
-    """Start an accumulator as what products and sums of float32 are."""
-    for call in kernel.calls("zeros", "full"):
-        given = [word.value for word in call.keywords if word.arg == "dtype"] or call.args[-1:]
-        for value in given:
-            if source.full_name(value) in NARROW:
-                yield from fix("accumulate in float32", [replace(source, value, "tl.float32")])
-
-
-NARROW = frozenset(
-    f"triton.language.{name}" for name in ("float16", "bfloat16", "int32", "int64", "float64")
-)
 RULE = rule_of(__file__, check, catch_all=True)

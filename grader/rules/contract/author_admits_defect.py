@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from grader.records import Extraction
 from grader.records.observed import wrong_results
 from grader.rules import Context, Evidence, Finding, Place, Source, Unit, rule_of
-from grader.source.cuda_code import cuda_code, text, units
+from grader.source.nodes import text
 
 ADMITS = re.compile(
     r"\b(?:is|are|was|looks?|seems?|may be|might be|could be) (?:in(?:complete|correct)|wrong|buggy|broken|flawed|not (?:correct|right|complete))\b"
@@ -85,7 +85,7 @@ def _prose(line: int, sentences: list[str]) -> Finding:
 
 def _comments(source: Source, *, wrong: bool) -> Iterator[Finding]:
     """Quote comments; where results are wrong, what they leave out may be why."""
-    every = ((unit, node) for unit in units(source) for node in cuda_code(unit).of("comment"))
+    every = ((unit, node) for unit in source.units for node in unit.nodes("comment"))
     found = [(unit, node) for unit, node in every if IN_COMMENT.search(text(node))]
     for unit, node in found[:MANY]:
         comment = " ".join(text(node).strip("/* \n").split())

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 
 from grader.languages import readings
 from grader.rules import Context, Finding, Source, rule_of
-from grader.source.cuda_code import cuda_code, units
 from grader.source.library_calls import LIBRARY
 from grader.source.python_code import PythonCode
 
@@ -18,7 +17,7 @@ BUILDERS = ("CUDAExtension", "load", "load_inline", "compile_ptx", "RawKernel", 
 def check(source: Source, _context: Context) -> Iterator[Finding]:
     """Look for ModelNew, for a call that builds an extension, and for a kernel in it."""
     code = source.module
-    if code is None:
+    if source.syntax_error is not None:
         return
     if code.model is None:
         if not _binds_model(code):
@@ -49,8 +48,10 @@ def _other_language(source: Source) -> bool:
 
 def _called_library(source: Source) -> str:
     """Return whose work it is: a library's, where the text calls one."""
-    calls = (call for unit in units(source) for call in cuda_code(unit).calls)
-    names = (one.name for one in calls if LIBRARY.match(one.last) or one.name.startswith(PARTS))
+    calls = (call for unit in source.units for call in unit.calls)
+    names = (
+        one.qualified for one in calls if LIBRARY.match(one.name) or one.qualified.startswith(PARTS)
+    )
     return next(names, "PyTorch")
 
 

@@ -10,16 +10,10 @@ from grader.rules import Context, Edit, Evidence, Finding, Fix, Place, Source, f
 from grader.source import nodes_under
 from grader.source.analysis.data_flow import assignments, returns
 from grader.source.analysis.returned_tensor import allocation_of_result, length_written
+from grader.source.cpp_reading import read_call
 from grader.source.cpp_types import type_of
-from grader.source.cuda_code import (
-    cuda_code,
-    descendants,
-    function_around,
-    read_call,
-    text,
-    units,
-)
 from grader.source.definitions import definitions
+from grader.source.nodes import descendants, function_around, text
 from grader.source.python_code import PythonCode
 
 FORMS = ("shape", "dtype", "device", "count", "type")
@@ -60,10 +54,10 @@ def _left_there(edit: Edit | None) -> tuple[Fix, ...]:
     return fix("leave the result on the GPU", [edit], certain=True)
 
 
-def _moved_off_gpu(source: Source, code: PythonCode | None) -> Iterator[Moved]:
+def _moved_off_gpu(source: Source, code: PythonCode) -> Iterator[Moved]:
     """Yield the calls that take a result of forward off the GPU."""
-    forward = code.method("forward") if code is not None else None
-    for _, given in returns(code, forward) if code is not None and forward is not None else ():
+    forward = code.method("forward")
+    for _, given in returns(code, forward) if forward is not None else ():
         for value in given.elts if isinstance(given, ast.Tuple | ast.List) else [given]:
             named = value.id if isinstance(value, ast.Name) else ""
             made = [one.value for one in assignments(forward, named)] if forward and named else []
@@ -84,32 +78,32 @@ def _leaves(call: ast.Call, method: str) -> bool:
 
 
 def _moved_in_cpp(source: Source) -> Iterator[Moved]:
-    for unit in units(source):
-        for node in cuda_code(unit).of("return_statement"):
+    for unit in source.units:
+        for node in unit.nodes("return_statement"):
             for one in node.named_children if not unit.tree.has_error else ():
                 call = read_call(one) if one.type == "call_expression" else None
                 if (
                     call is None
-                    or call.object is None
-                    or type_of(unit, call.object) not in {"Tensor", None}
+                    or call.base is None
+                    or type_of(unit, call.base.node) not in {"Tensor", None}
                 ):
                     continue
-                to_cpu = call.name == "to" and any(text(a).endswith("kCPU") for a in call.arguments)
-                if to_cpu or (call.name == "cpu" and not call.arguments):
-                    edit = unit.edit(call.object.end_byte, call.node.end_byte, "")
-                    yield unit.place(call.node), call.name, _left_there(edit)
+                to_cpu = call.qualified == "to" and any(
+                    text(a).endswith("kCPU") for a in call.arguments
+                )
+                if to_cpu or (call.qualified == "cpu" and not call.arguments):
+                    edit = unit.edit(call.base.node.end_byte, call.node.end_byte, "")
+                    yield unit.place(call.node), call.qualified, _left_there(edit)
 
 
-def _where_returned(
-    source: Source, code: PythonCode | None, seen: Evidence
-) -> tuple[Place | None, str]:
+def _where_returned(source: Source, code: PythonCode, seen: Evidence) -> tuple[Place | None, str]:
     """Return where the result is made, and which lengths are wrong: the host function's allocation, else forward's return.
 
     How many results there are is up to forward.
     """
     for unit in source.cuda if seen.code != "count" else ():
-        allocated = [call.node for call in cuda_code(unit).calls if _allocates(call.name)]
-        given = (node.named_children for node in cuda_code(unit).of("return_statement"))
+        allocated = [call.node for call in unit.calls if _allocates(call.qualified)]
+        given = (node.named_children for node in unit.nodes("return_statement"))
         returned = {text(inner[0]) for inner in given if inner}
         kept = [node for node in allocated if _variable(node) in returned]
         if allocated:
@@ -119,8 +113,8 @@ def _where_returned(
                 f"`{name}` is {got} and has to be {want}" for name, got, want, _ in wrong
             )
             return unit.place(wrong[0][3] if wrong else made), f"{said}: " if wrong else ""
-    forward = code.method("forward") if code is not None else None
-    if code is None or forward is None:
+    forward = code.method("forward")
+    if forward is None:
         return None, ""
     called = allocation_of_result(code) if seen.code in {"shape", "dtype"} else None
     if called is not None:

@@ -16,8 +16,8 @@ Counts = tuple[tuple[str, int | None], ...]
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Compare the constructor and forward with what the task or the file itself will pass."""
     code = source.module
-    model = code.model if code is not None else None
-    if code is None or model is None:
+    model = code.model
+    if model is None:
         return
     bases = [code.canonical(base) for base in model.bases]
     if "torch.autograd.Function" in bases:

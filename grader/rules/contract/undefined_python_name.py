@@ -23,13 +23,12 @@ INPUT_FUNCTIONS = {"get_inputs", "get_init_inputs", "get_test_inputs"}
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look up every global name that the program reads among those that it binds, and ModelNew's attributes."""
     code = source.module
-    if code is not None:
-        yield from _never_set(source, code, context)
-    if code is not None and not binds_unseen(code):
-        yield from _undefined(source, code, context)
+    yield from _never_set(source, code, context)
+    if not binds_unseen(code):
+        yield from _undefined_names(source, code, context)
 
 
-def _undefined(source: Source, code: PythonCode, context: Context) -> Iterator[Finding]:
+def _undefined_names(source: Source, code: PythonCode, context: Context) -> Iterator[Finding]:
     yield from _taken_from_problem(source, code, context)
     constants, said = _reference_constants(context), set()
     for nodes in _missing_uses(code, unbound(source, {*dir(builtins), *MODULE_NAMES})).values():
@@ -62,7 +61,7 @@ def _taken_from_problem(source: Source, code: PythonCode, context: Context) -> I
 def undefined_where_it_counts(source: Source, context: Context) -> tuple[str, ...]:
     """Return the names without which the class can't be used, each once, in the order of their use."""
     code = source.module
-    found = _undefined(source, code, context) if code is not None and not binds_unseen(code) else ()
+    found = _undefined_names(source, code, context) if not binds_unseen(code) else ()
     findings = [one for one in found if one.severity == "error"]
     return tuple(dict.fromkeys(name for one in findings for name in one.names))
 

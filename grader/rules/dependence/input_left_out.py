@@ -10,7 +10,7 @@ from grader.rules.page_file import rule_of
 from grader.source import Source, nodes_under
 from grader.source.analysis.launched_from import launch_place
 from grader.source.analysis.on_the_way import line_place
-from grader.source.analysis.overwritten import overwritten
+from grader.source.analysis.overwritten import place_overwritten
 from grader.source.analysis.steering import Steering, around, bound_made, python_loop, steering_of
 from grader.source.analysis.triton import kernels
 from grader.source.code_edits import fix, replace_node
@@ -24,7 +24,9 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     for item, gap in differences(context, "missing", "skipped"):
         if item.place is None:
             continue
-        forgotten = _forgotten(source, item.place) or (None if gap.read else _going_nowhere(source))
+        forgotten = _say_forgotten(source, item.place) or (
+            None if gap.read else _going_nowhere(source)
+        )
         said, place, fixes = forgotten or _say_gap(
             source, context, item, gap, _cause(source, item.place, gap)
         )
@@ -39,9 +41,9 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         )
 
 
-def _forgotten(source: Source, place: Place) -> Said | None:
+def _say_forgotten(source: Source, place: Place) -> Said | None:
     """Say that a loop forgets what its earlier turns read: a compiler leaves their reads out."""
-    anew = overwritten(source, [place])
+    anew = place_overwritten(source, [place])
     if anew is None:
         return None
     return (
@@ -67,9 +69,9 @@ def _going_nowhere(source: Source) -> Said | None:
 def _cause(source: Source, place: Place, gap: Dependence) -> Steering | None:
     """Return the loop whose bound falls short, or else the condition that leaves the elements out.
 
-    As many loops as dims walk along these in their order. Else what lacks at the end of a dim is left out by the
-    outermost loop; what lacks here and there by the innermost. What lets other lines bring all that they should is none of them. An element that nothing
-    stores is left out by a condition.
+    Where there are as many loops as dims, each loop goes along the dim in its order. Otherwise elements that are missing
+    at the end of a dim are left out by the outermost loop, and elements missing here and there by the innermost one. Loops
+    in which other lines read all that they should are not the cause. An element that nothing stores is left out by a condition.
     """
     right = {
         one.place.line for line in gap.whole for one in around(source, line_place(source, line))

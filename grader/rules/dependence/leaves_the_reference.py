@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from grader.records.observed import dependence_differs, values_of, wrong_results
 from grader.rules import Context, Evidence, Finding, Source, rule_of
 from grader.source.analysis.on_the_way import on_the_way
-from grader.source.analysis.overwritten import overwritten
+from grader.source.analysis.overwritten import place_overwritten
 
 NO_FORMULA = frozenset({"half-precision", "probe-kept", "probe-unsteady"})
 """What is no matter of one line's value: rounding, and what one call leaves to the next."""
@@ -33,7 +33,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     if made is None:
         return
     slices = [item for item in context.seen("provenance") if item.code == "slice"]
-    anew = overwritten(source, [made.place])
+    anew = place_overwritten(source, [made.place])
     forgets = f"; line {anew.line} sets anew in each turn what it could add to" if anew else ""
     yield RULE.finding(
         anew or made.place,
@@ -46,7 +46,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 
 
 def _in_common(wrong: Sequence[Evidence]) -> Evidence:
-    """Return the factor or offset by which all wrong results are off, else the first of what is wrong."""
+    """Return the factor or offset by which all wrong results are off, else the first wrong result."""
     patterns = [item for item in wrong if item.kind == "mismatch"]
     for code in ("constant-factor", "constant-offset"):
         off = [item for item in patterns if item.code == code]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from grader.records import Touched
 from grader.records.observed import touched_by_lines
 from grader.rules import Context, Finding, Place, Source, rule_of
-from grader.source.cuda_code import text
+from grader.source.nodes import text
 from grader.source.scalar_types import SIZES
 
 

@@ -12,6 +12,8 @@ from grader.source.rewriting.changed_line import ChangedLine
 
 MOST = 5
 """Ways to write a change that are proposed."""
+IN_CUDA = 2
+"""The same of a step around what has no word in a CUDA line."""
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
@@ -22,8 +24,9 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             yield RULE.finding(
                 source.line_place(taken) if taken else item.place,
                 say_change(source, item.place, item.details),
-                confidence="proven",
-                root_cause=True,
+                severity="warning" if item.details.makes_up else "error",
+                confidence="possible" if item.details.makes_up else "proven",
+                root_cause=not item.details.makes_up,
                 evidence=[item, *wrong_results(context)[:4]],
                 fixes=_fixes(source, item.place, item.details),
             )
@@ -32,7 +35,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 def _fixes(source: Source, place: Place, change: Counterfactual) -> list[Fix]:
     """Return the ways to write the change, the likeliest first.
 
-    What has no word in the text is guessed in Triton alone: for CUDA the search for small changes tries many in one build.
+    What has no word in the text is guessed in Triton, and once in CUDA: there the search for small changes tries many in one build.
     """
     if change.change in {"argument", "host"}:
         every = [changed_argument(source, place, change)]
@@ -49,7 +52,7 @@ def _ways(line: ChangedLine) -> list[tuple[Edit, ...]]:
     if line.change.both:
         return [tuple(map(line.edit, both)) for both in line.of_both()]
     exact = [line.edit(one) for one in line.exact()]
-    likely = line.likely() if line.place.language == "python" else ()
+    likely = line.likely() if line.place.language == "python" else line.likely()[: not exact]
     single: list[tuple[Edit, ...]] = [(one,) for one in (*exact, *map(line.edit, likely))]
     return [*single[: MOST - 1], tuple(exact)] if len(exact) > 1 else single
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from grader.records import Dependence
 from grader.records.observed import beside, differences
 from grader.rules import Context, Finding, Place, Source, rule_of
-from grader.source.analysis.overwritten import overwritten
+from grader.source.analysis.overwritten import place_overwritten
 from grader.source.analysis.steering import Steering, around, bound_made, carried_over
 
 
@@ -14,14 +14,14 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     for item, gap in differences(context, "lost"):
         loop, carried = None, None
         ends = item.related[:1] if gap.threads else ()
-        anew = overwritten(source, (item.place, *ends)) if gap.walk != "between" else None
+        anew = place_overwritten(source, (item.place, *ends)) if gap.walk != "between" else None
         for place in filter(None, (item.place, *ends)) if gap.walk != "between" else ():
             carried = carried or (None if gap.threads or gap.holes else carried_over(source, place))
             loop = loop or _bounding_loop(source, place)
         made = bound_made(loop) if loop else None
         yield RULE.finding(
             anew or carried or made or (loop.place if loop else item.place),
-            f"{item.text}{_of_threads(gap)}{_set_anew(anew) or _kept(carried) or _by(loop, made)}",
+            f"{item.text}{_of_threads(gap)}{_set_anew(anew) or _say_kept(carried) or _by(loop, made)}",
             confidence="proven",
             evidence=[item, *beside(context, gap)],
             cause="dependence",
@@ -41,7 +41,7 @@ def _set_anew(place: Place | None) -> str:
     return f": line {place.line} sets anew in each turn what it could add to" if place else ""
 
 
-def _kept(carried: Place | None) -> str:
+def _say_kept(carried: Place | None) -> str:
     """Say where a loop keeps something for its next turn."""
     return f": line {carried.line} keeps what goes into the next turn" if carried else ""
 

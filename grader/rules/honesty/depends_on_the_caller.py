@@ -15,8 +15,6 @@ NAMES = read_names(__file__)
 def check(source: Source, _context: Context) -> Iterator[Finding]:
     """Look at the conditions of forward: do they ask for a count or for the caller."""
     code = source.module
-    if code is None:
-        return
     counters = _counters(code)
     for function in code.reached:
         chances = _chances(code, function)

@@ -19,8 +19,8 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     evidence = tuple(item for item in seen if "input-independent" in item.code)
     severity: Severity = "error" if seen_wrong(context) else "warning"
     code = source.module
-    forward = code.method("forward") if code is not None else None
-    constant = _constant_result(code, forward) if code is not None and forward is not None else None
+    forward = code.method("forward")
+    constant = _constant_result(code, forward) if forward is not None else None
     if constant is not None:
         yield RULE.finding(
             source.place(constant),

@@ -26,7 +26,6 @@ from grader.source.analysis.started_kernels import is_started
 from grader.source.analysis.triton import kernels as triton_kernels
 from grader.source.analysis.triton import launches as triton_launches
 from grader.source.code_edits import delete_lines_of
-from grader.source.cuda_code import units
 from grader.source.library_calls import library_calls
 from grader.source.python_code import Function, PythonCode
 
@@ -37,10 +36,10 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     """Follow the way from forward to the launch of each kernel, and back to what is returned."""
     yield from _kernels(source)
     code = source.module
-    if code is not None and code.model is not None:
+    if code.model is not None:
         yield from _by_the_reference(source, code, code.model)
-    forward = code.method("forward") if code is not None else None
-    if code is None or forward is None or not (source.extensions or triton_kernels(source)):
+    forward = code.method("forward")
+    if forward is None or not (source.extensions or triton_kernels(source)):
         return
     names = holders(source, code)
     if not names or uses_operators(code):
@@ -73,8 +72,8 @@ def _kernels(source: Source) -> Iterator[Finding]:
     started = {name for name in names if is_started(source, name)}
     idle = [(unit, kernel) for unit, kernel in kernels if kernel.name not in started]
     for unit, kernel in idle[:1] if len(idle) == len(kernels) else ():
-        called = next((pair for one in units(source) for pair in library_calls(one)), None)
-        more = f"; {called[1].last} computes in their place" if called else ""
+        called = next((pair for one in source.units for pair in library_calls(one)), None)
+        more = f"; {called[1].name} computes in their place" if called else ""
         listed = [one.name for _, one in idle]
         yield RULE.finding(
             _head(unit, kernel),

@@ -8,8 +8,8 @@ from grader.rules import Context, Finding, Source, fix, rule_of
 from grader.rules.name_tables import read_names
 from grader.source import nodes_under
 from grader.source.code_edits import delete_statement
-from grader.source.cuda_code import text, units
 from grader.source.library_calls import library_calls
+from grader.source.nodes import text
 from grader.source.python_code import PythonCode
 
 NAMES = read_names(__file__)
@@ -23,10 +23,8 @@ FORBIDS = re.compile(
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for library calls in the CUDA text, and for switches and narrow types in Python."""
     yield from _libraries(source, forbidden=_are_libraries_forbidden(context))
-    code = source.module
-    if code is not None:
-        yield from _switches(source, code)
-        yield from _narrow(source, code)
+    yield from _switches(source, source.module)
+    yield from _narrow(source, source.module)
 
 
 def _are_libraries_forbidden(context: Context) -> bool:
@@ -40,7 +38,7 @@ def _are_libraries_forbidden(context: Context) -> bool:
 def _libraries(source: Source, *, forbidden: bool) -> Iterator[Finding]:
     """Name the first call of each library."""
     ruled_out = ", which the prompt rules out" if forbidden else ""
-    for unit in units(source):
+    for unit in source.units:
         first = {library: call for library, call in reversed([*library_calls(unit)])}  # noqa: C416
         for library, call in reversed(first.items()):
             name = text(call.node.child_by_field_name("function"))

@@ -20,7 +20,7 @@ from grader.source.analysis.lasting_places import (
     read_purely,
     surely_before,
 )
-from grader.source.cuda_code import cuda_code, descendants, text
+from grader.source.nodes import descendants, text
 from grader.source.python_code import Function, PythonCode
 
 MEMOISERS = {"functools.lru_cache", "functools.cache", "lru_cache", "cachetools.cached"}
@@ -38,7 +38,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 
 def _in_the_text(source: Source) -> Iterator[Finding]:
     code = source.module
-    if code is not None and code.model is not None:
+    if code.model is not None:
         names = holders(source, code)
         for function in code.reached:
             if isinstance(function, Function):
@@ -134,8 +134,8 @@ def _report_replayed(source: Source, function: ast.AST) -> Iterator[Finding]:
 
 def _static(unit: Unit) -> Iterator[Finding]:
     """Find tensors that host code keeps in static variables and returns."""
-    for node in cuda_code(unit).of("declaration"):
-        function = cuda_code(unit).function(node)
+    for node in unit.nodes("declaration"):
+        function = unit.function_around(node)
         words = {text(child) for child in node.children if child.type == "storage_class_specifier"}
         tensor = "Tensor" in text(node.child_by_field_name("type"))
         if function is None or "static" not in words or not tensor:

@@ -9,7 +9,7 @@ from grader.rules import Context, Finding, Source, fix, rule_of
 from grader.rules.name_tables import read_names
 from grader.source.analysis.measuring import role
 from grader.source.code_edits import delete_statement
-from grader.source.cuda_code import cuda_code, text, units
+from grader.source.nodes import text
 from grader.source.python_code import PythonCode, constant_text
 
 NAMES = read_names(__file__)
@@ -25,12 +25,11 @@ RESULT_LINE = re.compile(
 def check(source: Source, _context: Context) -> Iterator[Finding]:
     """Look for patched library functions, for reading of frames, and for forged output."""
     code = source.module
-    if code is not None:
-        for node, name in _patches(code):
-            yield _patch(source, node, name)
-        yield from _calls(source, code)
-        yield from _frames(source, code)
-        yield from _of_the_grader(source, code)
+    for node, name in _patches(code):
+        yield _patch(source, node, name)
+    yield from _calls(source, code)
+    yield from _frames(source, code)
+    yield from _of_the_grader(source, code)
     yield from _report_interposed(source)
 
 
@@ -168,9 +167,8 @@ def _of_the_grader(source: Source, code: PythonCode) -> Iterator[Finding]:
 
 def _report_interposed(source: Source) -> Iterator[Finding]:
     """C functions with the names of timers or of the grader's: the loader knows no difference."""
-    for unit in units(source):
-        code = cuda_code(unit)
-        named = code.of("identifier", "namespace_identifier")
+    for unit in source.units:
+        named = unit.nodes("identifier", "namespace_identifier")
         for node in [one for one in named if text(one).startswith(NAMES["own_names"])][:1]:
             said = f"{text(node)} is a function of the grader's simulator"
             yield RULE.finding(unit.place(node), said, rejects=True)
@@ -178,7 +176,7 @@ def _report_interposed(source: Source) -> Iterator[Finding]:
             if function.name in NAMES["timers"]:
                 said = f"the extension defines {function.name}, in the place of CUDA's own"
                 yield RULE.finding(unit.place(function.node), said, rejects=True)
-        for node in code.of("preproc_def", "preproc_function_def"):
+        for node in unit.nodes("preproc_def", "preproc_function_def"):
             name = text(node.child_by_field_name("name"))
             if name in NAMES["timers"]:
                 said = f"{name} is redefined by a macro"

@@ -11,7 +11,8 @@ from grader.source import nodes_under
 from grader.source.analysis.data_flow import methods
 from grader.source.analysis.extension_use import holders, mentions
 from grader.source.code_edits import replace
-from grader.source.cuda_code import Call, around, cuda_code, units
+from grader.source.cpp import Call
+from grader.source.nodes import around
 from grader.source.python_code import PythonCode
 
 NAMES = read_names(__file__)
@@ -27,13 +28,12 @@ OTHER_CLASS = "forward returns a tensor of another class, whose operations the f
 def check(source: Source, _context: Context) -> Iterator[Finding]:
     """Look for streams and threads in what forward runs, and for what joins them."""
     code = source.module
-    called = methods(code.reached) if code is not None else set()
+    called = methods(code.reached)
     joined = not called.isdisjoint(NAMES["joins"])
-    if code is not None:
-        yield from _streams(source, code) if not joined else ()
-        yield from _threads(source, code, called)
-        yield from _lazy(source, code)
-    for unit in units(source):
+    yield from _streams(source, code) if not joined else ()
+    yield from _threads(source, code, called)
+    yield from _lazy(source, code)
+    for unit in source.units:
         yield from _cpp_streams(unit, joined=joined)
         yield from _cpp_threads(unit)
 
@@ -99,13 +99,13 @@ def _names(node: ast.AST) -> list[str]:
 
 
 def _cpp_streams(unit: Unit, *, joined: bool) -> Iterator[Finding]:
-    calls = cuda_code(unit).calls
-    made = [call for call in calls if call.last in NAMES["cpp_streams"]]
-    for call in made[:1] if {*NAMES["cpp_joins"]}.isdisjoint(one.last for one in calls) else ():
+    calls = unit.calls
+    made = [call for call in calls if call.name in NAMES["cpp_streams"]]
+    for call in made[:1] if {*NAMES["cpp_joins"]}.isdisjoint(one.name for one in calls) else ():
         hides = not joined and any(launch.stream is not None for launch in unit.launches)
         yield RULE.finding(
             unit.place(call.node),
-            f"{call.last} makes a stream that nothing joins with PyTorch's: {HIDDEN}",
+            f"{call.name} makes a stream that nothing joins with PyTorch's: {HIDDEN}",
             severity="error" if hides else "warning",
             fixes=_on_current_stream(unit, made),
             rejects=hides,
@@ -113,13 +113,13 @@ def _cpp_streams(unit: Unit, *, joined: bool) -> Iterator[Finding]:
 
 
 def _on_current_stream(unit: Unit, made: Sequence[Call]) -> tuple[Fix, ...]:
-    """Take PyTorch's current stream in the place of each that comes from its pool."""
-    pooled = [one for one in made if one.last == "getStreamFromPool"]
+    """Take PyTorch's current stream in place of each that comes from its pool."""
+    pooled = [one for one in made if one.name == "getStreamFromPool"]
     edits = [
         unit.edit(
             one.node.start_byte,
             one.node.end_byte,
-            f"{one.name.removesuffix(one.last)}getCurrentCUDAStream()",
+            f"{one.qualified.removesuffix(one.name)}getCurrentCUDAStream()",
         )
         for one in pooled
     ]
@@ -127,11 +127,10 @@ def _on_current_stream(unit: Unit, made: Sequence[Call]) -> tuple[Fix, ...]:
 
 
 def _cpp_threads(unit: Unit) -> Iterator[Finding]:
-    code = cuda_code(unit)
-    if not {"join", "get", "wait"}.isdisjoint(call.last for call in code.calls):
+    if not {"join", "get", "wait"}.isdisjoint(call.name for call in unit.calls):
         return
     for name in NAMES["cpp_threads"]:
-        for node in code.names.get(name.rsplit("::", 1)[-1], ()):
+        for node in unit.names.get(name.rsplit("::", 1)[-1], ()):
             outer = node.parent
             written = unit.data[outer.start_byte :] if outer is not None else b""
             if name == "pthread_create" or written.startswith(name.encode()):

@@ -7,12 +7,12 @@ from tree_sitter import Node
 
 from grader.records.observed import has_wrapped, kernel_of, observed_evidence
 from grader.rules import Context, Finding, Fix, Source, Unit, fix, rule_of
-from grader.rules.proofs import once, reported
+from grader.rules.proofs import once, report_by_line
 from grader.source.analysis.cases import Case, cases, full_size_of, spans
 from grader.source.analysis.last_thread import LastThread
 from grader.source.cpp import Binary, walk
 from grader.source.cpp_types import type_of
-from grader.source.cuda_code import around, descendants, one_line, text
+from grader.source.nodes import around, descendants, one_line, text
 
 LARGE = 1 << 28
 """Elements of a tensor from which an index into it can come near to what 32 bits hold."""
@@ -24,7 +24,7 @@ NARROW = frozenset({"int", "unsigned int", "int32_t", "unsigned"})
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Compute the indices of the last block at the task's sizes; join what a run there showed."""
     overflowed = [item for item in observed_evidence(context, "oob") if has_wrapped(item)]
-    for finding in (*once(_of_text(source, context)), *reported(RULE, overflowed)):
+    for finding in (*once(_of_text(source, context)), *report_by_line(RULE, overflowed)):
         fixes = finding.fixes or tuple(_of_line(source, finding))
         kernel = next((kernel_of(item, spans(source)) for item in finding.evidence), "")
         cause = f"overflow {kernel or finding.kernels[0]}"

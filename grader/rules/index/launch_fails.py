@@ -13,7 +13,7 @@ from grader.rules.proofs import once
 from grader.source.analysis.cases import Case, cases, spans
 from grader.source.analysis.host_code import grid_node, resolve
 from grader.source.cpp import Items
-from grader.source.cuda_code import text
+from grader.source.nodes import text
 from grader.source.statements import insert_before, statement
 
 GRID, MOST = 65_535, 1024
@@ -130,11 +130,14 @@ def _smaller(case: Case) -> Iterator[Fix]:
         return
     expr = resolve(case.launch.host, config[1])
     nodes = [item.node for item in expr.items] if isinstance(expr, Items) else [expr.node]
-    words = {text(node) for node in nodes}
+    words, sizes = {text(node) for node in nodes}, [size or 1 for size in block]
     if len(words) == 1 and NAME.fullmatch(min(words)):
-        yield from _renumbered(case, min(words), "16" if len(nodes) > 1 else str(MOST))
+        yield from _renumber_constant(case, min(words), "16" if len(nodes) > 1 else str(MOST))
+    elif all(map(NAME.fullmatch, words)):
+        fitting = max(sizes) * MOST // math.prod(sizes)
+        name = text(nodes[sizes.index(max(sizes))])
+        yield from _renumber_constant(case, name, str(fitting))
     if all(word.isdigit() for word in words):
-        sizes = [size or 1 for size in block]
         while math.prod(sizes) > MOST:
             largest = sizes.index(max(sizes))
             sizes[largest] = MOST if len(nodes) == 1 else sizes[largest] // 2
@@ -160,7 +163,7 @@ def _told_as_template(case: Case, words: str) -> list[Node]:
     ]
 
 
-def _renumbered(case: Case, name: str, size: str) -> Iterator[Fix]:
+def _renumber_constant(case: Case, name: str, size: str) -> Iterator[Fix]:
     """Give a constant of the text, which a block is made of, another value."""
     for pattern in (rb"#\s*define\s+%b\s+(\d+)\b", rb"\bconst(?:expr)?\s+int\s+%b\s*=\s*(\d+)\s*;"):
         found = re.search(pattern % name.encode(), case.unit.data)

@@ -10,7 +10,7 @@ from grader.rules import Context, Edit, Evidence, Finding, Fix, Source, Unit, fi
 from grader.source import Kernel
 from grader.source.analysis.host_quotient import quotients
 from grader.source.code_edits import replace_node
-from grader.source.cuda_code import around, cuda_code, descendants, names_in, one_line, text
+from grader.source.nodes import around, descendants, names_in, one_line, text
 from grader.source.statements import simple_statement
 
 DIVIDED = re.compile(r"(?P<size>[A-Za-z_]\w*)\s*(?:/|>>)\s*(?P<by>.+)", re.DOTALL)
@@ -56,7 +56,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 def _rounded_launches(unit: Unit, kernel: Kernel) -> Iterator[Rounded]:
     sizes = {p.name for p in kernel.parameters if not p.is_pointer}
     body = kernel.body
-    for node in cuda_code(unit).under(body, "init_declarator") if body is not None else ():
+    for node in unit.nodes_under(body, "init_declarator") if body is not None else ():
         value, name = (
             node.child_by_field_name("value"),
             text(node.child_by_field_name("declarator")),

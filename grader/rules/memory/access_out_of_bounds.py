@@ -27,7 +27,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     for cause, items in kept.items():
         yield RULE.finding(
             _written_at(source, items[0]) or items[0].place,
-            _named(source, items[0]) or cause_of(items[0]),
+            _named_array(source, items[0]) or cause_of(items[0]),
             evidence=items,
             cause=cause,
         )
@@ -37,7 +37,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         yield RULE.finding(None, said, evidence=values, cause="oob")
 
 
-def _named(source: Source, item: Evidence) -> str:
+def _named_array(source: Source, item: Evidence) -> str:
     """Say which of the text's shared arrays an access went past; empty where that is not told."""
     line = item.place.line if item.place is not None and "shared" in item.code else 0
     arrays = [one for unit in source.cuda if line for one in shared_on(unit, [line])]

@@ -7,7 +7,8 @@ from tree_sitter import Node
 from grader.records.observed import wrong_results
 from grader.rules import Context, Finding, Fix, Source, Unit, fix, rule_of
 from grader.source.code_edits import replace_node
-from grader.source.cuda_code import around, cuda_code, one_line, read_call, text
+from grader.source.cpp_reading import read_call
+from grader.source.nodes import around, one_line, text
 
 COUNTS = frozenset({"atomicAdd"})
 UNSIGNED = frozenset({"unsigned", "unsigned int", "uint32_t", "uint"})
@@ -20,8 +21,8 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     seen = [item for item in context.evidence if item.code in SEEN]
     for unit in source.cuda:
         for name, declared in _variables(unit):
-            mentions = [n for n in cuda_code(unit).of("identifier") if text(n) == name]
-            counted = [call for n in mentions if (call := _counted(n)) is not None]
+            mentions = [n for n in unit.nodes("identifier") if text(n) == name]
+            counted = [call for n in mentions if (call := _counting_call(n)) is not None]
             if len(counted) != 1 or len(mentions) != 2:  # declared, counted, and nothing else
                 continue
             yield RULE.finding(
@@ -37,7 +38,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 
 def _variables(unit: Unit) -> Iterator[tuple[str, Node]]:
     """Yield the names and declarations of single numbers that live on the GPU as long as the program."""
-    for node in cuda_code(unit).of("declaration"):
+    for node in unit.nodes("declaration"):
         outside = not any(one.type == "function_definition" for one in around(node))
         made = node.child_by_field_name("declarator")
         if made is not None and made.type == "init_declarator":
@@ -47,10 +48,10 @@ def _variables(unit: Unit) -> Iterator[tuple[str, Node]]:
                 yield text(made), node
 
 
-def _counted(mention: Node) -> Node | None:
+def _counting_call(mention: Node) -> Node | None:
     """Return the `atomicAdd(&name, 1) == gridDim.x - 1` that a mention stands in: its call."""
     call = next((one for one in around(mention) if one.type == "call_expression"), None)
-    if call is None or read_call(call).last not in COUNTS:
+    if call is None or read_call(call).name not in COUNTS:
         return None
     asked = call.parent
     while asked is not None and asked.type in {"parenthesized_expression", "cast_expression"}:

@@ -13,7 +13,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     changed = [item for item in context.evidence if item.code == "input-changed"]  # by whomever
     found: dict[str, tuple[Case | None, list[Evidence]]] = {}
     for item in observed_evidence(context, "input-written"):
-        case, name = _written(source, context, item)
+        case, name = _written_parameter(source, context, item)
         found.setdefault(name, (case, []))[1].append(item)
     if changed and not found:
         found[""] = (None, [])
@@ -31,7 +31,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         )
 
 
-def _written(source: Source, context: Context, item: Evidence) -> tuple[Case | None, str]:
+def _written_parameter(source: Source, context: Context, item: Evidence) -> tuple[Case | None, str]:
     """Return the launch of a store, with the host function's parameter whose memory it goes to."""
     kernel, line = kernel_of(item, spans(source)), item.place.line if item.place else 0
     for case in cases(source, context):

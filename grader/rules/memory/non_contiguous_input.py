@@ -124,7 +124,7 @@ def _given_to_triton(source: Source, *, wrong: bool) -> Iterator[Finding]:
         asked = [one for one in parts if isinstance(one, ast.Attribute) and one.attr == "stride"]
         strides = {source.text(one.value) for one in asked}
         for value in launch.arguments.values():
-            made = _made(launch, value)
+            made = _origin_of(launch, value)
             called = made.func if isinstance(made, ast.Call) else made
             view = isinstance(called, ast.Attribute) and called.attr in VIEWS
             if view and source.text(value) not in strides:
@@ -142,7 +142,7 @@ def _given_to_triton(source: Source, *, wrong: bool) -> Iterator[Finding]:
                 )
 
 
-def _made(launch: triton.Launch, value: ast.expr) -> ast.expr:
+def _origin_of(launch: triton.Launch, value: ast.expr) -> ast.expr:
     """Return what makes an argument of a launch, a plain name followed back."""
     named = value.id if isinstance(value, ast.Name) and launch.host is not None else ""
     every = assignments(launch.host, named) if launch.host is not None and named else ()

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from grader.rules import Context, Finding, Source, fix, rule_of
 from grader.source.code_edits import replace_node
 from grader.source.cpp import Call, Cast, Declare, Expr, walk
-from grader.source.cuda_code import text
+from grader.source.nodes import text
 from grader.source.statements import insert_before, statement
 
 MAKERS = frozenset({"contiguous", "to", "clone", "float", "half", "reshape", "cuda"})

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from grader.records import NotDeviceMemory
 from grader.records.observed import kernel_of, observed_evidence
 from grader.rules import Context, Evidence, Finding, Place, Source, Unit, rule_of
-from grader.rules.proofs import reported
+from grader.rules.proofs import report_by_line
 from grader.source.analysis.cases import Case, cases, spans
 from grader.source.analysis.host_code import origin
-from grader.source.cuda_code import cuda_code, text, units
 from grader.source.flow import Tensor
+from grader.source.nodes import text
 
 POINTERS = ("data_ptr", "cudaMalloc")
 
@@ -19,7 +19,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
     found: dict[int, tuple[Case, Tensor, list[Evidence]]] = {}
     rest: list[Evidence] = []
     for item in observed_evidence(context, "host-memory"):
-        case, tensor = _given(source, context, item)
+        case, tensor = _given_tensor(source, context, item)
         if case is None or tensor is None or tensor.node is None:
             rest.append(item)
         else:
@@ -31,14 +31,16 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             evidence=items,
             kernels=(case.kernel,),
         )
-    yield from reported(RULE, rest)
+    yield from report_by_line(RULE, rest)
     followed = observed_evidence(context, "host-access")
     for item in followed[:1]:
-        place = next((place for unit in units(source) for place in _places(unit)), None)
+        place = next((place for unit in source.units for place in _places(unit)), None)
         yield RULE.finding(place, item.text, evidence=followed)
 
 
-def _given(source: Source, context: Context, item: Evidence) -> tuple[Case | None, Tensor | None]:
+def _given_tensor(
+    source: Source, context: Context, item: Evidence
+) -> tuple[Case | None, Tensor | None]:
     """Return the launch with the tensor that it gives the parameter which a run names."""
     kernel = kernel_of(item, spans(source))
     case = next((one for one in cases(source, context) if one.kernel == kernel), None)
@@ -51,12 +53,11 @@ def _given(source: Source, context: Context, item: Evidence) -> tuple[Case | Non
 
 def _places(unit: Unit) -> Iterator[Place]:
     """Yield where host code indexes or follows a pointer that it got from a tensor."""
-    code = cuda_code(unit)
-    follows = [node for node in code.of("pointer_expression") if text(node).startswith("*")]
-    nodes = [*code.of("subscript_expression"), *follows]
+    follows = [node for node in unit.nodes("pointer_expression") if text(node).startswith("*")]
+    nodes = [*unit.nodes("subscript_expression"), *follows]
     for node in sorted(nodes, key=lambda one: one.start_byte):
-        base, function = text(node.child_by_field_name("argument")), code.function(node)
-        if function is not None and function.runs == "host" and not code.is_off(node):
+        base, function = text(node.child_by_field_name("argument")), unit.function_around(node)
+        if function is not None and function.runs == "host" and not unit.is_switched_off(node):
             body = text(function.body)
             if any(name in base for name in POINTERS) or _is_pointer(base, body):
                 yield unit.place(node)

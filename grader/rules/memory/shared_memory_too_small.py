@@ -11,7 +11,7 @@ from grader.rules import Context, Evidence, Finding, Fix, Source, fix, rule_of
 from grader.source.analysis.cases import Case, cases, spans
 from grader.source.analysis.host_code import resolve
 from grader.source.analysis.races import lines_of, shared_on
-from grader.source.cuda_code import descendants, text
+from grader.source.nodes import descendants, text
 from grader.source.scalar_types import SIZES
 
 DECLARED_AND_RESERVED = 2

@@ -19,7 +19,9 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
             continue
         if any(word.arg in PUTS_BACK for word in tuned.keywords):
             continue
-        changed = _changed(kernel, [one for one in launches(source) if one.kernel is kernel])
+        changed = _changed_parameters(
+            kernel, [one for one in launches(source) if one.kernel is kernel]
+        )
         if changed:
             names = ", ".join(f'"{name}"' for name in changed)
             yield RULE.finding(
@@ -42,7 +44,7 @@ def _several(tuned: ast.Call) -> bool | None:
     return len(configs.elts) > 1 if isinstance(configs, ast.List) else None
 
 
-def _changed(kernel: Kernel, started: list[Launch]) -> list[str]:
+def _changed_parameters(kernel: Kernel, started: list[Launch]) -> list[str]:
     """Return the parameters through which a kernel changes what it reads."""
     written = (kernel.parameter_of(one) for one in kernel.accesses if one.kind != "load")
     read = {kernel.parameter_of(one) for one in kernel.accesses if one.kind != "store"}

@@ -6,8 +6,8 @@ from grader.records.observed import wrong_results
 from grader.rules import Context, Finding, Source, Unit, rule_of
 from grader.source import cpp
 from grader.source.analysis.reference_text import reference_of
-from grader.source.cuda_code import one_line
 from grader.source.functions import Function
+from grader.source.nodes import one_line
 
 ROOTS = frozenset({"sqrt", "sqrtf", "rsqrt", "rsqrtf"})
 LACKS = "leaves out the epsilon that the reference adds under the root: values near zero come out too large, or infinite"

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from grader.rules import Context, Finding, Source, fix, rule_of
 from grader.source.cpp import Binary, Cast, Declare, Expr, Name, Number, walk
-from grader.source.cuda_code import one_line
 from grader.source.functions import Function
+from grader.source.nodes import one_line
 from grader.source.scalar_types import type_letter
 
 INTEGERS, REAL = frozenset("iul"), frozenset("fd")

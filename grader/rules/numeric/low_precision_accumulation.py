@@ -97,7 +97,7 @@ def _blocks(source: Source, kernel: triton.Kernel) -> Iterator[tuple[ast.expr, s
     for name, value in values:
         if isinstance(value, ast.Call) and kernel.language_name(value) in {"zeros", "full"}:
             for given in (*value.args, *(word.value for word in value.keywords)):
-                if source.full_name(given) in OF_TRITON:
+                if source.module.canonical(given) in OF_TRITON:
                     yield given, f"`{name}` sums in half precision: it keeps 11 bits or fewer of each partial sum"  # fmt: skip
 
 
@@ -109,14 +109,14 @@ def _cast(source: Source, kernel: triton.Kernel) -> Iterator[tuple[ast.expr, str
             for part in ast.walk(operand):
                 match part:
                     case ast.Call(func=ast.Attribute(attr="to"), args=[given, *_]):
-                        if source.full_name(given) in OF_TRITON:
+                        if source.module.canonical(given) in OF_TRITON:
                             yield given, f"values are rounded to half precision before `tl.{name}`: three digits of each are left"  # fmt: skip
 
 
 def _all_in_float32(source: Source, kernel: triton.Kernel, node: ast.expr) -> tuple[Fix, ...]:
     """Return the `tl.dot` around a cast with both operands in float32, multiplied so."""
     for call in kernel.calls("dot"):
-        given = [one for operand in call.args[:2] for one in ast.walk(operand) if source.full_name(one) in OF_TRITON]  # fmt: skip
+        given = [one for operand in call.args[:2] for one in ast.walk(operand) if source.module.canonical(one) in OF_TRITON]  # fmt: skip
         if node in given and not any(word.arg == "input_precision" for word in call.keywords):
             end = source.span(call)[1] - 1
             exact = Edit(start=end, end=end, text=', input_precision="ieee"')

@@ -26,7 +26,7 @@ Claim = tuple[ast.AST, str, Confidence, tuple[Fix, ...]]
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for parameters of its own making where the reference has a layer."""
-    reference, model = reference_of(source, context), source.classes.get("ModelNew")
+    reference, model = reference_of(source, context), source.module.classes.get("ModelNew")
     proof = tuple(item for item in context.evidence if item.code == "own-weights")
     if model is None:
         return

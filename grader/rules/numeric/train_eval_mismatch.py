@@ -14,7 +14,7 @@ STATISTIC = re.compile(r"(?:running|moving|bn\d*|batch_?norm\d*)_(mean|var)$")
 
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for running statistics that are used whatever the mode is."""
-    reference, model = reference_of(source, context), source.classes.get("ModelNew")
+    reference, model = reference_of(source, context), source.module.classes.get("ModelNew")
     if reference is None or model is None or not reference.has("BatchNorm", "InstanceNorm"):
         return
     tracks = not reference.has("InstanceNorm") or "track_running_stats=True" in reference.text

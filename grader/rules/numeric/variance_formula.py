@@ -6,7 +6,7 @@ from grader.rules import Context, Finding, Source, Unit, fix, rule_of
 from grader.source.analysis.reference_text import NORMS, reference_of
 from grader.source.code_edits import replace_node
 from grader.source.cpp import Binary, Name, Number, walk
-from grader.source.cuda_code import around, one_line, text
+from grader.source.nodes import around, one_line, text
 from grader.source.statements import statement
 
 ROOTS = frozenset({"sqrt", "sqrtf", "rsqrt", "rsqrtf"})

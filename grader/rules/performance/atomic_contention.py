@@ -8,8 +8,8 @@ from tree_sitter import Node
 from grader.rules import Context, Finding, Source, rule_of
 from grader.source import cpp
 from grader.source.analysis.kernel_accesses import accesses
-from grader.source.cuda_code import around, names_in, text
 from grader.source.divergence import depends_on_thread, varying_variables
+from grader.source.nodes import around, names_in, text
 
 ONE_OF = re.compile(r"==|!|%|(?<!&)&(?!&)|<=?\s*\w*\d")
 """What lets one thread of several on: `threadIdx.x == 0`, `lane < 8`."""

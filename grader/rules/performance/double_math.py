@@ -8,7 +8,7 @@ from grader.rules import Context, Finding, Fix, Source, Unit, fix, rule_of
 from grader.source import Function, cpp
 from grader.source.cpp_reading import assigned_in
 from grader.source.cpp_types import type_of
-from grader.source.cuda_code import descendants, one_line, text
+from grader.source.nodes import descendants, one_line, text
 from grader.source.statements import enclosing_loops
 
 FLOATS = frozenset({"float", "scalar_t", "T"})

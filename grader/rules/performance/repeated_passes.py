@@ -9,9 +9,9 @@ from grader.source import Function
 from grader.source.analysis.cases import Case, cases
 from grader.source.analysis.host_code import made_by
 from grader.source.analysis.kernel_accesses import Access, accesses
-from grader.source.cuda_code import names_in, text
 from grader.source.definitions import definitions
 from grader.source.indices import Reader
+from grader.source.nodes import names_in, text
 from grader.source.statements import enclosing_loops
 
 HEADS = ("initializer", "condition", "update")
@@ -43,7 +43,7 @@ def _pairs(kernel: Function) -> Iterator[tuple[Access, Access]]:
     first: dict[tuple[str, ...], tuple[Access, Node]] = {}
     for one in accesses(kernel):
         loop = next(enclosing_loops(one.node), None) if one.kind == "load" else None
-        if loop is None or not _moved(loop) & names_in(one.node):
+        if loop is None or not _moved_names(loop) & names_in(one.node):
             continue
         heads = ("".join(text(loop.child_by_field_name(head)).split()) for head in HEADS)
         before, other = first.setdefault((text(one.node), *heads), (one, loop))
@@ -51,7 +51,7 @@ def _pairs(kernel: Function) -> Iterator[tuple[Access, Access]]:
             yield before, one
 
 
-def _moved(loop: Node) -> set[str]:
+def _moved_names(loop: Node) -> set[str]:
     """Return the names that are others in each turn of a loop."""
     return names_in(loop.child_by_field_name("update")) | {one.name for one in definitions(loop)}
 

@@ -7,7 +7,7 @@ from tree_sitter import Node
 from grader.rules import Context, Finding, Source, rule_of
 from grader.source.analysis.kernel_accesses import accesses
 from grader.source.analysis.traffic import line_streamed
-from grader.source.cuda_code import text
+from grader.source.nodes import text
 from grader.source.scalar_types import VECTORS
 from grader.source.statements import enclosing_loops
 

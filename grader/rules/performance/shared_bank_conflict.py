@@ -8,7 +8,7 @@ from grader.source.analysis.cases import spans
 from grader.source.analysis.races import shared_on
 from grader.source.analysis.traffic import bank_turns
 from grader.source.cpp import Declare
-from grader.source.cuda_code import text
+from grader.source.nodes import text
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:

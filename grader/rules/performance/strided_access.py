@@ -17,13 +17,14 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
         for kernel in unit.kernels:
             at = [(unit.place(one.node), one.parameter) for one in accesses(kernel)]
             far = [one for one in at if spread(context, one[0].line, APART)]
-            for place, name in far[:1]:
+            for place, _ in far[:1]:
+                names = dict.fromkeys(f"`{name}`" for one, name in far if one.line == place.line)
                 others = sorted({other.line for other, _ in far} - {place.line})
                 more = f" (and on line {', '.join(map(str, others))})" if others else ""
                 seen = spread(context, place.line, APART)
                 yield RULE.finding(
                     place,
-                    f"neighbouring threads are far apart in `{name}` on line {place.line}{more}: {seen[0].text}",
+                    f"neighbouring threads are far apart in {' or '.join(names)} on line {place.line}{more}: {seen[0].text}",
                     confidence="proven",
                     evidence=seen,
                     kernels=(kernel.name,),

@@ -13,10 +13,10 @@ from grader.source.analysis.reduction_steps import (
     shuffle_in,
 )
 from grader.source.analysis.reduction_suspects import suspects
-from grader.source.analysis.warp_steps import kept, unjoined, warp_steps
+from grader.source.analysis.warp_steps import is_unjoined, kept, warp_steps
 from grader.source.cpp import Assign, Declare, Name, Number, walk
 from grader.source.cpp_reading import assigned_in
-from grader.source.cuda_code import names_in
+from grader.source.nodes import names_in
 from grader.source.rewriting.reductions import broadcast, join_warps
 
 WARP = 32
@@ -38,7 +38,7 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 def _of_warps(case: Case) -> Iterator[Finding]:
     """Say that nothing joins what the warps of a block have reduced, or that one lane keeps it."""
     steps = warp_steps(case.unit, case.function)
-    if case.threads > WARP and unjoined(steps):
+    if case.threads > WARP and is_unjoined(steps):
         yield RULE.finding(
             case.place(steps[0].where),
             f"each warp reduces its own 32 values, but nothing joins the {(case.threads + 31) // WARP} warps that work on one row: what is "
@@ -72,19 +72,19 @@ def _with_result(findings: Iterable[Finding], context: Context) -> Iterator[Find
 def _loops(source: Source, context: Context) -> Iterator[Finding]:
     """Look for steps that take another value than the running total, or leave threads out."""
     found: dict[tuple[str, int], Finding] = {}
-    odd = tuple(_suspected(source, context))
+    odd = tuple(_odd_steps(source, context))
     for case in cases(source, context):
         loops = tuple(halving_loops(case.unit))
         for halving in loops:
             for part, value in _exchanges(halving):
                 key = (halving.function.name, case.line(part.node))
                 found.setdefault(key, _wrong_exchange(case, halving, part, value))
-        for finding in _unused(case) if loops else ():
+        for finding in _unread_sums(case) if loops else ():
             found[case.kernel, -1] = finding
     yield from _with_result(found.values(), context) if found else odd
 
 
-def _suspected(source: Source, context: Context) -> Iterator[Finding]:
+def _odd_steps(source: Source, context: Context) -> Iterator[Finding]:
     """Name the odd step of a program whose results are wrong."""
     for unit in source.cuda if _is_wrong(context) else ():
         for one in suspects(unit):
@@ -127,7 +127,7 @@ def _exchange_fixes(case: Case, halving: Halving, target: str, value: Name) -> t
     return fix("exchange the running total, and start it with the thread's own value", edits)
 
 
-def _unused(case: Case) -> Iterator[Finding]:
+def _unread_sums(case: Case) -> Iterator[Finding]:
     """Report sums that nothing ever reads, in kernels that reduce."""
     parts = list(walk(case.function.code))
     sums = [p for p in parts if isinstance(p, Assign) and isinstance(p.target, Name)]

@@ -9,7 +9,7 @@ from grader.source import cpp
 from grader.source.analysis.cases import Case, cases
 from grader.source.analysis.host_code import resolve
 from grader.source.analysis.reduction_steps import Halving, halving_loops
-from grader.source.cuda_code import descendants, names_in, text
+from grader.source.nodes import descendants, names_in, text
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:

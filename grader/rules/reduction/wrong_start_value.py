@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from grader.records.observed import observed_evidence, ran_right
 from grader.rules import Context, Finding, Source, Unit, fix, rule_of
-from grader.rules.proofs import reported
+from grader.rules.proofs import report_by_line
 from grader.source import cpp
 from grader.source.analysis.folds import MAXIMA, MINIMA, folds, same_text
 from grader.source.analysis.reference_text import reference_of
@@ -28,7 +28,7 @@ NEUTRAL = {
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look at the accumulators of device functions, and at what runs showed of them."""
     yield from _text(source, context)
-    yield from reported(RULE, observed_evidence(context, "uninit-local"))
+    yield from report_by_line(RULE, observed_evidence(context, "uninit-local"))
 
 
 def _text(source: Source, context: Context) -> Iterator[Finding]:

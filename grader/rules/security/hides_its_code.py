@@ -21,16 +21,15 @@ INVISIBLE = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 def check(source: Source, _context: Context) -> Iterator[Finding]:
     """Look for decoding, for long literals without words, and for invisible characters."""
     code = source.module
-    if code is not None:
-        for name, call in code.calls:
-            if name in NAMES["decoders"] and not code.in_main_guard(call):
-                yield RULE.finding(
-                    source.place(call),
-                    f"{name} unpacks something at run time that this file does not show",
-                    severity="error" if _feeds_code(code, call) else "warning",
-                    rejects=_feeds_code(code, call),
-                )
-        yield from _literals(source, code)
+    for name, call in code.calls:
+        if name in NAMES["decoders"] and not code.in_main_guard(call):
+            yield RULE.finding(
+                source.place(call),
+                f"{name} unpacks something at run time that this file does not show",
+                severity="error" if _feeds_code(code, call) else "warning",
+                rejects=_feeds_code(code, call),
+            )
+    yield from _literals(source, code)
     for number, line in enumerate(source.lines, 1):
         if INVISIBLE.search(line.lstrip("\ufeff")):
             yield RULE.finding(

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from grader.rules import Context, Finding, Source, rule_of
 from grader.source import Extension
-from grader.source.cuda_code import cuda_code, text, units
+from grader.source.nodes import text
 
 RUNS_CODE = re.compile(
     r"-fplugin|-specs=|-wrapper|--compiler-bindir|-ccbin|^-B|^@|-Xcompiler[= ]@|-fuse-ld=|"
@@ -27,8 +27,8 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
                 source.place(extension.keywords.get("name", extension.node)),
                 f"the name {name[:40]!r} leads the build to another folder, or adds lines to its script",
             )
-    for unit in units(source):
-        for node in cuda_code(unit).of("preproc_include"):
+    for unit in source.units:
+        for node in unit.nodes("preproc_include"):
             header = text(node.child_by_field_name("path")).strip('<>"')
             if header.startswith(("/", "~", "..")) and not header.startswith(SYSTEM):
                 yield RULE.finding(
@@ -36,7 +36,7 @@ def check(source: Source, _context: Context) -> Iterator[Finding]:
                     f"{header} is a file of the machine, not of the submission: compilers print what they read",
                     rejects=header.startswith(ENDLESS),
                 )
-        for node in cuda_code(unit).of("string_literal", "raw_string_literal"):
+        for node in unit.nodes("string_literal", "raw_string_literal"):
             if ".incbin" in text(node):
                 yield RULE.finding(
                     unit.place(node), ".incbin puts a file of the machine into the library",

@@ -9,7 +9,7 @@ from grader.rules import Context, Finding, Place, Severity, Source, Unit, rule_o
 from grader.rules.name_tables import read_names
 from grader.source.analysis.foreign_memory import MEMORY_FILE, of_native, of_python
 from grader.source.analysis.reaching import IN_EXTENSION
-from grader.source.cuda_code import cuda_code, text, units
+from grader.source.nodes import text
 from grader.source.python_code import PythonCode, constant_text
 
 NAMES = read_names(__file__)
@@ -17,6 +17,7 @@ BEGINS, CALLS = read_names(__file__, "begins"), read_names(__file__, "calls")
 """What calls do, by how their full names begin, or by these."""
 NATIVE = {name: does for does, names in read_names(__file__, "native").items() for name in names}
 
+SOURCES = (".cu", ".cpp", ".cuh", ".h", ".so")
 ASSEMBLY = re.compile(r"\b(?:syscall|sysenter)\b|\bint\s+\$?0x80|\.(?:byte|long|quad|incbin)\b")
 """In assembly: a system call that no import shows, bytes that say nothing, a file of the machine's."""
 
@@ -24,15 +25,14 @@ ASSEMBLY = re.compile(r"\b(?:syscall|sysenter)\b|\bint\s+\$?0x80|\.(?:byte|long|
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Look for calls that reach out of the process, for raw memory, and for code that runs at load time."""
     code = source.module
-    if code is not None:
-        yield from _effects(source, code)
-        yield from _environment(source, code)
-        yield from _memory(source, code)
-        yield from _paths(source, code)
-    for unit in units(source):
+    yield from _effects(source, code)
+    yield from _environment(source, code)
+    yield from _memory(source, code)
+    yield from _paths(source, code)
+    for unit in source.units:
         yield from _native_effects(unit)
         yield from _native_memory(unit)
-    yield from _imported(source, context)
+    yield from _imported_functions(source, context)
 
 
 # programs, files, the network
@@ -56,14 +56,14 @@ def _what(code: PythonCode, name: str, call: ast.Call) -> tuple[Severity, str] |
 
 
 def _opening(code: PythonCode, call: ast.Call) -> tuple[Severity, str] | None:
-    mode = constant_text(call.args[1]) if len(call.args) > 1 else None
-    for word in call.keywords:
-        mode = constant_text(word.value) if word.arg == "mode" else mode
+    given = [*call.args[1:2], *(word.value for word in call.keywords if word.arg == "mode")]
+    mode = constant_text(given[-1]) if given else None
     path = code.text(call.args[0]) if call.args else ""
     if "__file__" in path and not mode:
         return None
     if mode is not None and set(mode) & set("wax+"):
-        own = any(path.rstrip("'\")").endswith(end) for end in (".cu", ".cpp", ".cuh", ".h", ".so"))
+        made = [code.text(one.value) for one in code.of(ast.Assign) if path in map(code.text, one.targets)]  # fmt: skip
+        own = any(one.rstrip("'\")").endswith(SOURCES) for one in (path, *made))
         return ("note" if own else "error"), f"writes the file {path}"
     return "note", f"reads the file {path}"
 
@@ -84,9 +84,9 @@ def _environment(source: Source, code: PythonCode) -> Iterator[Finding]:
 
 def _native_effects(unit: Unit) -> Iterator[Finding]:
     own = {function.name for function in unit.functions}
-    for call in cuda_code(unit).calls:
-        name = call.name.removeprefix("::").removeprefix("std::")
-        if name in NATIVE and call.object is None and call.name not in own:
+    for call in unit.calls:
+        name = call.qualified.removeprefix("::").removeprefix("std::")
+        if name in NATIVE and call.base is None and call.qualified not in own:
             yield RULE.finding(
                 unit.place(call.node),
                 f"{text(call.node.child_by_field_name('function'))}(...) {NATIVE[name]}",
@@ -97,9 +97,9 @@ def _native_effects(unit: Unit) -> Iterator[Finding]:
 # the process that runs it
 
 
-def _imported(source: Source, context: Context) -> Iterator[Finding]:
+def _imported_functions(source: Source, context: Context) -> Iterator[Finding]:
     """Report what the built extension calls and its text does not, and what it defines in CUDA's place."""
-    called = {call.last for unit in units(source) for call in cuda_code(unit).calls} & IN_EXTENSION
+    called = {call.name for unit in source.units for call in unit.calls} & IN_EXTENSION
     for item in context.seen("link"):
         name = item.details.name if isinstance(item.details, LinkedName) else ""
         hidden = name.lstrip("_").removeprefix("libc_") not in called
@@ -129,17 +129,10 @@ def _memory(source: Source, code: PythonCode) -> Iterator[Finding]:
 
 def _paths(source: Source, code: PythonCode) -> Iterator[Finding]:
     for node in (*code.of(ast.Constant), *code.of(ast.JoinedStr)):
-        written = _written(node)
+        parts = node.values if isinstance(node, ast.JoinedStr) else (node,)
+        written = "".join(constant_text(part) or "{}" for part in parts)
         if len(written) < 300 and "\n" not in written:
             yield from _way_around(source.place(node), written)
-
-
-def _written(node: ast.expr) -> str:
-    """Return a literal's text, with `{}` for what is put in when it runs."""
-    if isinstance(node, ast.JoinedStr):
-        return "".join(constant_text(part) or "{}" for part in node.values)
-    value = node.value if isinstance(node, ast.Constant) else None
-    return value if isinstance(value, str) else ""
 
 
 def _way_around(place: Place, written: str) -> Iterator[Finding]:
@@ -157,26 +150,25 @@ def _way_around(place: Place, written: str) -> Iterator[Finding]:
 
 
 def _native_memory(unit: Unit) -> Iterator[Finding]:
-    code = cuda_code(unit)
     own = {function.name for function in unit.functions}
-    for call in code.calls:
-        reaches = of_native(code, call) if call.object is None and call.last not in own else ""
+    for call in unit.calls:
+        reaches = of_native(unit, call) if call.base is None and call.name not in own else ""
         if reaches:
             yield RULE.finding(
                 unit.place(call.node),
-                f"{call.last} {reaches}",
+                f"{call.name} {reaches}",
                 rejects=True,
             )
-    for node in code.of("string_literal", "raw_string_literal"):
+    for node in unit.nodes("string_literal", "raw_string_literal"):
         yield from _way_around(unit.place(node), text(node))
-    for node in code.of("gnu_asm_expression"):
-        if ASSEMBLY.search(text(node)) and not code.in_device_code(node):
+    for node in unit.nodes("gnu_asm_expression"):
+        if ASSEMBLY.search(text(node)) and not unit.in_device_code(node):
             yield RULE.finding(
                 unit.place(node),
                 "this assembly calls the system or holds bytes that no text shows",
                 rejects=True,
             )
-    for node in code.of("attribute_specifier", "attribute_declaration"):
+    for node in unit.nodes("attribute_specifier", "attribute_declaration"):
         if any(word in text(node) for word in NAMES["constructor"]):
             yield RULE.finding(
                 unit.place(node),

@@ -7,8 +7,8 @@ from tree_sitter import Node
 
 from grader.rules import Context, Finding, Source, Unit, rule_of
 from grader.source import Kernel
-from grader.source.cuda_code import descendants, text
 from grader.source.instantiations import array_size, instantiations
+from grader.source.nodes import descendants, text
 
 NUMBER = re.compile(
     r"\b(\d+(?:\.\d+)?)\s*(?:(KB|KiB|bytes?|B|MB)|(floats?|doubles?|elements?|ints?|values?)|threads)\b"

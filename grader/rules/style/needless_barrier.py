@@ -7,7 +7,8 @@ from tree_sitter import Node
 from grader.rules import Context, Finding, Source, Unit, fix, rule_of
 from grader.source import Kernel
 from grader.source.code_edits import delete_lines_of
-from grader.source.cuda_code import around, descendants, read_call, text
+from grader.source.cpp_reading import read_call
+from grader.source.nodes import around, descendants, text
 
 
 def check(source: Source, _context: Context) -> Iterator[Finding]:
@@ -62,7 +63,7 @@ def _unclear(unit: Unit, kernel: Kernel, loud: set[str]) -> bool:
     handed = [name for one in pointers for name in descendants(one, "identifier")]
     calls = [read_call(node) for node in descendants(kernel.body, "call_expression")]
     handed += [argument for call in calls for argument in call.arguments]
-    return any(call.last in loud for call in calls) or any(text(one) in shared for one in handed)
+    return any(call.name in loud for call in calls) or any(text(one) in shared for one in handed)
 
 
 def _accesses(unit: Unit, kernel: Kernel, statements: list[Node]) -> set[tuple[str, bool]]:

@@ -9,7 +9,7 @@ from grader.rules import Context, Finding, Source, Unit, fix, rule_of
 from grader.source import Function
 from grader.source.code_edits import delete_line, delete_lines_of
 from grader.source.cpp_types import canonical
-from grader.source.cuda_code import around, cuda_code, descendants, text, units
+from grader.source.nodes import around, descendants, text
 from grader.source.python_code import PythonCode
 
 PLAIN = {"int", "unsigned", "long", "ulong", "ll", "ull", "float", "double", "bool", "char", "short", "half", "dim3"}  # fmt: skip
@@ -17,27 +17,25 @@ PLAIN = {"int", "unsigned", "long", "ulong", "ll", "ull", "float", "double", "bo
 
 def check(source: Source, _context: Context) -> Iterator[Finding]:
     """Count the uses of each local, parameter, shared array and import."""
-    for unit in units(source):
+    for unit in source.units:
         for function in unit.functions if unit.resolved else ():
             if function.body is not None and not function.body.has_error:
                 yield from _locals(unit, function, function.body)
                 yield from _parameters(unit, function)
-    code = source.module
-    if code is not None:
-        yield from _imports(source, code)
+    yield from _imports(source, source.module)
 
 
 def _is_unused(unit: Unit, function: Function, name: str) -> bool:
     """Whether a function names something where it is declared only, and not to say that it isn't used."""
     start, end = function.node.start_byte, function.node.end_byte
-    named = cuda_code(unit).names.get(name, ())
+    named = unit.names.get(name, ())
     uses = sum(start <= node.start_byte < end for node in named)
     return bool(name) and not name.startswith("_") and uses == 1
 
 
 def _locals(unit: Unit, function: Function, body: Node) -> Iterator[Finding]:
     shared = {array.name for array in function.shared}
-    for node in cuda_code(unit).under(body, "declaration"):
+    for node in unit.nodes_under(body, "declaration"):
         declarators = node.children_by_field_name("declarator")
         alone = len(declarators) == 1 and not any(descendants(node, "call_expression"))
         for declarator in declarators:

@@ -4,14 +4,14 @@ from collections.abc import Iterator
 
 from grader.records.observed import observed_evidence
 from grader.rules import Context, Evidence, Finding, Source, rule_of
-from grader.rules.proofs import reported
+from grader.rules.proofs import report_by_line
 from grader.source.analysis.races import is_within_program
 
 
 def check(_source: Source, context: Context) -> Iterator[Finding]:
     """Report races between blocks, and blocks that wait for each other, once a line."""
     proof = (*_inside(context), *observed_evidence(context, "grid"))
-    yield from reported(RULE, proof)
+    yield from report_by_line(RULE, proof)
 
 
 def _inside(context: Context) -> Iterator[Evidence]:

@@ -13,13 +13,13 @@ from grader.source.analysis.starved import starved_reads
 def check(source: Source, context: Context) -> Iterator[Finding]:
     """Report each kernel's reads of unwritten cells once."""
     found: dict[str, list[Evidence]] = {}
-    for item in _unexplained(source, context):
+    for item in _unexplained_reads(source, context):
         found.setdefault(kernel_of(item, spans(source)), []).append(item)
     for items in found.values():
         yield RULE.finding(items[0].place, cause_of(items[0]), evidence=items)
 
 
-def _unexplained(source: Source, context: Context) -> Iterator[Evidence]:
+def _unexplained_reads(source: Source, context: Context) -> Iterator[Evidence]:
     """Yield the reads that neither a race nor threads that left early explain."""
     races = lines_of(observed_evidence(context, "race"))
     starved = [item for items in starved_reads(source, context).values() for item in items]

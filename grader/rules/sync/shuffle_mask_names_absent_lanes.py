@@ -8,7 +8,6 @@ from grader.rules.causes import cause_of
 from grader.rules.proofs import CARRIED_ON, by_line, of_the_leavers
 from grader.source.analysis.cases import spans
 from grader.source.analysis.partings import EXCHANGE, Parting, alike, exchange_at, parting_at
-from grader.source.cuda_code import cuda_code
 from grader.source.rewriting.all_lanes import all_lanes, branch_of
 
 OLD = ("__shfl", "__shfl_down", "__shfl_up", "__shfl_xor", "__ballot", "__any", "__all")
@@ -36,15 +35,15 @@ def check(source: Source, context: Context) -> Iterator[Finding]:
 def _without_a_mask(source: Source) -> Iterator[Finding]:
     """Report exchanges of the old kind, which trusted that the threads of a warp move together."""
     for unit in source.cuda:
-        for call in cuda_code(unit).calls:
-            if call.name in OLD and call.object is None:
+        for call in unit.calls:
+            if call.qualified in OLD and call.base is None:
                 start = call.node.start_byte
                 edit = unit.edit(
-                    start, start + len(call.name) + 1, f"{call.name}_sync(0xffffffff, "
+                    start, start + len(call.qualified) + 1, f"{call.qualified}_sync(0xffffffff, "
                 )
                 yield RULE.finding(
                     unit.place(call.node),
-                    f"`{call.name}` without `_sync` no longer exists on today's GPUs; it trusted that the threads of a warp move together",
+                    f"`{call.qualified}` without `_sync` no longer exists on today's GPUs; it trusted that the threads of a warp move together",
                     severity="warning",
                     predicts="elsewhere",
                     fixes=fix("use the synchronising form", [edit]),

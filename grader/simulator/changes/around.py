@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import product
 
 from grader.simulator.changes.change import Change, spare
@@ -20,8 +21,9 @@ from grader.simulator.changes.forms import (
     around_float,
     shown,
 )
+from grader.simulator.changes.register_kinds import base
 from grader.simulator.changes.sites import MOST_FACTORS, Site, Sites, leaf_of, with_operand
-from grader.simulator.changes.values import Value, base
+from grader.simulator.changes.values import Value
 from grader.simulator.ptx.code import Instruction, Operand
 
 MOST_SIZES = 4
@@ -36,6 +38,7 @@ class Around(Sites):
         for value, places in sorted(self._uses(), key=lambda use: -use[1][0][0]):
             if value.kind == "float" and base(self._code[places[0][0]]) == "mov":
                 yield from self._around_with_others(value, places)
+                yield from self._scaled_by_sizes(value, places)
             elif value.kind == "float":
                 yield from self._around_float(value, places)
                 yield from self._where(value, places)
@@ -43,6 +46,35 @@ class Around(Sites):
                 yield from self._around_int(value, places)
             elif value.kind == "wide" and not self._is_address(places[0][0]):
                 yield from self._around_wide(value, places)
+
+    def made_changes(self) -> Iterator[Change]:
+        """Yield changes of what a line makes and several others read: by a step where it is made."""
+        for value in self._values.all:
+            lines = self._values.read_in[value.key] - {value.line}
+            made = [at for register in value.registers for at in self._values.set_at(register)]
+            whole = len(made) == len(value.registers) and self._values.is_of_source(made[0])
+            if value.kind == "float" and not value.simple and whole and len(lines) > 1:
+                yield from self._made(value, made)
+
+    def _made(self, value: Value, places: list[int]) -> Iterator[Change]:
+        f32 = spare(self._values.function, 32)
+        for name, steps in around_float(f32):
+            yield self._with_step(value, places, name, steps)
+        for other in self._sizes([(places[0], ())]):
+            for name, steps in self._scalings(other):
+                yield self._with_step(value, places, name, steps)
+
+    def _with_step(self, value: Value, places: list[int], name: str, steps: Sequence[Step]) -> Change:  # fmt: skip
+        """Return the change that puts what steps make of a value in its place as soon as it is made."""
+        edits = []
+        for register, at in zip(value.registers, places, strict=True):
+            old = self._code[at]
+            made = [self._step(value, register, old, step) for step in steps]
+            kept = Instruction("mov.f32", (Operand("reg", register), made[-1].operands[0]), 0, old.location)  # fmt: skip
+            edits.append((at, (old, *made, kept)))
+        prior = self._prior_of(value, name)
+        change = self._change(places[0], "around", value.name, name, tuple(edits), prior)
+        return replace(change, nameless=("before",))
 
     def _is_address(self, at: int) -> bool:
         """Whether an instruction adds up an address, or copies: what it reads are bytes."""
@@ -60,9 +92,7 @@ class Around(Sites):
             scaled: Step = ("mul.f32", (f32, SUBJECT, number))
             yield self._wrapped(value, places, f"mul {shown(number)}", (scaled,))
         yield from self._around_with_others(value, places)
-        for other in self._ints(places):
-            if not other.name.startswith(("%tid", "%ctaid")):
-                yield from self._scaled(value, places, other)
+        yield from self._scaled_by_sizes(value, places)
 
     def _where(self, value: Value, places: list[Site]) -> Iterator[Change]:
         """Yield changes of a value that counts only where a condition holds, or where it does not."""
@@ -83,14 +113,22 @@ class Around(Sites):
                 steps = ((opcode, (f32, SUBJECT, other)),)
                 yield self._wrapped(value, places, f"{opcode} {other.name}", steps, other)
 
-    def _scaled(self, value: Value, places: list[Site], other: Value) -> Iterator[Change]:
+    def _scaled_by_sizes(self, value: Value, places: list[Site]) -> Iterator[Change]:
+        for other in self._sizes(places):
+            for name, steps in self._scalings(other):
+                yield self._wrapped(value, places, name, steps)
+
+    def _sizes(self, places: list[Site]) -> list[Value]:
+        """Return the whole numbers by which a float could be scaled."""
+        counts = [v for v in self._values.all if v.kind == "wide" and v.argument is not None]
+        known = (*self._ints(places), *counts[:MOST_SIZES])
+        return [one for one in known if not one.name.startswith(("%tid", "%ctaid"))]
+
+    def _scalings(self, size: Value) -> Iterator[tuple[str, tuple[Step, ...]]]:
         f32, temporary = (spare(self._values.function, 32, n) for n in (0, 1))
+        count: Step = (f"cvt.rn.f32.s{64 if size.kind == 'wide' else 32}", (temporary, size))
         for opcode in ("mul.f32", "div.rn.f32"):
-            steps = (
-                ("cvt.rn.f32.s32", (temporary, other)),
-                (opcode, (f32, SUBJECT, temporary)),
-            )
-            yield self._wrapped(value, places, f"{opcode} {other.name}", steps)
+            yield f"{opcode} {size.name}", (count, (opcode, (f32, SUBJECT, temporary)))
 
     def _around_int(self, value: Value, places: list[Site]) -> Iterator[Change]:
         s32 = spare(self._values.function, 32)

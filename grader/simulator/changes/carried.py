@@ -6,7 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from grader.simulator.changes.change import Change, Edits
-from grader.simulator.changes.values import Values, base
+from grader.simulator.changes.register_kinds import base
+from grader.simulator.changes.values import Values
 from grader.simulator.ptx.code import Instruction, Operand
 
 _OPERATORS = ("add.f32", "max.f32", "min.f32", "mul.f32")

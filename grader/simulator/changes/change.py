@@ -32,6 +32,15 @@ class Edited:
     start: int
     end: int
     after: str
+    pieces: tuple[tuple[int, int, str], ...] = ()
+    """Of several edits at once each: from `start` to `end` the text has all of them."""
+    makes_up: bool = False
+    """Whether it does with a kernel's result what the kernel itself most likely lacks."""
+
+    @property
+    def edits(self) -> tuple[tuple[int, int, str], ...]:
+        """From where to where what stands instead, in the order of the text."""
+        return self.pieces or ((self.start, self.end, self.after),)
 
 
 @dataclass(frozen=True)
@@ -116,7 +125,7 @@ class Request:
             if one.text
             else {
                 "code": f"{one.program}.{one.function}",
-                "edits": _spliced(one, _known(pools[one.program]), words),
+                "edits": _tell_edits(one, _known(pools[one.program])),
             }
             for one in self.changes
         ]
@@ -153,18 +162,9 @@ def _known(pool: Pool | None) -> Pool:
     return pool
 
 
-def _spliced(
-    change: Change, pool: Pool, words: dict[tuple[int, int], list[list[int]]]
-) -> list[JsonValue]:
-    """Return which words of the function's code are replaced, and by which."""
-    sizes = [len(part) for part in words[change.program, change.function]]
-    starts = [0]
-    for size in sizes:
-        starts.append(starts[-1] + size)
-    return [
-        [starts[at], starts[at + 1], [w for i in new for w in pool.words(i)]]
-        for at, new in change.edits
-    ]
+def _tell_edits(change: Change, pool: Pool) -> list[JsonValue]:
+    """Return which of the function's instructions are replaced, and by which words."""
+    return [[at, [w for i in new for w in pool.words(i)]] for at, new in change.edits]
 
 
 def spare(function: Function, width: int, number: int = 0) -> Operand:

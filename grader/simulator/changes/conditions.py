@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from itertools import product
 
 from grader.simulator.changes.change import Change, Edits, spare
+from grader.simulator.changes.register_kinds import base
 from grader.simulator.changes.sites import Sites
-from grader.simulator.changes.values import Value, base
+from grader.simulator.changes.values import Value
 from grader.simulator.ptx.code import Instruction, Operand
 
 MOST = 6

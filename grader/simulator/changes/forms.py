@@ -6,7 +6,8 @@ import struct
 from collections.abc import Iterator, Sequence
 
 from grader.simulator.changes.change import Kind
-from grader.simulator.changes.values import Value, base
+from grader.simulator.changes.register_kinds import base
+from grader.simulator.changes.values import Value
 from grader.simulator.ptx.code import Instruction, Operand
 
 SUBJECT = Operand("subject")
@@ -154,7 +155,8 @@ def _of_ints(instruction: Instruction) -> Iterator[tuple[str, Form]]:
         yield from _parts(kind, f"mul.lo.{kind}")
     elif instruction.opcode.startswith(("mul.lo", "add.", "div.", "rem.", "sub.")):
         yield from _one_of_two(kind)
-        if name in ("sub", "div", "rem"):
+        # nobody divides a few by a size: no more is left of it than zero
+        if name == "sub" or (name in ("div", "rem") and instruction.operands[2].kind != "int"):
             yield "exchanged", (("", (0, 2, 1)),)
     elif name == "shl" and instruction.operands[-1].kind == "int":
         power = Operand("int", 1 << (instruction.operands[-1].value & 31))

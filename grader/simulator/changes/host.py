@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, islice
 
 from grader.records import Edit
 from grader.simulator.changes.change import Change, Edited
+from grader.simulator.changes.host_alike import alike_forms
 from grader.simulator.changes.host_forms import Form, around, forms
 from grader.simulator.changes.host_names import OWN, alike_names
+from grader.simulator.changes.host_results import makes_up
 from grader.source import Source, parse
 from grader.source.analysis import triton
 from grader.source.scopes import FunctionNode
@@ -28,13 +30,13 @@ STEP_LEFT_OUT = "pass"
 def host_changes(code: str, reference: str) -> Iterator[Change]:
     """Yield what the functions that forward and backward run could say instead, the likeliest first."""
     source = parse(code)
-    if source.python is None:
-        return
-    made = [
-        _change(source, statement, (source.span(first)[0], source.span(last)[1]), after, prior)
-        for statement in source.python.body
-        for first, last, after, prior in _Host(source, _numbers(reference)).forms(statement)
-    ]
+    host = _Host(source, _numbers(reference))
+    made: list[Change] = []
+    for statement in source.module.tree.body:
+        single = list(host.forms(statement))
+        made += [host.change(statement, form) for form in single]
+        alike = alike_forms(source.module, single)
+        made += [_joined([host.change(statement, one) for one in several]) for several in alike]
     apart = {(one.text, one.key): one for one in made if one.before != one.after}
     yield from islice(sorted(apart.values(), key=lambda one: one.prior), MOST)
 
@@ -44,7 +46,7 @@ def proposed_changes(code: str, edits: Iterable[Edit]) -> Iterator[Change]:
     source = parse(code)
     host = _Host(source, ())
     for edit in edits:
-        for statement in source.python.body if source.python else ():
+        for statement in source.module.tree.body:
             start, end = source.span(statement)
             if start <= edit.start and edit.end <= end and host.holds(statement):
                 yield _change(source, statement, (edit.start, edit.end), edit.text, 0)
@@ -57,16 +59,41 @@ def _numbers(reference: str) -> tuple[float, ...]:
     return tuple(dict.fromkeys(float(n) for n in numbers))
 
 
-def _change(source: Source, statement: ast.stmt, at: tuple[int, int], after: str, prior: int) -> Change:  # fmt: skip
+def _change(
+    source: Source,
+    statement: ast.stmt,
+    at: tuple[int, int],
+    after: str,
+    prior: int,
+    makes_up: bool = False,
+) -> Change:
     start, end = at
     begin = source.positions.offset(statement.lineno, 0)
     if isinstance(statement, ast.ClassDef | FunctionNode):
         lines = (one.lineno for one in (*statement.decorator_list, statement))
         begin = source.positions.offset(min(lines), 0)
     whole = (begin, source.span(statement)[1])
-    edited = Edited((source.positions.locate(begin)[0], source.code[slice(*whole)]), start - begin, end - begin, after)  # fmt: skip
+    edited = Edited((source.positions.locate(begin)[0], source.code[slice(*whole)]), start - begin, end - begin, after, makes_up=makes_up)  # fmt: skip
     before, line = source.code[start:end], source.place((start, end)).line
     return Change("", line, "host", before, after, -1, -1, (), prior, text=edited)
+
+
+def _joined(changes: Sequence[Change]) -> Change:
+    """Return changes of several places of a statement as one."""
+    changes = sorted(changes, key=lambda one: one.text.start if one.text else 0)
+    texts = [one.text for one in changes if one.text]
+    start, end, whole = texts[0].start, texts[-1].end, texts[0].whole
+    after, at = "", start
+    for one in texts:
+        after, at = after + whole[1][at : one.start] + one.after, one.end
+    edited = Edited(whole, start, end, after, tuple((t.start, t.end, t.after) for t in texts))
+    first, also = changes[0], tuple({one.line for one in changes} - {changes[0].line})
+    words = [
+        " and ".join(f"`{w}`" for w in side)[1:-1]
+        for side in zip(*((c.before, c.after) for c in changes), strict=True)
+    ]
+    before, new = (first.before, first.after) if also else words
+    return replace(first, before=before, after=new, text=edited, also=also, prior=first.prior + 1)
 
 
 @dataclass(frozen=True)
@@ -98,6 +125,14 @@ class _Host:
             for name, value in one.arguments.items()
             if name in one.kernel.constants
         )
+
+    def change(self, statement: ast.stmt, form: Form) -> Change:
+        """Return the change that puts another form in its place."""
+        first, last, after, prior = form
+        at = self.source.span(first)[0], self.source.span(last)[1]
+        function = self.source.module.function_of(first)
+        lacks = makes_up(function, first, self.source.text(first), after)
+        return _change(self.source, statement, at, after, prior, lacks)
 
     def holds(self, statement: ast.stmt) -> bool:
         """Whether a statement of the module is a definition of host code."""

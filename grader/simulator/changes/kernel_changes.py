@@ -22,6 +22,7 @@ from grader.simulator.changes.forms import (
     other_opcodes,
     shown,
 )
+from grader.simulator.changes.register_kinds import base, split
 from grader.simulator.changes.sites import (
     MOST_FACTORS,
     Site,
@@ -31,7 +32,7 @@ from grader.simulator.changes.sites import (
     with_operand,
 )
 from grader.simulator.changes.together import changes_together
-from grader.simulator.changes.values import Value, Values, base, split
+from grader.simulator.changes.values import Value, Values
 from grader.simulator.ptx.code import Code, Function, Instruction, Operand
 
 MOST_SIBLINGS = 10
@@ -56,7 +57,13 @@ def changes_of(
     carried = carried_changes(program, values, code.places)
     conditions = Conditions(program, values, code.places)
     known: dict[Edits, Change] = {}
-    ways = changed.instructions(), changed.operands(), around.changes(), conditions.changes()
+    ways = (
+        changed.instructions(),
+        changed.operands(),
+        around.changes(),
+        around.made_changes(),
+        conditions.changes(),
+    )
     for change in chain(carried, *ways):
         if change.edits not in known:
             known[change.edits] = change

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 
-from grader.simulator.changes.values import Values, base, leaves, split
+from grader.simulator.changes.register_kinds import base, leaves, split
+from grader.simulator.changes.values import Values
 from grader.simulator.ptx.code import Instruction
 
 _ACCESSES = frozenset({"ld", "st", "atom", "red", "cp"})

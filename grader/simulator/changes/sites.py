@@ -8,7 +8,8 @@ from dataclasses import replace
 from typing import Literal
 
 from grader.simulator.changes.change import Change, Edits, Kind
-from grader.simulator.changes.values import Path, Value, Values, base
+from grader.simulator.changes.register_kinds import Path, base
+from grader.simulator.changes.values import Value, Values
 from grader.simulator.ptx.code import Instruction, Operand
 
 MOST_FACTORS = 8

@@ -8,52 +8,19 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from grader.simulator.changes.change import spare
+from grader.simulator.changes.register_kinds import (
+    Path,
+    RegisterKinds,
+    base,
+    is_layout,
+    leaves,
+    split,
+)
 from grader.simulator.ptx.code import Code, Function, Instruction, Operand
 
-Path = tuple[int, ...]
-"""Where an operand stands in an instruction: its index, and those in vectors and addresses."""
+_OWN = 2
+"""Arguments that the compiler of blocks adds to those of a kernel."""
 Key = tuple[object, ...]
-_GIVES_NOTHING = frozenset(
-    [
-        "st",
-        "bra",
-        "bar",
-        "barrier",
-        "red",
-        "ret",
-        "exit",
-        "membar",
-        "fence",
-        "call",
-        "brx",
-        "cp",
-        "trap",
-        "nanosleep",
-        "prefetch",
-        "pragma",
-    ]
-)
-_LAYOUT = frozenset(
-    [
-        "and",
-        "or",
-        "xor",
-        "shl",
-        "shr",
-        "bfi",
-        "bfe",
-        "prmt",
-        "shfl",
-        "bar",
-        "mov",
-        "lop3",
-        "not",
-        "vote",
-        "elect",
-    ]
-)
-_SHARED = ("ld.shared", "st.shared", "ld.param", "cvta")
-_COPIES = frozenset({"mov", "selp", "shfl"})
 _SHIFTED = frozenset({"add", "sub", "ld", "st", "or"})
 """Instructions whose numbers tell copies of an unrolled loop apart."""
 
@@ -86,31 +53,6 @@ class Value:
         return int(number) if number.isdigit() else None
 
 
-def base(instruction: Instruction) -> str:
-    """Return an opcode's first word."""
-    return instruction.opcode.partition(".")[0]
-
-
-def is_layout(instruction: Instruction) -> bool:
-    """Whether it is what a compiler of blocks does to spread them over threads, and not of its source."""
-    return base(instruction) in _LAYOUT or instruction.opcode.startswith(_SHARED)
-
-
-def split(instruction: Instruction) -> tuple[tuple[Operand, ...], int]:
-    """Return the operands, and how many of them are set by the instruction."""
-    gives = 0 if not instruction.operands or base(instruction) in _GIVES_NOTHING else 1
-    return instruction.operands, gives
-
-
-def leaves(operand: Operand, path: Path) -> Iterator[tuple[Path, Operand]]:
-    """Yield the operands that are no vectors or addresses."""
-    if not operand.items or operand.kind in ("var", "targets"):
-        yield path, operand
-    else:
-        for n, item in enumerate(operand.items):
-            yield from leaves(item, (*path, n))
-
-
 def _variable(load: Instruction) -> int:
     """Return the number of the variable that an instruction loads; -1 where it is none by itself."""
     source = load.operands[-1]
@@ -118,96 +60,19 @@ def _variable(load: Instruction) -> int:
     return base_of.items[0].value if base_of.kind == "var" else -1
 
 
-class Values:
+class Values(RegisterKinds):
     """The values of one function."""
 
     def __init__(self, code: Code, function: Function) -> None:
-        self.function = function
+        super().__init__(function)
         self._variables = code.variables
         self.callers = code.callers
         self.of_blocks = code.of_blocks
         self.lines = [code.places[i.location][1] if i.opcode else 0 for i in function.instructions]
-        self._set: dict[int, list[tuple[int, Path]]] = defaultdict(list)
-        self.read: list[list[tuple[Path, Operand]]] = []
-        for at, instruction in enumerate(function.instructions):
-            self.read.append([])
-            if instruction.opcode:
-                self._note(at, instruction)
-
-    def _note(self, at: int, instruction: Instruction) -> None:
-        operands, gives = split(instruction)
-        for n, operand in enumerate(operands):
-            for path, leaf in leaves(operand, (n,)):
-                if n < gives and operand.kind != "mem" and leaf.kind == "reg":
-                    self._set[leaf.value].append((at, path))
-                elif n >= gives or operand.kind == "mem":
-                    self.read[at].append((path, leaf))
 
     def set_at(self, register: int) -> list[int]:
         """Return the positions that set a register."""
         return [at for at, _ in self._set.get(register, ())]
-
-    @cached_property
-    def _floats(self) -> frozenset[int]:
-        """Return the registers that hold floats of 32 bits."""
-        found: set[int] = set()
-        for _ in range(3):
-            for instruction in self.function.instructions:
-                found |= self._floats_of(instruction, found)
-        return frozenset(found)
-
-    @cached_property
-    def _addresses(self) -> frozenset[int]:
-        """Return the registers that hold an address: an argument's, or one at a distance from it."""
-        found: set[int] = set()
-        for _ in range(3):
-            for instruction in self.function.instructions:
-                operands, name = instruction.operands, base(instruction)
-                of = [
-                    leaf.value
-                    for n in operands[1:]
-                    for _, leaf in leaves(n, ())
-                    if leaf.kind == "reg"
-                ]
-                loads = instruction.opcode in ("ld.param.u64", "ld.param.b64")
-                argument = loads and operands[0].kind == "reg"
-                if argument or (
-                    name in ("cvta", "add", "mov", "sub") and any(r in found for r in of)
-                ):
-                    found.add(operands[0].value)
-        return frozenset(found)
-
-    def _floats_of(self, instruction: Instruction, known: set[int]) -> set[int]:
-        if not instruction.opcode:
-            return set()
-        words = instruction.opcode.split(".")
-        operands, gives = split(instruction)
-        if words[0] in _COPIES:
-            of = [leaf.value for n in operands for _, leaf in leaves(n, ()) if leaf.kind == "reg"]
-            of = [r for r in of if self.function.registers[r] == 32]
-            return set(of) if "f32" in words or any(r in known for r in of[:3]) else set()
-        sides = [operands[:gives], operands[gives:]]
-        if words[0] == "cvt":
-            sides = [side for side, word in zip(sides, words[-2:], strict=False) if word == "f32"]
-        elif "f32" not in words:
-            return set()
-        return {
-            leaf.value
-            for side in sides
-            for operand in side
-            if operand.kind != "mem"
-            for _, leaf in leaves(operand, ())
-            if leaf.kind == "reg" and self.function.registers[leaf.value] == 32
-        }
-
-    def kind(self, register: int) -> str:
-        """Return of what kind a register's values are; empty for other widths."""
-        width = self.function.registers[register]
-        if width == 32:
-            return "float" if register in self._floats else "int"
-        if register in self._addresses:
-            return "address"
-        return {64: "wide", 1: "truth"}.get(width, "")
 
     @property
     def _depth(self) -> int:
@@ -325,8 +190,10 @@ class Values:
         read = {_variable(self.function.instructions[n]) for n in loads}
         mine = f"{self.function.name}_param_"
         named = [(n, name) for n, name in enumerate(self._variables) if name.startswith(mine)]
-        last = max((n for n, _ in named if n in read), default=0)
-        ends = last if self.of_blocks else len(self._variables)
+        ends = len(self._variables)
+        if self.of_blocks:
+            read_last = max((n for n, _ in named if n in read), default=0)
+            ends = max(read_last, max((n for n, _ in named), default=0) - _OWN)
         of = ((n, int(name[len(mine) :])) for n, name in named if n not in read and n <= ends)
         values = (self._unread(*one, loads[0], kind) for one in of for kind in ("int", "address"))
         return tuple(values) if self.function.entry and loads else ()

@@ -170,17 +170,12 @@ void store_global(Ctx& c, const Insn& i, Addresses& a) {
     c.block->changes += 0 != racing_store(c, i, a, bytes, good, s, nullptr, c.races, race);
 }
 
-void load_local(Ctx& c, const Insn& i, Addresses& a) {
+void load_local(Ctx& c, const Insn& i, Addresses& a, bool own) {
     const u32 bytes = i.width * i.vec;
-    const u32 good = check_local(c, i, a, bytes);
+    const u32 good = own ? c.mask : check_local(c, i, a, bytes);
     gather_all(c, i, a.at, good);
     if (!c.uninit) return;
-    u32 bad = 0;
-    for (u32 l = 0; l < warp_lanes; ++l) {
-        if (!(good >> l & 1)) continue;
-        const u8* init = c.block->local_init + (a.at[l] - u64(c.block->local));
-        for (u32 k = 0; k < bytes; ++k) if (!init[k]) bad |= 1u << l;
-    }
+    const u32 bad = unwritten_local(c, a, bytes, good);
     u32 from = origin(Poison::local, i.id);
     if (bad && !c.block->local_origin.empty()) {
         auto it = c.block->local_origin.find((a.at[std::countr_zero(bad)] - u64(c.block->local)) / 4);
@@ -189,9 +184,9 @@ void load_local(Ctx& c, const Insn& i, Addresses& a) {
     poison_destinations(c, i, bad, from);
 }
 
-void store_local(Ctx& c, const Insn& i, Addresses& a) {
+void store_local(Ctx& c, const Insn& i, Addresses& a, bool own) {
     const u32 bytes = i.width * i.vec;
-    const u32 good = check_local(c, i, a, bytes);
+    const u32 good = own ? c.mask : check_local(c, i, a, bytes);
     u32 bad = 0, from = none;
     if (c.warp->poisoned) bad = poison_of_values(c, i, from) & good;
     c.block->changes += scatter_all(c, i, a.at, good) != 0;
@@ -217,6 +212,7 @@ void run_load(Ctx& c, const Insn& i) {
     check_address_poison(c, i);
     if (i.space == Space::shared) return load_shared(c, i, a);
     if (i.space == Space::global) return load_global(c, i, a);
+    if (i.space != Space::constant && in_own_stacks(c, a, i.width * i.vec)) return load_local(c, i, a, true);
     by_space(c, i, a, [&](Space space) {
         Addresses part = a;
         if (i.space == Space::generic) settle(c, part);
@@ -224,7 +220,7 @@ void run_load(Ctx& c, const Insn& i) {
             for (u64& at : part.at) at -= u64(c.block->shared);
             load_shared(c, i, part);
         } else if (space == Space::local) {
-            load_local(c, i, part);
+            load_local(c, i, part, false);
         } else {
             load_global(c, i, part);
         }
@@ -237,6 +233,7 @@ void run_store(Ctx& c, const Insn& i) {
     check_address_poison(c, i);
     if (i.space == Space::shared) return store_shared(c, i, a);
     if (i.space == Space::global) return store_global(c, i, a);
+    if (i.space != Space::constant && in_own_stacks(c, a, i.width * i.vec)) return store_local(c, i, a, true);
     by_space(c, i, a, [&](Space space) {
         Addresses part = a;
         if (i.space == Space::generic) settle(c, part);
@@ -244,7 +241,7 @@ void run_store(Ctx& c, const Insn& i) {
             for (u64& at : part.at) at -= u64(c.block->shared);
             store_shared(c, i, part);
         } else if (space == Space::local) {
-            store_local(c, i, part);
+            store_local(c, i, part, false);
         } else {
             store_global(c, i, part);
         }

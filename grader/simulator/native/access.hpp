@@ -20,6 +20,8 @@ enum class Access : u8 { load, store, atomic };
 u32 check_global(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, Access how, const Footprint& s);
 u32 check_shared(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, Access how, const Footprint& s);
 u32 check_local(Ctx& c, const Insn& i, const Addresses& a, u32 bytes);
+// Whether each lane's access lies at the same place of its own stack: then nothing is wrong with any.
+bool in_own_stacks(const Ctx& c, const Addresses& a, u32 bytes);
 
 // Loads and stores the elements of all lanes, those in `lanes` at `host`; other active ones load `Options::outside`.
 void gather_all(Ctx& c, const Insn& i, const u64* host, u32 lanes);
@@ -32,6 +34,7 @@ void store_elements(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, const 
 
 // Lanes that read something nobody wrote, of those in `lanes`.
 u32 unwritten_global(Ctx& c, const Addresses& a, u32 bytes, u32 lanes, const Footprint& s = {});
+u32 unwritten_local(const Ctx& c, const Addresses& a, u32 bytes, u32 lanes);
 u32 unwritten_shared(Ctx& c, const Addresses& a, u32 bytes, u32 lanes, const Footprint& s = {});
 
 // Race bookkeeping of shared memory. `same` are the lanes whose store changes nothing.

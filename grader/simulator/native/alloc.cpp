@@ -11,6 +11,7 @@
 #include <map>
 
 #include "gate.hpp"
+#include "replay.hpp"
 #include "runtime.hpp"
 
 namespace kgsim {
@@ -144,8 +145,10 @@ static void* allocate(size_t bytes, int kind, bool own_pages) {
         fill_with_poison(raw, padded);
     }
     const auto base = reinterpret_cast<uint64_t>(data);
-    const Allocation block{bytes, pages, kind, kind == kKindDevice && kgsim_capturing()};
-    if (block.kept) kgsim_keep(data);
+    const bool captured = kind == kKindDevice && kgsim_capturing();
+    const Allocation block{bytes, pages, kind, captured || (kind == kKindDevice && recording())};
+    if (captured) kgsim_keep(data);
+    else if (block.kept) record_memory(data);
     std::lock_guard lock(all.mutex);
     all.blocks[base] = block;
     note_size(all, block, 1);
@@ -205,6 +208,8 @@ KG_API void kgsim_to_device(void* data, int written) {
     const auto found = all.blocks.find(reinterpret_cast<uint64_t>(data));
     if (found == all.blocks.end() || found->second.kind != kKindHost) return;
     found->second.kind = kKindDevice;
+    if (recording() && !found->second.kept) record_memory(data);
+    found->second.kept |= recording();
     note_size(all, found->second, 1);
     register_block(found->first, found->second, !written && !runtime().settings.dry_run);
     shut_in(found->first, found->second);

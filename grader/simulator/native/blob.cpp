@@ -118,7 +118,7 @@ void check(const Blob& blob) {
     for (const RawFunction& f : blob.functions) {
         for (auto* formals : {&f.returns, &f.parameters})
             for (const RawFormal& p : *formals) within(p.variable, blob.variables.size());
-        for (const RawInsn& i : blob.read(f)) {
+        for (const RawInsn& i : blob.read(f, f.code)) {
             if (i.is_label) continue;
             within(i.opcode, blob.strings.size());
             within(i.loc, blob.locations.size());

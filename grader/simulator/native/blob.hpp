@@ -48,6 +48,8 @@ struct RawInsn {
     std::vector<Operand> operands;
 };
 
+struct Opcode;  // link.hpp
+
 struct Blob {
     bool of_blocks = false;  // its source tells what a block does, step by step, not what a thread does: Triton's
     std::vector<std::string> strings, files;
@@ -59,11 +61,17 @@ struct Blob {
     std::vector<RegionId> regions;
     mutable std::mutex lock;
     mutable std::unordered_map<u32, std::shared_ptr<const Code>> linked;
+    mutable std::unordered_map<u32, std::vector<RawInsn>> known_instructions;
+    mutable std::shared_ptr<const std::vector<Opcode>> known_opcodes;
 
     ~Blob();
     int line_of(u32 loc) const;  // in the submission's file, 0: none
     // All instructions and labels of a function; throws std::runtime_error where words are wrong.
-    std::vector<RawInsn> read(const RawFunction& function) const;
+    std::vector<RawInsn> read(const RawFunction& function, const std::vector<u32>& words) const;
+    // The same, read once; they may be edited, and what was linked with them is forgotten then.
+    std::vector<RawInsn>& instructions(u32 function) const;
+    void forget_linked(u32 function);
+    const std::vector<Opcode>& opcodes() const;
     std::shared_ptr<const Code> code(u32 function) const;
 };
 

@@ -8,12 +8,12 @@ namespace {
 
 class Operands {
 public:
-    Operands(const Blob& blob, const RawFunction& function) : blob_(blob), function_(function) {}
+    Operands(const Blob& blob, const RawFunction& function, const std::vector<u32>& words) : blob_(blob), function_(function), words_(words) {}
     size_t at = 0;
-    bool more() const { return at < function_.code.size(); }
+    bool more() const { return at < words_.size(); }
     u32 word() {
         if (!more()) no_program("code ends early");
-        return function_.code[at++];
+        return words_[at++];
     }
     Operand operand(int depth = 0) {
         if (depth > 3) no_program("nesting");
@@ -38,7 +38,7 @@ public:
                 break;
             case Tok::vec: case Tok::pair: {
                 u32 n = o.kind == Tok::pair ? 2 : o.value;
-                if (n > function_.code.size()) no_program("vector");
+                if (n > words_.size()) no_program("vector");
                 for (u32 k = 0; k < n; ++k) o.items.push_back(operand(depth + 1));
                 break;
             }
@@ -64,13 +64,14 @@ private:
     }
     const Blob& blob_;
     const RawFunction& function_;
+    const std::vector<u32>& words_;
 };
 
 }  // namespace
 
-std::vector<RawInsn> Blob::read(const RawFunction& function) const {
+std::vector<RawInsn> Blob::read(const RawFunction& function, const std::vector<u32>& words) const {
     std::vector<RawInsn> insns;
-    Operands in(*this, function);
+    Operands in(*this, function, words);
     while (in.more()) {
         RawInsn i;
         i.opcode = in.word();
@@ -89,6 +90,21 @@ std::vector<RawInsn> Blob::read(const RawFunction& function) const {
         insns.push_back(std::move(i));
     }
     return insns;
+}
+
+std::vector<RawInsn>& Blob::instructions(u32 function) const {
+    auto [known, fresh] = known_instructions.try_emplace(function);
+    try {
+        if (fresh) known->second = read(functions[function], functions[function].code);
+    } catch (...) {
+        known_instructions.erase(known);
+        throw;
+    }
+    return known->second;
+}
+
+void Blob::forget_linked(u32 function) {
+    std::erase_if(linked, [&](const auto& one) { return one.second->function_index[function] != none; });
 }
 
 }  // namespace kgsim

@@ -110,6 +110,7 @@ void note_written(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, u32 lane
         Region* r = c.worker->last_region[i.id];
         if (!r || a.at[l] < r->base || a.at[l] + bytes > r->end) r = c.launch->regions.find(a.at[l]);
         if (!r) continue;
+        r->note_pages(a.at[l], a.at[l] + bytes);
         if (r->init) std::memset(r->init + (a.at[l] - r->base), 1, bytes);
         if (r->stored) std::memset(r->stored + (a.at[l] - r->base), 1, bytes);
         r->written.store(r->written.load(std::memory_order_relaxed) + bytes, std::memory_order_relaxed);
@@ -162,6 +163,7 @@ u32 check_global(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, Access ho
     }
     c.whole = good == c.mask && holds(last) ? last : nullptr;
     if (how != Access::load && good) {
+        if (good == c.mask && holds(last)) last->note_pages(low, high + bytes);
         if (good == c.mask && holds(last) && !last->init && !last->stored && !last->read_only && last->kind != RegionKind::constant)
             last->written.store(last->written.load(std::memory_order_relaxed) + bytes * u32(std::popcount(good)), std::memory_order_relaxed);
         else if (s && c.whole && !last->read_only && last->kind != RegionKind::constant)
@@ -251,6 +253,26 @@ u32 check_shared(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, Access ho
         c.worker->illegal = true;
     }
     return good;
+}
+
+bool in_own_stacks(const Ctx& c, const Addresses& a, u32 bytes) {
+    const u64 stack = c.code->stack_bytes, base = u64(c.block->local) + stack * c.thread(0);
+    const u32 first = u32(std::countr_zero(c.mask));
+    const u64 offset = a.at[first] - base - stack * first;
+    if (!stack || offset >= stack || offset + bytes > stack || offset & (bytes - 1)) return false;
+    u64 apart = 0;
+    for (u32 l = 0; l < warp_lanes; ++l) apart |= (a.at[l] - (base + offset + stack * l)) & u64(i64(i32(c.m[l])));
+    return apart == 0;
+}
+
+u32 unwritten_local(const Ctx& c, const Addresses& a, u32 bytes, u32 lanes) {
+    const u64 shadow = u64(c.block->local_init) - u64(c.block->local);
+    u32 bad = 0;
+    for (u32 rest = lanes; rest; rest &= rest - 1) {
+        const u32 l = u32(std::countr_zero(rest));
+        bad |= u32(!all_set(reinterpret_cast<const u8*>(a.at[l] + shadow), bytes)) << l;
+    }
+    return bad;
 }
 
 u32 check_local(Ctx& c, const Insn& i, const Addresses& a, u32 bytes) {

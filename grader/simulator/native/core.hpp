@@ -34,6 +34,7 @@ struct Launch {
     std::atomic<bool> stop{false};
     std::atomic<u64> next_block{0};
     std::atomic<u64> steps{0};
+    u64 between_looks = 1u << 24, turns_between_looks = ~u64(0);  // lane steps until a worker looks at the budget again
     u32 grid_barrier[2] = {sizeof(u32) * 2, 0};  // what cooperative groups keeps: its size, and a counter
 };
 

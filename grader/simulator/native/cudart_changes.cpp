@@ -2,6 +2,7 @@
 // argument in the place of a launch's: how a changed program is tried without a compiler (grader/guest/changes.py).
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 
 #include "cudart_module.hpp"
 #include "program.hpp"
@@ -18,6 +19,29 @@ std::vector<ProgramRef>& launched() {
 
 Blob* blob_of(size_t number) {
     return number < launched().size() ? launched()[number]->blob.get() : nullptr;
+}
+
+// Instructions that stand in the place of one.
+struct Edit {
+    Blob* blob;
+    uint32_t function;
+    size_t at, count;
+    RawInsn old;
+};
+
+std::vector<Edit>& edits() {
+    static auto* all = new std::vector<Edit>;
+    return *all;
+}
+
+void replace(Blob& blob, uint32_t function, size_t at, const std::vector<uint32_t>& words) {
+    auto& code = blob.instructions(function);
+    auto made = blob.read(blob.functions[function], words);
+    if (at >= code.size()) no_program("no such instruction");
+    const size_t count = made.size();
+    edits().push_back({&blob, function, at, count, std::move(code[at])});
+    code.erase(code.begin() + at);
+    code.insert(code.begin() + at, std::make_move_iterator(made.begin()), std::make_move_iterator(made.end()));
 }
 
 // The arguments of one launch, as the program gives them.
@@ -38,7 +62,7 @@ constexpr uint64_t kBlocks = 1 << 20;
 struct Calls {
     bool kept = false;
     uint64_t steps = 0;  // of the longest launch
-    std::vector<Passed> passed;
+    std::vector<Passed> passed, unchanged;
     std::vector<Replaced> replaced;
 };
 
@@ -80,6 +104,14 @@ std::vector<uint64_t> kgsim::pass(const HostKernel& kernel, Dim3& grid, std::vec
     return values;
 }
 
+void kgsim::pass_again(size_t first) { calls().passed.assign(calls().unchanged.begin(), calls().unchanged.begin() + first); }
+
+bool kgsim::runs(const HostKernel& kernel, size_t program, uint32_t function) {
+    const Blob* const blob = blob_of(program);
+    if (blob == nullptr || kernel.program != launched()[program] || function >= blob->functions.size()) return false;
+    return !blob->functions[function].entry || blob->functions[function].name == kernel.name;
+}
+
 void kgsim::note_steps(uint64_t steps) { calls().steps = std::max(calls().steps, steps); }
 
 void kgsim::note_launched(const ProgramRef& program) {
@@ -112,9 +144,41 @@ KG_API int kgsim_set_code(size_t number, uint32_t function, const uint32_t* word
     std::lock_guard lock(blob->lock);
     blob->functions[function].code.assign(words, words + count);
     blob->functions[function].registers.assign(registers, widths);
-    blob->linked.clear();
+    blob->known_instructions.erase(function);
+    blob->forget_linked(function);
     return 0;
 }
+
+// Puts `ends[k] - ends[k - 1]` words in the place of instruction `at[k]`, in rising order; -1 where they are no code. `kgsim_undo`
+// puts it back.
+KG_API int kgsim_edit(size_t number, uint32_t function, const uint32_t* at, const uint32_t* ends, size_t count, const uint32_t* words) {
+    Blob* const blob = blob_of(number);
+    if (blob == nullptr || function >= blob->functions.size()) return -1;
+    std::lock_guard lock(blob->lock);
+    try {
+        for (size_t k = count; k-- > 0;)
+            replace(*blob, function, at[k], {words + (k ? ends[k - 1] : 0), words + ends[k]});
+    } catch (const std::exception&) {
+        return -1;
+    }
+    blob->forget_linked(function);
+    return 0;
+}
+
+KG_API void kgsim_undo() {
+    auto& all = edits();
+    for (; !all.empty(); all.pop_back()) {
+        auto& [blob, function, at, count, old] = all.back();
+        std::lock_guard lock(blob->lock);
+        auto& code = blob->instructions(function);
+        code.erase(code.begin() + at, code.begin() + at + count);
+        code.insert(code.begin() + at, std::move(old));
+        blob->forget_linked(function);
+    }
+}
+
+// The launches of the last call are the unchanged ones.
+KG_API void kgsim_end_unchanged() { calls().unchanged = calls().passed; }
 
 // Begins a call of forward, whose launches are kept, each with its own arguments in the places of these.
 KG_API void kgsim_begin_call(const uint64_t* replaced, size_t count) {
@@ -141,6 +205,9 @@ KG_API const char* kgsim_passed(size_t number, const uint32_t** sizes, const uin
     *blocks = all[number].blocks;
     return all[number].kernel.c_str();
 }
+
+// The kinds of findings that launches had, a bit each: with them as `findings` another launch ends at one of another kind.
+KG_API uint64_t kgsim_found() { return found_kinds(); }
 
 // A context that a changed program lost is sound again for the next.
 KG_API void kgsim_forget_errors() {

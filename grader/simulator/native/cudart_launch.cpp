@@ -9,6 +9,7 @@
 #include "launch_limits.hpp"
 #include "occupancy.hpp"
 #include "program.hpp"
+#include "replay.hpp"
 #include "runtime.hpp"
 
 using namespace kgsim;
@@ -141,6 +142,15 @@ void enlarge(const HostKernel& kernel, Dim3& grid, Dim3& block) {
     if (settings.larger >= 4 && settings.larger <= 5 && fits) *threads[settings.larger - 4] *= 2;
 }
 
+Recorded recorded(const HostKernel& kernel, const dim3& grid, const dim3& block, void** args, size_t shared, bool cooperative) {
+    Recorded one{kernel, {grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, shared, cooperative, {}};
+    for (size_t k = 0; k < kernel.info.params.size(); ++k) {
+        const auto* value = static_cast<const char*>(args[k]);
+        one.values.emplace_back(value, value + kernel.info.params[k].size);
+    }
+    return one;
+}
+
 cudaError_t run(const HostKernel& kernel, const dim3& grid, const dim3& block, void** args,
                 size_t shared, bool cooperative = false) {
     auto& state = runtime();
@@ -150,7 +160,9 @@ cudaError_t run(const HostKernel& kernel, const dim3& grid, const dim3& block, v
     auto options = options_of_launch();
     options.resident_blocks = resident_blocks(kernel, block, shared);
     options.cooperative = cooperative;
+    const InLaunch in_launch;
     const DeviceMemoryOpen open;
+    if (recording()) record_launch(recorded(kernel, grid, block, args, shared, cooperative));
     Dim3 blocks{grid.x, grid.y, grid.z}, threads{block.x, block.y, block.z};
     enlarge(kernel, blocks, threads);
     std::vector<void*> given(args, args + kernel.info.params.size());
@@ -168,16 +180,7 @@ cudaError_t run(const HostKernel& kernel, const dim3& grid, const dim3& block, v
 cudaError_t hand_over(const HostKernel& kernel, const dim3& grid, const dim3& block, void** args,
                       size_t shared, cudaStream_t stream, bool cooperative = false) {
     if (!capturing()) return run(kernel, grid, block, args, shared, cooperative);
-    std::vector<std::vector<char>> values;
-    for (size_t k = 0; k < kernel.info.params.size(); ++k) {
-        const auto* value = static_cast<const char*>(args[k]);
-        values.emplace_back(value, value + kernel.info.params[k].size);
-    }
-    return give(stream, [kernel, grid, block, values, shared, cooperative]() mutable {
-        std::vector<void*> pointers;
-        for (auto& value : values) pointers.push_back(value.data());
-        return run(kernel, grid, block, pointers.data(), shared, cooperative);
-    });
+    return give(stream, [one = recorded(kernel, grid, block, args, shared, cooperative)] { return launch_again(one); });
 }
 
 cudaError_t launch_any(const void* function, const dim3& grid, const dim3& block, void** args,
@@ -189,6 +192,13 @@ cudaError_t launch_any(const void* function, const dim3& grid, const dim3& block
 }
 
 }  // namespace
+
+cudaError_t kgsim::launch_again(const Recorded& launch) {
+    std::vector<void*> pointers;
+    for (const auto& value : launch.values) pointers.push_back(const_cast<char*>(value.data()));
+    const auto &grid = launch.grid, &block = launch.block;
+    return run(launch.kernel, {grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, pointers.data(), launch.shared, launch.cooperative);
+}
 
 KG_API unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, void* stream) {
     pushed.push_back({grid, block, shared, static_cast<cudaStream_t>(stream)});

@@ -40,5 +40,9 @@ std::string canonical(const std::string& mangled);
 // (cudart_changes.cpp); returns the values that `arguments` then point to.
 std::vector<uint64_t> pass(const HostKernel& kernel, Dim3& grid, std::vector<void*>& arguments);
 void note_steps(uint64_t steps);
+// The launches before the `first` count as passed, as they were.
+void pass_again(size_t first);
+// Whether a kernel is of the program that was launched as this one, and may run this function of it.
+bool runs(const HostKernel& kernel, size_t program, uint32_t function);
 
 }  // namespace kgsim

@@ -53,7 +53,8 @@ double number_of(Format format, u64 bits) {
 }
 
 Exact::Plan plan_of(const Insn& i, std::string_view text) {
-    Opcode opcode = split_opcode(std::string(text));
+    Opcode opcode;
+    opcode.text = text;
     split_words(opcode);
     const auto base = opcode.base(), type = opcode.words.back();
     Exact::Plan p;

@@ -67,6 +67,7 @@ void Ctx::report(Event event, u32 lane) {
     event.block = block->number;
     event.thread = thread(lane);
     worker->findings.add(event);
+    if (!(launch->options.findings >> u32(event.kind) & 1)) halt(Status::trapped, "a finding ended it", nullptr);
 }
 
 void Ctx::halt(Status status, std::string reason, const Insn* insn) {

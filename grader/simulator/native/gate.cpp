@@ -17,6 +17,7 @@
 #include <mutex>
 
 #include "guard_alloc.hpp"
+#include "replay.hpp"
 #include "runtime.hpp"
 
 namespace kgsim {
@@ -138,6 +139,7 @@ HostAccess host_access() {
 using namespace kgsim;
 
 KG_API void kgsim_open() {
+    note_host_access();
     auto& all = gate();
     std::lock_guard lock(all.mutex);
     ++all.inside;

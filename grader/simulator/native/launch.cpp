@@ -168,6 +168,10 @@ LaunchResult launch(const ProgramRef& program, const std::string& kernel, Dim3 g
     l.dynamic_shared = dynamic_shared;
     l.window = code->static_window + u32(dynamic_shared);
     l.options = options;
+    if (options.lane_steps) {
+        l.between_looks = std::clamp<u64>(options.lane_steps / 4, 1u << 12, l.between_looks);
+        l.turns_between_looks = l.between_looks / warp_lanes;
+    }
     u32 bytes = 0;
     for (const RawFormal& p : f->parameters) bytes = std::max(bytes, p.offset + p.size);
     l.parameters.resize(bytes);
@@ -216,9 +220,9 @@ LaunchResult launch(const ProgramRef& program, const std::string& kernel, Dim3 g
         r.reason = stop->reason;
         if (stop->insn != none) r.line = blob.line_of(code->insns[stop->insn].loc);
     }
-    std::vector<InsnCount> counts(code->insns.size());
-    std::vector<BlockCount> blocks(code->blocks.size());
-    for (const Worker& w : workers) {
+    std::vector<InsnCount> counts(options.report_lines ? code->insns.size() : 0);
+    std::vector<BlockCount> blocks(options.report_lines ? code->blocks.size() : 0);
+    if (options.report_lines) for (const Worker& w : workers) {
         for (size_t k = 0; k < w.counts.size(); ++k) {
             InsnCount& to = counts[k];
             const InsnCount& n = w.counts[k];

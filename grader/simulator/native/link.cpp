@@ -12,6 +12,8 @@ constexpr u32 recursion_bytes = 16384;
 
 }  // namespace
 
+KernelLinker::KernelLinker(const Blob& b, Code& c) : blob(b), code(c), opcodes(b.opcodes()) {}
+
 u32 KernelLinker::constant(u64 value, int bytes) {
     auto [it, fresh] = constant_slots.try_emplace({value, bytes}, u32(code.constants.size() / warp_lanes));
     if (fresh) {
@@ -42,7 +44,7 @@ std::vector<u32> KernelLinker::reachable(u32 kernel, std::set<u32>& used) const 
         }
         u32 f = todo.back();
         todo.pop_back();
-        for (const RawInsn& i : blob.read(blob.functions[f]))
+        for (const RawInsn& i : blob.instructions(f))
             each_operand(i.operands, [&](const Operand& o) {
                 if (o.kind == Tok::func) reach(o.value);
                 if (o.kind == Tok::var) use(o.value);
@@ -82,7 +84,7 @@ void KernelLinker::mark_recursion(const std::vector<u32>& order) {
     const size_t n = order.size();
     std::vector<std::vector<bool>> calls(n, std::vector<bool>(n));
     for (size_t k = 0; k < n; ++k)
-        for (const RawInsn& i : blob.read(blob.functions[order[k]])) {
+        for (const RawInsn& i : blob.instructions(order[k])) {
             if (i.is_label || opcodes[i.opcode].base() != "call" || i.operands.size() != 3) continue;
             const Operand& target = i.operands[2];
             for (size_t j = 0; j < n; ++j)
@@ -99,8 +101,6 @@ void KernelLinker::mark_recursion(const std::vector<u32>& order) {
 }
 
 void KernelLinker::link(u32 kernel) {
-    for (const std::string& s : blob.strings) opcodes.push_back(split_opcode(s));
-    for (Opcode& op : opcodes) split_words(op);
     code.name = blob.functions[kernel].name;
     code.module_index = kernel;
     code.granule = 4;

@@ -12,26 +12,29 @@ namespace kgsim {
 struct Opcode {
     std::string text;
     std::vector<std::string_view> words;
+    Start start = Start::plain;
+    bool ends = false, destination = false;  // it ends a block; its first operand is its result
     std::string_view base() const { return words[0]; }
     bool has(std::string_view word) const {
         for (auto w : words) if (w == word) return true;
         return false;
     }
 };
-Opcode split_opcode(const std::string& text);  // without words: these point into the text where it stays
-void split_words(Opcode& op);
-bool ends_block(const Opcode& op);
-bool starts_block(const Opcode& op);
-Start start_of(const Opcode& op);
-bool has_destination(const Opcode& op);
+void split_words(Opcode& op);  // these point into its text, so it stays where it is
+inline bool ends_block(const Opcode& op) { return op.ends; }
+inline bool starts_block(const Opcode& op) { return op.start != Start::plain; }
+inline Start start_of(const Opcode& op) { return op.start; }
+inline bool has_destination(const Opcode& op) { return op.destination; }
 
 inline u32 up(u32 value, u32 to) { return (value + to - 1) / to * to; }
 
+template <class F> void each_operand(const std::vector<Operand>& operands, F&& f);
+template <class F> void each_operand(const Operand& operand, F&& f) {
+    f(operand);
+    each_operand(operand.items, f);
+}
 template <class F> void each_operand(const std::vector<Operand>& operands, F&& f) {
-    for (const Operand& o : operands) {
-        f(o);
-        each_operand(o.items, f);
-    }
+    for (const Operand& o : operands) each_operand(o, f);
 }
 
 inline bool one_of(std::string_view word, std::initializer_list<std::string_view> words) {
@@ -45,9 +48,9 @@ struct KernelLinker {
     Code& code;
     std::map<std::pair<u64, int>, u32> constant_slots;
     std::unordered_map<u32, u32> shared_offset;  // variable -> offset in the window
-    std::vector<Opcode> opcodes;                 // by string number
+    const std::vector<Opcode>& opcodes;          // by string number
 
-    KernelLinker(const Blob& b, Code& c) : blob(b), code(c) {}
+    KernelLinker(const Blob& b, Code& c);
     u32 constant(u64 value, int bytes);
     void link(u32 kernel);
 
@@ -70,7 +73,7 @@ private:
     void lay_frame();
     void find_lifetimes();
     std::map<u32, u32> read_before_written() const;  // register -> the first instruction that reads it
-    std::set<u32> never_written() const;
+    std::vector<bool> never_written() const;
     void note_unset(u32 position);
     void open_block(Start start);
     void close_block(End end, const RawInsn* raw, u32 label);
@@ -90,7 +93,7 @@ private:
     Code& code_;
     LinkedFunction& function_;
     const RawFunction& raw_;
-    std::vector<RawInsn> insns_;
+    const std::vector<RawInsn>& insns_;
     std::unordered_map<u32, u32> frame_;        // variable -> offset in the frame
     std::vector<u32> pred_number_, slot_, last_use_;
     std::vector<u8> local_;

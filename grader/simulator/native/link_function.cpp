@@ -17,7 +17,7 @@ bool is_simple(const Insn& barrier) {
 
 FunctionLinker::FunctionLinker(KernelLinker& kernel, u32 linked)
     : kernel_(kernel), blob_(kernel.blob), code_(kernel.code), function_(kernel.code.functions[linked]),
-      raw_(kernel.blob.functions[function_.module_index]), insns_(kernel.blob.read(raw_)) {}
+      raw_(kernel.blob.functions[function_.module_index]), insns_(kernel.blob.instructions(function_.module_index)) {}
 
 void FunctionLinker::lay_frame() {
     u32 at = 0;
@@ -65,9 +65,9 @@ void FunctionLinker::find_lifetimes() {
         if (starts_block(op) || (i.guard && ends_block(op))) ++stretch;
         const bool defines = has_destination(op);
         for (size_t k = defines ? 1 : 0; k < i.operands.size(); ++k)
-            each_operand({i.operands[k]}, [&](const Operand& o) { if (o.kind == Tok::reg || o.kind == Tok::negated) see(o.value, false, at); });
+            each_operand(i.operands[k], [&](const Operand& o) { if (o.kind == Tok::reg || o.kind == Tok::negated) see(o.value, false, at); });
         if (defines && !i.operands.empty())
-            each_operand({i.operands[0]}, [&](const Operand& o) { if (o.kind == Tok::reg || o.kind == Tok::negated) see(o.value, i.guard == 0, at); });
+            each_operand(i.operands[0], [&](const Operand& o) { if (o.kind == Tok::reg || o.kind == Tok::negated) see(o.value, i.guard == 0, at); });
         if (i.guard) see((i.guard >> 1) - 1, false, at);
         if (ends_block(op) || starts_block(op)) ++stretch;
     }

@@ -3,12 +3,6 @@
 
 namespace kgsim {
 
-Opcode split_opcode(const std::string& text) {
-    Opcode op;
-    op.text = text;
-    return op;
-}
-
 void split_words(Opcode& op) {
     std::string_view rest = op.text;
     while (true) {
@@ -19,12 +13,11 @@ void split_words(Opcode& op) {
     }
 }
 
-bool ends_block(const Opcode& op) {
-    auto b = op.base();
-    return b == "bra" || b == "brx" || b == "ret" || b == "exit" || b == "call";
-}
+namespace {
 
-Start start_of(const Opcode& op) {
+bool ends(const Opcode& op) { return one_of(op.base(), {"bra", "brx", "ret", "exit", "call"}); }
+
+Start start(const Opcode& op) {
     auto b = op.base();
     if (b == "bar" && op.words.size() > 1 && op.words[1] == "warp") return Start::warp_sync;
     if (b == "bar" || b == "barrier") {
@@ -36,15 +29,32 @@ Start start_of(const Opcode& op) {
     if ((b == "mma" || b == "ldmatrix" || b == "stmatrix" || b == "wmma" || b == "movmatrix") && op.has("sync")) return Start::warp_sync;
     return Start::plain;
 }
-bool starts_block(const Opcode& op) { return start_of(op) != Start::plain; }
 
-bool has_destination(const Opcode& op) {
+bool destination(const Opcode& op) {
     auto b = op.base();
     for (auto no : {"st", "red", "bra", "brx", "bar", "barrier", "membar", "fence", "prefetch", "prefetchu", "ret", "exit", "trap",
                     "nanosleep", "call", "discard", "applypriority", "stmatrix", "brkpt", "pmevent"})
         if (b == no) return b == "bar" && op.has("red");
     if (b == "mbarrier") return !op.has("init") && !op.has("inval");
     return !(b == "cp");
+}
+
+}  // namespace
+
+// Their words point into their texts, so they stay where they are.
+const std::vector<Opcode>& Blob::opcodes() const {
+    if (known_opcodes && known_opcodes->size() == strings.size()) return *known_opcodes;
+    auto all = std::make_shared<std::vector<Opcode>>(strings.size());
+    for (size_t k = 0; k < strings.size(); ++k) {
+        Opcode& op = (*all)[k];
+        op.text = strings[k];
+        split_words(op);
+        op.start = start(op);
+        op.ends = ends(op);
+        op.destination = destination(op);
+    }
+    known_opcodes = all;
+    return *known_opcodes;
 }
 
 }  // namespace kgsim

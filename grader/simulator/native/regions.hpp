@@ -19,6 +19,12 @@ struct Region {
     std::atomic<u64*> cells{nullptr};  // last plain writers in this launch (global_races.cpp)
     size_t cell_bytes = 0;  // of the mapping
     size_t cells_in_use = 0;  // bytes of it that this launch can touch
+    const void* holds = nullptr;  // what it held when it was restored last (kept_memory.hpp)
+    std::vector<u8> pages;        // of that, which kernels have written to since; empty: not kept
+    void note_pages(u64 low, u64 end) {
+        if (pages.empty()) return;
+        for (u64 k = (low - base) / 4096; k <= (end - 1 - base) / 4096; ++k) pages[k] = 1;
+    }
 };
 // Memory that reads as zero and costs nothing until it is touched; null where there is none.
 void* untouched(u64 bytes);

@@ -101,6 +101,7 @@ void add_launch_report(LaunchReport launch, const Findings& findings, const std:
     const Code* code = launch.code;
     if (code) {
         for (const BasicBlock& b : code->blocks) {
+            if (blocks.empty()) break;
             const BlockCount& n = blocks[size_t(&b - code->blocks.data())];
             if (!n.warps) continue;
             auto count = [&](u32 insn) {
@@ -156,6 +157,15 @@ std::string report_json() {
     first = true;
     for (const auto& [key, l] : all.lines) { next(); s += line_json(std::get<0>(key), std::get<1>(key), std::get<2>(key), l); }
     return s + "]}";
+}
+
+u64 found_kinds() {
+    Collected& all = collected();
+    std::lock_guard guard(all.lock);
+    u64 kinds = 0;
+    for (const auto& [key, e] : all.findings)
+        if (!e.stored_over()) kinds |= u64(1) << std::get<0>(key);
+    return kinds;
 }
 
 void reset_report() {

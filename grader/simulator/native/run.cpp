@@ -21,7 +21,7 @@ Turn Runner::run(bool yields, bool hurried) {
     start_watching();
     make_ready();
     while (worker_.stop.status == Status::ok) {
-        turns_ = u64(hurried ? short_quantum : quantum) * b.warps.size();
+        turns_ = std::min<u64>(u64(hurried ? short_quantum : quantum) * b.warps.size(), launch_.turns_between_looks);
         bool any = false;
         while (turns_ && !ready_.empty()) {
             any = true;

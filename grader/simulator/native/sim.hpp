@@ -124,10 +124,12 @@ struct Options {
     bool check_races = true;
     bool check_uninitialised = true;
     bool count_lines = true;
+    bool report_lines = true;          // keep what each line has counted
     bool exact = false;                // keep an element of the exact algebra for each float (exact.hpp); on one host thread
     bool provenance = false;           // keep where values come from (provenance.hpp); on one host thread
     uint32_t sm_count = 132;           // %nsmid
     uint64_t max_findings = 200;       // distinct (kind, line, other line); more are only counted
+    uint64_t findings = ~uint64_t{0};  // kinds of findings after which a launch goes on, a bit each; at another it ends
     uint64_t outside = outside_poison;         // what a read of memory that isn't there gives, in its low bytes
 };
 
@@ -182,6 +184,8 @@ std::string take_output();
 // barrier-divergence, barrier-exited, sync-exited-lanes, sync-lane-not-in-mask, shuffle-absent-lane, deadlock, grid-deadlock, livelock,
 // assert, trap, stack-overflow.
 std::string report_json();
+// The kinds of findings since the last reset, a bit each.
+uint64_t found_kinds();
 void reset_report();
 
 }  // namespace kgsim

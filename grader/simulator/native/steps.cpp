@@ -164,7 +164,7 @@ u64 Runner::run_warp(Warp& w, u64 until, u64 most) {
         if (!b.empty) execute(w, b, group);
         pass(w, b, pc);
         finish(w, b, group);
-        if (worker_.unflushed > 1u << 24) if (!within_budget()) break;
+        if (worker_.unflushed > launch_.between_looks) if (!within_budget()) break;
     }
     return turns;
 }

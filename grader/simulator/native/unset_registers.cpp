@@ -14,12 +14,12 @@ template <class Read, class Write>
 void effects(const RawInsn& i, const Opcode& op, Read&& read, Write&& write) {
     const size_t first = has_destination(op) ? 1 : 0;
     for (size_t k = first; k < i.operands.size(); ++k)
-        each_operand({i.operands[k]}, [&](const Operand& o) { if (is_register(o)) read(o.value); });
+        each_operand(i.operands[k], [&](const Operand& o) { if (is_register(o)) read(o.value); });
     if (i.guard) read((i.guard >> 1) - 1);
     if (!first || i.operands.empty()) return;
     const Operand& d = i.operands[0];
     if (d.kind == Tok::mem) each_operand(d.items, [&](const Operand& o) { if (is_register(o)) read(o.value); });
-    else if (!i.guard) each_operand({d}, [&](const Operand& o) { if (is_register(o)) write(o.value); });
+    else if (!i.guard) each_operand(d, [&](const Operand& o) { if (is_register(o)) write(o.value); });
 }
 
 struct Bits {
@@ -62,12 +62,11 @@ std::vector<Stretch> cut(const std::vector<RawInsn>& insns, const std::vector<Op
 
 // What nothing writes, under a guard or not. In a language whose variables all have values (Triton) it is the compiler's own
 // choice: bytes of a packed word that don't matter.
-std::set<u32> FunctionLinker::never_written() const {
-    std::set<u32> left;
-    for (u32 reg = 0; reg < raw_.registers.size(); ++reg) left.insert(reg);
+std::vector<bool> FunctionLinker::never_written() const {
+    std::vector<bool> left(raw_.registers.size(), true);
     for (const RawInsn& i : insns_)
         if (!i.is_label && has_destination(kernel_.opcodes[i.opcode]) && !i.operands.empty() && i.operands[0].kind != Tok::mem)
-            each_operand({i.operands[0]}, [&](const Operand& o) { if (is_register(o)) left.erase(o.value); });
+            each_operand(i.operands[0], [&](const Operand& o) { if (is_register(o)) left[o.value] = false; });
     return left;
 }
 
@@ -100,8 +99,8 @@ std::map<u32, u32> FunctionLinker::read_before_written() const {
                     changed |= more != 0;
                 }
     }
-    const std::set<u32> of_choice = blob_.of_blocks ? never_written() : std::set<u32>();
-    std::erase_if(first, [&](const auto& one) { return !all[0].wanted.has(number[one.first]) || of_choice.contains(one.first); });
+    const std::vector<bool> of_choice = blob_.of_blocks ? never_written() : std::vector<bool>(raw_.registers.size());
+    std::erase_if(first, [&](const auto& one) { return !all[0].wanted.has(number[one.first]) || of_choice[one.first]; });
     return first;
 }
 

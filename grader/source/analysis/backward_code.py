@@ -9,8 +9,8 @@ from grader.source.python_code import Function
 
 def backwards(source: Source) -> Iterator[Function]:
     """Yield every class's `backward`, in the order of the text."""
-    for name in source.classes:
-        found = source.method(name, "backward")
+    for name in source.module.classes:
+        found = source.module.method("backward", name)
         if isinstance(found, Function):
             yield found
 
@@ -29,6 +29,5 @@ def returned_at(function: Function) -> ast.AST:
 def where_gradients_are_made(source: Source) -> ast.AST | None:
     """Return the first backward's return, else what the model's forward returns."""
     function = next(backwards(source), None)
-    code = source.module
-    function = function or (code.method("forward") if code else None)
+    function = function or source.module.method("forward")
     return returned_at(function) if function else None

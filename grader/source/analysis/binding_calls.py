@@ -63,10 +63,10 @@ def wrong_calls(source: Source, context: Context) -> Iterator[WrongCall]:
     code = source.module
     functions = _prototypes(source)
     owners = {one.variable for one in source.extensions if one.variable}
-    for call in code.of(ast.Call) if code is not None else ():
+    for call in code.of(ast.Call):
         made = call.func
         known = isinstance(made, ast.Attribute) and made.attr in functions
-        if code is None or not isinstance(made, ast.Attribute) or not known:
+        if not isinstance(made, ast.Attribute) or not known:
             continue
         if _from_extension(code, made.value, owners) and not _is_spread(call):
             yield from _wrong(code, call, functions[made.attr], refusals(context))

@@ -37,7 +37,7 @@ class Case:
     @property
     def function(self) -> Function:
         """The kernel."""
-        found = self.unit.named(self.launch.kernel)
+        found = self.unit.function_named(self.launch.kernel)
         assert found is not None  # `Flow.launched` has only those that are here
         return found
 

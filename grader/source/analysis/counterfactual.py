@@ -32,8 +32,10 @@ def _has_and_needs(line: ChangedLine) -> str:
     if change.taken_at and change.exchanged_dims:
         dims = "dims {} and {} of {}".format(*change.exchanged_dims, change.after)
         return f"reads `{change.parameter}` as if {dims} were exchanged: with them so"
+    if change.change == "argument" and change.taken_at:
+        return f"uses `{change.parameter}`: {_say_given(change)}"
     if change.change == "argument":
-        return f"gives `{change.parameter}` as `{change.before}`: {_given(change)}"
+        return f"gives `{change.parameter}` as `{change.before}`: {_say_given(change)}"
     if change.change == "host":
         before, after = (" ".join(code.split()) for code in (change.before, change.after))
         return f"has `{before}`: with `{after}`"
@@ -41,15 +43,17 @@ def _has_and_needs(line: ChangedLine) -> str:
         holds = "never" if change.after == "never" else "always"
         return f"does this under a condition: if the condition {holds} holds,"
     if change.both == "exchanged":
-        old, new = line.named("before"), line.named("after")
+        old, new = line.name_of_side("before"), line.name_of_side("after")
         return f"takes {f'`{old}`: with that and `{new}`' if old and new else 'two values: with them'} exchanged"
     if change.both == "alike":
         verb = change.after.partition(" ")[0].partition(".")[0]
         return f"takes two values: with `{VERBS.get(verb, verb)}` of both"
     if change.change == "condition":
-        return f"has a condition: with {_compared(line, change)} beside it"
+        return f"has a condition: with {_say_compared(line, change)} beside it"
     if change.change == "carried":
-        return f"sets anew what earlier turns made: with that and the new value {_joined(change)}"
+        return (
+            f"sets anew what earlier turns made: with that and the new value {_say_joined(change)}"
+        )
     pairs = {(line.text[start:end], text) for start, end, text in line.exact()}
     if len(pairs) == 1:
         old, new = pairs.pop()
@@ -59,16 +63,16 @@ def _has_and_needs(line: ChangedLine) -> str:
     return _vague(line, change)
 
 
-def _joined(change: Counterfactual) -> str:
+def _say_joined(change: Counterfactual) -> str:
     verb = change.after.partition(".")[0]
     sign = VERBS.get(verb, verb)
     return f"joined by `{sign}`" if sign in BETWEEN else f"the `{sign}` of both"
 
 
-def _compared(line: ChangedLine, change: Counterfactual) -> str:
+def _say_compared(line: ChangedLine, change: Counterfactual) -> str:
     """Return a second condition; nothing but that where the text has no names for what it compares."""
     sign, _, operand = change.after.partition(" ")
-    left, right = line.named("before"), line.other(operand)
+    left, right = line.name_of_side("before"), line.other(operand)
     return f"`{left} {SIGNS[sign.split('.')[1]]} {right}`" if left and right else "a second one"
 
 
@@ -84,7 +88,7 @@ def _vague(line: ChangedLine, change: Counterfactual) -> str:
         value = f"what line {made[1]} makes" if made else "a value"
         return f"takes {value}: with `{sign}` of it{other or ' and another value' * bool(operand)}"
     if change.change == "operand":
-        named = f"`{name}`" if (name := line.named("after")) else _value_of(line, change)
+        named = f"`{name}`" if (name := line.name_of_side("after")) else _value_of(line, change)
         return f"takes a value: with {named} in its place"
     if change.change == "constant":
         return f"has a number that is {change.before} there: with `{change.after}`"
@@ -97,7 +101,7 @@ def _value_of(line: ChangedLine, change: Counterfactual) -> str:
     return f"a value of {made}" if "after" in change.nameless else made
 
 
-def _given(change: Counterfactual) -> str:
+def _say_given(change: Counterfactual) -> str:
     """Return what a launch should give, `x` being what it gives."""
     if exchanged := re.fullmatch(r"(`[^`]*`) and `[^`]*`", change.after):
         return f"with that and {exchanged[1]} exchanged"

@@ -29,7 +29,7 @@ class Fallback:
 def fallbacks(source: Source) -> tuple[Fallback, ...]:
     """Return the fallbacks of a submission; empty where it doesn't parse."""
     code = source.module
-    if code is None or code.model is None:
+    if code.model is None:
         return ()
     names = holders(source, code)
     found = [*_around_calls(code, names), *_around_builds(source, code, names)]

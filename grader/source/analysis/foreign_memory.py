@@ -6,11 +6,12 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from grader.source import nodes_under
+from grader.source import Unit, nodes_under
 from grader.source.analysis.data_flow import bound
 from grader.source.analysis.reaching import OTHER_PROCESSES, PROTECTION, SYSTEM_CALLS
-from grader.source.cuda_code import Call, CudaCode, text
+from grader.source.cpp import Call
 from grader.source.definitions import INDEX, definitions
+from grader.source.nodes import text
 from grader.source.python_code import PythonCode
 
 MEMORY_FILE = re.compile(r"/proc/(?:self|thread-self|\d+|[^/]*[*%{\]][^/]*)/(?:task/[^/]*/)?mem\b")
@@ -81,49 +82,47 @@ def _asks_for_id(call: ast.Call) -> bool:
     )
 
 
-def of_native(code: CudaCode, call: Call) -> str:
+def of_native(unit: Unit, call: Call) -> str:
     """Return what a call of the host's code reaches that is not the file's own; "" for nothing."""
-    name, said = call.last, ""
+    name, said = call.name, ""
     if name == "syscall":
         found = SYSTEM_CALL.search(text(call.arguments[0]) if call.arguments else "")
         said = "" if found else "makes a system call that the text does not name"
         name = found[1] if found else ""
     if name in OTHER_PROCESSES:
         said = "reaches into another process"
-    elif name in PROTECTION and not (call.arguments and _own_pages(code, call.arguments[0])):
+    elif name in PROTECTION and not (call.arguments and _own_pages(unit, call.arguments[0])):
         said = "opens memory that this file did not map"
-    elif name in {"dlsym", "dlvsym"} and not _names_it(code, call):
+    elif name in {"dlsym", "dlvsym"} and not _names_it(unit, call):
         said = "looks up a function whose name the text does not show"
     return said
 
 
-def _own_pages(code: CudaCode, address: Node) -> bool:
+def _own_pages(unit: Unit, address: Node) -> bool:
     """Whether an address is of pages that the text maps itself."""
-    names = {text(node) for node in code.under(address, "identifier")}
+    names = {text(node) for node in unit.nodes_under(address, "identifier")}
     return any(
-        call.last in MAPS for name in names for value in _values(code, name) for call in
-        (*code.calls_under(value),)
+        call.name in MAPS for name in names for value in _values(unit, name) for call in
+        (*unit.calls_under(value),)
     ) or any(
-        call.last in MAPS and names & {text(node) for node in code.under(call.node, "identifier")}
-        for call in code.calls
+        call.name in MAPS and names & {text(node) for node in unit.nodes_under(call.node, "identifier")}
+        for call in unit.calls
     )  # fmt: skip
 
 
-def _values(code: CudaCode, name: str) -> Iterator[Node]:
+def _values(unit: Unit, name: str) -> Iterator[Node]:
     """Yield what a variable is given, where it is declared and later."""
     return (
-        one.value
-        for one in definitions(code.unit.tree)
-        if one.name == name and one.target.type != INDEX
+        one.value for one in definitions(unit.tree) if one.name == name and one.target.type != INDEX
     )
 
 
-def _names_it(code: CudaCode, call: Call) -> bool:
+def _names_it(unit: Unit, call: Call) -> bool:
     """Whether the name that is looked up stands in the text: as a literal, or in a function's parameter."""
     if len(call.arguments) < 2:
         return False
     asked = call.arguments[1]
     if asked.type == "identifier":
-        values = tuple(_values(code, text(asked)))
+        values = tuple(_values(unit, text(asked)))
         return all(value.type == "string_literal" for value in values)
     return asked.type in {"string_literal", "raw_string_literal"}

@@ -11,10 +11,9 @@ SIZES = frozenset({"size", "shape", "numel", "nelement", "data_ptr"})
 @lru_cache(maxsize=16)
 def is_guarded(source: Source) -> bool:
     """Whether forward, or what it calls, compares sizes with numbers in an assertion or a branch, as `n % 4` does."""
-    functions = source.module.reached if source.module is not None else ()
     return any(
         _limits(part)
-        for function in functions
+        for function in source.module.reached
         if any(isinstance(n, ast.Attribute) and n.attr in SIZES for n in nodes_under(function))
         for node in nodes_under(function)
         if isinstance(node, ast.If | ast.IfExp | ast.Assert)

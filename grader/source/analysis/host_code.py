@@ -10,9 +10,9 @@ from grader.source.analysis.cases import Case
 from grader.source.analysis.forward_guards import is_guarded
 from grader.source.code_edits import fix
 from grader.source.cpp import Binary, Call, Declare, Expr, If, Items, Name, Number, walk
-from grader.source.cuda_code import text
 from grader.source.flow import Tensor
 from grader.source.functions import Function
+from grader.source.nodes import text
 from grader.source.statements import insert_before
 
 CHECKS = ("TORCH_CHECK", "AT_ASSERT", "TORCH_INTERNAL_ASSERT", "assert", "CHECK")

@@ -8,9 +8,9 @@ from tree_sitter import Node
 
 from grader.source import Unit
 from grader.source.constants import fold
-from grader.source.cuda_code import text
 from grader.source.definitions import definitions
 from grader.source.functions import Function
+from grader.source.nodes import text
 
 SIZE = re.compile(r"\b(?:numel|size|sizes|nelement)\s*\(")
 
@@ -64,7 +64,7 @@ def _bounded_kernel(unit: Unit, host: Function, name: str) -> str:
     if len(launches) != 1:
         return ""
     given = [text(argument) for argument in launches[0].arguments]
-    kernel = unit.named(launches[0].kernel)
+    kernel = unit.function_named(launches[0].kernel)
     if kernel is None or name not in given or given.index(name) >= len(kernel.parameters):
         return ""
     limit = re.escape(kernel.parameters[given.index(name)].name)

@@ -28,11 +28,11 @@ class LastThread(Evaluator):
         value = self.value(expr, self._scope, int(expr.node.start_byte))
         return value if isinstance(value, int) else None
 
-    def named(self, name: str, scope: Scope, at: int) -> Any:
+    def value_of_name(self, name: str, scope: Scope, at: int) -> Any:
         """Return what a name stands for: a loop's counter is what it stays below."""
         for loop in self._loops:
             match loop.test:
                 case cpp.Binary(op="<" | "<=", left=cpp.Name(id=counter), right=bound):
                     if counter == name and loop.body.node.start_byte <= at < loop.node.end_byte:
                         return self.value(bound, scope, int(loop.node.start_byte))
-        return super().named(name, scope, at)
+        return super().value_of_name(name, scope, at)

@@ -15,7 +15,7 @@ COMMENT = re.compile(r"//|^\s*#(?!\s*(include|define|pragma))|\s#\s")
 
 
 def narrowed_offsets(source: Source) -> tuple[int, int] | None:
-    """Return the offsets of the first word that does so; None where there is none."""
+    """Return the offsets of the first word that does so; None if there is none."""
     start = 0
     for line in source.code.splitlines(keepends=True):
         found = NARROWS.search(line)

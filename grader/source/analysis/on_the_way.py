@@ -12,7 +12,7 @@ from grader.records import Context, Evidence, Place, Slice
 from grader.records.observed import slices, values_of
 from grader.source import Source
 from grader.source.analysis.steering import spot_at
-from grader.source.cuda_code import descendants, names_in, text
+from grader.source.nodes import descendants, names_in, text
 
 NEAR = 1e-3
 """Relative distance up to which a number of the text is the one that the results are off by."""
@@ -83,7 +83,7 @@ def torch_makes(source: Source) -> Place | None:
             called = {getattr(one.child_by_field_name("function"), "type", "") for one in calls}
             if "field_expression" in called:
                 return unit.place(node)
-    whole = ast.walk(source.python) if source.python is not None else ()
+    whole = ast.walk(source.module.tree)
     found = [n for f in whole if isinstance(f, ast.FunctionDef) for n in _computing_returns(f)]
     return source.place(max(found, key=lambda n: n.lineno)) if found else None
 

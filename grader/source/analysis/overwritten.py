@@ -1,4 +1,4 @@
-"""Steps in loops that put a new value in the place of one that they were to add to."""
+"""Steps in loops that put a new value in place of one that they were to add to."""
 
 import ast
 from collections.abc import Iterable
@@ -9,15 +9,15 @@ from grader.records import Place
 from grader.source import Source
 from grader.source.analysis.steering import around
 from grader.source.analysis.triton import kernels
-from grader.source.cuda_code import around as enclosing
-from grader.source.cuda_code import descendants, function_around, names_in, text
 from grader.source.definitions import INDEX, Definition, definitions
+from grader.source.nodes import around as enclosing
+from grader.source.nodes import descendants, function_around, names_in, text
 
 EXCHANGE = "__shfl"
 """How the names of functions begin that hand a value to another lane."""
 
 
-def overwritten(source: Source, places: Iterable[Place | None]) -> Place | None:
+def place_overwritten(source: Source, places: Iterable[Place | None]) -> Place | None:
     """Return where a loop around one of some lines sets anew what was begun before it and is used after it."""
     for place in places:
         for one in around(source, place) if place is not None else ():
@@ -36,7 +36,7 @@ def _forgets(loop: Node) -> Definition | None:
     begun = _begun_before(function, loop)
     for one in definitions(loop.child_by_field_name("body")):
         lost = one.replaces and one.name in begun and _is_read_after(function, loop, one.name)
-        if lost and not _chosen(one.node, loop) and _is_replaced(one, loop):
+        if lost and not _is_chosen(one.node, loop) and _is_replaced(one, loop):
             return one
     return None
 
@@ -82,7 +82,7 @@ def _made_of(value: Node, loop: Node) -> set[str]:
     return names
 
 
-def _chosen(node: Node, loop: Node) -> bool:
+def _is_chosen(node: Node, loop: Node) -> bool:
     """Whether a step stands under a comparison of data, as one that takes the larger of two."""
     loaded = {one.name for one in definitions(loop) if any(descendants(one.value, INDEX))}
     for outer in enclosing(node):

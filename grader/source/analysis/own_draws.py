@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from grader.records import Place
 from grader.source import Source
-from grader.source.cuda_code import cuda_code, units
 
 _DRAWS = re.compile(r"curand(?:_(?:uniform|normal|log_normal|poisson|discrete)\w*)?")
 
@@ -20,9 +19,9 @@ class Cause:
 
 def own_draw(source: Source) -> Cause | None:
     """Return where a kernel draws random numbers, if one does."""
-    for unit in units(source):
-        for call in cuda_code(unit).calls:
-            if _DRAWS.fullmatch(call.last):
-                said = f": `{call.last}` draws random numbers of its own, and the reference's are torch's"
+    for unit in source.units:
+        for call in unit.calls:
+            if _DRAWS.fullmatch(call.name):
+                said = f": `{call.name}` draws random numbers of its own, and the reference's are torch's"
                 return Cause(unit.place(call.node), said)
     return None

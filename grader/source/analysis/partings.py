@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from tree_sitter import Node
 
 from grader.source import Source, Unit
-from grader.source.cuda_code import around, cuda_code, one_line
 from grader.source.divergence import depends_on_thread
+from grader.source.nodes import around, one_line
 
 BRANCHES = ("if_statement", "for_statement", "while_statement")
 EXCHANGE = re.compile(r"__(?:shfl|reduce|match|ballot|any|all|syncwarp)\w*")
@@ -46,21 +46,22 @@ class Parting:
 def parting_at(source: Source, line: int, kind: re.Pattern[str]) -> Parting | None:
     """Return the meeting of a kind on a line, with the branch that keeps threads away from it."""
     for unit in source.cuda:
-        for call in cuda_code(unit).calls:
+        for call in unit.calls:
             place = unit.place(call.node)
-            if kind.fullmatch(call.last) and place.line <= line <= place.end_line:
+            if kind.fullmatch(call.name) and place.line <= line <= place.end_line:
                 return _parting(unit, call.node, call.node)
     return None
 
 
 def alike(parting: Parting) -> Iterator[Parting]:
     """Yield the function's other exchanges under the same condition: a hang at the first hides them."""
-    code = cuda_code(parting.unit)
     inner = {f.name: f.node for f in parting.unit.device_functions}
-    for call in code.calls:
-        made = (one.node for one in code.calls_under(inner[call.last]) if EXCHANGE.fullmatch(one.last)) if call.last in inner else ()  # fmt: skip
-        meeting = call.node if EXCHANGE.fullmatch(call.last) else next(iter(made), None)
-        same = code.function(call.node) == code.function(parting.where)
+    for call in parting.unit.calls:
+        made = (one.node for one in parting.unit.calls_under(inner[call.name]) if EXCHANGE.fullmatch(one.name)) if call.name in inner else ()  # fmt: skip
+        meeting = call.node if EXCHANGE.fullmatch(call.name) else next(iter(made), None)
+        same = parting.unit.function_around(call.node) == parting.unit.function_around(
+            parting.where
+        )
         if meeting is not None and same and call.node != parting.where:
             other = _parting(parting.unit, meeting, call.node)
             if other.asked.partition(" (line")[0] == parting.asked.partition(" (line")[0]:
@@ -69,9 +70,9 @@ def alike(parting: Parting) -> Iterator[Parting]:
 
 def _parting(unit: Unit, meeting: Node, where: Node, depth: int = 0) -> Parting:
     branch = next((one for one in around(where) if _parts(one)), None)
-    function = cuda_code(unit).function(where)
+    function = unit.function_around(where)
     if branch is None and function is not None and function.runs == "device" and depth < DEEP:
-        calls = [one.node for one in cuda_code(unit).calls if one.last == function.name]
+        calls = [one.node for one in unit.calls if one.name == function.name]
         found = [_parting(unit, meeting, call, depth + 1) for call in calls]
         return next((one for one in found if one.branch is not None), Parting(unit, meeting, where, None))  # fmt: skip
     return Parting(unit, meeting, where, branch)
@@ -85,7 +86,7 @@ def _parts(node: Node) -> bool:
 
 def exchange_at(source: Source, line: int) -> bool:
     """Whether lanes of a warp exchange values on a line."""
-    calls = ((unit, read) for unit in source.cuda for read in cuda_code(unit).calls)
+    calls = ((unit, read) for unit in source.cuda for read in unit.calls)
     return any(
-        EXCHANGE.fullmatch(call.last) and unit.place(call.node).line == line for unit, call in calls
+        EXCHANGE.fullmatch(call.name) and unit.place(call.node).line == line for unit, call in calls
     )

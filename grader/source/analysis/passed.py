@@ -16,7 +16,7 @@ from grader.source import Launch as CudaLaunch
 from grader.source.analysis import triton
 from grader.source.analysis.data_flow import last_value
 from grader.source.cpp_reading import variables
-from grader.source.cuda_code import text
+from grader.source.nodes import text
 from grader.source.python_code import PythonCode
 
 BLOCKS = 1 << 20
@@ -93,7 +93,7 @@ def blame(
     if parameters[0] >= BLOCKS:
         return Blame(chains[0][-1], sure=True)
     if len(chains) > 1:
-        return _exchanged(chains[0], chains[1])
+        return _exchanged_call(chains[0], chains[1])
     return _single(chains[0], made)
 
 
@@ -107,11 +107,12 @@ def given_name(source: Source, kernel: str, n: int) -> str:
 def _single(chain: list[Step], made: bool) -> Blame:
     for step in chain:
         if step.computed or (step.into_parameter and not made and not step.alike(step.name)):
-            return Blame(step, sure=True)
+            named = not made and not step.into_parameter and chain[0].alike(chain[0].name)
+            return Blame(step, sure=not named)
     return Blame(chain[0], sure=False)
 
 
-def _exchanged(first: list[Step], second: list[Step]) -> Blame:
+def _exchanged_call(first: list[Step], second: list[Step]) -> Blame:
     """Return the first call at which the names don't say that each gets its own."""
     for a, b in zip_longest(first, second):
         if a is None or b is None:
@@ -133,16 +134,16 @@ class _CudaSteps:
         if n >= BLOCKS:
             if self._launch.grid is not None:
                 yield self._step("the grid", self._launch.grid, into_parameter=True)
-                yield from self._made(text(self._launch.grid))
+                yield from self._makers_of(text(self._launch.grid))
         elif n < min(len(self._launch.arguments), len(self._kernel.parameters)):
             given = self._launch.arguments[n]
             yield self._step(self._kernel.parameters[n].name, given, into_parameter=True)
-            yield from self._made(text(given))
+            yield from self._makers_of(text(given))
 
     def _step(self, name: str, node: Node, *, into_parameter: bool) -> Step:
         return Step(name, text(node), self._unit.place(node), into_parameter)
 
-    def _made(self, expression: str) -> Iterator[Step]:
+    def _makers_of(self, expression: str) -> Iterator[Step]:
         """Yield where the host function has a name from: a variable of it, or its own caller."""
         host, name = self._launch.host_function, plain(expression)
         if host is None or not _NAME.fullmatch(name):
@@ -152,11 +153,12 @@ class _CudaSteps:
         if values:
             yield self._step(name, values[-1], into_parameter=False)
             if plain(text(values[-1])) != name:
-                yield from self._made(text(values[-1]))
+                yield from self._makers_of(text(values[-1]))
         names = [one.name for one in host.parameters]
-        code = self._source.module
-        if not known and name in names and code is not None:
-            yield from _given_by_python(self._source, code, host.name, names.index(name), name)
+        if not known and name in names:
+            yield from _given_by_python(
+                self._source, self._source.module, host.name, names.index(name), name
+            )
 
 
 def _given_by_python(
@@ -195,11 +197,11 @@ class _TritonSteps:
         kernel = self._launch.kernel
         names = [name for name in kernel.parameters if name not in kernel.constants]
         if n >= BLOCKS:
-            yield from self._given("the grid", self._launch.grid)
+            yield from self._givers_of("the grid", self._launch.grid)
         elif n < len(names) and names[n] in self._launch.arguments:
-            yield from self._given(names[n], self._launch.arguments[names[n]])
+            yield from self._givers_of(names[n], self._launch.arguments[names[n]])
 
-    def _given(self, name: str, given: ast.expr) -> Iterator[Step]:
+    def _givers_of(self, name: str, given: ast.expr) -> Iterator[Step]:
         return _python_steps(self._source, self._code, name, given, self._launch.call)
 
 
@@ -211,13 +213,11 @@ def _launch(source: Source, kernel: str, nth: int) -> _CudaSteps | _TritonSteps 
             called = [one for one in unit.kernels if one.name == launch.kernel]
             if called and _is_named(kernel, launch.kernel):
                 found.append(_CudaSteps(source, unit, called[0], launch))
-    code = source.module
-    if code is not None:
-        found += [
-            _TritonSteps(source, code, one)
-            for one in triton.launches(source)
-            if one.kernel.name == kernel
-        ]
+    found += [
+        _TritonSteps(source, source.module, one)
+        for one in triton.launches(source)
+        if one.kernel.name == kernel
+    ]
     return found[nth % len(found)] if found else None
 
 

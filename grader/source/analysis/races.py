@@ -8,7 +8,7 @@ from tree_sitter import Node
 from grader.records import Evidence, Race
 from grader.source import Source, Unit
 from grader.source.cpp import Declare
-from grader.source.cuda_code import around, cuda_code, text
+from grader.source.nodes import around, text
 
 _WARP = re.compile(r"<=?\s*(?:31|32|warpSize|WARP_?SIZE)\b|\bw\w*\s*==\s*0\b", re.IGNORECASE)
 """What lets the threads of one warp on: `tid < 32`, `warp_id == 0`."""
@@ -49,7 +49,7 @@ def _in_one_warp(use: Node) -> bool:
 
 def shared_on(unit: Unit, lines: Collection[int]) -> list[Declare]:
     """Return the shared arrays that each of these lines names."""
-    nodes = tuple(cuda_code(unit).of("identifier"))
+    nodes = tuple(unit.nodes("identifier"))
     named = {line: {text(n) for n in nodes if unit.place(n).line == line} for line in lines}
     arrays = [array for function in unit.functions for array in function.shared]
     return [one for one in arrays if all(one.name in names for names in named.values())]
@@ -57,12 +57,11 @@ def shared_on(unit: Unit, lines: Collection[int]) -> list[Declare]:
 
 def shared_use(unit: Unit, line: int) -> Node | None:
     """Return where device code uses a shared array on a line, else the first name that it uses there."""
-    code = cuda_code(unit)
     shared = {array.name for function in unit.functions for array in function.shared}
     here = [
         node
-        for node in code.of("identifier")
-        if unit.place(node).line == line and code.in_device_code(node)
+        for node in unit.nodes("identifier")
+        if unit.place(node).line == line and unit.in_device_code(node)
     ]
     named = [node for node in here if text(node) in shared]
     return next(iter((*named, *here)), None)

@@ -34,7 +34,7 @@ def _short(halving: Halving) -> Iterator[Suspect]:
         text = f"the loop starts at {part}: the values beyond twice that offset are never taken in"
         yield Suspect(start.node, text)
     if (
-        any(_exchanged(halving))
+        any(_exchanging_calls(halving))
         and isinstance(start, Number)
         and start.value in SHORT_STARTS
         and not _few(halving)
@@ -50,7 +50,7 @@ def _short(halving: Halving) -> Iterator[Suspect]:
 def _few(halving: Halving) -> bool:
     """Whether twice the first offset is all lanes that count: a mask names so many, or a bound or an array in the kernel says so."""
     lanes = 2 * int(halving.start.value) if isinstance(halving.start, Number) else 0
-    masks = (call.args[0] for call in _exchanged(halving) if call.args)
+    masks = (call.args[0] for call in _exchanging_calls(halving) if call.args)
     if any(isinstance(mask, Number) and int(mask.value) == (1 << lanes) - 1 for mask in masks):
         return True
     parts = list(walk(halving.function.code))
@@ -59,7 +59,7 @@ def _few(halving: Halving) -> bool:
     return any(isinstance(n, Number) and n.value == lanes for n in (*bounds, *sizes))
 
 
-def _exchanged(halving: Halving) -> Iterator[Call]:
+def _exchanging_calls(halving: Halving) -> Iterator[Call]:
     return (p for p in walk(halving.loop.body) if isinstance(p, Call) and p.name in EXCHANGES)
 
 

@@ -93,7 +93,7 @@ def reference_of(source: Source, context: Context) -> Reference | None:
         return _parse_reference(context.task.reference)
     if context.extraction is not None and context.extraction.reference:
         return _parse_reference(context.extraction.reference)
-    model = source.classes.get("Model")
+    model = source.module.classes.get("Model")
     if model is not None:
         lines = source.lines[model.lineno - 1 : model.end_lineno]
         return _parse_reference("\n".join(lines))

@@ -3,7 +3,7 @@
 import re
 
 from grader.source import Source, Unit
-from grader.source.cuda_code import around, cuda_code, text
+from grader.source.nodes import around, text
 
 ONLY_SETTINGS = ("cudaFuncSetAttribute", "cudaFuncSetCacheConfig", "cudaOccupancy", "cudaFuncGet")
 
@@ -16,8 +16,7 @@ def is_started(source: Source, kernel: str) -> bool:
 
 
 def _is_mentioned(unit: Unit, kernel: str) -> bool:
-    code = cuda_code(unit)
-    for node in code.variable(kernel):
+    for node in unit.uses_of(kernel):
         outer = list(around(node))
         if any(one.type == "function_declarator" for one in outer[:3]):
             continue
@@ -27,4 +26,4 @@ def _is_mentioned(unit: Unit, kernel: str) -> bool:
             continue  # Python, to which `m.def` hands it, launches nothing
         return True
     pattern = re.compile(rf"\b{re.escape(kernel)}\b")
-    return any(pattern.search(text(node)) for node in code.of("preproc_arg"))
+    return any(pattern.search(text(node)) for node in unit.nodes("preproc_arg"))

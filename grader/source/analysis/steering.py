@@ -11,9 +11,9 @@ from tree_sitter import Node
 
 from grader.records import Place, Walk
 from grader.source import Source, Unit
-from grader.source.cuda_code import around as enclosing
-from grader.source.cuda_code import descendants, function_around, names_in, text
 from grader.source.definitions import INDEX, Definition, definitions
+from grader.source.nodes import around as enclosing
+from grader.source.nodes import descendants, function_around, names_in, text
 
 INDEXES = ("subscript_expression", "pointer_expression")
 LOOPS = ("for_statement", "while_statement", "do_statement")
@@ -144,7 +144,7 @@ def steering_of(source: Source, place: Place) -> tuple[Steering, ...]:
 
 def python_index_made(source: Source, place: Place, walk: Walk) -> Place | None:
     """Return the nearest definition before a line of a Triton kernel that says where its elements begin."""
-    whole = ast.walk(source.python) if source.python is not None else ()
+    whole = ast.walk(source.module.tree)
     functions = [n for n in whole if isinstance(n, ast.FunctionDef)]
     inside = [n for n in functions if n.lineno <= place.line <= (n.end_lineno or 0)]
     if not inside or not walk:
@@ -185,7 +185,7 @@ def python_loop(source: Source, place: Place, *, outermost: bool) -> Place | Non
     """Return the head of a loop around a line of a Triton kernel."""
     loops = [
         node
-        for node in (ast.walk(source.python) if source.python is not None else ())
+        for node in ast.walk(source.module.tree)
         if isinstance(node, ast.For) and node.lineno < place.line <= (node.end_lineno or 0)
     ]
     return source.place(loops[0 if outermost else -1].iter) if loops else None

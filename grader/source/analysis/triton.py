@@ -7,6 +7,7 @@ from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import Literal
 
+from grader.records import Place
 from grader.source import Source
 from grader.source.analysis.data_flow import bound
 
@@ -57,6 +58,10 @@ class Kernel:
         """Its name."""
         return self.node.name
 
+    def holds(self, place: Place | None) -> bool:
+        """Whether a place is in its text."""
+        return self.node.lineno <= (place.line if place else 0) <= (self.node.end_lineno or 0)
+
     @cached_property
     def parameters(self) -> tuple[str, ...]:
         """Names of its parameters, in order."""
@@ -71,14 +76,16 @@ class Kernel:
             one.arg
             for one in (*given.posonlyargs, *given.args, *given.kwonlyargs)
             if one.annotation
-            and self.source.full_name(one.annotation) == "triton.language.constexpr"
+            and self.source.module.canonical(one.annotation) == "triton.language.constexpr"
         )
 
     @cached_property
     def tuned(self) -> ast.Call | None:
         """Return its `@triton.autotune(...)`, if it has one."""
         marks = (mark for mark in self.node.decorator_list if isinstance(mark, ast.Call))
-        return next((mark for mark in marks if self.source.full_name(mark.func) == TUNE), None)
+        return next(
+            (mark for mark in marks if self.source.module.canonical(mark.func) == TUNE), None
+        )
 
     @cached_property
     def accesses(self) -> tuple[Access, ...]:
@@ -97,7 +104,7 @@ class Kernel:
         """Return which function of `tl` is called; empty for others."""
         if not isinstance(call, ast.Call):
             return ""
-        name = self.source.full_name(call.func)
+        name = self.source.module.canonical(call.func)
         return name.removeprefix(LANGUAGE) if name.startswith(LANGUAGE) else ""
 
     @cached_property
@@ -284,16 +291,6 @@ def _used_at(kernel: Kernel, line: int) -> Iterator[Access]:
                 yield access
 
 
-def finish(source: Source) -> ast.Return | None:
-    """Return the `return` in which torch sums or averages what the last launch has written."""
-    for launch in reversed(launches(source)):
-        for node in ast.walk(launch.host) if launch.host else ():
-            if isinstance(node, ast.Return) and node.value is not None:
-                called = {n.func.attr for n in ast.walk(node.value) if isinstance(n, ast.Call) if isinstance(n.func, ast.Attribute)}  # fmt: skip
-                return node if called & {"sum", "mean"} else None
-    return None
-
-
 def _names(value: ast.expr) -> set[str]:
     return {node.id for node in ast.walk(value) if isinstance(node, ast.Name)}
 
@@ -309,12 +306,12 @@ def _is_number(value: ast.expr) -> bool:
 
 
 def _is_jit(mark: ast.expr, source: Source) -> bool:
-    return source.full_name(mark.func if isinstance(mark, ast.Call) else mark) == JIT
+    return source.module.canonical(mark.func if isinstance(mark, ast.Call) else mark) == JIT
 
 
 def _own_calls(host: ast.FunctionDef | None, source: Source) -> Iterator[ast.Call]:
     """Yield the calls in a function's own body, or those outside of all functions."""
-    body: list[ast.AST] = list(host.body) if host else list(getattr(source.python, "body", ()))
+    body: list[ast.AST] = list((host or source.module.tree).body)
     while body:
         node = body.pop()
         if isinstance(node, ast.Call):

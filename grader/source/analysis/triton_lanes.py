@@ -83,7 +83,7 @@ class _Reader:
             case ast.BinOp(left=left, op=op, right=right):
                 return _join_lanes(self.read(left, line), self.read(right, line), op)
             case ast.UnaryOp(op=ast.USub(), operand=inner):
-                return _applied(operator.neg, self.read(inner, line))
+                return _apply_function(operator.neg, self.read(inner, line))
             case ast.Subscript(value=inner):
                 return self.read(inner, line)
             case ast.Call():
@@ -129,7 +129,7 @@ class _Reader:
             case _, [inner, *_] if name in SAME:
                 return self.read(inner, line)
             case _, [inner, *_] if name in UNARY:
-                return _applied(UNARY[name], self.read(inner, line))
+                return _apply_function(UNARY[name], self.read(inner, line))
         if name in ONE_FOR_ALL:
             return PLAIN
         every = [self.read(one, line) for one in value.args]
@@ -179,7 +179,7 @@ def _compares(kernel: Kernel, condition: ast.expr, masks: frozenset[str]) -> boo
     return False
 
 
-def _applied(function: Callable[[float], float], lane: Lane) -> Lane:
+def _apply_function(function: Callable[[float], float], lane: Lane) -> Lane:
     return lane if lane.number is None else replace(lane, number=function(lane.number))
 
 

@@ -35,7 +35,7 @@ def allocated_tensors(
     """Yield the names of tensors that a function makes with unwritten memory, and how."""
     for node in ast.walk(host) if host else ():
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
-            name = source.full_name(node.value.func)
+            name = source.module.canonical(node.value.func)
             target = node.targets[0]
             made = name in ALLOCATIONS or name.rpartition(".")[2] == "new_empty"
             if made and isinstance(target, ast.Name):

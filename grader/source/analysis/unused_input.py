@@ -8,8 +8,7 @@ from grader.source.analysis.own_draws import Cause
 
 def unused_input(source: Source, seen: Evidence) -> Cause | None:
     """Return the input that a probe saw to have no influence, where `forward` does not read it at all."""
-    code = source.module
-    forward = code.method("forward") if code is not None else None
+    forward = source.module.method("forward")
     number = probed_input(seen)
     if seen.code != "probe-ignored" or forward is None or number is None:
         return None

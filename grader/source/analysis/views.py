@@ -14,7 +14,7 @@ MOST_NAMES = 8
 
 def passed_views(source: Source, function: Function) -> dict[str, str]:
     """Return the parameters of a host function to which forward passes a view, with what makes it."""
-    forward = source.method("ModelNew", "forward")
+    forward = source.module.method("forward")
     if forward is None:
         return {}
     called = _known_as(source, function.name)

@@ -10,9 +10,9 @@ from grader.source import Function, Unit, cpp
 from grader.source.analysis.kernel_accesses import ATOMIC, accesses
 from grader.source.analysis.reduction_steps import EXCHANGES
 from grader.source.constants import fold
-from grader.source.cuda_code import around, descendants, names_in, text
 from grader.source.definitions import definitions
 from grader.source.divergence import depends_on_thread
+from grader.source.nodes import around, descendants, names_in, text
 from grader.source.statements import enclosing_loops, simple_statement, statement
 
 DEEP = 3
@@ -58,7 +58,7 @@ def warp_steps(unit: Unit, kernel: Function) -> tuple[WarpStep, ...]:
     """Return the places where a kernel's warps reduce, in the order of the text."""
     found = []
     for call in _calls(kernel):
-        helper = unit.named(call.name)
+        helper = unit.function_named(call.name)
         inner = list(_exchanges(unit, helper)) if helper is not None else []
         own = call.node if call.name in EXCHANGES else None
         value = _reduced_value(call.node, in_helper=bool(inner)) if inner or own else None
@@ -75,7 +75,7 @@ def _calls(function: Function) -> Iterator[cpp.Call]:
 def _exchanges(unit: Unit, function: Function, depth: int = 0) -> Iterator[Node]:
     """Yield the exchanges of a helper, and of those that it calls."""
     for call in _calls(function) if function.runs == "device" and depth < DEEP else ():
-        helper = unit.named(call.name)
+        helper = unit.function_named(call.name)
         if call.name in EXCHANGES:
             yield call.node
         elif helper is not None:
@@ -95,16 +95,16 @@ def _reduced_value(call: Node, *, in_helper: bool) -> str:
     return text(value) if value is not None and value.type == "identifier" else ""
 
 
-def unjoined(steps: Sequence[WarpStep]) -> bool:
+def is_unjoined(steps: Sequence[WarpStep]) -> bool:
     """Whether the warps of a block reduce one row together, and nothing joins what they have."""
     return bool(steps) and not (_joins(steps[0]) or _has_a_row_each(steps[0]))
 
 
 def _joins(step: WarpStep) -> bool:
     """Whether parts meet in an atomic, or in an array of the block that is both stored and read."""
-    called = (step.unit.named(call.name) for call in _calls(step.kernel))
+    called = (step.unit.function_named(call.name) for call in _calls(step.kernel))
     helpers = [one for one in called if one is not None and one.runs == "device"]
-    inner = [step.unit.named(c.name) for one in helpers for c in _calls(one)]
+    inner = [step.unit.function_named(c.name) for one in helpers for c in _calls(one)]
     own = {one.name for one in step.kernel.parameters}
     for function in (step.kernel, *helpers, *filter(None, inner)):
         parts = cpp.walk(function.code)

@@ -1,13 +1,11 @@
 """Whether a function may write through one of its pointers."""
 
 from grader.source import Function, Unit
-from grader.source.cuda_code import cuda_code
 
 
 def written_through(unit: Unit, function: Function, name: str) -> bool:
     """Whether a function may write through a pointer: it stores, or hands the pointer on."""
-    code = cuda_code(unit)
-    for node in code.variable(name):
+    for node in unit.uses_of(name):
         if not function.node.start_byte <= node.start_byte < function.node.end_byte:
             continue
         parent = node.parent

@@ -54,7 +54,7 @@ class Flow:
         """Return the launches of kernels that are here, one a place, with a block size put in where none is known."""
         found: dict[tuple[int, tuple[str, ...]], Launch] = {}
         for launch in (one for run in self.host(sizes) for one in run.launches):
-            kernel = self.unit.named(launch.kernel)
+            kernel = self.unit.function_named(launch.kernel)
             if kernel is not None and kernel.runs == "kernel":
                 found.setdefault((launch.call.node.id, launch.template), _assume_block(launch))
         return tuple(found.values())[:MOST_LAUNCHES]

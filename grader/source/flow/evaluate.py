@@ -10,8 +10,8 @@ from typing import Any
 from grader.source import cpp
 from grader.source.cpp_reading import parse_expression
 from grader.source.flow.steps import Guard, Step, steps
-from grader.source.flow.tensors import FRESH, Tensor, made, of_method
-from grader.source.flow.values import binary, called, converted
+from grader.source.flow.tensors import FRESH, Tensor, made_tensor, of_method
+from grader.source.flow.values import binary, call_mathematics, convert_to
 from grader.source.functions import Function
 from grader.source.scalar_types import SIZES
 from grader.source.units import Unit
@@ -67,7 +67,7 @@ class Evaluator:
             case cpp.Number(value=number):
                 return number
             case cpp.Name(id=name):
-                return self.named(name, scope, at)
+                return self.value_of_name(name, scope, at)
             case cpp.Unary(op="&" | "*", operand=inner):
                 return of(inner)
             case cpp.Unary(op=op, operand=inner):
@@ -83,7 +83,9 @@ class Evaluator:
                 return self._either(of(yes), of(no)) if held is None else of(yes if held else no)
             case cpp.Cast(operand=inner, type=kind):
                 return (
-                    of(inner) if expr.pointer else converted(of(inner), scope.types.get(kind, kind))
+                    of(inner)
+                    if expr.pointer
+                    else convert_to(of(inner), scope.types.get(kind, kind))
                 )
             case cpp.SizeOf(type=kind):
                 return self.size_of(kind, scope)
@@ -110,7 +112,7 @@ class Evaluator:
 
     # names
 
-    def named(self, name: str, scope: Scope, at: int) -> Any:
+    def value_of_name(self, name: str, scope: Scope, at: int) -> Any:
         """Return what a name stands for at a place."""
         made_at = [one for one in steps(scope.body) if one.name == name and one.at < at]
         return self._last(name, made_at, scope, at)
@@ -126,13 +128,17 @@ class Evaluator:
             held = self.hold([one for one in step.guards if not _guards(one, at)], scope, step.at)
             if held is False:
                 continue
-            new = self._after_loop(name, loops[0], scope) if loops else self._made(step, scope)
+            new = (
+                self._after_loop(name, loops[0], scope)
+                if loops
+                else self._value_of_step(step, scope)
+            )
             return new if held else self._either(new, self._last(name, before[:k], scope, at))
         if name in scope.given:
             return scope.given[name]
-        return self.named(name, *scope.outer) if scope.outer else self._outside(name, scope)
+        return self.value_of_name(name, *scope.outer) if scope.outer else self._outside(name, scope)
 
-    def _made(self, step: Step, scope: Scope) -> Any:
+    def _value_of_step(self, step: Step, scope: Scope) -> Any:
         """Return what a step makes of its variable; one object for one step."""
         key = scope, step
         if key not in self._kept:
@@ -149,13 +155,15 @@ class Evaluator:
                 )
                 plain = value[0] if single and kind != "dim3" and not step.part.dims else value
                 plain = (plain,) if kind == "dim3" and not isinstance(plain, tuple) else plain
-                return plain if step.part.pointer else converted(plain, scope.types.get(kind, kind))
+                return (
+                    plain if step.part.pointer else convert_to(plain, scope.types.get(kind, kind))
+                )
             case cpp.Assign(op="=", target=cpp.Name(), value=value):
                 return self.value(value, scope, step.at)
             case cpp.Assign(op=op, target=cpp.Name(id=name), value=value):
-                return binary(op[:-1], self.named(name, scope, step.at), self.value(value, scope, step.at))  # fmt: skip
+                return binary(op[:-1], self.value_of_name(name, scope, step.at), self.value(value, scope, step.at))  # fmt: skip
             case cpp.Update(op=op, target=cpp.Name(id=name)):
-                return binary(op[0], self.named(name, scope, step.at), 1)
+                return binary(op[0], self.value_of_name(name, scope, step.at), 1)
         return None
 
     def _after_loop(self, name: str, loop: cpp.Loop, scope: Scope) -> Any:
@@ -167,9 +175,9 @@ class Evaluator:
         )
         begun = {one.name: one for one in steps(scope.body) if one.name and _begins(one, loop)}
         values = {
-            one.name: self._made(begun[one.name], scope)
+            one.name: self._value_of_step(begun[one.name], scope)
             if one.name in begun
-            else self.named(one.name, scope, start)
+            else self.value_of_name(one.name, scope, start)
             for one in inside
         }
         for _ in range(MOST_TURNS):
@@ -193,7 +201,7 @@ class Evaluator:
         if macro is not None and macro.parameters is None:
             return self.value(macro.expr, scope, 0)
         known = constant is not None and constant.const and not constant.dims
-        return converted(self.value(constant.init, scope, 0), constant.type) if known and constant else None  # fmt: skip
+        return convert_to(self.value(constant.init, scope, 0), constant.type) if known and constant else None  # fmt: skip
 
     def size_of(self, written: str, scope: Scope) -> int | None:
         """Return a type's size in bytes; None where it stands for several types."""
@@ -225,27 +233,27 @@ class Evaluator:
         if isinstance(base, tuple) and expr.base is not None and not isinstance(base[0] if base else 0, Scope):  # fmt: skip
             return len(base) if expr.name == "size" else base if expr.name == "vec" else None
         if expr.name in FRESH and ("torch" in expr.qualified or "at::" in expr.qualified):
-            return made(expr, args[0] if args else None)
+            return made_tensor(expr, args[0] if args else None)
         if expr.name == "dim3":
             return tuple(args)
-        return self._called(expr, scope, args, at)
+        return self._value_of_call(expr, scope, args, at)
 
-    def _called(self, expr: cpp.Call, scope: Scope, args: list[Any], at: int) -> Any:
+    def _value_of_call(self, expr: cpp.Call, scope: Scope, args: list[Any], at: int) -> Any:
         """Return what a function of the text gives, a macro, or mathematics."""
-        function, macro = self.unit.named(expr.name), self.unit.macros.get(expr.name)
-        local = self.named(expr.qualified, scope, at) if expr.base is None else None
+        function, macro = self.unit.function_named(expr.name), self.unit.macros.get(expr.name)
+        local = self.value_of_name(expr.qualified, scope, at) if expr.base is None else None
         if isinstance(local, tuple) and local and isinstance(local[0], Scope):
             inner, item = local
             named = dict(zip((p.name for p in item.parameters), args, strict=False))
-            return self.returned(Scope(inner.body, named, inner.types, inner.outer))
+            return self.value_returned(Scope(inner.body, named, inner.types, inner.outer))
         if function is not None and function.runs != "kernel" and expr.base is None:
-            return self.returned(self.entered(function, args, expr.template, scope))
+            return self.value_returned(self.scope_of_call(function, args, expr.template, scope))
         if macro is not None and macro.parameters is not None:
             given = dict(zip(macro.parameters, args, strict=False))
             return self.value(macro.expr, Scope(cpp.Block(None, ()), given, scope.types, (scope, at)), 0)  # fmt: skip
-        return called(expr.name, args) if expr.base is None else None
+        return call_mathematics(expr.name, args) if expr.base is None else None
 
-    def entered(
+    def scope_of_call(
         self, function: Function, args: Sequence[Any], template: Sequence[str], scope: Scope | None
     ) -> Scope:
         """Return the scope of a call of a function."""
@@ -263,7 +271,7 @@ class Evaluator:
         """Return what a piece of text stands for, such as a template argument."""
         return self.value(parse_expression(words), scope, at)
 
-    def returned(self, scope: Scope) -> Any:
+    def value_returned(self, scope: Scope) -> Any:
         """Return what a function gives back: by its first `return` whose conditions hold."""
         for step in steps(scope.body):
             if isinstance(step.part, cpp.Return) and not step.lambdas:

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from grader.source import cpp
-from grader.source.cuda_code import text
 from grader.source.declarators import Parameter
 from grader.source.flow.evaluate import Evaluator, Scope
 from grader.source.flow.steps import Step, steps
 from grader.source.flow.tensors import Tensor
 from grader.source.functions import Function
+from grader.source.nodes import text
 from grader.source.scalar_types import type_letter
 from grader.source.units import Unit
 
@@ -102,7 +102,7 @@ def _run(unit: Unit, function: Function, sizes: Sizes, rank: int) -> HostRun:
     evaluator = Evaluator(unit)
     inputs: list[Tensor] = []
     given = [_argument(one, sizes, inputs, rank) for one in function.parameters]
-    scope = evaluator.entered(function, given, (), None)
+    scope = evaluator.scope_of_call(function, given, (), None)
     scope.types["scalar_t"] = "float"
     reading = _Reading(unit, evaluator)
     launches = tuple(reading.launches(function, scope, 0))
@@ -149,20 +149,24 @@ class _Reading:
                     return
                 case cpp.Call() as call:
                     self._note(call, scope, step)
-                    yield from self._called(call, scope, step.at, deep)
+                    yield from self._launches_of_call(call, scope, step.at, deep)
 
-    def _called(self, call: cpp.Call, scope: Scope, at: int, deep: int) -> Iterator[Launch]:
-        function = self.unit.named(call.name) if call.base is None and deep < DEEP else None
+    def _launches_of_call(
+        self, call: cpp.Call, scope: Scope, at: int, deep: int
+    ) -> Iterator[Launch]:
+        function = (
+            self.unit.function_named(call.name) if call.base is None and deep < DEEP else None
+        )
         if function is not None and function.runs == "host":
             args = [self.evaluator.value(one, scope, at) for one in call.args]
-            inner = self.evaluator.entered(function, args, call.template, scope)
+            inner = self.evaluator.scope_of_call(function, args, call.template, scope)
             yield from self.launches(function, inner, deep + 1)
 
     def _note(self, call: cpp.Call, scope: Scope, step: Step) -> None:
         """Note a check that fails, and what a call may write to."""
         if call.base is None and call.name.startswith(CHECKS) and call.args:
             self.refused |= self.evaluator.value(call.args[0], scope, step.at) is False
-        own = self.unit.named(call.name) is not None and call.base is None
+        own = self.unit.function_named(call.name) is not None and call.base is None
         library = call.base is None and not own and not call.name.startswith(QUIET)
         writes = library and (call.name.startswith("cuda") or call.name.endswith("_out") or any(map(_takes_pointer, call.args)))  # fmt: skip
         for one in call.args if writes else (call.base,) if call.name.endswith("_") else ():
@@ -193,7 +197,7 @@ class _Reading:
         """Return the kernel and its template arguments; a variable stands for the first it may hold."""
         made = (one.part for one in steps(scope.body) if one.name == call.kernel)
         words = " ".join(text(one.init.node) for one in made if isinstance(one, cpp.Declare) and one.init)  # fmt: skip
-        for kernel in self.unit.kernels if self.unit.named(call.kernel) is None else ():
+        for kernel in self.unit.kernels if self.unit.function_named(call.kernel) is None else ():
             found = re.search(rf"\b{re.escape(kernel.name)}\s*(?:<([^<>]*)>)?", words)
             if found is not None:
                 given = (one.strip() for one in (found[1] or "").split(","))

@@ -39,7 +39,7 @@ class Tensor:
         return None if self.sizes is None else prod(self.sizes)
 
 
-def made(call: Call, sizes: Any) -> Tensor:
+def made_tensor(call: Call, sizes: Any) -> Tensor:
     """Return the tensor that a factory makes, of sizes or like another tensor."""
     if isinstance(sizes, Tensor):
         sizes = sizes.sizes
@@ -59,7 +59,7 @@ def of_method(tensor: Tensor, call: Call, args: list[Any]) -> Any:
     if name in POINTERS or name.endswith("_"):  # in place, by torch's convention
         return tensor
     if name in FRESH:
-        return made(call, args[0] if args else None)
+        return made_tensor(call, args[0] if args else None)
     if name in FACTS or name == "size":
         return None
     origin = name if name in {"contiguous", "clone"} else "derived"

@@ -60,16 +60,16 @@ def binary(op: str, left: Any, right: Any) -> Number:
     """Return `a op b`."""
     if op == "*" and 0 in (left, right):
         return 0
-    return _computed(OPERATORS.get(op), (left, right))
+    return _computed_number(OPERATORS.get(op), (left, right))
 
 
-def called(name: str, numbers: Sequence[Any]) -> Number:
+def call_mathematics(name: str, numbers: Sequence[Any]) -> Number:
     """Return a mathematical function of known numbers."""
     plain = name.removeprefix("u")
-    return _computed(FUNCTIONS.get(plain) or FUNCTIONS.get(plain.removesuffix("f")), numbers)
+    return _computed_number(FUNCTIONS.get(plain) or FUNCTIONS.get(plain.removesuffix("f")), numbers)
 
 
-def _computed(function: Callable[..., Any] | None, numbers: Sequence[Any]) -> Number:
+def _computed_number(function: Callable[..., Any] | None, numbers: Sequence[Any]) -> Number:
     if function is None or not numbers or not all(isinstance(n, int | float) for n in numbers):
         return None
     try:
@@ -79,7 +79,7 @@ def _computed(function: Callable[..., Any] | None, numbers: Sequence[Any]) -> Nu
     return number if number is not None and abs(number) <= LARGEST else None
 
 
-def converted(value: Any, written: str) -> Any:
+def convert_to(value: Any, written: str) -> Any:
     """Return a number as a variable of a type holds it; anything else as it is."""
     letter = type_letter(written)
     if letter in "iul" and isinstance(value, float):

@@ -7,7 +7,7 @@ from tree_sitter import Node
 from grader.records import Edit, Fix
 from grader.source import Unit
 from grader.source.code_edits import delete_lines_of, fix
-from grader.source.cuda_code import around, text
+from grader.source.nodes import around, text
 from grader.source.statements import (
     LOOPS,
     enclosing_loops,
@@ -50,7 +50,7 @@ def _leave_branch(unit: Unit, own: Node) -> Edit | None:
 
 
 def _replace_branch(unit: Unit, branch: Node, made: str) -> Edit | None:
-    """Put another statement in the place of the branch."""
+    """Put another statement in place of the branch."""
     whole = statement(branch)
     return unit.edit(whole.start_byte, whole.end_byte, made)
 

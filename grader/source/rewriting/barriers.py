@@ -9,8 +9,8 @@ from tree_sitter import Node
 from grader.records import Fix
 from grader.source import Unit
 from grader.source.code_edits import fix
-from grader.source.cuda_code import around
 from grader.source.divergence import all_arrive
+from grader.source.nodes import around
 from grader.source.statements import (
     child_of,
     common_block,

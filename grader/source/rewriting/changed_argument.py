@@ -14,23 +14,23 @@ from grader.source.forward_arguments import bindings
 
 IN_PYTHON = {
     "x": "{}",
-    "1 / x": "1.0 / ({})",
-    "sqrt(x)": "({}) ** 0.5",
-    "1 / sqrt(x)": "({}) ** -0.5",
-    "x * x": "({0}) * ({0})",
-    "1 - x": "1.0 - ({})",
-    "1 / (1 - x)": "1.0 / (1.0 - ({}))",
-    "-x": "-({})",
-    "x * log2(e)": "({}) * 1.4426950408889634",
-    "x * ln(2)": "({}) * 0.6931471805599453",
-    "2 * x": "2 * ({})",
-    "x / 2": "({}) / 2",
-    "x + 1": "({}) + 1",
-    "x - 1": "({}) - 1",
-    "x // 2": "({}) // 2",
+    "1 / x": "1.0 / {}",
+    "sqrt(x)": "{} ** 0.5",
+    "1 / sqrt(x)": "{} ** -0.5",
+    "x * x": "{0} * {0}",
+    "1 - x": "1.0 - {}",
+    "1 / (1 - x)": "1.0 / (1.0 - {})",
+    "-x": "-{}",
+    "x * log2(e)": "{} * 1.4426950408889634",
+    "x * ln(2)": "{} * 0.6931471805599453",
+    "2 * x": "2 * {}",
+    "x / 2": "{} / 2",
+    "x + 1": "{} + 1",
+    "x - 1": "{} - 1",
+    "x // 2": "{} // 2",
 }
 """How a number is written that had to be passed, of another."""
-IN_CPP = IN_PYTHON | {"sqrt(x)": "sqrtf({})", "1 / sqrt(x)": "rsqrtf({})", "x // 2": "({}) / 2"}
+IN_CPP = IN_PYTHON | {"sqrt(x)": "sqrtf({})", "1 / sqrt(x)": "rsqrtf({})", "x // 2": "{} / 2"}
 NUMBER_OF_TASK = re.compile(r"\(argument \d+ of \w+\)")
 
 
@@ -62,10 +62,14 @@ class _Argument:
         dims = self.change.exchanged_dims
         formulas = IN_PYTHON if self.in_python else IN_CPP
         if after in formulas:
-            return formulas[after].format(given)
+            formula, bare = formulas[after], re.fullmatch(r"[\w.]+(\([^()]*\))?", given)
+            return formula.format(given if bare or formula.endswith("f({})") else f"({given})")
         if dims:
             return f"{self.text}.transpose{dims}.contiguous()" if self.in_python else ""
-        name = self._named(size[1] if size else after.strip("`"))
+        own = re.match(rf"[\w.]*\.{re.escape(after.rpartition('.')[2])}\b", self.text)
+        if own and "." in after:  # a weight that is passed, without what is made of it
+            return own[0] + ".contiguous()" * (".contiguous()" in self.text)
+        name = self._name_in_function(size[1] if size else after.strip("`"))
         if size and name:
             return f"{name}.shape[{size[2]}]" if self.in_python else f"{name}.size({size[2]})"
         return self.text.replace(plain(self.text), name) if name else ""
@@ -77,7 +81,7 @@ class _Argument:
             return NUMBER_OF_TASK.sub("x", self.change.after).replace("(x)", "x"), names.pop()
         return self.change.after, self.text
 
-    def _named(self, name: str) -> str:
+    def _name_in_function(self, name: str) -> str:
         """Return what the function around the argument calls an input of the task; another name as it is."""
         wanted = re.fullmatch(r"input (\d+)", name)
         if wanted is None:
@@ -92,7 +96,7 @@ class _Argument:
         return {one.index: name for name, one in passed if one.kind == "tensor"}
 
     def _inputs_in_python(self) -> dict[int, str]:
-        forward = self.source.method("ModelNew", "forward")
+        forward = self.source.module.method("forward")
         functions = self.source.walk(ast.FunctionDef)
         around = [f for f in functions if f.lineno <= self.place.line <= (f.end_lineno or 0)]
         if forward is None or not around:
@@ -113,11 +117,13 @@ class _Argument:
 
 def changed_argument(source: Source, place: Place, change: Counterfactual) -> tuple[Edit, ...]:
     """Return the edits that pass what a launch had to be given for a run to be right; none where that can't be written."""
+    if change.edits:
+        return tuple(Edit(start=a, end=b, text=text) for a, b, text in change.edits)
     argument = _Argument(source, place, change)
     if change.parameter == "the grid" or argument.text != change.before:
         return ()
     other = source.code[slice(*change.exchanged_with)]
-    new = change.after if change.change == "host" else other or argument.instead()
+    new = other or argument.instead()
     edits = [(*argument.span, new)]
     if other:
         edits.append((*change.exchanged_with, argument.text))

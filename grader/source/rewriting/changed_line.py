@@ -85,10 +85,10 @@ class ChangedLine:
             case "carried":
                 return list(self._added_up())
             case "operand":
-                names = self.named("before"), self.named("after")
+                names = self.name_of_side("before"), self.name_of_side("after")
                 return self._each(*names) if all(names) else []
             case "around":
-                name = self.named("before")
+                name = self.name_of_side("before")
                 return self._steps([(*w.span(), w[0]) for w in self.words if w[0] == name])
         return []
 
@@ -97,17 +97,40 @@ class ChangedLine:
         if self.change.change == "operand":
             old, new = (self.name_of(value) for value in (self.change.before, self.change.after))  # fmt: skip
             return [(a, b, new) for a, b, name in self._variables(0) if new and new != name and old in {"", name}]  # fmt: skip
-        signs = self._assignments()
-        if self.change.change != "around" or not signs:
+        if self.change.change != "around":
             return []
-        start, end = signs[0].end(), self.words[-1].start() if self.words[-1][0] == ";" else len(self.text)  # fmt: skip
-        start += len(self.text[start:end]) - len(self.text[start:end].lstrip())
-        places = self._variables(start)
-        return self._steps([*places[:2], (start, end, self.text[start:end]), *places[2:]])
+        whole = [self._whole_of(sign) for sign in self._assignments()[:1]]
+        variables = self._variables(whole[0][0] if whole else 0)
+        first = variables[: 2 * self._in_triton]
+        return self._steps(
+            list(dict.fromkeys([*first, *whole, *self._arguments()[:2], *variables]))
+        )
+
+    def _whole_of(self, sign: re.Match[str]) -> Change:
+        """Return all that the line sets something to."""
+        end = self.words[-1].start() if self.words[-1][0] == ";" else len(self.text.rstrip())
+        start = sign.end() + len(self.text[sign.end() :]) - len(self.text[sign.end() :].lstrip())
+        return start, end, self.text[start:end]
+
+    def _arguments(self) -> list[Change]:
+        """Return what stands between the brackets and commas of calls, the last first."""
+        found: list[Change] = []
+        begins: list[int] = []
+        for word in self.words:
+            if begins and word[0] in ",)":
+                start, end = begins.pop(), word.start()
+                start += len(self.text[start:end]) - len(self.text[start:end].lstrip())
+                found.append((start, end, self.text[start:end]))
+            if word[0] in "(,":
+                begins.append(word.end())
+        plain = [
+            one for one in found if one[2].count("[") == one[2].count("]") and "=" not in one[2]
+        ]
+        return [one for one in reversed(plain) if re.search(r"[^\W\d]", one[2])]
 
     def of_both(self) -> list[list[Change]]:
         """Return ways to write a change of two values: each in the other's place, or the same step with both."""
-        names = {self.named("before"), self.named("after")} - {""}
+        names = {self.name_of_side("before"), self.name_of_side("after")} - {""}
         if self.change.both == "exchanged":
             used = [word for word in self.words if word[0] in names and len(names) > 1]
             return [[(*w.span(), *(names - {w[0]})) for w in used]]  # type: ignore[misc]
@@ -120,7 +143,7 @@ class ChangedLine:
         used = [w for w in names if not re.match(r"\(|\s*=(?!=)", self.text[w.end() :])]
         return [(*word.span(), word[0]) for word in reversed(used)]
 
-    def named(self, side: Literal["before", "after"]) -> str:
+    def name_of_side(self, side: Literal["before", "after"]) -> str:
         """Return what the text calls one of the two values; nothing where it has no name for it."""
         value = self.change.before if side == "before" else self.change.after
         return "" if side in self.change.nameless else self.name_of(value)
@@ -154,6 +177,9 @@ class ChangedLine:
     def _comparisons(self) -> Iterator[Change]:
         """Yield the sign of a comparison as the run had it; compilers turn comparisons round, and where code jumps negate them."""
         before, after = (words.split(".")[1].rstrip("u") for words in (self.change.before, self.change.after))  # fmt: skip
+        if {before, after} in ({"ge", "gt"}, {"lt", "le"}) and (end := _TURNS.search(self.text)):
+            yield (*end.span(1), f"tl.cdiv({end[2]}, {end[3]})")  # one turn more
+            return
         ways = [(before, after), (_NEGATED[before], _NEGATED[after])]
         turned = [(_TURNED[one], _TURNED[other]) for one, other in ways]
         ways = [ways[0], turned[0], ways[1]] if self._in_triton else [*ways, turned[0]]
@@ -165,7 +191,7 @@ class ChangedLine:
     def _constants(self) -> Iterator[Change]:
         before, after = float(self.change.before), self.change.after
         after = after if before >= 0 else f"-{after}".removeprefix("--")
-        infinite = after.replace("inf", self._written("inf"))
+        infinite = after.replace("inf", self._filled_in("inf"))
         for word in self.words:
             number = re.fullmatch(r"([\d.]+(?:e[-+]?\d+)?)([fFuUlL]*)", word[0])
             if number and abs(float(number[1]) - abs(before)) <= 1e-6 * float(number[1]):
@@ -181,9 +207,9 @@ class ChangedLine:
             whole = self._in_triton and "f32" not in self.change.before
             old, new = (sign.replace("/", "//") if whole else sign for sign in (old, new))
             yield from (*self._each(old, new), *self._each(f"{old}=", f"{new}="))
-        for word in self.words if old not in BETWEEN and self._written(new) else ():
+        for word in self.words if old not in BETWEEN and self._filled_in(new) else ():
             if word[0] in {f"tl.{old}", f"tl.{old}imum", f"f{old}f", f"{old}f", f"f{old}", old}:
-                yield (*word.span(), self._written(new).partition("(")[0])
+                yield (*word.span(), self._filled_in(new).partition("(")[0])
 
     def _steps(self, places: Sequence[Change]) -> list[Change]:
         """Return values with the step that the run added."""
@@ -191,24 +217,35 @@ class ChangedLine:
         number = operand if verb == "selp" else self.other(operand)
         if operand and not number:
             return []
-        made = [(a, b, self._step(verb.partition(".")[0], text, number)) for a, b, text in places]
-        return [one for one in made if one[2]]
+        verb = verb.partition(".")[0]
+        made = [(a, b, self._step(verb, text, number)) for a, b, text in places]
+        return [(a, b, self._bracketed(a, b, text, verb)) for a, b, text in made if text]
+
+    def _bracketed(self, start: int, end: int, text: str, verb: str) -> str:
+        """Return a step with the brackets that it needs where it stands, and no others."""
+        before, after = self.text[:start].rstrip()[-1:], self.text[end:].lstrip()[:1]
+        alone = before in set("(,=[") and after in {"", *"]),;"}
+        sign = VERBS.get(verb, verb)
+        if verb in {"square", "neg", "rcp"}:  # these have their own
+            return text[1:-1] if alone else text
+        tight = sign in set("*/%") and before not in set("*/%") and after not in set("[.(")
+        return text if alone or tight or sign not in BETWEEN else f"({text})"
 
     def _step(self, verb: str, text: str, number: str) -> str:
         sign = VERBS.get(verb, verb)
         if verb == "selp":
             return self._where(text, number)
-        inner = text if re.fullmatch(r"[\w.]+|[\w.]+\([^()]*\)", text) else f"({text})"
+        inner = text if not _is_looser(text, sign) else f"({text})"
         if sign in BETWEEN and number:
             whole = sign == "/" and self._in_triton and self.change.after.startswith("div.s32")
-            return f"({inner} {'//' if whole else sign} {number})"
-        return self._written(verb, inner if verb in {"square", "neg", "rcp"} else text, number or "0.0")  # fmt: skip
+            return f"{inner} {'//' if whole else sign} {number}".replace("+ -", "- ")
+        return self._filled_in(verb, inner if verb in {"square", "neg", "rcp"} else text, number or "0.0")  # fmt: skip
 
     def _where(self, text: str, operand: str) -> str:
         """Return a value that counts only under a condition."""
         way, filler, condition = operand.split(" ", 2)
         name = self.name_of(condition)
-        filler = filler.replace("inf", self._written("inf")) if "inf" in filler else f"{filler}.0"
+        filler = filler.replace("inf", self._filled_in("inf")) if "inf" in filler else f"{filler}.0"
         sides = (text, filler) if way == "if" else (filler, text)
         form = "tl.where({}, {}, {})" if self._in_triton else "({} ? {} : {})"
         return form.format(name, *sides) if name else ""
@@ -221,16 +258,30 @@ class ChangedLine:
             name = self.words[self.words.index(sign) - 1][0]
             if VERBS.get(verb) in BETWEEN:
                 yield (*sign.span(), f"{VERBS[verb]}=")
-            elif made := self._written(verb, name, self.text[sign.end() : end].strip()):
+            elif made := self._filled_in(verb, name, self.text[sign.end() : end].strip()):
                 yield sign.end(), end, f" {made}"
 
     def _assignments(self) -> list[re.Match[str]]:
         single = self.text.count("(") == self.text.count(")") and ";" not in self.text.rstrip(" ;")
         return [w for w in self.words if single and re.fullmatch(r"[-+*/]?=", w[0])]
 
-    def _written(self, function: str, *parts: str) -> str:
+    def _filled_in(self, function: str, *parts: str) -> str:
         words = _CALLS.get(function, ("", ""))[0 if self._in_triton else 1]
         return words.format(*parts) if parts else words
+
+
+_TURNS = re.compile(r"\brange\((?:[^()]*, )?(([\w.]+) // ([\w.]+))\):")
+_LOOSE = re.compile(r"[?<>&|^=]|\b(?:if|and|or|not)\b")
+_SUMS = re.compile(r"(?<=[\w)\]])\s*[-+](?!=)")
+
+
+def _is_looser(text: str, sign: str) -> bool:
+    """Whether a sign beside an expression would take only a part of it."""
+    inside = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
+    while (less := inside.sub("x", text)) != text:
+        text = less
+    tight = sign not in {"+", "-"}
+    return bool(_LOOSE.search(text) or (tight and _SUMS.search(text)))
 
 
 _SETS = re.compile(r"(\w+)\s*(?:\[[^\]]*\]\s*)*(?:[-+*/%&|^]|<<|>>)?=(?!=)")

@@ -12,7 +12,7 @@ from grader.records import Fix
 from grader.source import Kernel, Launch, Parameter, Unit
 from grader.source.code_edits import fix
 from grader.source.cpp_types import canonical, known_at
-from grader.source.cuda_code import text
+from grader.source.nodes import text
 
 SPELLED = {"long": "int64_t", "half": "at::Half"}
 """What `data_ptr` is asked for where C++ calls the type otherwise."""

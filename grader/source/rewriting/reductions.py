@@ -10,7 +10,7 @@ from grader.records import Fix
 from grader.source.analysis.warp_steps import WarpStep
 from grader.source.code_edits import fix, replace_node
 from grader.source.cpp_reading import variables
-from grader.source.cuda_code import text
+from grader.source.nodes import text
 from grader.source.statements import insert_after
 
 FULL = "0xffffffff"

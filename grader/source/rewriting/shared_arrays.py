@@ -12,7 +12,7 @@ from grader.source import Kernel, Launch, Unit
 from grader.source.code_edits import delete_lines_of, fix, replace_node
 from grader.source.cpp import Declare
 from grader.source.cpp_reading import variables
-from grader.source.cuda_code import around, cuda_code, descendants, names_in, text
+from grader.source.nodes import around, descendants, names_in, text
 from grader.source.statements import LOOPS, enclosing_loops, insert_before
 
 ALONE = {"call_expression", "subscript_expression", "parenthesized_expression"}
@@ -23,7 +23,7 @@ OPT_IN = 232_448
 def uses(unit: Unit, kernel: Kernel, array: Declare) -> list[Node]:
     """Return the places where a kernel names an array, without its declaration."""
     body, own = kernel.body, array.node
-    inside = [node for node in cuda_code(unit).variable(array.name) if body and _holds(body, node)]
+    inside = [node for node in unit.uses_of(array.name) if body and _holds(body, node)]
     return [node for node in inside if not _holds(own, node)]
 
 

@@ -10,7 +10,7 @@ from grader.source import Unit
 from grader.source.code_edits import fix, replace_node
 from grader.source.constants import fold
 from grader.source.cpp import Declare
-from grader.source.cuda_code import text
+from grader.source.nodes import text
 
 LESS = re.compile(r"(.+?)\s*(?:/|-)\s*\d+", re.DOTALL)
 COUNTS = (32, 256, 1024)
@@ -27,7 +27,7 @@ def cap(unit: Unit, array: Declare, count: int) -> tuple[Fix, ...]:
     return fix(f"give {array.name} one element for each thread that a block can have", [edit])
 
 
-def enlarged(unit: Unit, array: Declare, threads: int = 0) -> Iterator[Fix]:
+def enlarge_array(unit: Unit, array: Declare, threads: int = 0) -> Iterator[Fix]:
     """Yield fixes that give an array more room: `[N]` for `[N / 2]`, or one element a thread or warp."""
     if array.extern:
         return

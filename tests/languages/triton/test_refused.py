@@ -37,7 +37,7 @@ def refused(graded: Graded, code: str) -> Evidence:
         ("mask = offsets < n", "mask = offsets", "mask-type", "boolean", "tl.store(y_ptr + offsets, tl.maximum(x, 0.0), mask=mask)"),
         ("tl.maximum(x, 0.0)", "x if x > 0 else 0.0", "choice-by-block", "dynamic condition", "x if x > 0 else 0.0"),
         ("tl.maximum(x, 0.0)", "x[0]", "index-of-block", "unsupported tensor index", "x[0]"),
-        ("tl.maximum(x, 0.0)", "torch.relu(x)", "foreign-function", "must be Tensor", "torch.relu(x)"),
+        ("tl.maximum(x, 0.0)", "torch.relu(x)", "foreign-function", "no function `relu`", "torch.relu"),
         ("tl.maximum(x, 0.0)", "tl.maximum(x, 0.0, dim=0)", "other-parameters", "'dim'", "tl.maximum(x, 0.0, dim=0)"),
         ("tl.maximum(x, 0.0)", "tl.extra.hip.libdevice.tanh(x)", "foreign-library", "__ocml_tanh_f32", "tl.extra.hip.libdevice.tanh"),
         ("tl.maximum(x, 0.0)", "x + tl.arange(0, 32)", "incompatible-shapes", "32", "x + tl.arange(0, 32)"),

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from tree_sitter import Node
 
 from grader.repair.candidates.cuda.tree import call_around, called, is_target, parts, stored_in
-from grader.source.cuda_code import around, read_call, text
+from grader.source.cpp_reading import read_call
+from grader.source.nodes import around, text
 
 if TYPE_CHECKING:
     from grader.repair.candidates.cuda.scope import Scope
@@ -100,7 +101,7 @@ def _in_head(_: Scope, node: Node) -> bool:
 
 
 def _is_launch_size(scope: Scope, node: Node) -> bool:
-    """Whether it is a whole number by its name in `<<<...>>>`; a dim3 is none."""
+    """Whether it is a whole number by its name in `<<<...>>>`; a dim3 is not one."""
     named = node.type == "identifier" and _type_around(node) == "kernel_call_syntax"
     return named and scope.kind_of(node) == "integer"
 
@@ -128,7 +129,7 @@ def _in_real(scope: Scope, node: Node) -> bool:
 def makes_tensor(_: Scope, node: Node) -> bool:
     """Whether an expression makes a tensor of sizes that it is given one by one."""
     call = read_call(node) if node.type == "call_expression" else None
-    if call is None or not MAKERS.fullmatch(call.name):
+    if call is None or not MAKERS.fullmatch(call.qualified):
         return False
     return bool(call.arguments) and call.arguments[0].type == "initializer_list"
 

@@ -10,7 +10,7 @@ from grader.repair.candidates.cuda.tree import call_around, called, is_target, m
 from grader.repair.candidates.letters import axes, difference
 from grader.repair.candidates.numbers import DIMS, other_numbers
 from grader.repair.candidates.pattern import Hole, Site
-from grader.source.cuda_code import descendants, text
+from grader.source.nodes import descendants, text
 
 if TYPE_CHECKING:
     from grader.repair.candidates.cuda.scope import Scope
@@ -28,7 +28,7 @@ LIKELY, UNLIKELY = 0.76, 1.6
 """The same of a name that is close to what was written, and of one that is not."""
 
 
-def _unused(site: CudaSite, names: Sequence[str]) -> list[str]:
+def _unused_names(site: CudaSite, names: Sequence[str]) -> list[str]:
     """Return the names that an expression lacks."""
     return [name for name in names if not mentions(site.words, name)]
 
@@ -38,10 +38,10 @@ def _whole(site: CudaSite) -> list[str]:
 
 
 def _near(site: CudaSite) -> list[str]:
-    return _unused(site, site.scope.own("integer", site.node.start_byte, NEAR))
+    return _unused_names(site, site.scope.own("integer", site.node.start_byte, NEAR))
 
 
-def _given(site: CudaSite) -> list[str]:
+def _real_parameters(site: CudaSite) -> list[str]:
     return site.scope.known("real", site.scope.function.node.start_byte)
 
 
@@ -49,14 +49,14 @@ def _reals(site: CudaSite) -> list[str]:
     """Return the real numbers that are known there and not in it: parameters, and what was declared last."""
     scope, at = site.scope, site.node.start_byte
     unread = (name for name in scope.idle_parts if name[:-2] in scope.known("", at))
-    return _unused(site, [*_given(site), *scope.own("real", at, NEAR), *unread])
+    return _unused_names(site, [*_real_parameters(site), *scope.own("real", at, NEAR), *unread])
 
 
 def _meant(site: CudaSite) -> Mapping[str, float]:
     """Return the sizes and forgotten numbers that a name may have been taken for, and what it was divided into."""
-    divided = {name for name in _unused(site, _whole(site)) if _is_part_of(site, name)}
+    divided = {name for name in _unused_names(site, _whole(site)) if _is_part_of(site, name)}
     known = {*site.scope.sizes, *site.scope.idle}
-    names = (name for name in _unused(site, _whole(site)) if name in known | divided)
+    names = (name for name in _unused_names(site, _whole(site)) if name in known | divided)
     return {name: LIKELY if name in divided else _closeness(site.words, name) for name in names}
 
 
@@ -107,9 +107,9 @@ def _shares(site: CudaSite) -> list[str]:
 
 
 def _divisor(site: CudaSite) -> list[str]:
-    """Return the count by which a mean was divided, where a name stands for one."""
+    """Return by what the value that a name stands for was divided: the count of a mean, the width of a vector."""
     _, sign, by = parts(dict(site.scope.made).get(site.words))
-    return [by] if sign == "/" and by.isidentifier() else []
+    return [by] if sign == "/" and re.fullmatch(r"\w+", by) else []
 
 
 def _conditions(site: CudaSite) -> list[str]:
@@ -119,20 +119,20 @@ def _conditions(site: CudaSite) -> list[str]:
     return [words for words in dict.fromkeys(found) if not mentions(words, site.words)]
 
 
-def _compared(words: str, sign: str) -> set[str]:
+def _compared_names(words: str, sign: str) -> set[str]:
     return set(re.findall(rf"(?<![.\w])([A-Za-z_]\w*)\s*{sign}", words))
 
 
 def _above(site: CudaSite) -> list[str]:
     """Return `v < n` for what a condition only asks not to be negative."""
-    low = _compared(site.words, r">=\s*0\b") - _compared(site.words, r"<\s*\w")
+    low = _compared_names(site.words, r">=\s*0\b") - _compared_names(site.words, r"<\s*\w")
     bounds = [n for n in site.scope.sizes if not re.search(rf"<\s*{n}\b", site.words)]
     return [f"{name} < {bound}" for name in sorted(low) for bound in bounds if name != bound]
 
 
 def _below(site: CudaSite) -> list[str]:
     """Return `v >= 0` for what a condition only asks to be small."""
-    high = _compared(site.words, r"<\s*\w") - _compared(site.words, r">=\s*0\b")
+    high = _compared_names(site.words, r"<\s*\w") - _compared_names(site.words, r">=\s*0\b")
     return [f"{name} >= 0" for name in sorted(high)]
 
 
@@ -148,8 +148,8 @@ def _widths(site: CudaSite) -> Mapping[str, float]:
     return {n: 1.0 if fits(n) else SAME if n == site.text("s") else OTHER for n in sizes}
 
 
-def _launched(site: CudaSite) -> list[str]:
-    """Return what may be launched in the place of a size; no fixed number for what follows the tensors' sizes.
+def _launchable_sizes(site: CudaSite) -> list[str]:
+    """Return what may be launched in place of a size; no fixed number for what follows the tensors' sizes.
 
     Enough blocks at the sizes that are tried are no more than luck.
     """
@@ -157,13 +157,13 @@ def _launched(site: CudaSite) -> list[str]:
     fixed = {name for name, value in made.items() if value.type == "number_literal"}
     follows = site.words in made and site.words not in fixed
     whole = [name for name in _whole(site) if name not in fixed or not follows]
-    return _unused(site, whole if follows else [*whole, *sorted(site.scope.constants)])
+    return _unused_names(site, whole if follows else [*whole, *sorted(site.scope.constants)])
 
 
-def _counted(site: CudaSite) -> list[str]:
+def _counting_constants(site: CudaSite) -> list[str]:
     """Return the constants that the launched kernel counts with."""
     kernel = site.scope.launched_text(site.node)
-    return [name for name in _launched(site) if name in site.scope.constants and mentions(kernel, name)]  # fmt: skip
+    return [name for name in _launchable_sizes(site) if name in site.scope.constants and mentions(kernel, name)]  # fmt: skip
 
 
 def _shapes(site: CudaSite) -> list[str]:
@@ -214,17 +214,17 @@ def _dims(site: CudaSite) -> Mapping[str, float]:
 
 STEPS = ("1", "32", "blockDim.x", "gridDim.x", "blockDim.x * gridDim.x")
 HOLES: Mapping[str, Hole] = {
-    "SIZE": lambda site: _unused(site, site.scope.sizes),
+    "SIZE": lambda site: _unused_names(site, site.scope.sizes),
     "ANYSIZE": lambda site: site.scope.sizes,
-    "INTEGER": lambda site: _unused(site, _whole(site)),
+    "INTEGER": lambda site: _unused_names(site, _whole(site)),
     "IDLE": lambda site: site.scope.idle_elements(site.node.start_byte),
     "IDLESIZE": lambda site: [name for name in site.scope.sizes if name in site.scope.idle],
-    "STEP": lambda site: _unused(site, STEPS),
+    "STEP": lambda site: _unused_names(site, STEPS),
     "AXIS": lambda site: [name for name in _whole(site) if name in {"dim", "axis"}],
     "LENGTH": lambda site: [f"{t}.size({d})" for t in site.scope.tensors[:1] for d in "01"],
-    "NEAR": _near, "GIVEN": _given, "REAL": _reals, "MEANT": _meant, "TWIN": _twins, "POINTER": _pointers,
+    "NEAR": _near, "GIVEN": _real_parameters, "REAL": _reals, "MEANT": _meant, "TWIN": _twins, "POINTER": _pointers,
     "FIELD": _fields, "SHARE": _shares, "DIVISOR": _divisor, "CONDITION": _conditions, "ABOVE": _above, "BELOW": _below,
-    "WIDTH": _widths, "LAUNCHED": _launched, "COUNTED": _counted, "SHAPE": _shapes, "NUMBER": _numbers, "STORE": _stores,
+    "WIDTH": _widths, "LAUNCHED": _launchable_sizes, "COUNTED": _counting_constants, "SHAPE": _shapes, "NUMBER": _numbers, "STORE": _stores,
     "DIM": _dims, "READ": _read,
 }  # fmt: skip
 """What each stands for at a site."""

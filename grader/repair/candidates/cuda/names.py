@@ -14,9 +14,9 @@ from grader.repair.candidates.changeable import Changeable, Given
 from grader.repair.candidates.cuda.tree import mentions, parts, stored_in
 from grader.source import Function, Unit
 from grader.source.constants import fold
-from grader.source.cpp_reading import variables
+from grader.source.cpp_reading import read_call, variables
 from grader.source.cpp_types import canonical, fields, type_of
-from grader.source.cuda_code import around, descendants, read_call, text
+from grader.source.nodes import around, descendants, text
 from grader.source.statements import statement
 
 Kind = Literal["integer", "real", ""]
@@ -170,8 +170,13 @@ class Names(Changeable):
         return sorted(every, key=lambda one: one.value.start_byte)
 
     @cached_property
+    def stored(self) -> Sequence[tuple[str, Node]]:  # type: ignore[override]
+        """Names of arrays, each with a value that a statement puts into it."""
+        return [(text(left).partition("[")[0], right) for left, right, _ in self._assigned]
+
+    @cached_property
     def divided(self) -> frozenset[str]:
-        """Names that are divided up, `i /= width`: by then they are something else."""
+        """Names that are divided further on, as in `i /= width`: after that they hold another coordinate."""
         return frozenset(text(left) for left, _, sign in self._assigned if sign == "/=")
 
     @cached_property
@@ -214,7 +219,7 @@ class Names(Changeable):
     def launched_text(self, node: Node) -> str:
         """Return the text of the kernel that is launched with a size."""
         begun = node.parent.parent if node.parent is not None else None
-        name = read_call(begun).last if begun is not None else ""
+        name = read_call(begun).name if begun is not None else ""
         return "".join(kernel.text for kernel in self.text.kernels if kernel.name == name)
 
     def kind_of(self, node: Node | None) -> Kind:
@@ -234,9 +239,9 @@ class Names(Changeable):
             return self.kind_of(node.child_by_field_name("consequence"))
         if node.type == "call_expression":
             call = read_call(node)
-            if call.last in {"max", "min", "abs", "fmax", "fmin"} and call.arguments:
+            if call.name in {"max", "min", "abs", "fmax", "fmin"} and call.arguments:
                 return self._either(*call.arguments)
-            if call.object is None and _MATHEMATICS.fullmatch(call.last):
+            if call.base is None and _MATHEMATICS.fullmatch(call.name):
                 return "real"
         if node.type == "identifier" and text(node) in self.constants:
             return "integer"

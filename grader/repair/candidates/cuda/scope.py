@@ -20,9 +20,9 @@ from grader.repair.candidates.cuda.tree import TREE, Words, is_target, parts, wo
 from grader.repair.candidates.pattern import Hole, Rewrite, Tree
 from grader.repair.candidates.rows import read_rows
 from grader.source import Function, Unit
-from grader.source.cpp_reading import variables
+from grader.source.cpp_reading import read_call, variables
 from grader.source.cpp_types import canonical
-from grader.source.cuda_code import around, descendants, read_call, text
+from grader.source.nodes import around, descendants, text
 from grader.source.statements import statement
 
 COMPARISONS = {"<", ">", "<=", ">=", "==", "!="}
@@ -82,7 +82,7 @@ class Scope(Names):
         """Return what is put where by a change; None where it is what was there."""
         return None if piece.code == piece.old else (piece.node.id, piece.kind, piece.code)
 
-    def touched(self, node: Node) -> Touches:
+    def touches_of(self, node: Node) -> Touches:
         """Return what a change of an expression touches, by the number that it is."""
         if self.kind_of(node) != "real":
             outer = (parts(one)[1] for one in around(node) if one.type == "binary_expression")
@@ -99,7 +99,7 @@ class Scope(Names):
         own = {function.name: function for function in self.text.functions}
         for node in descendants(self.body, "call_expression"):
             call = read_call(node)
-            given = own[call.last].parameters if call.last in own else ()
+            given = own[call.name].parameters if call.name in own else ()
             types = [" ".join(p.type.replace("__restrict__", "").split()) for p in given]
             yield Likes(call.arguments, types, 3.0, "index")
         for read in self._elements.values():

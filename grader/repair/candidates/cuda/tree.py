@@ -8,7 +8,8 @@ from tree_sitter import Node, Parser
 
 from grader.repair.candidates.pattern import Tree
 from grader.source import cuda_language
-from grader.source.cuda_code import read_call, text
+from grader.source.cpp_reading import read_call
+from grader.source.nodes import text
 
 ATOMS = frozenset(
     {
@@ -113,8 +114,8 @@ def call_around(node: Node) -> Node | None:
 
 
 def called(node: Node | None) -> str:
-    """Return the last name of what is called; empty for what is no call."""
-    return read_call(node).last if node is not None and node.type == "call_expression" else ""
+    """Return the last name of what is called; empty if it is not a call."""
+    return read_call(node).name if node is not None and node.type == "call_expression" else ""
 
 
 def mentions(words: str, name: str) -> bool:

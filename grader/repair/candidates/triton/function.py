@@ -108,7 +108,7 @@ def names_in(node: ast.AST) -> set[str]:
 
 
 def target_of(node: ast.AST) -> str:
-    """Return the only name that a statement assigns to; empty where there is none."""
+    """Return the only name that a statement assigns to; empty if there is none."""
     target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
     return target.id if isinstance(target, ast.Name) else ""
 

@@ -81,4 +81,5 @@ HOLES: Mapping[str, Hole] = {
     "TARGET": _target,
     "NEAR": _near,
     "AXIS": _axes,
+    "BLOCK": lambda site: sorted(site.scope.kernel.constants),
 }

@@ -54,7 +54,8 @@ class Scope(Function, Changeable):
     def words_of(self, node: ast.expr) -> str:
         """Return an expression's text as a part of a product."""
         words = self.source.text(node)
-        return words if isinstance(node, ATOMS) else f"({words})"
+        closed = isinstance(node, ATOMS) or (isinstance(node, ast.Tuple) and words.startswith("("))
+        return words if closed else f"({words})"
 
     def in_place(self, node: ast.expr, words: str) -> str:
         """Return new words in parentheses where they are part of an expression and need them."""
@@ -227,7 +228,7 @@ class Scope(Function, Changeable):
         for name in names_in(ast.parse(words)) & set(self.known.get("REAL", ())):
             yield re.sub(rf"\b{name}\b(?!\[)", f"{name}[:, None]", words)
 
-    def touched(self, node: ast.expr) -> Touches:
+    def touches_of(self, node: ast.expr) -> Touches:
         """Return what a change of an expression touches."""
         return "value" if self.computes(node) else "index"
 
@@ -268,7 +269,7 @@ def scopes(source: Source) -> Iterator[Scope]:
 
 @lru_cache(maxsize=1 << 14)
 def _plain(words: str) -> str:
-    """Return a text without what its spelling adds, such as parentheses; the text itself if it can't be read."""
+    """Return a text in its plainest spelling, without needless parentheses; the text itself if it can't be read."""
     try:
         return ast.unparse(ast.parse(words.strip()))
     except SyntaxError:
@@ -301,5 +302,5 @@ def settings_of(source: Source) -> Iterator[str]:
                 if isinstance(one, ast.Attribute) and source.text(one).startswith("self."):
                     if not isinstance(node.value, ast.Call):
                         yield source.text(one)
-                    elif "eps" not in source.text(one) and ".nn." in f".{source.full_name(node.value.func)}":  # fmt: skip
+                    elif "eps" not in source.text(one) and ".nn." in f".{source.module.canonical(node.value.func)}":  # fmt: skip
                         yield f"{source.text(one)}.eps"

@@ -10,9 +10,9 @@ from grader.repair.fixes.compiler.diagnostic import Diagnostic, at_file_scope
 from grader.repair.fixes.names import names
 from grader.source import Function
 from grader.source.code_edits import fix, prototype
-from grader.source.cpp_reading import variables
+from grader.source.cpp_reading import read_call, variables
 from grader.source.cpp_types import known_at
-from grader.source.cuda_code import cuda_code, descendants, read_call, text
+from grader.source.nodes import descendants, text
 from grader.source.statements import child_of, enclosing_loops, insert_before
 
 CHECKS = re.compile(r"\w*(?:CHECK|ASSERT|CUDA_CALL|CUDA_SAFE|ERRCHK|ERROR)\w*", re.IGNORECASE)
@@ -122,7 +122,7 @@ def _running_sum(found: Diagnostic, name: str) -> Iterator[Fix]:
 def _host_variable(found: Diagnostic, name: str) -> Iterator[Fix]:
     """Declare what a host function uses and never declares: a number of elements, threads of a block."""
     for unit, node in found.uses(name):
-        function = cuda_code(unit).function(node)
+        function = unit.function_around(node)
         known = known_at(unit, node).items()
         tensors = [f"{one}.numel()" for one, kind in known if kind.endswith("Tensor")]
         value = "256" if THREADS.fullmatch(name) else ""

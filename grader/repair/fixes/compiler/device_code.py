@@ -9,16 +9,17 @@ from grader.records import Fix
 from grader.repair.fixes.compiler.diagnostic import Diagnostic
 from grader.repair.fixes.names import names
 from grader.source.code_edits import fix, replace_node
-from grader.source.cuda_code import Call, cuda_code, descendants, text
+from grader.source.cpp import Call
+from grader.source.nodes import descendants, text
 from grader.source.statements import insert_before
 
 
 def device_function(found: Diagnostic) -> Iterator[Fix]:
-    """Let the GPU run a function that kernels call: `__device__` before it, or in the place of `__global__`."""
+    """Let the GPU run a function that kernels call: `__device__` before it, or in place of `__global__`."""
     called = found.name if found.kind == "host-in-device" else ""
     if found.kind == "unconfigured-kernel":
         kernels = {kernel.name for unit in found.source.cuda for kernel in unit.kernels}
-        called = next((call.last for _, call in found.calls() if call.last in kernels), "")
+        called = next((call.name for _, call in found.calls() if call.name in kernels), "")
     every = ((unit, one) for unit in found.source.cuda for one in unit.functions)
     hosts = ((unit, one) for unit, one in every if one.name == called and one.body is not None)
     for unit, one in islice((pair for pair in hosts if pair[1].runs != "device"), 1):
@@ -31,21 +32,23 @@ def device_function(found: Diagnostic) -> Iterator[Fix]:
 
 
 def device_maths(found: Diagnostic) -> tuple[Fix, ...]:
-    """Call CUDA's own functions of numbers in device code, in the place of torch's or of none."""
+    """Call CUDA's own functions of numbers in device code, in place of torch's or of none."""
     edits = []
     for unit in found.source.cuda if found.line else ():
-        for call in cuda_code(unit).calls:
-            foreign = call.name.startswith(("torch::", "at::")) or call.name == found.unknown
+        for call in unit.calls:
+            foreign = (
+                call.qualified.startswith(("torch::", "at::")) or call.qualified == found.unknown
+            )
             callee = call.node.child_by_field_name("function")
-            if not foreign or callee is None or not cuda_code(unit).in_device_code(call.node):
+            if not foreign or callee is None or not unit.in_device_code(call.node):
                 continue
-            if call.last in names()["maths"]:
-                edits.append(replace_node(unit, callee, names()["maths"][call.last]))
-            elif call.last in names()["formulas"] and not _has_calls(call):
+            if call.name in names()["maths"]:
+                edits.append(replace_node(unit, callee, names()["maths"][call.name]))
+            elif call.name in names()["formulas"] and not _has_calls(call):
                 given = [text(one) for one in call.arguments]
-                if len(given) == (3 if call.last.startswith("cl") else 1):
+                if len(given) == (3 if call.name.startswith("cl") else 1):
                     edits.append(
-                        replace_node(unit, call.node, names()["formulas"][call.last].format(*given))
+                        replace_node(unit, call.node, names()["formulas"][call.name].format(*given))
                     )
     return fix("call CUDA's own function", edits)
 

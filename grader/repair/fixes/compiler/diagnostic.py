@@ -12,7 +12,7 @@ from tree_sitter import Node
 from grader.records import Evidence
 from grader.source import Source, Unit
 from grader.source.analysis.diagnostics import explain
-from grader.source.cuda_code import Call, cuda_code, units
+from grader.source.cpp import Call
 
 UNKNOWN = frozenset({"undefined-identifier", "undefined-in-device"})
 """Kinds of messages about a name that nothing declares."""
@@ -58,8 +58,8 @@ class Diagnostic:
 
     def uses(self, name: str) -> Iterator[tuple[Unit, Node]]:
         """Yield where a name stands alone, without a namespace and not as a member, in every text."""
-        for unit in units(self.source):
-            for node in cuda_code(unit).names.get(name, ()):
+        for unit in self.source.units:
+            for node in unit.names.get(name, ()):
                 inside = node.parent is not None and node.parent.type == "qualified_identifier"
                 if node.type in {"identifier", "type_identifier"} and not inside:
                     yield unit, node
@@ -73,15 +73,15 @@ class Diagnostic:
 
     def calls(self) -> Iterator[tuple[Unit, Call]]:
         """Yield the calls on the line of the message."""
-        for unit in units(self.source):
-            for call in cuda_code(unit).calls:
+        for unit in self.source.units:
+            for call in unit.calls:
                 if self.is_at(unit, call.node):
                     yield unit, call
 
     def nodes(self, *kinds: str) -> Iterator[tuple[Unit, Node]]:
         """Yield the parts of the texts of these kinds that begin on the line of the message."""
-        for unit in units(self.source):
-            for node in cuda_code(unit).of(*kinds):
+        for unit in self.source.units:
+            for node in unit.nodes(*kinds):
                 if self.is_at(unit, node):
                     yield unit, node
 

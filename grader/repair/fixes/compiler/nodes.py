@@ -13,8 +13,9 @@ from grader.repair.fixes.compiler.diagnostic import Diagnostic
 from grader.source import Unit
 from grader.source.analysis.written_through import written_through
 from grader.source.code_edits import delete_lines_of, fix, replace_node
+from grader.source.cpp_reading import read_call
 from grader.source.cpp_types import type_of
-from grader.source.cuda_code import cuda_code, descendants, read_call, text
+from grader.source.nodes import descendants, text
 from grader.source.rewriting.launch_arguments import with_all_arguments
 
 Edits = Iterator[Edit | None]
@@ -26,18 +27,18 @@ WHOLE = {"int", "long", "unsigned", "ulong", "ll", "ull"}
 def left_out(found: Diagnostic) -> Iterator[Fix]:
     """Yield the fix that passes what a call leaves out, by the names of the parameters."""
     for unit, call in found.calls() if found.kind == "argument-count" else ():
-        for callee in (one for one in unit.functions if one.name == call.last):
+        for callee in (one for one in unit.functions if one.name == call.name):
             yield from with_all_arguments(unit, call.node, call.arguments, callee.parameters)
 
 
 def _in_braces(_found: Diagnostic, unit: Unit, node: Node) -> Edits:
     """Put sizes in braces where C++ takes a list of them: of a new tensor, of a convolution's strides."""
     call = read_call(node)
-    if re.fullmatch(r"(?:torch|at)::conv[123]d", call.name):
+    if re.fullmatch(r"(?:torch|at)::conv[123]d", call.qualified):
         plain = (one for one in call.arguments[3:6] if type_of(unit, one) in WHOLE)
         yield from (replace_node(unit, one, f"at::IntArrayRef({{{text(one)}}})") for one in plain)
-    if call.last in MAKERS or (call.last in SHAPING and call.object is not None):
-        most = 1 if call.last == "full" else len(call.arguments)  # the first alone may be a size
+    if call.name in MAKERS or (call.name in SHAPING and call.base is not None):
+        most = 1 if call.name == "full" else len(call.arguments)  # the first alone may be a size
         whole = [type_of(unit, one) in WHOLE for one in call.arguments[:most]]
         sizes = call.arguments[: whole.index(False) if False in whole else len(whole)]
         if sizes:
@@ -45,7 +46,7 @@ def _in_braces(_found: Diagnostic, unit: Unit, node: Node) -> Edits:
             yield unit.edit(sizes[-1].end_byte, sizes[-1].end_byte, "}")
 
 
-def _converted(found: Diagnostic, unit: Unit, node: Node) -> Edits:
+def _convert_in_braces(found: Diagnostic, unit: Unit, node: Node) -> Edits:
     """Convert what stands in braces to the type that is asked for."""
     kind = next((name for name in found.names if name), "")
     for one in node.named_children if kind else ():
@@ -58,7 +59,7 @@ def _writable(_found: Diagnostic, unit: Unit, node: Node) -> Edits:
     """Take the `const` off the parameter or variable that is written to, or through."""
     target = node.child_by_field_name("left") or node.child_by_field_name("argument")
     name = text(next(descendants(target, "identifier"), None)) if target is not None else ""
-    function = cuda_code(unit).function(node)
+    function = unit.function_around(node)
     kinds = ("parameter_declaration", "declaration")
     for made in descendants(function.node, *kinds) if function is not None and name else ():
         declarator = made.child_by_field_name("declarator")
@@ -82,17 +83,17 @@ def _to_const(found: Diagnostic, unit: Unit, node: Node) -> Edits:
 def _taking_const(found: Diagnostic, unit: Unit, node: Node) -> Edits:
     """Let a function that only reads take pointers to const, where it is handed one."""
     for function in unit.functions if found.names[0].startswith("const ") else ():
-        if function.name == read_call(node).last and function.runs != "kernel":
+        if function.name == read_call(node).name and function.runs != "kernel":
             for one in function.parameters:
                 plain = one.is_pointer and "const" not in one.type
                 if plain and not written_through(unit, function, one.name):
                     yield unit.edit(one.node.start_byte, one.node.start_byte, "const ")
 
 
-def _assigned(_found: Diagnostic, unit: Unit, node: Node) -> Edits:
-    """Assign to a variable that is there already, in the place of declaring it once more."""
+def _assign_instead(_found: Diagnostic, unit: Unit, node: Node) -> Edits:
+    """Assign to a variable that is there already, in place of declaring it once more."""
     made = list(descendants(node, "init_declarator"))
-    if len(made) == 1 and cuda_code(unit).function(node) is not None:
+    if len(made) == 1 and unit.function_around(node) is not None:
         yield unit.edit(node.start_byte, made[0].start_byte, "")
 
 
@@ -113,7 +114,7 @@ def _without_header(found: Diagnostic, unit: Unit, node: Node) -> Edits:
 def without_c_linkage(found: Diagnostic) -> Iterator[Fix]:
     """Take the `extern "C"` away from around what can't have it."""
     for unit in found.source.cuda if found.kind == "c-linkage" else ():
-        for node in cuda_code(unit).of("linkage_specification"):
+        for node in unit.nodes("linkage_specification"):
             body = node.child_by_field_name("body")
             first, last = unit.place(node).line, unit.place(node).end_line
             if body is not None and first <= found.line <= last:
@@ -139,11 +140,11 @@ def _row(label: str, kinds: str, nodes: str, edits: Callable[[Diagnostic, Unit, 
 
 ROWS = (
     _row("put the sizes in braces", "no-overload no-conversion ambiguous-call argument-type argument-count", "call_expression", _in_braces),
-    _row("convert it to the type that is asked for", "narrowing", "initializer_list", _converted),
+    _row("convert it to the type that is asked for", "narrowing", "initializer_list", _convert_in_braces),
     _row("let it be written to", "modify-constant", "assignment_expression update_expression", _writable),
     _row("make it a pointer to const", "no-conversion", "declaration", _to_const),
     _row("let the function take pointers to const", "argument-type", "call_expression", _taking_const),
-    _row("assign to the variable that is there", "redefinition", "declaration", _assigned),
+    _row("assign to the variable that is there", "redefinition", "declaration", _assign_instead),
     _row("leave the shared array without first values", "shared-initialiser", "declaration", _without_values),
     _row("drop the header that is not there", "missing-header", "preproc_include", _without_header),
 )  # fmt: skip

@@ -14,7 +14,6 @@ from grader.records import Edit, Fix
 from grader.repair.fixes.compiler.diagnostic import Diagnostic
 from grader.source import Source
 from grader.source.code_edits import fix
-from grader.source.cuda_code import units
 
 
 @dataclass(frozen=True)
@@ -61,7 +60,7 @@ def rewrite_refused(found: Diagnostic) -> Iterator[Fix]:
 def _lines(source: Source) -> list[int]:
     """Return the lines of the C++ and CUDA texts."""
     found: set[int] = set()
-    for unit in units(source):
+    for unit in source.units:
         found.update(range(unit.place_line(1).line, unit.place_line(len(unit.lines)).line + 1))
     return sorted(found)
 

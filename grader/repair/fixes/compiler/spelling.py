@@ -9,7 +9,6 @@ from grader.records import Fix
 from grader.repair.fixes.compiler.diagnostic import Diagnostic
 from grader.repair.fixes.names import names
 from grader.source.code_edits import fix, replace_node
-from grader.source.cuda_code import cuda_code, units
 
 ALIKE = 0.84
 SHORT = 3
@@ -32,6 +31,6 @@ def _names_meant(found: Diagnostic) -> list[str]:
             return [f"{space}::{name}"]
     if len(name) <= SHORT:
         return []
-    own = [other for unit in units(found.source) for other in cuda_code(unit).names]
+    own = [other for unit in found.source.units for other in unit.names]
     known = [other for other in (*names()["known"], *own) if other != name and len(other) > SHORT]
     return list(dict.fromkeys(get_close_matches(name, known, 2, ALIKE)))

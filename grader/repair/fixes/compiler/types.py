@@ -10,8 +10,9 @@ from grader.repair.fixes.compiler.diagnostic import Diagnostic
 from grader.repair.fixes.names import names
 from grader.source import Function, Unit
 from grader.source.code_edits import fix, replace_node
+from grader.source.cpp_reading import read_call
 from grader.source.cpp_types import type_of
-from grader.source.cuda_code import cuda_code, descendants, read_call, text, units
+from grader.source.nodes import descendants, text
 from grader.source.rewriting.launch_arguments import as_parameter
 
 STANDARD = re.compile(r"(,\s*)?([\"'])--?std=[^\"']*\2(?(1)|\s*,?\s*)")
@@ -31,7 +32,7 @@ def returned_type(found: Diagnostic) -> Iterator[Fix]:
                 continue
             edits = [
                 replace_node(owner, kind, new)
-                for owner in units(found.source)
+                for owner in found.source.units
                 for one in (*owner.functions, *owner.declarations)
                 if one.name == function.name
                 and (kind := one.node.child_by_field_name("type")) is not None
@@ -45,7 +46,7 @@ def _returned_type(unit: Unit, function: Function) -> str:
     for node in descendants(function.node, "return_statement"):
         value = next(iter(node.named_children), None)
         call = read_call(value) if value is not None and value.type == "call_expression" else None
-        if call is not None and call.last in {"make_tuple", "tuple"}:
+        if call is not None and call.name in {"make_tuple", "tuple"}:
             return f"std::tuple<{', '.join('torch::Tensor' for _ in call.arguments)}>"
         if value is not None and value.type == "initializer_list":
             return "std::vector<torch::Tensor>"
@@ -70,12 +71,13 @@ def plain_pointers(found: Diagnostic) -> tuple[Fix, ...]:
 def reinterpret_pointer(found: Diagnostic) -> tuple[Fix, ...]:
     """Take the pointer in torch's type, and read it as the one of the same bits, where no library defines it."""
     edits = []
-    for unit in units(found.source) if found.kind == "undefined-symbol" else ():
-        for call in cuda_code(unit).calls:
-            taken = call.name in {"data_ptr", "data"} and call.object is not None
-            if taken and call.template in names()["own"] and found.says("data_ptr"):
-                asked = f"{text(call.object)}.data_ptr<{names()['own'][call.template]}>()"
-                new = f"reinterpret_cast<{call.template}*>({asked})"
+    for unit in found.source.units if found.kind == "undefined-symbol" else ():
+        for call in unit.calls:
+            tensor = call.base if call.name in {"data_ptr", "data"} else None
+            template = ", ".join(call.template)
+            if tensor is not None and template in names()["own"] and found.says("data_ptr"):
+                asked = f"{text(tensor.node)}.data_ptr<{names()['own'][template]}>()"
+                new = f"reinterpret_cast<{template}*>({asked})"
                 edits.append(replace_node(unit, call.node, new))
     return fix("take the pointer in torch's own type", edits)
 

@@ -17,7 +17,7 @@ MOST = 4
 
 
 def propose(finding: Finding, source: Source, context: Context) -> Iterator[Fix]:
-    """Yield the launches' grids with the axis that they lack."""
+    """Yield the grids of launches with the axis that is missing."""
     del finding, context
     for launch in launches(source):
         given, used = axes_given(launch), axes_used(launch.kernel)

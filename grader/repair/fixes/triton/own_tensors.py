@@ -24,7 +24,7 @@ def propose(finding: Finding, source: Source, context: Context) -> Iterator[Fix]
             given = launch.arguments[name]
             if isinstance(given, ast.Name) and launch.host is not None:
                 yield from _of_its_own(source, launch, launch.host, given)
-                yield from _copied(source, launch.host, given.id)
+                yield from _copy_first(source, launch.host, given.id)
 
 
 def _of_its_own(
@@ -37,7 +37,9 @@ def _of_its_own(
         if isinstance(node, ast.Name) and node.id == given.id and isinstance(node.ctx, ast.Load)
         if node.lineno > (launch.call.end_lineno or 0)
     ]
-    made = insert_line_before(source, _statement(host, launch.call), f"{_indent(source, launch.call)}{OWN} = torch.empty_like({given.id})")  # fmt: skip
+    statement = _statement(host, launch.call)
+    words = f"{' ' * statement.col_offset}{OWN} = torch.empty_like({given.id})"
+    made = insert_line_before(source, statement, words)
     edits = [made, *(replace(source, node, OWN) for node in (given, *after))]
     yield from fix(f"store to a tensor of its own, not to `{given.id}`", edits)
 
@@ -48,12 +50,7 @@ def _statement(host: ast.FunctionDef, call: ast.Call) -> ast.stmt:
     return max(around, key=lambda one: one.lineno)
 
 
-def _indent(source: Source, call: ast.Call) -> str:
-    line = source.lines[call.lineno - 1]
-    return line[: len(line) - len(line.lstrip())]
-
-
-def _copied(source: Source, host: ast.FunctionDef, name: str) -> Iterator[Fix]:
+def _copy_first(source: Source, host: ast.FunctionDef, name: str) -> Iterator[Fix]:
     if name in {one.arg for one in host.args.args}:
         first = host.body[0]
         words = f"{' ' * first.col_offset}{name} = {name}.clone()"

@@ -23,7 +23,7 @@ def propose(finding: Finding, source: Source, context: Context) -> Iterator[Fix]
 
 
 def _atomic(source: Source, kernel: Kernel, access: Access) -> Iterator[Fix]:
-    """Yield an atomic sum in the place of a store, without what it read before."""
+    """Yield an atomic sum in place of a store, without what it read before."""
     value = access.arguments.get("value")
     if value is None:
         return

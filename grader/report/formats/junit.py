@@ -13,6 +13,7 @@ from xml.etree import ElementTree as ET
 
 from grader.records import Finding, Review
 from grader.report.escape import clean, one_line
+from grader.report.formats import Format
 from grader.report.spill import Piece, SpillFile
 
 SKIPPED = frozenset({"not_run", "no_task"})
@@ -133,3 +134,6 @@ def _seconds(review: Review) -> float:
 def _text(text: str, limit: int = 1000) -> str:
     """Return one line without the characters that XML 1.0 doesn't have."""
     return one_line(clean(text), limit).replace("\ufffe", "\ufffd").replace("\uffff", "\ufffd")
+
+
+FORMAT = Format("junit.xml", Cases)

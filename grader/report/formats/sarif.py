@@ -19,9 +19,9 @@ from urllib.parse import quote
 from grader.records import Edit, Evidence, Finding, Fix, JsonValue, Place, Review
 from grader.report.escape import clean, one_line
 from grader.report.findings import shown_findings
+from grader.report.formats import Format
 from grader.report.places import FilePlace, in_file, is_text_file, same_line
 from grader.report.spill import Piece, SpillFile
-from grader.rules import all_rules
 
 SCHEMA_URI = "https://json.schemastore.org/sarif-2.1.0.json"
 PRECISION = {"proven": "very-high", "likely": "high", "possible": "medium"}
@@ -118,6 +118,10 @@ def _driver(first: Mapping[str, Finding], codes: Sequence[str]) -> Json:
 
 
 def _rule(code: str, finding: Finding) -> Json:
+    from grader.rules import (
+        all_rules,  # only where a log is written: its name is asked of every run
+    )
+
     rule = all_rules().get(code)
     if rule is None:
         return {"id": code, "name": finding.name}
@@ -270,3 +274,6 @@ def _uri(path: str) -> str:
     pure = PurePath(path)
     quoted = quote(clean(pure.as_posix(), 4000), safe="/")
     return f"file://{quoted}" if pure.is_absolute() else quoted
+
+
+FORMAT = Format("results.sarif", Log)

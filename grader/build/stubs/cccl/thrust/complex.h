@@ -1,0 +1,2 @@
+// Precompiled with torch's own complex numbers: host/thrust/complex.h.
+#pragma once

@@ -1,0 +1,50 @@
+"""Host code that only hands on what a kernel made: a step that its result lacks is lacking in the kernel."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from grader.simulator.changes.host_forms import MAKERS
+from grader.source.scopes import FunctionNode
+
+_SCALED = ("{} / ", "2 * {}", "{}.mean()", "{}.sum()")
+"""How a value is written that is scaled, or normalised."""
+_LIBRARIES = frozenset({"torch", "F", "math", "np"})
+
+
+def makes_up(function: FunctionNode | None, value: ast.AST, before: str, after: str) -> bool:
+    """Whether a change of host code scales what a kernel made, and the host computes nothing of it itself."""
+    begins = tuple(re.sub(r"\{\}", lambda _: before, one) for one in _SCALED)
+    return function is not None and after.startswith(begins) and _is_made_by_kernel(function, value)
+
+
+def _is_made_by_kernel(function: FunctionNode, value: ast.AST) -> bool:
+    """Whether a value is memory that the host made for a kernel to fill, or what a function other than torch's returns."""
+    if isinstance(value, ast.Name):
+        made = [one.value for one in _assignments(function, value.id)]
+        return bool(made) and all(_is_empty(one) or _is_answer(function, one) for one in made)
+    return _is_answer(function, value)
+
+
+def _is_answer(function: FunctionNode, value: ast.AST) -> bool:
+    """Whether a value is a call of something else than torch's functions and tensors' methods."""
+    if not isinstance(value, ast.Call):
+        return False
+    root: ast.AST = value.func
+    while isinstance(root, ast.Attribute):
+        root = root.value
+    if not isinstance(root, ast.Name) or root.id in _LIBRARIES:
+        return False
+    given = {one.arg for one in function.args.args} - {"self"}
+    return root.id not in given and not any(_assignments(function, root.id))
+
+
+def _assignments(function: FunctionNode, name: str) -> list[ast.Assign]:
+    found = (node for node in ast.walk(function) if isinstance(node, ast.Assign))
+    return [one for one in found if any(isinstance(to, ast.Name) and to.id == name for to in one.targets)]  # fmt: skip
+
+
+def _is_empty(value: ast.expr) -> bool:
+    called = value.func if isinstance(value, ast.Call) else None
+    return isinstance(called, ast.Attribute) and called.attr in MAKERS

@@ -1,0 +1,64 @@
+"""Of several changes that are right, the likelier cause is told; where a function's code repeats is read from its jumps."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from grader.devices.preference import Doubt, count_ways, doubt, step_of
+from grader.simulator.changes import Change
+from grader.simulator.changes.host import host_changes
+from grader.simulator.changes.loops import loop_depths
+from grader.simulator.ptx.code import Instruction, Operand
+
+STEP = Change("k.cu", 20, "around", "line 18", "div.rn.f32 argument 2", 0, 0, ())
+HOST = """
+class ModelNew:
+    def forward(self, x, w):
+        y = torch.empty_like(x)
+        kernel[(4,)](x, y)
+        z = x @ w
+        return {}
+"""
+
+
+def test_one_step_at_several_values_is_one_way() -> None:
+    later = replace(STEP, line=27, before="line 25#4", after="div.rn.f32 argument 2#3")
+    other = replace(STEP, after="mul.f32 argument 2")
+    assert step_of(STEP) == step_of(later) != step_of(other)
+    assert count_ways([STEP, later, other]) == 2
+
+
+def test_what_is_left_out_or_of_several_lines_is_doubtful() -> None:
+    assert doubt(STEP, None, turned=False) == Doubt.NONE
+    assert doubt(replace(STEP, also=(30,)), None, turned=False) == Doubt.SEVERAL
+    left_out = replace(STEP, kind="operator", after="only the second operand")
+    assert doubt(left_out, None, turned=False) == Doubt.SEVERAL
+    exchanged = replace(STEP, kind="operand", both="exchanged")
+    assert doubt(exchanged, None, turned=False) < doubt(exchanged, None, turned=True)
+
+
+def doubt_of_scaling(returned: str, after: str) -> Doubt:
+    changes = host_changes(HOST.format(returned), "")
+    return next(doubt(one, None, turned=False) for one in changes if one.after == after)
+
+
+def test_the_host_makes_up_only_for_what_it_computes_nothing_of_itself() -> None:
+    assert doubt_of_scaling("y", "y / x.numel()") == Doubt.MAKES_UP
+    assert doubt_of_scaling("y", "1 / y") == Doubt.UNSURE
+    assert doubt_of_scaling("z", "z / x.numel()") == Doubt.UNSURE
+    assert doubt_of_scaling("self.ops.run(x)", "self.ops.run(x) / x.numel()") == Doubt.MAKES_UP
+    assert doubt_of_scaling("y.sum()", "y.sum() / x.numel()") == Doubt.UNSURE
+
+
+def test_code_between_a_label_and_the_jump_back_to_it_is_a_loop() -> None:
+    outer, inner, end = (Operand("label", n) for n in range(3))
+    label, jump = Instruction, Instruction
+    code = [
+        label("", (outer,)),
+        label("", (inner,)),
+        jump("bra", (inner,)),
+        jump("bra", (end,)),
+        jump("bra", (outer,)),
+        label("", (end,)),
+    ]
+    assert loop_depths(code) == [1, 2, 2, 1, 1, 0]
