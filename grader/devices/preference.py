@@ -22,6 +22,8 @@ KINDS: tuple[Kind, ...] = (
     "host",
 )
 """What a change can be of, the likeliest first."""
+_OF_SUMS = frozenset({"mul", "div", "add", "sub", "neg"})
+"""Steps that do with a sum what they do with its terms: a square of each is not the square of the sum, though it is where there is one."""
 _LEAVES_OUT = ("only the", "without", "always", "never")
 """How changes are called under which something that the author wrote is no longer done."""
 
@@ -66,7 +68,7 @@ def rank(change: Change, others: Sequence[Change]) -> tuple[int, int, int]:
 def step_of(change: Change) -> tuple[object, ...] | None:
     """Return what a change does with a value of its function, the same for each value that it may be done with."""
     alone = change.kind == "around" and not (change.both or change.also)
-    if not alone or change.after.startswith("selp"):
+    if not alone or change.after.partition(".")[0] not in _OF_SUMS:
         return None
     return change.program, change.function, without_count(change.after)
 
