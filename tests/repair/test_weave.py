@@ -77,3 +77,12 @@ def test_the_number_of_a_change_reaches_functions_without_a_launch(program: Prog
     code = MEAN[: MEAN.index("torch::Tensor run")] + alone + MEAN[MEAN.rindex('"""') :]
     submission = program.submission.model_copy(update={"code": code})
     assert f"{CHOICE}turn()" in weave(submission, {}).code.partition("run(torch")[2]
+
+
+def test_no_loop_with_alternatives_in_it_is_unrolled(program: Program) -> None:
+    head = "    for (int s = "
+    text = MEAN.replace(head, f"    #pragma unroll 4\n{head}", 1)
+    assert text != MEAN
+    submission = program.submission.model_copy(update={"code": text})
+    numbered = dict(enumerate(candidates(parse(text), program)[:20], 1))
+    assert re.findall(r"#pragma unroll.*", weave(submission, numbered).code) == ["#pragma unroll 1"]

@@ -19,6 +19,8 @@ PRELUDE = Path(__file__).with_name("choice.cuh").read_text("utf-8")
 BREAK = "\n/*@*/"
 """Begins a line of its own for each alternative of an expression: by it a compiler's message tells which one it is about."""
 TURN = f"const int {CHOICE}now = {CHOICE}turn(); (void){CHOICE}now; "
+UNROLLED = re.compile(r"#pragma unroll\b[^\n\\]*")
+"""Copies of a loop with a hundred alternatives in it take a compiler a quarter of an hour."""
 EPILOGUE = "\n\n" + Path(__file__).with_name("choice.py.txt").read_text("utf-8")
 """`forward` takes the candidate's number after its own arguments."""
 
@@ -59,7 +61,8 @@ def weave(submission: Submission, numbered: Mapping[int, Candidate]) -> Submissi
     else:
         touched = _by_unit(numbered)
         made = (_weave_pieces(unit, touched.get(_name(unit), [])) for unit in source.cuda)
-        code = edits.apply(submission.code, [one for each in made for one in each]) + EPILOGUE
+        woven = edits.apply(submission.code, [one for each in made for one in each])
+        code = UNROLLED.sub("#pragma unroll 1", woven) + EPILOGUE
     return submission.model_copy(update={"code": code, "line_map": (0,) * len(code.splitlines())})
 
 

@@ -30,8 +30,8 @@ from grader.source.statements import (
     statement,
 )
 
-_LEAVES_SOME = re.compile(r"\b__pipeline_wait_prior\s*\(\s*([^()]*[^()\s0][^()]*)\)")
-_LEAVES_SOME_ASM = re.compile(r"cp\.async\.wait_group\s+(?!0\b)[^;\"\\]+")
+_LEAVES_SOME = re.compile(rb"\b__pipeline_wait_prior\s*\(\s*([^()]*[^()\s0][^()]*)\)")
+_LEAVES_SOME_ASM = re.compile(rb"cp\.async\.wait_group\s+(?!0\b)[^;\"\\]+")
 """Waits that leave some copies under way."""
 ONE = "threadIdx.x == 0 && threadIdx.y == 0 && threadIdx.z == 0"
 
@@ -209,17 +209,10 @@ def _waited_for(source: Source, item: Evidence) -> Iterator[Fix]:
     if not isinstance(item.details, UnwrittenRead) or not item.details.copied:
         return
     for unit in source.cuda:
-        text_of = unit.data.decode("utf-8", "replace")
-        found = [(m.start(1), m.end(1)) for m in _LEAVES_SOME.finditer(text_of)]
-        asm = [(m.start(), m.end()) for m in _LEAVES_SOME_ASM.finditer(text_of)]
-        edits = [unit.edit(*_bytes(text_of, span), "0") for span in found]
-        edits += [unit.edit(*_bytes(text_of, span), "cp.async.wait_all") for span in asm]
+        asm = _LEAVES_SOME_ASM.finditer(unit.data)
+        edits = [unit.edit(*one.span(1), "0") for one in _LEAVES_SOME.finditer(unit.data)]
+        edits += [unit.edit(*one.span(), "cp.async.wait_all") for one in asm]
         yield from fix("wait for all copies before what they bring is read", edits)
-
-
-def _bytes(text_of: str, span: tuple[int, int]) -> tuple[int, int]:
-    start, end = (len(text_of[:place].encode()) for place in span)
-    return start, end
 
 
 FILLED = FixMaker(codes=("SYN001",), propose=of_proofs(fill_arrays))

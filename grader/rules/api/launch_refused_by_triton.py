@@ -107,8 +107,8 @@ def _grid_form(source: Source, _: re.Match[str]) -> Told | None:
         if alone or any(isinstance(node, ast.Div) for node in ast.walk(grid)):
             whole = re.sub(r"(?<!/)/(?!/)", "//", source.text(grid))
             edit = replace(source, grid, f"({whole},)" if alone else whole)
-            said = "the grid has to be a tuple of whole numbers"
-            return grid, said, fix(f"launch it over `{edit.text}`", [edit])
+            fixes = fix(f"launch it over `{edit.text}`", [edit])
+            return grid, "the grid has to be a tuple of whole numbers", fixes
     return None
 
 
@@ -136,20 +136,15 @@ def _no_grid(source: Source, _: re.Match[str]) -> Told | None:
 
 def _resources(source: Source, found: re.Match[str]) -> Told | None:
     for launch in launches(source)[-1:]:
-        asked = f"more {found['what']} than there is: {found['asked']} of {found['most']}"
-        said = f"a block of `{launch.kernel.name}` needs {asked}"
+        said = f"a block of `{launch.kernel.name}` needs more {found['what']} than there is: {found['asked']} of {found['most']}"
         return launch.call, said, tuple(_smaller(source, launch))
     return None
 
 
 def _smaller(source: Source, launch: Launch) -> Iterator[Fix]:
     """Yield the launch with smaller blocks, and few stages."""
-    numbers = [
-        value
-        for name, value in launch.arguments.items()
-        if name in launch.kernel.parameters
-        if isinstance(value, ast.Constant) and isinstance(value.value, int) and value.value > 32
-    ]
+    given = [v for name, v in launch.arguments.items() if name in launch.kernel.constants]
+    numbers = [v for v in given if source.text(v).isdecimal() and int(source.text(v)) > 32]
     edits = [replace(source, value, "32") for value in numbers]
     if edits:
         stages = launch.arguments.get("num_stages")

@@ -39,6 +39,10 @@ def _cause(source: Source, kernel: Kernel, item: Evidence) -> Place | None:
         made = [v for v in kernel.assigned.get(carried["name"], ()) if v.lineno < line][-1:]
     elif foreign := GLOBAL.search(printed):
         made = [one for one in source.walk(ast.FunctionDef) if one.name == foreign["name"]]
+    elif "too many indices" in printed:
+        taken = [n.value for n in ast.walk(kernel.node) if isinstance(n, ast.Subscript) and n.lineno == line]  # fmt: skip
+        values = (v for name in map(source.text, taken) for v in kernel.assigned.get(name, ()))
+        made = [v for v in values if not any(kernel.language_name(p) == "arange" for p in kernel.made_of(v))]  # fmt: skip
     elif item.code == "power-of-two":
         made = list(_given(source, kernel, item))
     elif item.code == "unsupported-type":

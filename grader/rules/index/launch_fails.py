@@ -130,11 +130,14 @@ def _smaller(case: Case) -> Iterator[Fix]:
         return
     expr = resolve(case.launch.host, config[1])
     nodes = [item.node for item in expr.items] if isinstance(expr, Items) else [expr.node]
-    words = {text(node) for node in nodes}
+    words, sizes = {text(node) for node in nodes}, [size or 1 for size in block]
     if len(words) == 1 and NAME.fullmatch(min(words)):
         yield from _renumber_constant(case, min(words), "16" if len(nodes) > 1 else str(MOST))
+    elif all(map(NAME.fullmatch, words)):
+        fitting = max(sizes) * MOST // math.prod(sizes)
+        name = text(nodes[sizes.index(max(sizes))])
+        yield from _renumber_constant(case, name, str(fitting))
     if all(word.isdigit() for word in words):
-        sizes = [size or 1 for size in block]
         while math.prod(sizes) > MOST:
             largest = sizes.index(max(sizes))
             sizes[largest] = MOST if len(nodes) == 1 else sizes[largest] // 2

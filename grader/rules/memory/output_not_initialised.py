@@ -10,6 +10,7 @@ from grader.source.analysis import triton
 from grader.source.analysis.cases import Case, cases
 from grader.source.analysis.host_code import made_by
 from grader.source.analysis.kernel_accesses import Access
+from grader.source.analysis.triton_axes import whole_blocks
 from grader.source.analysis.triton_tensors import allocated_tensors, allocation
 from grader.source.analysis.written_through import written_through
 from grader.source.code_edits import replace
@@ -110,8 +111,17 @@ def _left_unwritten(source: Source, context: Context, proof: Proof) -> Finding:
     )
     if place is None and in_part:
         place = _last_store(source, context)
-    place = place or _allocation(source, context) or _in_triton(source, in_part=in_part)
-    return RULE.finding(place, proof[0].text, evidence=proof, cause="unwritten")
+    short = _short_block(source) if place is None and in_part else None
+    place = short or place or _allocation(source, context) or _in_triton(source, in_part=in_part)
+    said = proof[0].text.rstrip(".") + (": a block covers a part of its row alone" if short else "")
+    return RULE.finding(place, said, evidence=proof, cause="unwritten")
+
+
+def _short_block(source: Source) -> Place | None:
+    """Return where the length of a block is given that nothing goes on by, and that need not cover its row."""
+    blocks = (block for one in triton.launches(source) for block in whole_blocks(one))
+    short = (one for one in blocks if not source.text(one).startswith("triton.next_power_of_2"))
+    return next((source.place(one) for one in short), None)
 
 
 def _in_triton(source: Source, *, in_part: bool) -> Place | None:

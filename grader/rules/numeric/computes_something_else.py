@@ -59,7 +59,7 @@ def _as_seen(
     if not cause and first.code not in STATE and on_the_way(source, context, first):
         return None
     place = (cause.place if cause else None) or (
-        _forward(source) if first.code in STATE else _last_store(source, context, first)
+        _forward(source) if first.code in STATE else _last_store(source, context)
     )
     probes = tuple(item for item in wrong if item.kind == "probe")
     same = tuple(item for item in seen if item.code == first.code and item not in probes)
@@ -85,7 +85,7 @@ def _left_out(source: Source, context: Context, deciding: Sequence[Evidence]) ->
         return None
     seen = [item for item in elsewhere if item.workload == zeros.workload]
     return RULE.finding(
-        _last_store(source, context, zeros),
+        _last_store(source, context),
         f"with the reference's weights given to it, {_say(zeros)} ({'; '.join(item.text for item in seen)})",
         evidence=seen,
         last_resort=True,
@@ -154,17 +154,13 @@ def _forward(source: Source) -> Place | None:
     return source.place(found) if found is not None else None
 
 
-def _last_store(source: Source, context: Context, first: Evidence) -> Place | None:
-    """Return the last store of the kernel that is launched last, or the step after a Triton one that sets the scale."""
+def _last_store(source: Source, context: Context) -> Place | None:
+    """Return the last store of the kernel that is launched last."""
     for case in reversed(cases(source, context)):
         stores = [one.node for one in case.accesses if one.kind != "load"]
         return case.place(stores[-1] if stores else case.function.node)
     store = triton.last_store(source)
-    finish = triton.finish(source) if first.code in SCALES else None
-    return source.place(finish) if finish else source.place(store.call) if store else None
-
-
-SCALES = frozenset({"row-factor", "probe-degree", "constant-factor"})
+    return source.place(store.call) if store else None
 
 
 RULE = rule_of(__file__, check)

@@ -69,6 +69,8 @@ STEPS = (
     "{} / {}.sum(-1, keepdim=True)",
 )
 """What may be lacking around a value."""
+OF_OPERANDS = ("{}.sqrt()", "{}.square()", "{}.exp()", "(1 - {})")
+"""What may be lacking around one side of an operator."""
 SIZES = ("shape[0]", "shape[-1]", "numel()")
 REDUCTIONS = ("mean", "sum")
 MOST_ORDERED = 6
@@ -85,6 +87,10 @@ def forms(node: ast.expr, written: Written, known: Sequence[float]) -> Iterator[
             yield node, node, written(inner), 0
         case ast.BinOp():
             yield from ((node, node, text, 0) for text in _operations(node, written))
+            for side in (node.left, node.right):
+                yield from _around_operand(side, written)
+        case ast.Subscript(slice=ast.Name() as order):
+            yield order, order, f"torch.argsort({written(order)})", 1
         case ast.Compare(left=left, ops=[sign], comparators=[right]) if type(sign) in COMPARISONS:
             others = (one for kind, one in COMPARISONS.items() if kind is not type(sign))
             yield from ((node, node, f"{written(left)} {one} {written(right)}", 1) for one in others)  # fmt: skip
@@ -109,6 +115,13 @@ def around(value: ast.expr, written: Written, tensors: Sequence[str]) -> Iterato
             name, of = reduced
             kept = text.replace(written(inner), written(of), 1)
             yield value, value, f"{kept if whole == text else f'({kept})'}.{name}()", 1
+
+
+def _around_operand(operand: ast.expr, written: Written) -> Iterator[Form]:
+    """Yield an operand with one step more; numbers have none."""
+    if not isinstance(operand, ast.Constant):
+        text = _grouped(operand, written)
+        yield from ((operand, operand, step.replace("{}", text), 2) for step in OF_OPERANDS)
 
 
 def _reduction(node: ast.AST) -> tuple[str, ast.expr] | None:

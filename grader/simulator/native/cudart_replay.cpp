@@ -105,12 +105,13 @@ KG_API size_t kgsim_first_launch(size_t number, uint32_t function) {
     return k;
 }
 
-// Runs the launches from `first` on. 0, or -1 where they fail, or their memory is gone.
+// Runs the launches from `first` on. 0, or -1 where they fail, or their memory is gone: then forward has to run from here on.
 KG_API int kgsim_replay(size_t first) {
     auto& all = recorded_call();
     const InLaunch in_launch;
     const DeviceMemoryOpen open;
-    if (!restore_memory(all.before[first])) return -1;
+    all.whole = restore_memory(all.before[first]);
+    if (!all.whole) return -1;
     pass_again(first);
     for (size_t k = first; k < all.launches.size(); ++k)
         if (launch_again(all.launches[k]) != cudaSuccess) return -1;

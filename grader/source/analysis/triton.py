@@ -291,16 +291,6 @@ def _used_at(kernel: Kernel, line: int) -> Iterator[Access]:
                 yield access
 
 
-def finish(source: Source) -> ast.Return | None:
-    """Return the `return` in which torch sums or averages what the last launch has written."""
-    for launch in reversed(launches(source)):
-        for node in ast.walk(launch.host) if launch.host else ():
-            if isinstance(node, ast.Return) and node.value is not None:
-                called = {n.func.attr for n in ast.walk(node.value) if isinstance(n, ast.Call) if isinstance(n.func, ast.Attribute)}  # fmt: skip
-                return node if called & {"sum", "mean"} else None
-    return None
-
-
 def _names(value: ast.expr) -> set[str]:
     return {node.id for node in ast.walk(value) if isinstance(node, ast.Name)}
 

@@ -34,6 +34,17 @@ def cuts(kernel: Kernel) -> tuple[Cut, ...]:
     return tuple(found)
 
 
+def whole_blocks(launch: Launch) -> Iterator[ast.expr]:
+    """Yield what a launch gives for the blocks of a kernel in which neither loops nor programs go on by any: each has to cover its row."""
+    found, steps = cuts(launch.kernel), {of for _, of in _counted_lengths(launch.kernel)}
+    made = [o for o in ast.walk(launch.host) if isinstance(o, ast.Assign)] if launch.host else []
+    for cut in found if all(one.axis is None for one in found) else ():
+        if cut.block not in steps and cut.block in launch.arguments:
+            given = launch.arguments[cut.block]
+            named = [one.value for one in made if ast.unparse(one.targets[0]) == ast.unparse(given)]
+            yield (named or [given])[-1]
+
+
 def axes_of(kernel: Kernel, value: ast.expr) -> set[int]:
     """Return the axes of the grid that a value is made of."""
     return {axis for part in kernel.made_of(value) if (axis := _axis(kernel, part)) is not None}
