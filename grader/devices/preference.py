@@ -59,6 +59,11 @@ def _leaves_out(change: Change) -> bool:
     return change.after.startswith(_LEAVES_OUT)
 
 
+def is_unnamed(change: Change) -> bool:
+    """Whether it takes a value that the text has no name for: nobody has written another name for it."""
+    return change.kind == "operand" and "after" in change.nameless
+
+
 def rank(change: Change, others: Sequence[Change]) -> tuple[int, int, int]:
     """Return what speaks against a change as the cause: its kind, and how few others say its line."""
     alike = sum(one.line == change.line for one in others)
