@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from grader.devices.leads import AT_ONCE, Concerns, Leads
-from grader.devices.preference import Doubt, count_ways, doubt, rank, step_of
+from grader.devices.preference import Doubt, count_ways, doubt, is_unnamed, rank, step_of
 from grader.devices.trial import ALL, PROBES, Few, Trial, launched_codes
 from grader.judge.inputs import Array
 from grader.languages import place_compiled_line
@@ -119,7 +119,9 @@ class Search:
         return Found(change, place, count_ways(right), self.before, given, memory >= 0)
 
     def _likeliest(self, right: Sequence[Change]) -> Change:
-        weights = {id(one): (self.doubt(one, right), self.unlikely(one)) for one in right}
+        weights = {
+            id(one): (self.doubt(one, right), is_unnamed(one), self.unlikely(one)) for one in right
+        }
         least = min(weights.values())
         likely = [one for one in right if weights[id(one)] == least]
         return min(likely, key=lambda one: (self.is_elsewhere(one), *rank(one, likely)))

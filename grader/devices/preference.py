@@ -22,6 +22,8 @@ KINDS: tuple[Kind, ...] = (
     "host",
 )
 """What a change can be of, the likeliest first."""
+_OF_SUMS = frozenset({"mul", "div", "add", "sub", "neg"})
+"""Steps that do with a sum what they do with its terms: a square of each is not the square of the sum, though it is where there is one."""
 _LEAVES_OUT = ("only the", "without", "always", "never")
 """How changes are called under which something that the author wrote is no longer done."""
 
@@ -57,6 +59,11 @@ def _leaves_out(change: Change) -> bool:
     return change.after.startswith(_LEAVES_OUT)
 
 
+def is_unnamed(change: Change) -> bool:
+    """Whether it takes a value that the text has no name for: nobody has written another name for it."""
+    return change.kind == "operand" and "after" in change.nameless
+
+
 def rank(change: Change, others: Sequence[Change]) -> tuple[int, int, int]:
     """Return what speaks against a change as the cause: its kind, and how few others say its line."""
     alike = sum(one.line == change.line for one in others)
@@ -66,7 +73,7 @@ def rank(change: Change, others: Sequence[Change]) -> tuple[int, int, int]:
 def step_of(change: Change) -> tuple[object, ...] | None:
     """Return what a change does with a value of its function, the same for each value that it may be done with."""
     alone = change.kind == "around" and not (change.both or change.also)
-    if not alone or change.after.startswith("selp"):
+    if not alone or change.after.partition(".")[0] not in _OF_SUMS:
         return None
     return change.program, change.function, without_count(change.after)
 

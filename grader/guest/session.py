@@ -274,10 +274,8 @@ class Session:
                 leaves = self._run_changed(asked, name, model, caller, args)
             if part is not None:
                 leaves = [piece for leaf in leaves for piece in self._some(leaf, *part)]
-            # Of an argument that is given in part the simulator knows nothing as an input.
-            own = [(n, arg) for n, arg in enumerate(args) if isinstance(arg, torch.Tensor)]
             with self._place.taking():
-                captured = [tensors.capture(leaf, self._place.to_host, own) for leaf in leaves]
+                captured = [tensors.capture(leaf, self._place.to_host, given) for leaf in leaves]
             self._place.look_around(self._roles(model, given, leaves))
         if self._job["role"] == "submission" and part is None:
             self._kept.add(name, leaves, captured)

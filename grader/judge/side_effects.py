@@ -21,6 +21,7 @@ UNSTEADY = {
     "host-computes": "",
 }
 LIBERTIES = ("input-returned",)
+CHANGED = "input-changed"
 COMPARED = "compared-at-full-size"
 """Some blocks ran at the task's own size, and what they stored was right."""
 FIRST_ROWS = "first-rows-at-full-size"
@@ -77,7 +78,7 @@ def _of_one(
 ) -> Iterator[tuple[str, str]]:
     if changed := set(result.mutated_inputs) - changes:
         yield (
-            "input-changed",
+            CHANGED,
             f"forward changes {_arguments(changed)} in place, which the reference leaves alone",
         )
     if handed := result.returned_inputs - returns:

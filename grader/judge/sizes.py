@@ -92,6 +92,11 @@ class Size:
         """Whether a norm takes its statistics from too few values."""
         return 0 < int(self.fact["fewest"]) < FEW
 
+    @property
+    def least_values(self) -> int:
+        """Return over how many values its norms are at least; no more than are enough."""
+        return min(int(self.fact["fewest"]) or FEW, FEW)
+
     def within(self, limits: Mapping[str, int]) -> bool:
         """Whether it costs no more than that."""
         return all(self.fact[name] <= limit for name, limit in limits.items())
@@ -191,7 +196,14 @@ def _regular(sizes: Sequence[Size], small: Sequence[Size]) -> list[Size]:
     near += [size for size in _thicker(large, near) if size not in near]
     # Where its weights alone make it costly, a larger image costs nothing more.
     return sorted(
-        near, key=lambda size: (size.thin, size.lost, size.batch == 1, size.cost, -size.elements)
+        near,
+        key=lambda size: (
+            -size.least_values,
+            size.lost,
+            size.batch == 1,
+            size.cost,
+            -size.elements,
+        ),
     )
 
 
@@ -203,12 +215,14 @@ def _fuller(sizes: Sequence[Size], cheap: Sequence[Size]) -> list[Size]:
 
 
 def _thicker(sizes: Sequence[Size], thin: Sequence[Size]) -> list[Size]:
-    """Return the least size at which no norm is over few values, where all of `thin` have one."""
+    """Return the least size at which no norm is over few values, or over the most, where all of `thin` have one."""
     if not all(size.thin for size in thin):
         return []
     most = WORTH * max(1.0, min((size.cost for size in thin), default=0.0))
-    thick = [s for s in sizes if s.kind in REGULAR and not s.thin and s.cost <= most]
-    return sorted(thick, key=lambda size: (size.batch == 1, size.cost))[:1]
+    least = max((size.least_values for size in thin), default=0)
+    affordable = (s for s in sizes if s.kind in REGULAR and s.cost <= most)
+    thick = [size for size in affordable if size.least_values > least]
+    return sorted(thick, key=lambda size: (-size.least_values, size.batch == 1, size.cost))[:1]
 
 
 def _pairs(sizes: Sequence[Size], cheap: Sequence[Size]) -> list[Size]:

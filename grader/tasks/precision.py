@@ -13,7 +13,7 @@ WIDE = frozenset({"large", "heavy_tailed"})
 """Distributions whose sums leave float16's range, which ends at 65504."""
 TYPED = frozenset(
     {
-        "attention-back", "channel-norm", "embedding-bag", "moe-matmul", "paged-attention", "rope", "row-norm",
+        "attention-back", "channel-norm", "embedding-bag", "moe-matmul", "paged-attention", "rope", "row-norm", "short-convolution",
     }
 )  # fmt: skip
 """Families whose kernels are written for the type that a task is asked in; those of others are for float32."""

@@ -9,7 +9,7 @@ size are the dry_run's.)
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,7 @@ from grader.execution.full_size_part import FullSizePart
 from grader.judge import Group, clean, compare
 from grader.judge.honesty import TO_THE_HOST, computing_operators, in_forward, names_of
 from grader.judge.side_effects import COMPARED, probe
-from grader.records import Build, Evidence, Mismatch, Run, Submission, Task
+from grader.records import Build, Evidence, JsonValue, Mismatch, Run, Submission, Task
 from grader.sandbox import GuestJob, GuestResult, Part
 from grader.simulator.report import api_calls
 from grader.source import parse
@@ -67,6 +67,10 @@ def full_size(
     right = _right_values(part, *seen)
     (launch,), stored = seen[0].launches, int(seen[1].outputs[2].array)
     whole = _rows_of(part, min(part.cut))
+    few = other_blocks.run_all(launch, stored, _size_of(part, seen[1], whole))
+    every = look(_with_blocks(job, few)) if few else None
+    if every and (found := _wrong_with_all(task, part, *every)):
+        return found
     where = (
         other_blocks.place(launch, stored, part.rows, whole, part.references.seed)
         if part.anywhere
@@ -85,13 +89,38 @@ def _right_values(part: FullSizePart, run: Run, result: GuestResult) -> tuple[Ev
     return (probe(COMPARED, text, part.full.name),) if looked_at else ()
 
 
+def _size_of(part: FullSizePart, result: GuestResult, whole: int) -> int:
+    """Return the bytes of the whole result."""
+    return int(result.outputs[0].array.nbytes) // part.rows * whole
+
+
+def _with_blocks(job: GuestJob, settings: Mapping[str, JsonValue]) -> GuestJob:
+    simulator: Any = job.options["simulator"]
+    return replace(job, options={**job.options, "simulator": {**simulator, **settings}})
+
+
+def _wrong_with_all(
+    task: Task, part: FullSizePart, run: Run, result: GuestResult
+) -> tuple[Evidence, ...]:
+    """Compare all of the first rows, however they came about: no other block is left that may still write there."""
+    if run.status != "ran" or not _of_one_launch(run, result):
+        return ()
+    worst = _differs(task, part, run, result)
+    if worst is None:
+        return ()
+    text = (
+        f"{run.launches[0].kernel} leaves results as they were: with all its blocks run, the worst at "
+        f"{list(worst.worst_index)} is {worst.worst_value:.6g} where the reference has {worst.worst_reference:.6g}"
+    )
+    return _incorrect(part, text)
+
+
 def _elsewhere(job: GuestJob, where: other_blocks.Place) -> GuestJob:
     """Return the job with the rows at another place, and other blocks."""
     (load,) = job.workloads
     args = tuple(replace(a, at=where.at) if isinstance(a, Part) else a for a in load.args)
-    simulator: Any = job.options["simulator"]
-    options = {**job.options, "simulator": {**simulator, **where.settings}}
-    return replace(job, options=options, workloads=(replace(load, args=args, at=where.at),))
+    moved = replace(job, workloads=(replace(load, args=args, at=where.at),))
+    return _with_blocks(moved, where.settings)
 
 
 def _wrong_elsewhere(
@@ -108,7 +137,7 @@ def _wrong_elsewhere(
     worst = _wrong_stores(task, part, run, result)
     if worst is not None:
         return _incorrect(part, worst)
-    size = values.array.nbytes // part.rows * whole
+    size = _size_of(part, result, whole)
     pairs = zip(values.array.shape, values.strides, strict=True)
     expanded = any(length > 1 and stride == 0 for length, stride in pairs)
     filled = bool((how.array == FILLED).any()) or expanded or copies(run, result)
@@ -166,13 +195,8 @@ def _wrong_values(
 
 
 def _wrong_stores(task: Task, part: FullSizePart, run: Run, result: GuestResult) -> str | None:
-    """Say how what the kernel stored among the rows differs from the reference's; None if it doesn't.
-
-    Of a result in an argument's memory nobody can tell what was stored there and what was given.
-    """
+    """Say how what the kernel stored among the rows differs from the reference's; None if it doesn't."""
     values, how, _ = result.outputs
-    if values.aliases is not None:
-        return None
     expected = part.references.expected[part.workload.name].native[0]
     looked_at = how.array == STORED
     seen = np.where(looked_at, values.array, expected.astype(values.array.dtype))

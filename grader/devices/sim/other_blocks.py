@@ -20,6 +20,8 @@ BLOCKS = 96
 """Blocks that run; a sixth of them are neighbours (`chosen` in residents.cpp)."""
 LEAST = 4 * BLOCKS
 """Blocks of a grid of which some are worth picking."""
+FEW_BLOCKS = 1024
+"""Blocks up to which all of a grid may run, where the first stores so little that so many can't write the result."""
 SECONDS = 3.0
 """Processor time of them together."""
 MOST_STORED = 4 << 20
@@ -56,6 +58,17 @@ def place(launch: Launch, stored: int, rows: int, whole: int, seed: int) -> Plac
         "check_uninitialised": 0,  # most rows hold nothing
     }
     return Place(max(0, min(centre - rows // 2, whole - rows)), settings)
+
+
+def run_all(launch: Launch, first: int, result: int) -> Mapping[str, JsonValue]:
+    """Return the settings with which all blocks of a small grid run, where they seem to write too little; nothing where not.
+
+    `first` are the bytes that the first block stored, `result` those of the result.
+    """
+    blocks = prod(launch.grid)
+    if blocks > FEW_BLOCKS or first * blocks >= SHORT * result:
+        return {}
+    return {"max_blocks": blocks, "check_uninitialised": 0}
 
 
 def shortfall(launch: Launch, first: int, stored: int, result: int) -> str:

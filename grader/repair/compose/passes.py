@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from grader.repair.compose.fused import Value
 
 KEPT = 32
-"""Values of a row that a thread keeps at most."""
+"""Values of a row that a thread keeps at most; half as many where more than two operands need registers as well."""
 
 
 @dataclass(frozen=True)
@@ -44,11 +44,15 @@ class Walk:
 
     def packs_held(self, pack: int) -> int:
         """Return how many packs of neighbours a thread keeps."""
-        return max(1, min(8, KEPT // (pack * max(1, len(self.kept)))))
+        return max(1, min(8, self._room // (pack * max(1, len(self.kept)))))
 
     def at_once(self, pack: int) -> int:
         """Return how many of them are read together."""
-        return min(self.packs_held(pack), max(1, KEPT // 2 // pack))
+        return min(self.packs_held(pack), max(1, self._room // 2 // pack))
+
+    @property
+    def _room(self) -> int:
+        return KEPT // 2 if len(self.fill.operands) > 2 else KEPT
 
 
 def walk(values: Mapping[str, Value], results: Sequence[str]) -> Walk:

@@ -12,8 +12,6 @@ from grader.source.rewriting.changed_line import ChangedLine
 
 MOST = 5
 """Ways to write a change that are proposed."""
-IN_CUDA = 2
-"""The same of a step around what has no word in a CUDA line."""
 
 
 def check(source: Source, context: Context) -> Iterator[Finding]:

@@ -102,9 +102,8 @@ class ChangedLine:
         whole = [self._whole_of(sign) for sign in self._assignments()[:1]]
         variables = self._variables(whole[0][0] if whole else 0)
         first = variables[: 2 * self._in_triton]
-        return self._steps(
-            list(dict.fromkeys([*first, *whole, *self._arguments()[:2], *variables]))
-        )
+        every = list(dict.fromkeys([*first, *whole, *self._arguments()[:2], *variables]))
+        return self._steps(every if self._in_triton else every[:2])
 
     def _whole_of(self, sign: re.Match[str]) -> Change:
         """Return all that the line sets something to."""
@@ -114,19 +113,7 @@ class ChangedLine:
 
     def _arguments(self) -> list[Change]:
         """Return what stands between the brackets and commas of calls, the last first."""
-        found: list[Change] = []
-        begins: list[int] = []
-        for word in self.words:
-            if begins and word[0] in ",)":
-                start, end = begins.pop(), word.start()
-                start += len(self.text[start:end]) - len(self.text[start:end].lstrip())
-                found.append((start, end, self.text[start:end]))
-            if word[0] in "(,":
-                begins.append(word.end())
-        plain = [
-            one for one in found if one[2].count("[") == one[2].count("]") and "=" not in one[2]
-        ]
-        return [one for one in reversed(plain) if re.search(r"[^\W\d]", one[2])]
+        return [(*one.span(1), one[1]) for one in _ARGUMENT.finditer(self.text)][::-1]
 
     def of_both(self) -> list[list[Change]]:
         """Return ways to write a change of two values: each in the other's place, or the same step with both."""
@@ -270,6 +257,9 @@ class ChangedLine:
         return words.format(*parts) if parts else words
 
 
+_ARGUMENT = re.compile(
+    r"[(,]\s*((?:[^(),=\[\]]|\[[^(),\[\]]*\])*?(?<![\d.])[A-Za-z_](?:[^(),=\[\]]|\[[^(),\[\]]*\])*?)\s*(?=[,)])"
+)
 _TURNS = re.compile(r"\brange\((?:[^()]*, )?(([\w.]+) // ([\w.]+))\):")
 _LOOSE = re.compile(r"[?<>&|^=]|\b(?:if|and|or|not)\b")
 _SUMS = re.compile(r"(?<=[\w)\]])\s*[-+](?!=)")

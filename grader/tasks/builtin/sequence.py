@@ -110,7 +110,7 @@ ENTRIES = (
                 conv("general", (1, 33, 100)),
                 conv("full", (8, 4096, 4096)),
             ),
-            family="",
+            family="short-convolution",
             reduction_length="4",
             prompt="Apply a causal depthwise 1-D convolution with a short filter for each channel, a bias, and SiLU.",
         ),
