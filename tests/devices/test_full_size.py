@@ -8,6 +8,7 @@ import pytest
 
 from grader import pipeline
 from grader.config import Options
+from grader.devices.sim.first_rows import is_square
 from grader.pipeline.evaluation import evaluate
 from grader.records import Submission
 from grader.store import Store
@@ -114,3 +115,8 @@ def test_two_launches_run_on_the_first_rows_of_the_full_size(
         assert "on the first rows of the task's own size" in verdict.sentence
     else:
         assert "the first 2 rows of 4096x393216" in verdict.sentence
+
+
+def test_rows_of_a_square_matrix_are_no_input_that_is_asked_for() -> None:
+    square, plain = builtin_tasks()["matmul-square"], builtin_tasks()["matmul"]
+    assert (is_square(square, 0), is_square(plain, 0)) == (True, False)
