@@ -155,8 +155,11 @@ def test_what_a_tool_saw_of_a_right_program_may_make_it_unsound(
         "Any", SimpleNamespace(sanitize=lambda *_: Sanitized((item,), ("a tool failed",)))
     )
     program = Submission(sample="s", code="", line_map=(), how="")
-    grading = cast("Any", SimpleNamespace(options=Options(), no_device=""))
-    after = _add_sanitizer(grading, device, program, task, References(task.key, 1), before)
+    kept = SimpleNamespace(get=lambda key, _: References(key, 1))
+    grading = cast(
+        "Any", SimpleNamespace(options=Options(), no_device="", device=device, references=kept)
+    )
+    after = _add_sanitizer(grading, program, task, before)
     assert after.verdict.status == status
     assert after.verdict.speedup == 2.0
     assert {"measured once", "a tool failed"} <= {*after.verdict.reasons}

@@ -81,7 +81,7 @@ def test_labels_of_a_batch_of_one_do_not_say_what_labels_are_like() -> None:
         "full": texts[0],
         "chains": [[text] for text in texts],
         "kinds": ["all", "all"],
-        "most": {"size": 1 << 20},
+        "most": {"size": 1 << 20, "elements": 1 << 20, "flops": 1 << 20},
         "weights": 1 << 20,
         "seconds": 20.0,
     }
