@@ -18,6 +18,8 @@ SERIES = frozenset({"range", "ascending", "increasing", "permutation"})
 WIDE = 16.0
 """How many times the largest value that a problem draws the standard deviation of wide values is: tanh and exp
 of them are still finite."""
+TAILS = 8.0
+"""The scale of heavy tails: in a few hundred values one is beyond 88, where exp of it is no float32 any more."""
 TINY = 2.0**-10
 """The standard deviation of tiny values, beside whose variance a norm's epsilon is large."""
 NEAR = 2.0**-5
@@ -179,7 +181,7 @@ def _real(low: float, high: float, value: Facts, label: str) -> dict[str, Any]:
             "high": TINY * max(abs(low), abs(high), 1.0),
         }
     if label == "heavy tails":
-        return {"distribution": "heavy_tailed", "low": 0.0, "high": 1.0}
+        return {"distribution": "heavy_tailed", "low": 0.0, "high": TAILS}
     mean, deviation = float(value.get("mean", 0.0)), float(value.get("deviation", 1.0))
     if low < 0 and max(abs(low - mean), abs(high - mean)) > 2.2 * deviation:
         return {"distribution": "normal", "low": round(mean, 1), "high": round(deviation, 2) or 1.0}
