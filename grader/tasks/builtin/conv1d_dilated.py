@@ -1,7 +1,8 @@
 """1d convolution, dilated and strided (KernelBench level 1, problem 76)."""
 
+from grader.tasks.builtin.convolution import STRESS
 from grader.tasks.entry import Entry, builtin
-from grader.tasks.shapes import HEAVY, LARGE, UNIFORM, tensor, workload
+from grader.tasks.shapes import WindowSizes
 
 REFERENCE = '''\
 import torch
@@ -29,28 +30,15 @@ class Model(nn.Module):
         return self.conv1d(x)
 '''
 
-INIT = (16, 32, 3, 3, 4)
-
-WORKLOADS = (
-    workload("nominal", tensor((4, 16, 512)), init=INIT),
-    *(
-        workload("stress", tensor((2, 16, 128), values), label=label, init=INIT)
-        for label, values in (
-            ("uniform", UNIFORM),
-            ("heavy tails", HEAVY),
-            ("large", LARGE),
-        )
-    ),
-    *(
-        workload("general", tensor(shape), init=INIT)
-        for shape in (
-            (1, 16, 9),
-            (3, 16, 31),
-            (2, 16, 1000),
-        )
-    ),
-    workload("general", tensor((2, 6, 100)), init=(6, 5, 5, 2, 2, True), weights="drawn"),
-    workload("full", tensor((64, 64, 524280), UNIFORM), init=(64, 128, 3, 3, 4)),
+SIZES = WindowSizes(
+    init=(16, 32, 3, 3, 4),
+    nominal=((4, 16, 512),),
+    stress=(2, 16, 128),
+    general=((1, 16, 9), (3, 16, 31), (2, 16, 1000)),
+    other=(2, 6, 100),
+    other_init=(6, 5, 5, 2, 2, True),
+    full=(64, 64, 524280),
+    full_init=(64, 128, 3, 3, 4),
 )
 
 ENTRY = Entry(
@@ -58,7 +46,7 @@ ENTRY = Entry(
         "conv1d-dilated",
         "1d convolution, dilated and strided",
         REFERENCE,
-        workloads=WORKLOADS,
+        workloads=SIZES.workloads(STRESS, "drawn"),
         family="conv",
         parameters={"dims": 1, "transposed": False},
         reduction_length="d1*3",

@@ -1,7 +1,8 @@
 """2d convolution with an asymmetric kernel (KernelBench level 1, problems 56, 62)."""
 
+from grader.tasks.builtin.convolution import STRESS
 from grader.tasks.entry import Entry, builtin
-from grader.tasks.shapes import HEAVY, LARGE, UNIFORM, tensor, workload
+from grader.tasks.shapes import WindowSizes
 
 REFERENCE = '''\
 import torch
@@ -38,32 +39,15 @@ class Model(nn.Module):
         return self.conv2d(x)
 '''
 
-INIT = (16, 32, [5, 7])
-
-WORKLOADS = (
-    workload("nominal", tensor((2, 16, 20, 24)), init=INIT),
-    *(
-        workload("stress", tensor((1, 16, 12, 12), values), label=label, init=INIT)
-        for label, values in (
-            ("uniform", UNIFORM),
-            ("heavy tails", HEAVY),
-            ("large", LARGE),
-        )
-    ),
-    *(
-        workload("general", tensor(shape), init=INIT)
-        for shape in (
-            (1, 16, 5, 7),
-            (3, 16, 7, 11),
-        )
-    ),
-    workload(
-        "general",
-        tensor((2, 6, 17, 19)),
-        init=(6, 4, [3, 5], [2, 1], [1, 2], [1, 2], 2, True),
-        weights="drawn",
-    ),
-    workload("full", tensor((8, 64, 512, 256), UNIFORM), init=(64, 128, [5, 7])),
+SIZES = WindowSizes(
+    init=(16, 32, [5, 7]),
+    nominal=((2, 16, 20, 24),),
+    stress=(1, 16, 12, 12),
+    general=((1, 16, 5, 7), (3, 16, 7, 11)),
+    other=(2, 6, 17, 19),
+    other_init=(6, 4, [3, 5], [2, 1], [1, 2], [1, 2], 2, True),
+    full=(8, 64, 512, 256),
+    full_init=(64, 128, [5, 7]),
 )
 
 ENTRY = Entry(
@@ -71,7 +55,7 @@ ENTRY = Entry(
         "conv2d-asymmetric",
         "2d convolution with an asymmetric kernel",
         REFERENCE,
-        workloads=WORKLOADS,
+        workloads=SIZES.workloads(STRESS, "drawn"),
         family="conv",
         parameters={"dims": 2, "transposed": False},
         reduction_length="d1*35",

@@ -1,7 +1,8 @@
 """Depthwise 2d convolution (KernelBench level 1, problems 82, 84)."""
 
+from grader.tasks.builtin.convolution import STRESS
 from grader.tasks.entry import Entry, builtin
-from grader.tasks.shapes import HEAVY, LARGE, UNIFORM, tensor, workload
+from grader.tasks.shapes import WindowSizes
 
 REFERENCE = '''\
 import torch
@@ -34,29 +35,15 @@ class Model(nn.Module):
         return self.conv2d(x)
 '''
 
-INIT = (16, 3)
-
-WORKLOADS = (
-    workload("nominal", tensor((2, 16, 48, 48)), init=INIT),
-    workload("nominal", tensor((3, 16, 33, 40)), init=INIT),
-    *(
-        workload("stress", tensor((1, 16, 24, 24), values), label=label, init=INIT)
-        for label, values in (
-            ("uniform", UNIFORM),
-            ("heavy tails", HEAVY),
-            ("large", LARGE),
-        )
-    ),
-    *(
-        workload("general", tensor(shape), init=INIT)
-        for shape in (
-            (1, 16, 3, 3),
-            (3, 16, 7, 11),
-            (1, 16, 5, 200),
-        )
-    ),
-    workload("general", tensor((2, 6, 17, 19)), init=(6, 5, 2, 2, True), weights="drawn"),
-    workload("full", tensor((16, 64, 512, 512), UNIFORM), init=(64, 3)),
+SIZES = WindowSizes(
+    init=(16, 3),
+    nominal=((2, 16, 48, 48), (3, 16, 33, 40)),
+    stress=(1, 16, 24, 24),
+    general=((1, 16, 3, 3), (3, 16, 7, 11), (1, 16, 5, 200)),
+    other=(2, 6, 17, 19),
+    other_init=(6, 5, 2, 2, True),
+    full=(16, 64, 512, 512),
+    full_init=(64, 3),
 )
 
 ENTRY = Entry(
@@ -64,7 +51,7 @@ ENTRY = Entry(
         "conv2d-depthwise",
         "Depthwise 2d convolution",
         REFERENCE,
-        workloads=WORKLOADS,
+        workloads=SIZES.workloads(STRESS, "drawn"),
         family="conv",
         parameters={"dims": 2, "transposed": False},
         reduction_length="9",

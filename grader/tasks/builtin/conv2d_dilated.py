@@ -1,7 +1,8 @@
 """2d convolution, dilated and padded (KernelBench level 1, problem 80)."""
 
+from grader.tasks.builtin.convolution import STRESS
 from grader.tasks.entry import Entry, builtin
-from grader.tasks.shapes import HEAVY, LARGE, UNIFORM, tensor, workload
+from grader.tasks.shapes import WindowSizes
 
 REFERENCE = '''\
 import torch
@@ -36,32 +37,15 @@ class Model(nn.Module):
         return self.conv2d(x)
 '''
 
-INIT = (16, 8, [5, 9], 1, [2, 4], [2, 3])
-
-WORKLOADS = (
-    workload("nominal", tensor((2, 16, 20, 24)), init=INIT),
-    *(
-        workload("stress", tensor((1, 16, 20, 30), values), label=label, init=INIT)
-        for label, values in (
-            ("uniform", UNIFORM),
-            ("heavy tails", HEAVY),
-            ("large", LARGE),
-        )
-    ),
-    *(
-        workload("general", tensor(shape), init=INIT)
-        for shape in (
-            (1, 16, 5, 17),
-            (3, 16, 7, 21),
-        )
-    ),
-    workload(
-        "general",
-        tensor((2, 6, 17, 19)),
-        init=(6, 4, [3, 5], 2, [1, 2], [1, 2], True),
-        weights="drawn",
-    ),
-    workload("full", tensor((8, 32, 512, 512), UNIFORM), init=(32, 64, [5, 9], 1, [2, 4], [2, 3])),
+SIZES = WindowSizes(
+    init=(16, 8, [5, 9], 1, [2, 4], [2, 3]),
+    nominal=((2, 16, 20, 24),),
+    stress=(1, 16, 20, 30),
+    general=((1, 16, 5, 17), (3, 16, 7, 21)),
+    other=(2, 6, 17, 19),
+    other_init=(6, 4, [3, 5], 2, [1, 2], [1, 2], True),
+    full=(8, 32, 512, 512),
+    full_init=(32, 64, [5, 9], 1, [2, 4], [2, 3]),
 )
 
 ENTRY = Entry(
@@ -69,7 +53,7 @@ ENTRY = Entry(
         "conv2d-dilated",
         "2d convolution, dilated and padded",
         REFERENCE,
-        workloads=WORKLOADS,
+        workloads=SIZES.workloads(STRESS, "drawn"),
         family="conv",
         parameters={"dims": 2, "transposed": False},
         reduction_length="d1*45",

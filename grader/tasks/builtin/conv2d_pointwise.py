@@ -1,7 +1,8 @@
 """Pointwise 2d convolution (KernelBench level 1, problem 87)."""
 
+from grader.tasks.builtin.convolution import STRESS
 from grader.tasks.entry import Entry, builtin
-from grader.tasks.shapes import HEAVY, LARGE, UNIFORM, tensor, workload
+from grader.tasks.shapes import WindowSizes
 
 REFERENCE = '''\
 import torch
@@ -21,28 +22,15 @@ class Model(nn.Module):
         return self.conv1d(x)
 '''
 
-INIT = (32, 64)
-
-WORKLOADS = (
-    workload("nominal", tensor((2, 32, 20, 20)), init=INIT),
-    *(
-        workload("stress", tensor((1, 32, 12, 12), values), label=label, init=INIT)
-        for label, values in (
-            ("uniform", UNIFORM),
-            ("heavy tails", HEAVY),
-            ("large", LARGE),
-        )
-    ),
-    *(
-        workload("general", tensor(shape), init=INIT)
-        for shape in (
-            (1, 32, 1, 1),
-            (3, 32, 7, 11),
-            (1, 32, 5, 100),
-        )
-    ),
-    workload("general", tensor((2, 6, 17, 19)), init=(6, 5, True), weights="drawn"),
-    workload("full", tensor((16, 64, 1024, 1024), UNIFORM), init=(64, 128)),
+SIZES = WindowSizes(
+    init=(32, 64),
+    nominal=((2, 32, 20, 20),),
+    stress=(1, 32, 12, 12),
+    general=((1, 32, 1, 1), (3, 32, 7, 11), (1, 32, 5, 100)),
+    other=(2, 6, 17, 19),
+    other_init=(6, 5, True),
+    full=(16, 64, 1024, 1024),
+    full_init=(64, 128),
 )
 
 ENTRY = Entry(
@@ -50,7 +38,7 @@ ENTRY = Entry(
         "conv2d-pointwise",
         "Pointwise 2d convolution",
         REFERENCE,
-        workloads=WORKLOADS,
+        workloads=SIZES.workloads(STRESS, "drawn"),
         family="conv",
         parameters={"dims": 2, "transposed": False},
         reduction_length="d1",

@@ -1,7 +1,8 @@
 """Depthwise separable 2d convolution (KernelBench level 1, problem 86)."""
 
+from grader.tasks.builtin.convolution import STRESS
 from grader.tasks.entry import Entry, builtin
-from grader.tasks.shapes import HEAVY, LARGE, UNIFORM, tensor, workload
+from grader.tasks.shapes import WindowSizes
 
 REFERENCE = '''\
 import torch
@@ -38,27 +39,15 @@ class Model(nn.Module):
         return self.pointwise(self.depthwise(x))
 '''
 
-INIT = (16, 32, 3, 1, 1, 1)
-
-WORKLOADS = (
-    workload("nominal", tensor((2, 16, 24, 24)), init=INIT),
-    *(
-        workload("stress", tensor((1, 16, 12, 12), values), label=label, init=INIT)
-        for label, values in (
-            ("uniform", UNIFORM),
-            ("heavy tails", HEAVY),
-            ("large", LARGE),
-        )
-    ),
-    *(
-        workload("general", tensor(shape), init=INIT)
-        for shape in (
-            (1, 16, 3, 3),
-            (3, 16, 7, 11),
-        )
-    ),
-    workload("general", tensor((2, 6, 17, 19)), init=(6, 4, 5, 2, 2, 1, True), weights="drawn"),
-    workload("full", tensor((16, 64, 512, 512), UNIFORM), init=(64, 128, 3, 1, 1, 1)),
+SIZES = WindowSizes(
+    init=(16, 32, 3, 1, 1, 1),
+    nominal=((2, 16, 24, 24),),
+    stress=(1, 16, 12, 12),
+    general=((1, 16, 3, 3), (3, 16, 7, 11)),
+    other=(2, 6, 17, 19),
+    other_init=(6, 4, 5, 2, 2, 1, True),
+    full=(16, 64, 512, 512),
+    full_init=(64, 128, 3, 1, 1, 1),
 )
 
 ENTRY = Entry(
@@ -66,7 +55,7 @@ ENTRY = Entry(
         "conv2d-separable",
         "Depthwise separable 2d convolution",
         REFERENCE,
-        workloads=WORKLOADS,
+        workloads=SIZES.workloads(STRESS, "drawn"),
         family="conv",
         parameters={"dims": 2, "transposed": False},
         reduction_length="d1*9",
