@@ -6,7 +6,8 @@ import ast
 import re
 
 from grader.simulator.changes.host_forms import MAKERS
-from grader.source.scopes import FunctionNode
+from grader.source.analysis.data_flow import assignments
+from grader.source.scopes import FunctionNode, dotted_name
 
 _SCALED = ("{} / ", "2 * {}", "{}.mean()", "{}.sum()")
 """How a value is written that is scaled, or normalised."""
@@ -22,7 +23,7 @@ def makes_up(function: FunctionNode | None, value: ast.AST, before: str, after: 
 def _is_made_by_kernel(function: FunctionNode, value: ast.AST) -> bool:
     """Whether a value is memory that the host made for a kernel to fill, or what a function other than torch's returns."""
     if isinstance(value, ast.Name):
-        made = [one.value for one in _assignments(function, value.id)]
+        made = [one.value for one in assignments(function, value.id)]
         return bool(made) and all(_is_empty(one) or _is_answer(function, one) for one in made)
     return _is_answer(function, value)
 
@@ -31,18 +32,11 @@ def _is_answer(function: FunctionNode, value: ast.AST) -> bool:
     """Whether a value is a call of something else than torch's functions and tensors' methods."""
     if not isinstance(value, ast.Call):
         return False
-    root: ast.AST = value.func
-    while isinstance(root, ast.Attribute):
-        root = root.value
-    if not isinstance(root, ast.Name) or root.id in _LIBRARIES:
-        return False
+    root = dotted_name(value.func).partition(".")[0]
     given = {one.arg for one in function.args.args} - {"self"}
-    return root.id not in given and not any(_assignments(function, root.id))
-
-
-def _assignments(function: FunctionNode, name: str) -> list[ast.Assign]:
-    found = (node for node in ast.walk(function) if isinstance(node, ast.Assign))
-    return [one for one in found if any(isinstance(to, ast.Name) and to.id == name for to in one.targets)]  # fmt: skip
+    if not root or root in _LIBRARIES | given:
+        return False
+    return not assignments(function, root)
 
 
 def _is_empty(value: ast.expr) -> bool:
