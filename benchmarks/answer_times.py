@@ -1,9 +1,10 @@
 """Verdicts a second on the simulator, as a training loop asks for them, beside another version of this tree.
 
     python benchmarks/answer_times.py ANSWERS PROBLEMS [--against TREE] [--jobs 16] [--most-seconds 90] [--runs cold,prepared,whole]
+    python benchmarks/answer_times.py ROWS.jsonl [--against TREE] ...
     python benchmarks/answer_times.py --labelled 200 [--against TREE] [--room FOLDER]
 
-ANSWERS and PROBLEMS are as in `charged_failures.py`; TREE is a folder of an earlier version's files; `--labelled` draws from
+ANSWERS and PROBLEMS are as in `charged_failures.py`, ROWS.jsonl has an `id`, a `text` and a `task` a line; TREE is a folder of an earlier version's files; `--labelled` draws from
 the reference kernels and their seeded defects. Each version has a cache of its own, in which one sample of ours is graded
 first, before any clock, so that headers and simulator are prepared; of the answers nothing is known (`--room`
 keeps the caches for the next call, which forgets all but what was prepared). Then `grader.reward.Grader` is asked for all of them,
@@ -64,7 +65,7 @@ def main() -> int:
     with _room(options.room) as room:
         _prepare(trees, room, options)
         answers = room / "answers.jsonl"
-        rows = _labelled(options.labelled) if options.labelled else _public(options)
+        rows = _rows(options)
         answers.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
         runs: list[Run] = []
         for name in (*[one for one in trees if one != "now"], *options.runs.split(",")):
@@ -104,6 +105,14 @@ def _room(kept: Path | None) -> Iterator[Path]:
         room.mkdir(parents=True, exist_ok=True)
         room.chmod(0o755)
         yield room
+
+
+def _rows(options: argparse.Namespace) -> Iterator[Mapping[str, str]]:
+    if options.labelled:
+        return _labelled(options.labelled)
+    if options.answers.suffix == ".jsonl":
+        return map(json.loads, options.answers.read_text("utf-8").splitlines())
+    return _public(options)
 
 
 def _labelled(count: int) -> Iterator[Mapping[str, str]]:
