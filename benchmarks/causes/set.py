@@ -26,7 +26,7 @@ class Wrong:
     written: bool
     """Whether it was written as an answer, and not made from a right one."""
     half: int
-    """1: what rules are tuned on; 2: what they were measured on, and since then tuned; 3: written later, CUDA and Triton; 4: Triton, later still; 5: CUDA and Triton; 6: Triton, after all of these; 7: CUDA and Triton, written before the runs under changes; 8: CUDA and Triton, more of host code, after them; 9: Triton, later still; 10: CUDA and Triton, of all kinds; 11: Triton, after the fixes of 9; 12: CUDA and Triton, of kinds that the others have few of; 13: Triton, half of them with their cause in host code; 14: Triton, what weaker models get wrong, a quarter of them errors of the compiler; 15: CUDA and Triton, of all kinds, after runs of launches alone."""
+    """1: what rules are tuned on; 2: what they were measured on, and since then tuned; 3: written later, CUDA and Triton; 4: Triton, later still; 5: CUDA and Triton; 6: Triton, after all of these; 7: CUDA and Triton, written before the runs under changes; 8: CUDA and Triton, more of host code, after them; 9: Triton, later still; 10: CUDA and Triton, of all kinds; 11: Triton, after the fixes of 9; 12: CUDA and Triton, of kinds that the others have few of; 13: Triton, half of them with their cause in host code; 14: Triton, what weaker models get wrong, a quarter of them errors of the compiler; 15: CUDA and Triton, of all kinds, after runs of launches alone; 16: Triton, values that hosts hand over, half-precision sums, weights in another order."""
 
     @property
     def task(self) -> str:
@@ -42,7 +42,13 @@ class Wrong:
 
 @cache
 def _problems() -> dict[str, str]:
-    return tomllib.loads((FOLDER / "fourteenth_problems.toml").read_text("utf-8"))
+    return {
+        name: text
+        for part in ("fourteenth", "sixteenth")
+        for name, text in tomllib.loads(
+            (FOLDER / f"{part}_problems.toml").read_text("utf-8")
+        ).items()
+    }
 
 
 def wrong_programs() -> Iterator[Wrong]:
@@ -62,10 +68,11 @@ def wrong_programs() -> Iterator[Wrong]:
     yield from _answers("thirteenth.txt", half=13)
     yield from _answers("fourteenth.txt", half=14)
     yield from _answers("fifteenth.txt", half=15)
+    yield from _answers("sixteenth.txt", half=16)
 
 
 def right_programs() -> Iterator[Wrong]:
-    """Yield right programs that look like the wrong ones of parts 6, 9, 11, 13 and 14, and those of parts 10, 12, 13, 14 and 15 put right: they have no cause, and no error should be named."""
+    """Yield right programs that look like the wrong ones of parts 6, 9, 11, 13, 14 and 16, and those of parts 10 and 12 to 16 put right: they have no cause, and no error should be named."""
     yield from _right("sixth_right.txt", half=6)
     yield from _right("ninth_right.txt", half=9)
     yield from _put_right("tenth.txt", "tenth_right.toml", half=10)
@@ -76,6 +83,8 @@ def right_programs() -> Iterator[Wrong]:
     yield from _right("fourteenth_right.txt", half=14)
     yield from _put_right("fourteenth.txt", "fourteenth_right.toml", half=14)
     yield from _put_right("fifteenth.txt", "fifteenth_right.toml", half=15)
+    yield from _right("sixteenth_right.txt", half=16)
+    yield from _put_right("sixteenth.txt", "sixteenth_right.toml", half=16)
 
 
 def _right(file: str, half: int) -> Iterator[Wrong]:
