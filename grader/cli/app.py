@@ -1,4 +1,4 @@
-"""The program's frame: its name and help, its consoles, its exit codes, what every command may be given."""
+"""The command-line application: name and help, consoles, exit codes, options that every command takes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from grader.report.escape import clean
 
 GRADED, GATE, USAGE, FAILED, INTERRUPTED = 0, 1, 2, 3, 130
 STDIN = "/dev/stdin"
-"""What `-` becomes before the options are parsed: cyclopts takes a bare dash for one of them."""
+"""Stands in for `-` while the options are parsed: cyclopts takes a bare dash for an option."""
 
 HELP = """Grade and review CUDA and Triton kernels that language models wrote, with or without a GPU.
 
@@ -40,7 +40,7 @@ app = App(
     version=lambda: version("kernel-grader"),
     version_flags=["--version"],
     default_parameter=Parameter(negative_iterable=()),
-    suppress_keyboard_interrupt=False,  # main() says what is kept, and waits for no guest
+    suppress_keyboard_interrupt=False,  # main() reports what is kept, and doesn't wait for guests
 )
 app.register_install_completion_command()
 errors = Console(stderr=True)
@@ -65,7 +65,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
 }
 """The options under the headings of the help, in order."""
 SHOWN = Group("Output", sort_key=1)
-"""What goes to the terminal."""
+"""Options for the terminal output."""
 if TYPE_CHECKING:
     GroupedOptions = Options
 else:
@@ -84,16 +84,16 @@ else:
     )
 Flags = Annotated[GroupedOptions | None, Parameter(name="*")]
 HiddenFlags = Annotated[GroupedOptions | None, Parameter(name="*", show=False)]
-"""The options of a grading where a command has more important ones of its own."""
+"""The grading options, in commands that have more important options of their own."""
 
 
 def plain(text: str) -> str:
-    """Return text that a console shows as it is: a sample's words in it neither mark up nor control."""
+    """Return the text escaped for a console: markup and control characters from a sample have no effect."""
     return escape_markup(clean(text))
 
 
 def given_options(options: Options | None) -> dict[str, Any]:
-    """Return what was set on the command line, lists split at their commas."""
+    """Return the options set on the command line, with lists split at commas."""
     if options is None:
         return {}
     named = {name: getattr(options, name) for name in options.model_fields_set}

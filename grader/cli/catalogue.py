@@ -1,4 +1,4 @@
-"""Commands that tell what there is: rules, tasks, options."""
+"""Commands that list rules, tasks and options."""
 
 from __future__ import annotations
 
@@ -54,20 +54,20 @@ def tasks(
     verify: bool = False,
     unsafe_no_sandbox: bool = False,
 ) -> int:
-    """List the built-in tasks by kind, with the types of their inputs, or say something of each problem below a folder.
+    """List the built-in tasks by kind, with the types of their inputs, or audit the problems in a folder.
 
     Parameters
     ----------
     audit
-        A problem file, a folder of them, or built-in tasks by name (`'*'` for all): a table of what zeros, a constant, the input, a
-        half-precision copy, and the reference with other inputs or weights, with dims swapped or a
-        parameter left out would get at the sizes that decide.
+        A problem file, a folder of them, or built-in tasks by name (`'*'` for all): a table of the verdicts that wrong
+        answers would get at the sizes that decide: zeros, a constant, the input, a half-precision copy, and the
+        reference with other inputs or weights, swapped dims or a parameter left out.
     coverage
         List the problem files below this folder instead, with the families of the kernels that their
         reference-fixed program consists of, or why there is none.
     verify
-        Evaluate those programs too (with coverage). What was evaluated is kept: a run that was
-        interrupted goes on where it stopped.
+        Evaluate those programs too (with coverage). Finished evaluations are kept: an interrupted run resumes where it
+        stopped.
     unsafe_no_sandbox
         Run the problems' own text without isolation where no form of it holds (with audit).
 

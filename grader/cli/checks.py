@@ -1,4 +1,4 @@
-"""What the user asked for, held against what there is, before any work begins."""
+"""Checks of the options and paths on the command line, before any work begins."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from grader.errors import UsageError
 
 
 def check_options(options: Options) -> None:
-    """Raise UsageError, with the nearest name, for an option that names what there is not."""
+    """Raise UsageError, with the nearest name, for an option that names something unknown."""
     _check_gpu(options.gpu)
     _check_rules(options)
     if options.tasks is not None:
@@ -24,7 +24,7 @@ def check_options(options: Options) -> None:
 
 
 def check_paths(paths: Iterable[str]) -> None:
-    """Raise UsageError for a path that isn't there; it may be a command, misspelt."""
+    """Raise UsageError for a missing path, which may be a misspelt command."""
     for path in paths:
         if not Path(path).exists():
             hint = nearest(path, (name for name in app if name[0] != "-"), "check the path")
@@ -32,7 +32,7 @@ def check_paths(paths: Iterable[str]) -> None:
 
 
 def run_folder(path: Path) -> Path:
-    """Return the path of a folder that a grading wrote; raise UsageError for any other."""
+    """Return the path of a run folder; raise UsageError for any other folder."""
     if (path / "data").is_dir() and any((path / "data").glob("*.json")):
         return path
     near = [str(found.parent.parent) for found in _data_files(path)]
@@ -53,7 +53,7 @@ def plural(count: int, noun: str) -> str:
 
 
 def _data_files(path: Path) -> list[Path]:
-    """Return one review of each run folder that lies in the folder, or beside a path that isn't there."""
+    """Return one review from each run folder in the folder, or beside a path that doesn't exist."""
     below = path if path.is_dir() else path.parent
     folders = sorted(below.glob("*/data")) if below.is_dir() else []
     return [first for folder in folders if (first := next(folder.glob("*.json"), None))]

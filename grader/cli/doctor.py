@@ -1,4 +1,4 @@
-"""What this machine has, and what each missing piece costs."""
+"""The machine check: which tools and devices are present, and what each missing one costs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from grader.errors import GraderError
 
 @dataclass(frozen=True)
 class Item:
-    """One thing that a machine may have."""
+    """One tool, device or library that a machine may have."""
 
     what: str
     ok: bool
@@ -23,7 +23,7 @@ class Item:
 
 
 def examine(options: Options) -> Iterator[Item]:
-    """Yield what was looked for, in the order in which a grading needs it."""
+    """Yield the items looked for, in the order in which a grading needs them."""
     toolchain = discover()
     yield from _tools(toolchain)
     for gap in toolchain.missing:

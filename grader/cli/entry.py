@@ -33,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print_error=False,
         )
     except KeyboardInterrupt:
-        errors.print("interrupted: what was finished is kept, run the same command to go on")
+        errors.print("interrupted: what was finished is kept; run the same command to resume")
         sys.stdout.flush()
         os._exit(INTERRUPTED)  # workers may still wait for guests that are being killed
     except CycloptsError as error:
@@ -55,10 +55,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def words(given: Sequence[str]) -> list[str]:
-    """Return the arguments as the parser is to take them.
+    """Return the arguments rewritten for the parser.
 
-    A folder that is called `samples` is graded as any other: the command of that name is meant where
-    it is told where to copy to. `doctor` and `rule` are options that read like commands.
+    A folder called `samples` is graded like any other: the command of that name is meant only when `--to` or `--help`
+    follows. `doctor` and `rule` are options that can be written as commands.
     """
     made = [STDIN if argument == "-" else argument for argument in given]
     told = {word.partition("=")[0] for word in made} & {"--to", "--help", "-h"}
@@ -70,11 +70,11 @@ def words(given: Sequence[str]) -> list[str]:
 
 
 def _in_our_words(error: CycloptsError) -> Exception:
-    """Return what the parser says; for a value that an option can't have, with the nearest that it can."""
+    """Return the parser's error as one of ours; for an invalid option value it suggests the nearest valid one."""
     cause = error.__cause__
     if isinstance(error, UnusedCliTokensError):
         return UsageError(
-            f"nothing here takes {' '.join(error.unused_tokens or ())!r}",
+            f"unrecognised argument {' '.join(error.unused_tokens or ())!r}",
             "--help lists what can be given",
         )
     if isinstance(error, UnknownOptionError) and "Did you mean" not in str(error):
@@ -88,7 +88,7 @@ def _in_our_words(error: CycloptsError) -> Exception:
 
 
 def _name_temporary_folder() -> None:
-    """Let compilers have the folder that Python takes where TMPDIR names none that can be used."""
+    """Set TMPDIR to Python's own choice of a temporary folder where its value is unusable, for compilers."""
     try:
         usable = tempfile.gettempdir()
     except FileNotFoundError as error:

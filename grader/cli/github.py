@@ -1,4 +1,4 @@
-"""The command that a workflow of GitHub's calls after a grading."""
+"""The command that a GitHub Actions workflow calls after a grading."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ACTIONS = "github-actions[bot]"
 
 
 class _Event(NamedTuple):
-    """What the workflow was started by."""
+    """The event that started the workflow."""
 
     number: int
     commit: str
@@ -29,15 +29,15 @@ class _Event(NamedTuple):
 def github_comment(run: Path, *, author: str = ACTIONS) -> int:
     """Comment on a pull request from within GitHub Actions: a summary, and findings on changed lines.
 
-    The summary is one comment that each run rewrites. A finding is said once, at its line, with a
-    change to apply where there is one. Reads GITHUB_TOKEN and what GitHub Actions sets.
+    The summary is one comment that each run rewrites. A finding is posted once, at its line, with a suggested change
+    where there is one. Reads GITHUB_TOKEN and the variables that GitHub Actions sets.
 
     Parameters
     ----------
     run
         A folder that a grading wrote.
     author
-        Login that the token comments under: only its comments are rewritten.
+        Login of the token's account: only comments by this account are rewritten.
 
     """
     from grader.report.folder import RunFolder
@@ -69,7 +69,7 @@ def _event() -> _Event | None:
         found = json.loads(path.read_text("utf-8")).get("pull_request")
         return None if found is None else _Event(int(found["number"]), str(found["head"]["sha"]))
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise UsageError(f"{path} is no event of GitHub Actions") from error
+        raise UsageError(f"{path} is not a GitHub Actions event") from error
 
 
 def _pull(event: _Event, author: str) -> Pull:

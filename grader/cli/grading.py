@@ -1,4 +1,4 @@
-"""The program's main job: `kernel-grader samples/`."""
+"""The main command, which grades samples: `kernel-grader samples/`."""
 
 from __future__ import annotations
 
@@ -64,13 +64,13 @@ def grade(
     rule
         Explain a rule; grade nothing.
     json_
-        Print the rows of results.jsonl to standard output: short for --output-format json.
+        Print the rows of results.jsonl to standard output: the same as --output-format json.
     output_format
-        What goes to standard output: a table, rows of JSON, or GitHub annotations.
+        Format of standard output: a table, rows of JSON, or GitHub annotations.
     quiet
         Print nothing but errors.
     watch
-        Grade, then grade again what changed each time that a file is saved, until interrupted.
+        Grade, then grade changed files again at each save, until interrupted.
 
     """
     chosen, _ = config.load(given_options(options))
@@ -128,9 +128,9 @@ def _run_grading(
     from grader.ingest import read_samples
     from grader.scheduling import run as schedule
 
-    stdin = sys.stdin.buffer if sys.stdin else None  # it may be closed
+    stdin = sys.stdin.buffer if sys.stdin else None  # standard output may be closed
     with Progress(errors, quiet=quiet) as progress:
-        # before anything is prepared: there may be nothing
+        # before any preparation: there may be no sample
         found = _wanted_samples(read_samples(paths, stdin, progress.name_skipped), options.only)
         if "-" not in paths:
             progress.count(_wanted_samples(read_samples(paths), options.only))
@@ -156,7 +156,7 @@ def _why_none(skipped: int, only: str | None, *, quiet: bool) -> str:
     if only is not None:
         return f"no sample's id matches --only {only}"
     if skipped:
-        return f"all that is there was skipped{'; leave out -q to see why' if quiet else ', see above'}"
+        return f"every file was skipped{'; leave out -q to see why' if quiet else ', see above'}"
     return "expected .txt, .md, .py or .jsonl files"
 
 

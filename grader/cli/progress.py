@@ -1,4 +1,4 @@
-"""What a user sees while samples are graded: a line a worker, counts, time left; in a log, a line now and then."""
+"""Progress of a grading: a line for each worker, counts, time left; in a log, a line now and then."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ ENOUGH = 3
 
 
 WORTH_SAYING = 1.0
-"""Seconds of preparing after which a log says how long it took."""
+"""Seconds of preparation after which a log reports how long it took."""
 
 
 class Progress:
-    """A live display on a terminal; elsewhere lines, `every` so many seconds at most."""
+    """A live display on a terminal; elsewhere a line at most once in `every` seconds."""
 
     def __init__(self, console: Console, *, quiet: bool, every: float = EVERY) -> None:
         self._shown = console.is_terminal and not quiet
@@ -83,7 +83,7 @@ class Progress:
             self._live.stop()
 
     def preparing(self, what: str) -> None:
-        """Show what is prepared once for this machine; an empty text is the end of it."""
+        """Show which one-time preparation of this machine is running; an empty text ends it."""
         with self._lock:
             self._stages["preparing"] = what
             if not what:
@@ -96,24 +96,24 @@ class Progress:
             self._console.print(line, markup=False, highlight=False)
 
     def name_skipped(self, what: Skipped) -> None:
-        """Name what was found and is no sample."""
+        """List the files that were found and are not samples."""
         self.skipped_so_far += 1
         if not self._quiet:
             text = f"skipped {clean(what.origin)}: {clean(what.reason)}"
             self._bar.console.print(text, markup=False, highlight=False, soft_wrap=True)
 
     def count(self, samples: Iterable[Sample]) -> None:
-        """Count the samples beside the grading, which begins meanwhile."""
+        """Count the samples in the background, while grading begins."""
 
         def counting() -> None:
-            with contextlib.suppress(GraderError):  # whoever grades them says what is wrong
+            with contextlib.suppress(GraderError):  # the grading reports the error
                 self.total = sum(1 for _ in samples)
             self._bar.update(self._task, total=self.total)
 
         threading.Thread(target=counting, name="counting", daemon=True).start()
 
     def count_samples(self, samples: Iterable[Sample]) -> Iterator[Sample]:
-        """Yield the samples, counting them as they come where nobody counted them before."""
+        """Yield the samples, counting them as they come unless they were counted before."""
         number = 0
         for number, sample in enumerate(samples, 1):
             if self.total is None:
@@ -123,7 +123,7 @@ class Progress:
         self._bar.update(self._task, total=number)
 
     def watcher(self) -> Watcher:
-        """Return the hooks that a run calls."""
+        """Return the callbacks that a run calls."""
         return Watcher(started=self._start_sample, stage=self._stage, finished=self._finish_sample)
 
     def _start_sample(self, sample: Sample) -> None:
@@ -141,7 +141,7 @@ class Progress:
             self._note()
 
     def _note(self) -> None:
-        """Print a line for a log, where nothing can be drawn, unless there was one just now."""
+        """Print a log line where no live display is possible, unless one was printed just now."""
         if self._console and time.monotonic() >= self._noted + self._every:
             self._noted = time.monotonic()
             line = f"{self._so_far()} graded{self._time_left()}: {self._tally()}"
@@ -152,7 +152,7 @@ class Progress:
         return f"{done} of {self.total}" if self.total else str(done)
 
     def _time_left(self) -> str:
-        """Return how long the rest may take, once enough are done to say so."""
+        """Return an estimate of the time left, once enough samples are done."""
         done = self._counts.total()
         if not self.total or done < ENOUGH or done >= self.total:
             return ""

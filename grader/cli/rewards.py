@@ -1,4 +1,4 @@
-"""Commands for who trains or evaluates agents: one answer's reward, tasks in the formats of others."""
+"""Commands for training and evaluating agents: one answer's reward, tasks in other programs' formats."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from grader.errors import UsageError
 
 @app.command(name="reward")
 def print_reward(answer: Path, *, to: Path | None = None, options: HiddenFlags = None) -> int:
-    """Grade one answer and print its reward as JSON; exit 3 where it can't be told to be at fault.
+    """Grade one answer and print its reward as JSON; exit 3 where the grader itself failed.
 
-    The options of a grading (--task, --device, --policy, ...) are taken as well: see the main help.
-    --task may also be the path of a problem file.
+    Takes the grading options as well (--task, --device, --policy, ...): see the main help. --task may also name a
+    problem file.
 
     Parameters
     ----------
     answer
         A file with what a model wrote: a transcript, or the module.
     to
-        A folder for reward.txt (the number), reward.json (what it is made of) and details.json (all of it).
+        A folder for reward.txt (the number), reward.json (its parts) and details.json (everything).
     options
         What may be set for a grading.
 
@@ -86,4 +86,4 @@ def _read_text(path: Path) -> str:
     try:
         return path.read_text("utf-8", "replace")
     except OSError as error:
-        raise UsageError(f"{path} can't be read: {error.strerror}") from error
+        raise UsageError(f"can't read {path}: {error.strerror}") from error

@@ -1,4 +1,4 @@
-"""Commands that read a run folder; none of them runs anything."""
+"""Commands that read a run folder; none of them runs a kernel."""
 
 from __future__ import annotations
 
@@ -56,9 +56,9 @@ def compare(
     after
         The newer run folder.
     html
-        Write what moved as a page to this file, too; its links lead to both runs' pages.
+        Also write the comparison as a page to this file; its links lead to both runs' pages.
     fail_on
-        Exit with 1 when a sample that was right is wrong now.
+        Exit with 1 when a sample that was right before is wrong after.
 
     """
     from grader.compare import compare as compared
@@ -126,7 +126,7 @@ def show(
     review
         A markdown file of a run folder.
     all_
-        Show what is folded, too: notes, whole files, logs.
+        Show folded parts too: notes, whole files, logs.
 
     """
     from rich.markdown import Markdown

@@ -1,4 +1,4 @@
-"""Commands around a grading: the services and the store."""
+"""Commands beside grading: services, sample files and the store."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Protocol = Literal["grade", "kernelgym", "openenv"]
 Level = Literal["verdict", "cause", "line", "review"]
-"""`grader.reward.Level`, said here as well: the reward is not loaded for a help text."""
+"""Repeats `grader.reward.Level`, so that a help text doesn't load the reward."""
 SAMPLES = Path(__file__).parent.parent / "samples"
 """In a checkout a link to its `samples/`, in a wheel a folder of files."""
 
@@ -48,17 +48,17 @@ def serve_rewards(
     port
         Port to listen on.
     queue
-        Requests that may wait; what comes beyond is told to come again.
+        Requests that may wait; further ones are refused and asked to retry.
     token_file
-        File with the token that requests must carry; without it one is made and printed. Only for `grade`.
+        File with the token that requests must carry; without it a token is made and printed. Only for `grade`.
     protocol
-        Ours, KernelGYM's, or OpenEnv's; the last two ask for no token.
+        Ours, KernelGYM's, or OpenEnv's; the last two need no token.
     ask
         For `openenv`: names of built-in tasks, separated by commas; else the problems of --tasks, else all.
     turns
         For `openenv`: answers in a session.
     level
-        For `openenv` and `kernelgym`: how much is told of an answer.
+        For `openenv` and `kernelgym`: how much feedback an answer gets.
 
     """
     try:
@@ -86,7 +86,7 @@ def serve_rewards(
 
 
 def _token(file: Path | None, protocol: Protocol) -> str:
-    """Return what a file says, or a new one; only our own protocol has any."""
+    """Return the token from its file, or a new one; only our own protocol has tokens."""
     token = file.read_text("utf-8").strip() if file else secrets.token_urlsafe(24)
     if not token:
         raise UsageError(f"{file} is empty", "write the token into it")
@@ -144,16 +144,16 @@ def serve_agent(*, options: HiddenFlags = None) -> int:
 
 @app.command(name="samples")
 def copy_samples(*, to: Path) -> int:
-    """Copy the samples that come with the program, transcripts to try it on.
+    """Copy the sample transcripts that come with the program.
 
     Parameters
     ----------
     to
-        A folder that is not there yet, or is empty.
+        A new or empty folder.
 
     """
     if to.exists() and (not to.is_dir() or any(to.iterdir())):
-        raise UsageError(f"{to} is there already", "name a new folder")
+        raise UsageError(f"{to} already exists", "name a new folder")
     to.mkdir(parents=True, exist_ok=True)
     found = sorted(SAMPLES.iterdir())
     for sample in found:
@@ -171,7 +171,7 @@ def cache(*, clear: bool = False, folder: Path | None = None) -> int:
     clear
         Delete all of it.
     folder
-        The store's folder, where it isn't the user's cache folder.
+        The store's folder, if other than the default in the user's cache folder.
 
     """
     store = Store(folder)

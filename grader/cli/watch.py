@@ -1,4 +1,4 @@
-"""What changes while a kernel is being written."""
+"""Files saved while a kernel is being written, for `--watch`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from grader.errors import UsageError
 
 
 class _Samples(DefaultFilter):
-    """Everything but editors' own files, version control and what the grading itself writes."""
+    """Accepts all files but those of editors, version control and the grading itself."""
 
     def __init__(self, output: Path) -> None:
         super().__init__()
@@ -24,9 +24,9 @@ class _Samples(DefaultFilter):
 
 
 def saves(paths: Sequence[str], output: Path, stop: Event | None = None) -> Iterator[int]:
-    """Yield the number of files saved, each time that some are, until `stop` is set.
+    """Yield the number of files at each save, until `stop` is set.
 
-    Saves within 0.3 seconds of each other come together. Raises UsageError for standard input,
+    Saves within 0.3 seconds of each other count as one. Raises UsageError for standard input,
     KeyboardInterrupt when interrupted.
     """
     if "-" in paths:

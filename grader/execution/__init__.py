@@ -1,4 +1,4 @@
-"""References and problem files run here, in guests of their own, and tasks are audited before they judge."""
+"""Runs references and problem files in separate guests, and audits tasks before they are used."""
 
 from grader.execution.audit import AuditRow, audit, weaknesses
 from grader.execution.describe import describe

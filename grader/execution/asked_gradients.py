@@ -1,4 +1,4 @@
-"""Which gradients a problem's reference has: asked of the reference itself, in a guest."""
+"""The gradients that a problem's reference has, found by running it in a guest."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ NONE = "its gradients are not judged: the reference gives none"
 
 
 def ask_gradients(task: Task, form: Form, limits: Limits) -> Task:
-    """Return a described problem with gradients by its real inputs and its parameters, as far as it has any.
+    """Return a described problem with gradients for its real inputs and parameters, as far as they exist.
 
-    Its full size goes: how large results are is seen only where the reference runs.
+    Its full size is dropped: the shapes of results are known only where the reference runs.
     """
     known = reference(task, task.judged, SEED, form, limits)
     shapes = {w.name: found for w in task.judged if (found := _results(known, w))}
@@ -36,7 +36,7 @@ def _results(known: References, workload: Workload) -> list[Shape]:
 def _differentiable(
     task: Task, known: References, shapes: dict[str, list[Shape]], form: Form, limits: Limits
 ) -> tuple[str, ...]:
-    """Return the inputs and parameters that the reference has gradients by: for a buffer nothing comes."""
+    """Return the inputs and parameters that the reference has gradients for; a buffer has none."""
     first = next(w for w in task.judged if w.name in shapes)
     inputs = [f"input {k + 1}" for k, item in enumerate(first.inputs) if is_real(item)]
     held = known.states.get(first.name, {})

@@ -1,8 +1,7 @@
-"""Would wrong programs pass? A task is asked before it judges anything.
+"""The audit of a task: whether wrong programs would pass.
 
-Public benchmarks have dozens of problems whose verdict means little: outputs that are always zero,
-losses of uniform noise that are always the same, outputs far below an absolute tolerance. And a size
-that is made smaller may be one at which a wrong program is right.
+Public benchmarks have dozens of problems with weak verdicts: outputs that are always zero, losses of uniform noise that
+are always the same, outputs far below an absolute tolerance. And a wrong program may be right at a reduced size.
 """
 
 from __future__ import annotations
@@ -32,27 +31,27 @@ Own = Literal[
     "the upstream gradient",
     "gradients in another order",
 ]
-"""Wrong programs that need no reference; those of gradients have right results beside them."""
+"""Wrong programs that need no reference; those with wrong gradients have right results."""
 KINDS: tuple[str, ...] = (*get_args(Own), *get_args(Kind))
 """All kinds of wrong programs, in the order of a table's columns."""
 TRIVIAL = frozenset(
     {*get_args(Own), "the answer to other inputs", "a skipped part", "the gradient for ones"}
 )
-"""Wrong at any task that means something. Of the other kinds each is right at some: a sum of all its
-inputs is the same in any order."""
+"""Kinds that are wrong at any meaningful task. Each other kind is right at some task: a sum of all its inputs is the
+same in any order."""
 
 
 @dataclass(frozen=True)
 class AuditRow:
-    """What one wrong program would get."""
+    """The result of one wrong program."""
 
     program: str
-    """Its kind and, for some kinds, after a colon which input, dim or parameter it mistakes."""
+    """Its kind and, for some kinds, after a colon the input, dim or parameter that it changes."""
     passes: tuple[str, ...]
-    """Deciding workloads on which it would be taken for right."""
+    """Deciding workloads on which it passes."""
     fails: tuple[str, ...]
     unknown: tuple[str, ...] = ()
-    """Deciding workloads on which it was not computed: time was short, or the guest ended."""
+    """Deciding workloads on which it was not computed: out of time, or the guest ended."""
     kernelbench: bool = False
     """Whether KernelBench's tolerance would let it pass at the nominal sizes."""
 
@@ -63,7 +62,7 @@ class AuditRow:
 
     @property
     def caught(self) -> bool:
-        """Whether the task tells it from a right program; it may also have no such form at all."""
+        """Whether the task distinguishes it from a right program, or the program doesn't exist for the task."""
         return bool(self.fails) or not self.passes
 
 
@@ -76,12 +75,11 @@ def audit(
     programs: Collection[str] | None = None,
     seconds: float = SECONDS,
 ) -> tuple[AuditRow, ...]:
-    """Return what wrong programs would get on the task's deciding workloads.
+    """Return the results of wrong programs on the task's deciding workloads.
 
-    `seconds` is the time of each guest that computes variations of the reference; where it does not come to
-    one, the row says `unknown`. On `workloads` alone where they are given, and of `programs` alone where those are. Where the
-    reference is NaN or infinite, or fails, a workload is left out. Raises GraderError where the
-    reference of a built-in task can't be run.
+    `seconds` is the time of each guest that computes variations of the reference; for a variation that is not reached,
+    the row says `unknown`. `workloads` and `programs` restrict the audit to these. Where the reference is NaN or
+    infinite, or fails, a workload is left out. Raises GraderError where the reference of a built-in task can't be run.
     """
     asked = (
         tuple(w for w in task.workloads if w.role in DECIDING) if workloads is None else workloads
@@ -104,15 +102,15 @@ def audit(
 
 
 def weaknesses(rows: tuple[AuditRow, ...]) -> tuple[str, ...]:
-    """Return why verdicts of a task mean little: one sentence for each program that passes.
+    """Return why a task's verdicts are weak: one sentence for each wrong program that passes.
 
-    Of programs that are right at some tasks only the trivial ones say something by themselves.
+    Of the kinds that are right at some tasks, only trivial programs are evidence by themselves.
     """
     return tuple(f"{program} would pass" for program in undetected_programs(rows))
 
 
 def undetected_programs(rows: tuple[AuditRow, ...]) -> tuple[str, ...]:
-    """Return the trivial programs that pass wherever they were tried."""
+    """Return the trivial programs that pass on every workload."""
     weak = (row for row in rows if row.kind in TRIVIAL)
     return tuple(row.program for row in weak if row.passes and not row.caught)
 
@@ -132,13 +130,13 @@ def _made_here(right: References) -> Mapping[str, Program]:
         return lambda workload: tuple(change(array) for array in natives(workload))
 
     def halved(workload: Workload) -> tuple[Array, ...] | None:
-        """Return nothing where the outputs are in half precision, which is what was asked for, or no fractions at all."""
+        """Return None where the outputs are in half precision, as requested, or not floating-point."""
         arrays = natives(workload)
         full = any(is_real(a) and a.dtype.itemsize > 2 for a in arrays)
         return tuple(map(_halve, arrays)) if full else None
 
     def multiple(workload: Workload) -> tuple[Array, ...] | None:
-        """Return nothing where the outputs are truth values, which have no multiple."""
+        """Return None where the outputs are booleans, which have no multiple."""
         arrays = natives(workload)
         truths = all(array.dtype.kind == "b" for array in arrays)
         return None if truths else tuple(_keep_values(array * 1.01, array) for array in arrays)
@@ -160,7 +158,7 @@ Change = Callable[[tuple[Array, ...], Array], tuple[Array, ...]]
 
 
 def _with_gradients(right: References, change: Change) -> Program:
-    """Return a program of right results whose gradients are changed; nothing where none are asked, or it has no such form."""
+    """Return a program with right results and changed gradients; None without gradients or where that is impossible."""
 
     def run(workload: Workload) -> tuple[Array, ...] | None:
         asked, natives = workload.backward, right.expected[workload.name].native
@@ -219,7 +217,7 @@ def _row(
 
 
 def _with_unknown(row: AuditRow, asked: Mapping[str, Collection[str]]) -> AuditRow:
-    """Return the row with the workloads on which the program was asked for and not computed."""
+    """Return the row with the workloads on which the program was requested and not computed."""
     known = {*row.passes, *row.fails}
     unknown = tuple(
         name for name, some in asked.items() if row.program in some and name not in known
@@ -230,7 +228,7 @@ def _with_unknown(row: AuditRow, asked: Mapping[str, Collection[str]]) -> AuditR
 def _answers(
     usable: tuple[Workload, ...], run: Program
 ) -> Iterator[tuple[Workload, tuple[Array, ...]]]:
-    """Yield what a program gives where it gives anything."""
+    """Yield a program's answers where it has any."""
     for workload in usable:
         arrays = run(workload)
         if arrays:
@@ -242,7 +240,7 @@ def _keep_values(values: Array, like: Array) -> Array:
 
 
 def constant(array: Array) -> Array:
-    """Return the output's mean: what a program that ignores its inputs could at best know."""
+    """Return the output's mean, the best constant for a program that ignores its inputs."""
     if array.size < 2:
         return _keep_values(array * 0 + 1, array)
     return _keep_values(np.full(array.shape, np.mean(array.astype(np.float64))), array)
@@ -256,7 +254,7 @@ def _halve(array: Array) -> Array:
 
 
 def _input_like(given: Arguments, natives: tuple[Array, ...]) -> tuple[Array, ...] | None:
-    """Return the first input of the output's own shape, for a single output."""
+    """Return the first input with the output's shape, for a single output."""
     if len(natives) != 1:
         return None
     for value in given:

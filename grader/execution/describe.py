@@ -1,4 +1,4 @@
-"""Workloads for a problem file or an embedded reference, from what a guest says of its inputs."""
+"""Workloads for a problem file or an embedded reference, from a guest's description of its inputs."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ def describe(
 ) -> Task:
     """Return the draft with workloads: reduced nominal sizes, odd ones, other values, full size.
 
-    `kept` are sizes of the task's text that are not reduced, `share` is how much of the usual work its
-    reference may be.
+    `kept` are sizes of the task's text that are not reduced, `share` is the part of the usual work that its reference
+    may take.
 
-    The task comes back without workloads, and with a note that says why, where its own text fails
-    or where no size can be found that a CPU can run. Raises GraderError for our own failure.
+    The returned task has no workloads, and a note with the reason, where its own text fails or a CPU can run none of
+    its sizes. Raises GraderError for our own failure.
     """
     if task.workloads:
         return task
@@ -58,9 +58,9 @@ def examine_reference(
     share: float = 1.0,
     expects: bool = True,
 ) -> Audited:
-    """Return all that depends on the text alone; the same text is asked about only once.
+    """Return the description that depends on the text alone; the same text is examined only once.
 
-    Where nothing is expected of results, the sizes that are named are enough. Raises GraderError for our own failure.
+    Where results are not compared, the named sizes are enough. Raises GraderError for our own failure.
     """
     known = _describe_sizes(reference, form, limits, kept, share)
     if isinstance(known, str):
@@ -74,9 +74,9 @@ def examine_reference(
 def _describe_sizes(
     reference: str, form: Form, limits: Limits, kept: frozenset[int], share: float
 ) -> Described | str:
-    """Return the sizes that the reference runs at or, where there are none, why.
+    """Return the sizes that the reference runs at or, where there are none, the reason.
 
-    Those whose weights take a second to draw are run only where the others leave a choice open.
+    Sizes whose weights take a second to draw are run only where the others leave a choice open.
     """
     light = _sizes_up_to(MOST["weights"], reference, form, limits, kept, share)
     if isinstance(light, str) or light.settled:

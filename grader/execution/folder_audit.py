@@ -1,4 +1,4 @@
-"""What wrong programs would get on each problem of a folder."""
+"""The audit of each problem in a folder."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from grader.tasks.precision import forms
 from grader.tasks.problem import load
 
 SECONDS = 60.0
-"""Time of each guest that is asked about a problem; where it isn't enough, the note says so."""
+"""Time limit of each guest for a problem; where it isn't enough, the note says so."""
 NOT_ASKED = "too large to be audited: each run of the reference takes long"
 
 
@@ -29,11 +29,11 @@ class AuditedProblem:
     name: str
     found: Audited
     note: str = ""
-    """Why it could not be asked."""
+    """Why it could not be audited."""
 
     @property
     def weak(self) -> tuple[str, ...]:
-        """Return why verdicts on it mean little."""
+        """Return the reasons that its verdicts are weak."""
         return self.found.weak
 
     @property
@@ -49,14 +49,14 @@ class AuditedProblem:
 
     @property
     def unknown(self) -> tuple[str, ...]:
-        """Return the wrong programs that were not computed on a deciding workload: time was short."""
+        """Return the wrong programs that were not computed on a deciding workload, for lack of time."""
         return tuple(row.program for row in self.found.rows if row.unknown)
 
     def cell(self, kind: str) -> str:
-        """Return what wrong programs of a kind would get.
+        """Return the result of wrong programs of a kind.
 
-        `caught`, `passes` (ours), `no effect` (at no size does it change the result), `caught, passes
-        KernelBench's` (its tolerance at nominal sizes), or `-` where it can't be said of this problem.
+        `caught`, `passes` (ours), `no effect` (no size shows a change), `caught, passes KernelBench's` (its tolerance
+        at nominal sizes), or `-` where it doesn't apply to this problem.
         """
         rows = [r for r in self.found.rows if r.kind == kind and (r.passes or r.fails)]
         left = [row for row in rows if row.program not in self.found.unmoved]
@@ -71,11 +71,10 @@ def audit_folder(
     limits: Limits,
     begun: Callable[[int, int, str], None] = lambda _number, _total, _name: None,
 ) -> Iterator[AuditedProblem]:
-    """Yield what wrong programs would get on each problem file below a folder, by path.
+    """Yield the audit of each problem file below a folder, by path.
 
-    Before each, `begun` is told its number (from 1), how many there are, and its name. Files that
-    define no problem are left out. Raises UsageError where the folder has none, and GraderError
-    where a guest can't be run for a reason of ours.
+    `begun` is called before each with its number (from 1), the total, and its name. Files that define no problem are
+    left out. Raises UsageError where the folder has no problem, and GraderError where the grader can't run a guest.
     """
     limits = replace(limits, wall=min(limits.wall, SECONDS))
     drafts = list(_problems(folder))
@@ -100,7 +99,7 @@ def audit_builtin(
     limits: Limits,
     begun: Callable[[int, int, str], None] = lambda _number, _total, _name: None,
 ) -> Iterator[AuditedProblem]:
-    """Yield the same for each built-in task whose name matches, its forms in half precision among them.
+    """Yield the audit of each built-in task whose name matches, including its forms in half precision.
 
     Raises UsageError where there is none, and GraderError as `audit_folder` does.
     """

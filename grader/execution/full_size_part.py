@@ -1,7 +1,7 @@
-"""The first rows of a full-size workload: what a simulator can look at where the whole is too much.
+"""The first rows of a full-size workload, for a simulator that can't run the whole.
 
 An operator whose rows (of the first dim) don't depend on each other gives, on the first rows of its
-inputs, the first rows of its result. Whether a task's operator is one is asked of its reference.
+inputs, the first rows of its result. The reference shows whether a task's operator is of this kind.
 """
 
 from __future__ import annotations
@@ -31,47 +31,47 @@ Known = TypeVar("Known")
 
 MOST_ROWS = 32
 PART = 1 << 20
-"""Elements of all inputs' first rows together, as far as one row fits."""
+"""Most elements of all inputs' first rows together, if one row fits."""
 ROW = 1 << 22
 WHOLE = 1 << 24
-"""Elements of inputs that can't be cut, weights for instance that are arguments."""
+"""Most elements of inputs that can't be cut, such as weights passed as arguments."""
 SECONDS = 60.0
-"""Time of the reference for each of its runs, with its start on a busy machine."""
+"""Time limit of each run of the reference, including its start on a busy machine."""
 ROOM = 2 << 30
-"""Bytes of memory of the reference: weights of full size that need more take minutes to make and to send."""
+"""Memory limit of the reference in bytes: larger full-size weights take minutes to make and to send."""
 OTHER, NEXT = "twice the rows", "the rows after them"
 DEPENDENT, ALONE, ANYWHERE = "dependent", "alone", "anywhere"
-"""How rows depend on each other: what is kept of the two runs that only ask for this."""
+"""How rows depend on each other, as stored from the two runs that test it."""
 
 
 @dataclass(frozen=True)
 class FullSizePart:
-    """The first rows of a full-size workload, and what they should become."""
+    """The first rows of a full-size workload, and their expected result."""
 
     workload: Workload
     """With the shapes of the part."""
     full: Workload
     cut: frozenset[int]
-    """Positions of the inputs of which only the first rows are there."""
+    """Positions of the inputs that are cut to their first rows."""
     rows: int
     references: References
     anywhere: bool = False
-    """Whether the reference gives the same on these rows wherever among others they stand."""
+    """Whether the reference gives the same result on these rows at any position among others."""
 
 
 @dataclass(frozen=True)
 class Asking:
-    """Where a reference is asked about a part, and where its answers are stored."""
+    """Runs a reference on a part, and stores its results."""
 
     seed: int
     form: Form
     limits: Limits
     store: Store
     key: str
-    """Of all but the workloads that an answer depends on."""
+    """Digest of everything but the workload that a result depends on."""
 
     def answers(self, task: Task, workloads: tuple[Workload, ...], inputs: Inputs) -> References:
-        """Return what the reference gives, the first of them in float64 too; raises GraderError where it can't be run."""
+        """Return the reference's results, the first of them in float64 too; raises GraderError where it can't be run."""
         sharp = {workloads[0].name}
         return reference(
             task,
@@ -85,15 +85,15 @@ class Asking:
         )
 
     def stored_rows(self, key: str) -> str:
-        """Return how rows were seen to depend on each other; "" where nobody has looked."""
+        """Return how rows depend on each other; "" where not tested yet."""
         return (self.store.read("rows", key) or b"").decode()
 
     def stored_part(self, task: Task, key: str, inputs: Inputs) -> References | None:
-        """Return what the reference gave on a part alone, where it is in the store."""
+        """Return the reference's result on a part alone, if stored."""
         return stored_references(self.store, key, task, self.seed, inputs)
 
     def store_rows(self, key: str, rows: str, known: References) -> None:
-        """Store how rows depend on each other, and what the reference gives on a part where they don't."""
+        """Store how rows depend on each other, and the reference's result on a part where they don't."""
         self.store.write("rows", key, rows.encode())
         if rows != DEPENDENT:
             store_references(self.store, key, known)
@@ -117,14 +117,11 @@ def full_size_part(task: Task, asking: Asking) -> FullSizePart | None:
 
 
 def saturation(task: Task, part: FullSizePart) -> tuple[Evidence, ...]:
-    """Return evidence that a constant would pass at full size, where it would."""
+    """Return evidence that a constant passes at full size, if it does."""
     (native,) = part.references.expected[part.workload.name].native
     if not equal_values(task, part.workload, part.references, (constant(native),)):
         return ()
-    text = (
-        f"at the task's own size ({part.full.name.removesuffix(' full')}) the result is nearly a constant: "
-        "what is wrong here may not show there"
-    )
+    text = f"at the task's own size ({part.full.name.removesuffix(' full')}) the result is nearly a constant: an error at this size may not show there"
     return (probe(SATURATED, text, part.full.name),)
 
 
@@ -145,7 +142,7 @@ def _cuts(full: Workload) -> Iterator[frozenset[int]]:
 
 
 def _rows(full: Workload, cut: frozenset[int]) -> int:
-    """Return how many rows to take; 0 where one is too much already."""
+    """Return the number of rows to take; 0 where even one is too much."""
     tensors = {i: item for i, item in enumerate(full.inputs) if isinstance(item, TensorSpec)}
     row = sum(prod(tensors[i].shape[1:]) for i in cut)
     whole = sum(prod(item.shape) for i, item in tensors.items() if i not in cut)
@@ -189,17 +186,17 @@ def _ask_for_part(
 
 
 def _reference_failed(known: References, *names: str) -> bool:
-    """Whether the reference failed: it may be that time was short."""
+    """Whether the reference failed, perhaps for lack of time."""
     return any(known.expected[name].failure for name in names)
 
 
 def _never_fits(known: References, part: Workload, asking: Asking) -> bool:
-    """Whether the reference has no room for its weights, at whatever time it is asked."""
+    """Whether the reference's weights never fit into its memory limit."""
     return known.expected[part.name].out_of_memory and asking.limits.memory == ROOM
 
 
 def _dependence(task: Task, part: Workload, known: References, rows: int) -> str:
-    """Return what the runs on other rows show."""
+    """Return the dependence between rows, from the runs on other rows."""
     if _reference_failed(known, part.name, OTHER):
         return DEPENDENT
     one, two, last = (known.expected[name] for name in (part.name, OTHER, NEXT))
@@ -219,7 +216,7 @@ def _dependence(task: Task, part: Workload, known: References, rows: int) -> str
 
 
 def _of_part(known: References, part: Workload) -> References:
-    """Return what is known of the part alone: the rest is several times as large."""
+    """Return the results on the part alone: the rest is several times as large."""
     names = {part.name}
 
     def only(some: Mapping[str, Known]) -> dict[str, Known]:

@@ -1,4 +1,4 @@
-"""What single elements of a task's reference output depend on: a guest of its own says it."""
+"""Dependences of single elements of a task's reference output, computed by a separate guest."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from grader.sandbox import Form, GuestJob, GuestWorkload, Limits, converse
 
 @dataclass(frozen=True)
 class Needs:
-    """What one element of the reference's output depends on and comes by."""
+    """Dependences and intermediate values of one element of the reference's output."""
 
     gradients: Mapping[str, Array]
     """By `input 1` and so on, and by weight."""
@@ -32,7 +32,7 @@ def gradients(
     form: Form,
     limits: Limits,
 ) -> list[Needs]:
-    """Return what each asked element (output, flat index) depends on and comes by.
+    """Return the dependences and intermediate values of each requested element (output, flat index).
 
     Empty where the reference can't be differentiated.
     """

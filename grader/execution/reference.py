@@ -1,4 +1,4 @@
-"""Reference outputs: run by guests of their own, kept on the host as numpy arrays."""
+"""Reference outputs: computed in separate guests, kept on the host as numpy arrays."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from grader.sandbox import (
 Inputs = Mapping[str, tuple[Array | JsonValue, ...]]
 
 DOUBLE_LIMIT = 2**26
-"""Input elements up to which the reference is also computed in float64."""
+"""Most input elements for which the reference is also computed in float64."""
 
 
 def reference(
@@ -40,11 +40,11 @@ def reference(
     sharp: Collection[str] | None = None,
     want_weights: bool = True,
 ) -> References:
-    """Make inputs from the secret seed, run the task's `Model` on them, return all that is known.
+    """Make inputs from the secret seed, run the task's `Model` on them, and return inputs, weights and outputs.
 
-    `inputs` (by workload name) are taken instead where they are given. `sharp` names the workloads
-    that are worth computing in float64 as well; all are when it is not given. Unless they are wanted, weights
-    that the reference draws itself, a gigabyte at full size, stay in its guests: each draws the same.
+    `inputs` (by workload name) are taken instead where they are given. `sharp` names the workloads to compute in
+    float64 as well (default: all). Weights that the reference draws itself, a gigabyte at full size, stay in its guests
+    unless requested: each draws the same.
 
     Both constructors run under `seed`, and drawn weights depend on it. Workloads of one constructor
     call share a guest. A built-in reference that fails raises GraderError; a problem file's own
@@ -69,7 +69,7 @@ def reference(
 
 @dataclass(frozen=True)
 class _Asking:
-    """A task's reference and where it is run."""
+    """A task's reference and how it is run."""
 
     task: Task
     inputs: Inputs
@@ -82,7 +82,7 @@ class _Asking:
     def group(
         self, group: Group
     ) -> tuple[Mapping[str, Array], Mapping[str, Array], dict[str, Expected]]:
-        """Return the weights that the reference drew, those that it has, and what it gives by workload."""
+        """Return the weights that the reference drew, those that it used, and its results by workload."""
         state: Mapping[str, Array] | None = None
         drawn: Mapping[str, Array] = {}
         if group.weights == "drawn":
@@ -109,7 +109,7 @@ class _Asking:
 
     def _in_float64(self, workload: Workload) -> bool:
         chosen = self.sharp is None or workload.name in self.sharp
-        # Where torch lacks an operator in few digits, float64 stands in for it.
+        # Where torch lacks an operator in low precision, float64 is used instead.
         return element_count(workload) <= DOUBLE_LIMIT and (chosen or bool(self.task.precision))
 
     def _ask(self, group: Group, workloads: Sequence[Workload], **options: Any) -> GuestReply:
@@ -133,7 +133,7 @@ def _check_reply(reply: GuestReply) -> GuestReply:
 
 
 def _round_result(result: GuestResult, precision: DType) -> GuestResult:
-    """Return a result in float64 as one of fewer digits: torch has not every operator in half precision on a CPU."""
+    """Return a float64 result rounded to a lower precision: torch lacks some half-precision operators on a CPU."""
     dtype = numpy_dtype(precision)
     outputs = tuple(
         replace(output, array=output.array.astype(dtype)) if is_real(output.array) else output
@@ -143,14 +143,14 @@ def _round_result(result: GuestResult, precision: DType) -> GuestResult:
 
 
 def _readable(array: Array) -> Array:
-    """Return numbers of few digits as float32, which numpy's functions know and which holds all of them."""
+    """Return low-precision numbers as float32, which numpy supports and which represents all of them."""
     few = is_real(array) and array.dtype.itemsize < np.dtype(np.float32).itemsize
     return array.astype(np.float32) if few else array
 
 
 @np.errstate(all="ignore")
 def _within_range(exact: Array, native: Array) -> Array:
-    """Return a result with torch's own values (infinite, NaN) where its type holds no such number, and where torch went on from one."""
+    """Return a result with torch's infinities and NaN where a number, or one it is computed from, overflows its dtype."""
     if not is_real(exact) or exact.dtype.itemsize <= native.dtype.itemsize:
         return exact
     beyond = np.isfinite(exact) & ~np.isfinite(_readable(exact.astype(native.dtype)))

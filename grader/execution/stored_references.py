@@ -1,7 +1,7 @@
-"""Reference outputs in the store: asked once for each task and seed, by whatever process and run comes first.
+"""Reference outputs in the store: computed once for each task and seed, by the first process and run that needs them.
 
-One file of bytes that is mapped, and one that says which array lies where. Inputs aren't stored: the
-seed makes them again.
+There is one memory-mapped file of bytes, and one with the place of each array. Inputs aren't stored: the seed makes
+them again.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from grader.records import Task
 from grader.store import Store
 
 LARGEST: Final = 96 << 20
-"""Bytes of one task's outputs and weights up to which they are stored."""
+"""Most bytes of one task's outputs and weights that are stored."""
 _KIND, _INDEX, _ARRAYS = "references", "index.json", "arrays"
 _ALIGNED = 64
 
@@ -37,7 +37,7 @@ def array_bytes(references: References) -> int:
 
 
 def store_references(store: Store, key: str, references: References) -> None:
-    """Store what a task's reference gave, where it isn't too much; a full disk is no hindrance."""
+    """Store a task's reference outputs unless they are too large; a full disk is ignored."""
     if sum({id(a): a.nbytes for a in _outputs(references)}.values()) > LARGEST:
         return
     try:
@@ -50,9 +50,9 @@ def store_references(store: Store, key: str, references: References) -> None:
 def stored_references(
     store: Store, key: str, task: Task, seed: int, inputs: Inputs | None = None
 ) -> References | None:
-    """Return what was stored under the key; None where nothing is, or it was damaged.
+    """Return the outputs stored under the key; None where there are none, or they are damaged.
 
-    `inputs` are those that the reference ran on, where the task's workloads and the seed alone do not make them.
+    `inputs` are the reference's inputs where they don't follow from the task's workloads and the seed.
     """
     folder = store.folder(_KIND, key)
     if folder is None:
@@ -92,7 +92,7 @@ def _write(folder: Path, references: References) -> None:
 
 @dataclass
 class _Writer:
-    """Puts arrays one after the other, each once, and numbers them."""
+    """Writes arrays one after the other, each once, and numbers them."""
 
     file: Any
     arrays: list[dict[str, Any]] = field(default_factory=list)

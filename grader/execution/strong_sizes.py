@@ -1,8 +1,8 @@
 """Workloads at which wrong programs fail: sizes are audited before they decide.
 
-A program that mistakes a part of the task passes where a smaller size made that part trivial. So the
-programs that pass at the first choice of sizes are tried at others, and the first ones that tell them from
-a right program decide instead. What passes at all sizes is right: a sum is the same in any order.
+A program with a mistaken part of the task passes where a smaller size makes that part trivial. So the programs that
+pass at the first choice of sizes are tried at others, and the first sizes that distinguish them from a right program
+decide instead. A program that passes at all sizes is right: a sum is the same in any order.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from grader.sandbox import Form, Limits
 TRIES = 3
 """Choices of sizes that are tried beside the first."""
 ROUNDED = frozenset({"half precision", "a constant multiple"})
-"""Programs that no other size tells from a right one: they are a matter of tolerance."""
+"""Programs that differ from a right one only by tolerance, at any size."""
 CHEAP = (*get_args(Own), "the answer to other inputs", "a skipped part")
-"""What takes two runs of the reference."""
+"""Kinds that need two runs of the reference."""
 
 
 @dataclass(frozen=True)
 class Audited:
-    """Workloads that decide, and what the audit says of them."""
+    """Deciding workloads, and their audit."""
 
     workloads: tuple[Workload, ...]
     length: int = 1
@@ -36,42 +36,42 @@ class Audited:
     undetected: tuple[str, ...] = ()
     """Wrong programs that pass on all of them."""
     rows: tuple[AuditRow, ...] = ()
-    """What each wrong program gets at the sizes that were chosen; none where it was not asked."""
+    """Result of each wrong program at the chosen sizes; empty without an audit."""
     unmoved: frozenset[str] = frozenset()
-    """Programs that pass at every choice of sizes: the task's result does not depend on what they mistake."""
+    """Programs that pass at every choice of sizes: the task's result does not depend on the part that they change."""
     rare: tuple[Workload, ...] = ()
-    """Those of other values, any of which may be one more."""
+    """Workloads of other values, any of which may be added."""
     choices: int = 0
-    """How many choices of sizes were compared."""
+    """Number of choices of sizes that were compared."""
 
     @property
     def weak(self) -> tuple[str, ...]:
-        """Return why verdicts mean little all the same."""
+        """Return why verdicts are still weak."""
         return tuple(f"{program} would pass" for program in self.undetected)
 
 
 @dataclass(frozen=True)
 class _Tried:
-    """One choice of sizes with what passes there."""
+    """One choice of sizes with the wrong programs that pass there."""
 
     made: Workloads
     rows: tuple[AuditRow, ...]
 
     @property
     def passing(self) -> frozenset[str]:
-        """Return the programs that pass on one of its nominal workloads, or may: they were not computed there."""
+        """Return the programs that pass on one of its nominal workloads, or may pass because they were not computed there."""
         names = {workload.name for workload in self.made.nominal}
         found = (row for row in self.rows if row.kind not in ROUNDED)
         return frozenset(r.program for r in found if names & {*r.passes, *r.unknown})
 
     @property
     def failing(self) -> frozenset[str]:
-        """Return the wrong programs that failed on each nominal workload to which they can be applied."""
+        """Return the wrong programs that failed on each applicable nominal workload."""
         return frozenset(row.program for row in self.rows if row.fails) - self.passing
 
 
 def find_strong_sizes(known: Described, reference: str, form: Form, limits: Limits) -> Audited:
-    """Return the workloads of a problem at sizes where wrong programs fail, as far as there are any.
+    """Return the workloads of a problem at sizes where wrong programs fail, if there are such sizes.
 
     Raises GraderError where the audit fails for a reason of ours.
     """
@@ -100,11 +100,11 @@ class _Asking:
     limits: Limits
 
     def all(self, made: Workloads) -> _Tried:
-        """Return what every wrong program gets there."""
+        """Return every wrong program's result there."""
         return _Tried(made, audit(self._of(made), self.form, self.limits))
 
     def cheaply(self, made: Workloads) -> Audited:
-        """Return what is cheap to ask where each run takes long: the others would take minutes."""
+        """Return the results of the cheap wrong programs, where each run takes long: the others would take minutes."""
         rows = audit(self._of(made), self.form, self.limits, programs=CHEAP)
         weak = undetected_programs(rows)
         return Audited(made.all, made.length, COSTLY, weak, rows=rows, rare=made.rare)
@@ -118,9 +118,9 @@ class _Asking:
         return bool(programs - missed)
 
     def widened(self, found: Audited) -> Audited:
-        """Return it with workloads of other values, as far as they catch what would pass else.
+        """Return the choice with added workloads of other values that catch programs which would pass otherwise.
 
-        The result of a deep network as it is constructed hardly depends on small inputs, and a product of many is 0.
+        The result of an untrained deep network hardly depends on small inputs, and a product of many numbers is 0.
         """
         task = self.task.model_copy(update={"reduction_length": str(found.length)})
         for workload in found.rare:
@@ -153,7 +153,7 @@ def _draft(reference: str, made: Workloads) -> Task:
 
 
 def _others(known: Described, first: Workloads) -> Iterator[Workloads]:
-    """Yield other choices of sizes, the best first, none of which costs many times as much."""
+    """Yield other choices of sizes of similar cost, the best first."""
     most = WORTH * max(1.0, _cost(known, first.chosen.nominal[0]))
     left = replace(known, sizes=tuple(size for size in known.sizes if size.cost <= most))
     last = first
@@ -171,7 +171,7 @@ def _cost(known: Described, fact: Facts) -> float:
 
 
 def _mistakes(tried: Sequence[_Tried]) -> frozenset[str]:
-    """Return the programs that are not right in general: at one choice of sizes they fail."""
+    """Return the programs that fail at some choice of sizes, so that they are wrong in general."""
     passing = frozenset[str]().union(*(item.passing for item in tried))
     left = frozenset.intersection(*(item.passing for item in tried))
     return frozenset[str]().union(*(item.failing for item in tried)) | (passing - left)
@@ -180,7 +180,7 @@ def _mistakes(tried: Sequence[_Tried]) -> frozenset[str]:
 def _settle_choice(tried: Sequence[_Tried], choices: int) -> Audited:
     """Return the choice at which the fewest wrong programs pass, with sizes added that catch more of them.
 
-    Where there was one choice alone, what passes there can't be told from what is right at any size.
+    With only one choice, programs that pass there can't be distinguished from right ones.
     """
     mistakes = _mistakes(tried)
     best = min(tried, key=lambda item: len(item.passing & mistakes))

@@ -10,7 +10,7 @@ from grader.sandbox import Form, GuestJob, Limits, converse
 
 @lru_cache(maxsize=64)
 def trace(reference: str, form: Form, limits: Limits) -> JsonValue:
-    """Return what `grader.guest.trace` says of a reference's text: its nodes, or an error."""
+    """Return the output of `grader.guest.trace` for a reference's text: its nodes, or an error."""
     job = GuestJob(
         role="reference",
         code=reference,

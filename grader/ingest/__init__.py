@@ -1,4 +1,4 @@
-"""One file a format: samples in, submissions out, the map of their lines kept."""
+"""Input formats, one file each: samples in, submissions out, with a map of their lines."""
 
 from grader.ingest.as_it_came import AsItCame, as_it_came
 from grader.ingest.extract import extract

@@ -1,8 +1,8 @@
-"""What KernelBench would evaluate of a sample as it came, whatever program is read out of it here.
+"""The program that KernelBench would evaluate for the same sample.
 
-A saved kernel or Python file is executed as it is: prose or a fence around the code is a syntax error there.
-Of what a model said, KernelBench saves the first text between three backticks (`extract_first_code`), without
-the words `python` or `cpp` before it. A record that is a program from end to end was saved before.
+KernelBench executes a saved kernel or Python file unchanged: prose or a fence around the code is a syntax error. From a
+model's output it saves the first text between three backticks (`extract_first_code`), without the words `python` or
+`cpp` before it. A record that is entirely a program counts as saved.
 """
 
 from __future__ import annotations
@@ -19,43 +19,43 @@ MODEL = "ModelNew"
 _BLOCK = re.compile(r"```(.*?)```", re.DOTALL)
 _WORDS = ("python", "cpp")
 _REFERENCE = "class Model("
-"""Begins what is asked: where no mark says who speaks, a first block with it is the prompt's."""
+"""Beginning of a reference: without chat marks, a first block with it belongs to the prompt."""
 _DEFINITIONS = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef, ast.Import, ast.ImportFrom)
 _SAVED = frozenset({"python", "kernelbench"})
 _MOST = 2_000_000
 
 
 class AsItCame(NamedTuple):
-    """What becomes of a sample in KernelBench."""
+    """The fate of a sample in KernelBench."""
 
     runs: bool
-    """Whether there is a program of Python that binds `ModelNew`."""
+    """Whether KernelBench finds a Python program that binds `ModelNew`."""
     is_ours: bool
-    """Whether that is the program which was graded here."""
+    """Whether that is the program graded here."""
     why: str = ""
-    """Why KernelBench could not run it, as a sentence."""
+    """A sentence on why KernelBench could not run it."""
 
 
 def as_it_came(sample: Sample, extraction: Extraction) -> AsItCame:
-    """Return whether KernelBench would run the sample as it came, and whether it is what was graded here."""
+    """Return whether KernelBench would run the original sample, and whether it would run the program graded here."""
     program = _program(sample)
     if program is None:
         return AsItCame(runs=False, is_ours=False, why="KernelBench finds no code block in it.")
-    if len(program) >= _MOST:  # nobody reads that much here: nothing is known of it
+    if len(program) >= _MOST:  # ingest reads less than that, so KernelBench's result is unknown
         return AsItCame(runs=True, is_ours=False)
     tree, error = read_python(program)
     if tree is None:
         at = f" (line {error.line})" if error is not None and error.line else ""
-        text = "As it came it is no Python: KernelBench stops at a syntax error" + at + "."
+        text = "The original text is not Python: KernelBench stops at a syntax error" + at + "."
         return AsItCame(runs=False, is_ours=False, why=text)
     if not _binds(tree):
-        text = f"What KernelBench takes of it has no {MODEL}."
+        text = f"The part that KernelBench extracts has no {MODEL}."
         return AsItCame(runs=False, is_ours=False, why=text)
     return AsItCame(runs=True, is_ours=_is_of(extraction.submission, tree))
 
 
 def _program(sample: Sample) -> str | None:
-    """Return the text that KernelBench would execute; None where it would have saved nothing."""
+    """Return the text that KernelBench would execute; None where it would save nothing."""
     text = sample.text[:_MOST]
     if sample.format in _SAVED:
         return text
@@ -88,8 +88,8 @@ def _binds(tree: ast.Module) -> bool:
 def _is_of(submission: Submission | None, tree: ast.Module) -> bool:
     """Whether a submission's own lines are the same program.
 
-    What was put in is not the sample's, and lines that try the model out may have been left out
-    (`pipeline/problem_names.py`): every other statement is there, in the same order.
+    Inserted lines are ignored, and lines that test the model may have been removed (`pipeline/problem_names.py`); every
+    other statement must be there, in the same order.
     """
     if submission is None:
         return False

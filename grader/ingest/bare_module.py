@@ -1,4 +1,4 @@
-"""Answers that are a module in another language and no Python: a class that calls it is put around them."""
+"""Answers that are an extension module without Python: a class that calls it is added."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from grader.languages import EmbeddedTexts, embedded_texts
 
 
 class BareModule(NamedTuple):
-    """A block that binds a function for Python, and the program that calls it."""
+    """A block that binds a function for Python, and the program around it."""
 
     lines: Lines
     segments: set[int]
@@ -21,7 +21,7 @@ class BareModule(NamedTuple):
 def with_class(
     text: str, segments: tuple[Segment, ...], reference: str | None, model: str
 ) -> BareModule | None:
-    """Return the program around the last block that is a module; None where it can't be told.
+    """Return the program around the last block that is a module; None where there is no unique choice.
 
     `reference` is the source of the task's `Model`, if the sample holds one.
     """
@@ -43,10 +43,7 @@ def _around(
     wrapping = embedded.wrap(join_lines(lines), reference, model)
     if wrapping is None:
         return None
-    note = (
-        f"the answer is a {embedded.module_title} and no Python: a class {model} that calls its "
-        f"`{wrapping.function}` was put around it"
-    )
+    note = f"the answer is a {embedded.module_title} without Python: a class {model} that calls its `{wrapping.function}` was added"
     before = tuple(Line(0, one) for one in wrapping.before)
     after = tuple(Line(0, one) for one in wrapping.after)
     return BareModule((*before, *lines, *after), used, (note,))
@@ -55,7 +52,7 @@ def _around(
 def _last_block(
     text: str, segments: tuple[Segment, ...], embedded: EmbeddedTexts
 ) -> tuple[Lines, set[int]] | None:
-    """Return the last block with a module in it, behind the reasoning if one is there; or the whole text."""
+    """Return the last block with a module, after the reasoning if there is one there; or the whole text."""
     module = embedded.module
     if len(segments) == 1:
         lines = trim_blank_lines(number_lines(text))

@@ -55,11 +55,11 @@ LIST_FIELDS = (
     "samples",
 )
 PAIRS = (("chosen", "rejected"), ("code", "improved_code"))
-"""Two answers to one question, as preference data and reflections have them."""
+"""Fields for two answers to one question, as in preference data and reflections."""
 FAILED = ("error_type", "error_name", "traceback", "exception")
-"""Fields of a record of what went wrong: its `message` is the error's, and no model said it."""
+"""Fields of an error record: its `message` is the error's text, not a model's answer."""
 ATTEMPT_FIELDS = ("turns", "attempts", "iterations", "rounds", "trajectory", "history")
-"""An agent's attempts, in order: the last that names the class counts."""
+"""Fields for an agent's attempts, in order: the last that names the class counts."""
 WRAPPERS = ("body", "result", "response", "message", "data", "completion", "output")
 PROMPT_FIELDS = ("prompt", "question", "instruction", "query", "input")
 REFERENCE_FIELDS = (
@@ -73,7 +73,7 @@ REFERENCE_FIELDS = (
     "python_code",
 )
 CLASS_FIELDS = ("entry_point", "module_name", "class_name")
-"""How the reference's class is called."""
+"""Fields for the name of the reference's class."""
 ID_FIELDS = (
     "id",
     "custom_id",
@@ -94,23 +94,23 @@ MAX_NAME = 200
 
 
 class Completion(NamedTuple):
-    """What a record holds."""
+    """The contents of a record."""
 
     id: str | None
     texts: tuple[str, ...]
-    """Several where the model was asked for several answers at once."""
+    """Several where one request returned several answers."""
     prompt: str | None
     task: str | None
     kernelbench: KernelBenchId | None
 
 
 def read_record(record: JsonValue) -> Completion | None:
-    """Return what a record holds; None if no completion can be found in it. Never raises."""
+    """Return a record's contents; None if it has no completion. Never raises."""
     if isinstance(record, str):
         return Completion(None, (record,), None, None, None)
     try:
         return _read_record(record) if isinstance(record, dict) else None
-    except RecursionError:  # lists within lists, as deep as the parser of JSON lets through
+    except RecursionError:  # lists nested as deeply as the JSON parser allows
         return None
 
 
@@ -134,7 +134,7 @@ def _read_record(record: dict[str, JsonValue]) -> Completion | None:
 def _with_own_class(
     fields: dict[str, JsonValue],
 ) -> tuple[dict[str, JsonValue], str] | None:
-    """Return a record whose reference's class had a name of its own with that class called `Model`, and the name."""
+    """Rename the class of a record's reference to `Model`; return the record and the class's own name."""
     held = ((name, fields.get(name)) for name in REFERENCE_FIELDS)
     field, text = next(((name, one) for name, one in held if isinstance(one, str)), ("", ""))
     said = as_model(text, _first_scalar(fields, CLASS_FIELDS))
@@ -173,7 +173,7 @@ def _completions(value: JsonValue, depth: int) -> tuple[str, ...]:
 
 
 def _last_answer(value: dict[str, JsonValue]) -> str:
-    """Return what the model said last in a list of messages: of what names the class, if any."""
+    """Return the model's last message, or its last one that names the class if there is any."""
     said = [one for one in _messages(value) or () if _role(one) in {"assistant", "model", "gpt"}]
     texts = [f"{_message_text(one)}{_tool_arguments(one)}" for one in said]
     naming = [text for text in texts if ENTRY_CLASS in text]
@@ -181,12 +181,12 @@ def _last_answer(value: dict[str, JsonValue]) -> str:
 
 
 def _text_or_list(value: JsonValue) -> JsonValue:
-    """Return a text, or what holds the messages of a list."""
+    """Return a text, or the list of messages in a value."""
     return {"messages": value} if isinstance(value, list) else value
 
 
 def _last_attempt(value: dict[str, JsonValue], depth: int) -> str:
-    """Return an agent's last attempt that names the class, or "" where the record itself says its answer."""
+    """Return an agent's last attempt that names the class, or "" where the record has an answer of its own."""
     if any(isinstance(value.get(name), str) for name in TEXT_FIELDS):
         return ""
     attempts = (one for name in ATTEMPT_FIELDS for one in _dicts(value.get(name)))
@@ -195,7 +195,7 @@ def _last_attempt(value: dict[str, JsonValue], depth: int) -> str:
 
 
 def _tool_arguments(message: dict[str, JsonValue]) -> str:
-    """Return what a message's calls of tools were given, as JSON: files are written that way."""
+    """Return the arguments of a message's tool calls as JSON: agents write files that way."""
     content, calls = message.get("content"), message.get("tool_calls")
     given = [
         *(one.get("input") for one in _dicts(content) if one.get("type") == "tool_use"),
@@ -210,7 +210,7 @@ def _dicts(value: JsonValue) -> list[dict[str, JsonValue]]:
 
 
 def _join_parts(value: JsonValue) -> str:
-    """Return the text of a message: a string, or a list of parts of which the texts count."""
+    """Return the text of a message: a string, or the text parts of a list."""
     if isinstance(value, str):
         return value
     if isinstance(value, list):

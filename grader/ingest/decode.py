@@ -1,4 +1,4 @@
-"""From bytes to text, whatever wrote them."""
+"""Decoding of bytes to text, in any common encoding."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import codecs
 from typing import NamedTuple
 
 MAX_BYTES = 64 * 1024 * 1024
-"""Bytes of one sample; what is beyond is cut, and a note says so."""
+"""Most bytes of one sample; the rest is cut, and a note says so."""
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -20,7 +20,7 @@ _PROBE = 65_536
 
 
 class Decoded(NamedTuple):
-    """A text with plain line ends and what had to be done to read it."""
+    """A text with plain line ends, and notes on how it was decoded."""
 
     text: str
     notes: tuple[str, ...] = ()
@@ -64,7 +64,7 @@ def _decode_body(data: bytes) -> tuple[str, str]:
 
 
 def wide_encoding(data: bytes) -> str:
-    """Return the form of UTF-16 or UTF-32 that bytes are in, told by their mark or their zeros; else ""."""
+    """Return the UTF-16 or UTF-32 encoding of the bytes, known by their byte order mark or their zeros; else ""."""
     for mark, encoding in _MARKS[1:]:
         if data.startswith(mark):
             return encoding
@@ -72,7 +72,7 @@ def wide_encoding(data: bytes) -> str:
 
 
 def _wide_encoding(data: bytes) -> str:
-    """Return the form of UTF-16 that text without a mark is in: every other byte is zero."""
+    """Return the UTF-16 encoding of text without a byte order mark: every other byte is zero."""
     probe = data[:_PROBE]
     if len(probe) < 8 or b"\0" not in probe:
         return ""

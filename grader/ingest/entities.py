@@ -1,4 +1,4 @@
-"""Text that was taken from a web page: `#include &lt;cuda.h&gt;`, `<pre><code>` around the code."""
+"""Text copied from a web page: `#include &lt;cuda.h&gt;`, `<pre><code>` around the code."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _CLOSING = re.compile(r"(?:</(?:pre|code|div|p)>)+[ \t]*$", re.MULTILINE)
 
 
 def without_entities(text: str) -> str | None:
-    """Return the text as the page showed it, line for line; None where its code is no page's."""
+    """Return the text as the page showed it, line for line; None where its code isn't from a web page."""
     if not _ESCAPED.search(text) or _PLAIN.search(text):
         return None
     return html.unescape(_CLOSING.sub("", _OPENING.sub("", text)))

@@ -1,4 +1,4 @@
-r"""Code that stands in a JSON string: tool calls in a trajectory, `{"code": "import torch\n..."}`."""
+r"""Code inside a JSON string: tool calls in a trajectory, `{"code": "import torch\n..."}`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"')
 _QUOTE = re.compile(r'(?<!\\)"')
 _ESCAPED_LINE = re.compile(r"\\n[ \t]*class[ \t]")
 MAX_DEPTH = 3
-"""Strings in strings that are opened: a call's arguments are JSON in a string of JSON."""
+"""Levels of nested strings that are decoded: a tool call's arguments are JSON inside a JSON string."""
 
 
 class Quoted(NamedTuple):
@@ -19,14 +19,14 @@ class Quoted(NamedTuple):
 
     start: int
     end: int
-    """Offsets of the literal, its quotes counted."""
+    """Offsets of the literal, including its quotes."""
     text: str
 
 
 def quoted_texts(text: str, name: str) -> Iterator[Quoted]:
     """Yield the JSON strings of a text, in order, that hold the definition of a class.
 
-    Only lines in which such a definition can stand are read, so a text without one costs little.
+    Only lines that can hold such a definition are decoded, so a text without one costs little.
     """
     wanted = re.compile(rf"class[ \t]+{name}\b")
     at = 0
@@ -54,7 +54,7 @@ def _in_line(text: str, start: int, end: int, wanted: re.Pattern[str]) -> Iterat
 
 
 def _bare(line: str) -> str | None:
-    """Return what a line stands for that is all of a text and has lost its quotes."""
+    """Decode a text of one line that is a JSON string without its quotes."""
     inside = _QUOTE.sub(r'\\"', line.replace("\\'", "'"))
     try:
         return str(json.loads(f'"{inside}"', strict=False))
@@ -63,7 +63,7 @@ def _bare(line: str) -> str | None:
 
 
 def _decode_literal(literal: str, wanted: re.Pattern[str]) -> str | None:
-    """Return what a literal stands for; of JSON in it, the string that holds the definition."""
+    """Decode a literal; if it holds JSON, return the string with the definition."""
     for _ in range(MAX_DEPTH):
         try:
             value = json.loads(literal)

@@ -1,4 +1,4 @@
-"""From a sample to its submission: the final answer, with the way back of every line."""
+"""From a sample to its submission: the final answer, with a map of every line."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from grader.records import Extraction, Sample, Submission
 MODEL = "ModelNew"
 REFERENCE = "Model"
 MAX_CODE = 2_000_000
-"""Characters of a submission; no program that a model writes comes near it."""
+"""Most characters of a submission, far above any program that a model writes."""
 
 MAX_BLOCKS = 24
-"""Earlier blocks that are looked at for the reference or for parts of the answer."""
+"""Number of earlier blocks searched for the reference or for parts of the answer."""
 
 _GIVEN = ("given the following architecture", "given the following PyTorch architecture")
 _FORWARD = re.compile(r"^[ \t>]+(?:async )?def[ \t]+forward\b", re.MULTILINE)
@@ -36,8 +36,8 @@ _FORWARD = re.compile(r"^[ \t>]+(?:async )?def[ \t]+forward\b", re.MULTILINE)
 def extract(sample: Sample) -> Extraction:
     """Return what a sample holds: the submission, a quoted reference, the text around it.
 
-    Never raises. The final answer is the last block that defines `ModelNew` (of those with a
-    `forward`, if any has one), behind the reasoning if there is one there.
+    Never raises. The final answer is the last block that defines `ModelNew` (of those with a `forward`, if any has
+    one), after the reasoning if there is one there.
     """
     page = without_entities(sample.text)
     if page is not None and len(page) <= MAX_CODE:
@@ -58,7 +58,7 @@ def extract(sample: Sample) -> Extraction:
 
 
 def _add_note(extraction: Extraction, note: str) -> Extraction:
-    """Return an extraction whose submission tells one thing more."""
+    """Return the extraction with one more note on its submission."""
     submission = extraction.submission
     if submission is None:
         return extraction
@@ -67,7 +67,7 @@ def _add_note(extraction: Extraction, note: str) -> Extraction:
 
 
 def _without_class(sample: Sample, prompted: str | None) -> Extraction:
-    """Return an answer that is a function or an extension for a harness that calls it, or what it is instead."""
+    """Return an answer that is a function or an extension for a harness to call, or say what the sample has instead."""
     text = sample.text
     reference = prompted or _reference_in(text)
     segments = cut_segments(text)
@@ -96,7 +96,7 @@ def _without_class(sample: Sample, prompted: str | None) -> Extraction:
 def _plain_function(
     sample: Sample, segments: tuple[Segment, ...], reference: str | None
 ) -> Wrapped | Unclear | None:
-    """Return an answer that is a function, where no class was asked for."""
+    """Return an answer that is a function, where no class was requested."""
     text = sample.text
     if len(text) > MAX_CODE or MODEL in text or MODEL in (sample.prompt or ""):
         return None
@@ -113,7 +113,7 @@ def _quoted_answer(text: str) -> Quoted | None:
 
 
 def _from_quoted(sample: Sample, quoted: Quoted, prompted: str | None) -> Extraction:
-    """Return the answer of a JSON string; each line of its code stands in the string's one line."""
+    """Return the answer of a JSON string; each line of its code maps to the string's one line."""
     inner = extract(sample.model_copy(update={"text": quoted.text}))
     text = sample.text
     line = text.count("\n", 0, quoted.start) + 1
@@ -136,8 +136,8 @@ def _from_quoted(sample: Sample, quoted: Quoted, prompted: str | None) -> Extrac
 def _whole(sample: Sample) -> Submission | None:
     """Return the sample's whole text as the submission, where it is a program or a Python file.
 
-    A Python file that doesn't parse is kept as it is, unless it holds fences: then it is what a
-    model said, saved under the wrong name.
+    A Python file that doesn't parse is kept as it is, unless it holds fences: then it is a transcript saved under the
+    wrong name.
     """
     if len(sample.text) > MAX_CODE:
         return None
@@ -202,12 +202,12 @@ def _choose(text: str, segments: tuple[Segment, ...]) -> tuple[Segment, str]:
 
 
 def _prompt_end(text: str) -> int:
-    """Return where KernelBench's prompt gives the architecture: examples stand before it."""
+    """Return the end of the examples in KernelBench's prompt, where the architecture is given."""
     return max(text.rfind(phrase) + 1 for phrase in _GIVEN)
 
 
 def _is_given(text: str, segments: tuple[Segment, ...], one: Segment) -> bool:
-    """Whether KernelBench's words that give the architecture stand right before a segment."""
+    """Whether KernelBench's introduction of the architecture is right before a segment."""
     if not one.inside:
         return any(phrase in text[one.start : one.end] for phrase in _GIVEN)
     start = segments[one.index - 1].start if one.index else 0
@@ -232,9 +232,9 @@ def _earlier(text: str, segments: tuple[Segment, ...], before: int) -> list[Part
 
 
 def _reference_before(text: str, segments: tuple[Segment, ...], before: int) -> str | None:
-    """Return the last quoted `Model` before the answer that is no answer itself.
+    """Return the last quoted `Model` before the answer that isn't an answer itself.
 
-    What was asked comes before what the model itself quotes: it may have changed it.
+    The prompt's reference takes precedence over the model's own quotation, which may differ.
     """
     quoting = [one for one in segments[:before] if _defines(text, one, REFERENCE)]
     if len(quoting) > 2 * MAX_BLOCKS:
@@ -265,7 +265,7 @@ def _reference_in(text: str | None) -> str | None:
 
 
 def _what_instead(sample: Sample) -> str:
-    """Say in a sentence what stands where the code should."""
+    """Return a sentence on what the sample has instead of code."""
     text = sample.text
     if sample.unreadable:
         return f"the file could not be read: {sample.unreadable}"
@@ -294,7 +294,7 @@ def _what_instead(sample: Sample) -> str:
 
 
 def _signs_of_kernels() -> Iterator[str]:
-    """Yield the words that show that a program has kernels of its own, in whatever language."""
+    """Yield the words that show that a program has its own kernels, in any language."""
     for language in languages().values():
         yield from (*language.kernel_signs, *language.signs)
 

@@ -16,9 +16,9 @@ _FENCE = re.compile(
     r"(?:^(?P<lead>[ \t>]*)|(?<=\|>))(?P<mark>`{3,}|~{3,})[ \t]*(?P<info>[^`\n]*?)[ \t]*(?:$|(?=<\|))",
     re.MULTILINE,
 )
-"""A line of its own but for a chat's marks, between which models put fences: `<|message|>```python`."""
+"""A line with nothing else but chat marks, between which models put fences: `<|message|>```python`."""
 _GLUED_CODE = re.compile(r"(?:(?:python3?|py)[ \t]+)?(?=(?:import|from)[ \t]+\w)")
-"""A first line of code on the fence's own line."""
+"""A first line of code on the fence line."""
 
 
 @dataclass(frozen=True)
@@ -29,14 +29,14 @@ class Fence:
     """Number of the line (1-based)."""
     start: int
     end: int
-    """Offsets of the line, its line end not counted."""
+    """Offsets of the line, without its line end."""
     lead: str
     """Indentation and block quote marks before it."""
     mark: str
     info: str
-    """What follows the marks: a language, or nothing."""
+    """The text after the marks: a language, or nothing."""
     content_line: int
-    """Number of the first line after it; its own where code stands behind the marks."""
+    """Number of the first line of code: the next line, or its own where code follows the marks."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Segment:
     opening: Fence | None
     closing: Fence | None
     inside: bool
-    """Whether it stands in a block, by the rules of markdown."""
+    """Whether it is inside a block, by the rules of markdown."""
 
 
 def find_fences(text: str) -> tuple[Fence, ...]:

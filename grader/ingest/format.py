@@ -1,4 +1,4 @@
-"""What an input format is: one file of this folder each."""
+"""The interface of input formats, one file of this folder each."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class Draft(NamedTuple):
 
 
 class Skipped(NamedTuple):
-    """Something that was named or found and is no sample: a broken record, a link that leads out of its folder."""
+    """A file or record that isn't a sample: a broken record, a link that leads out of its folder."""
 
     origin: str
-    """The file, with the number of the line where it is one line of it."""
+    """The file, with a line number for a record of JSONL."""
     reason: str
 
 
@@ -39,27 +39,27 @@ class Input(NamedTuple):
 
     path: Path
     name: str
-    """Path within the folder that was given, without its suffix."""
+    """Path within the given folder, without its suffix."""
     explicit: bool
-    """Given by name, not found in a folder."""
+    """Whether it was given by name, not found in a folder."""
     root: Path
-    """The folder that was named, or the one that the named file is in."""
+    """The given folder, or the folder of the given file."""
 
     def leads_out(self, path: Path) -> bool:
-        """Whether a file of the folder is a link to something outside of it, which is nobody's sample.
+        """Whether a file of the folder is a link out of the folder, which isn't a sample.
 
-        A folder may be a stranger's: what its links name would be read with the user's rights, and shown.
+        The folder may come from a stranger, and its links would be read with the user's rights and shown.
         """
         return not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(self.root))
 
     def has_beside(self, path: Path) -> bool:
-        """Whether there is such a file beside the sample, to be read with it."""
+        """Whether there is a companion file beside the sample, to be read with it."""
         return path.is_file() and not self.leads_out(path)
 
 
 @dataclass(frozen=True)
 class Format:
-    """Knows its files by their names and reads samples out of one."""
+    """An input format: recognises its files by their names and reads samples from one."""
 
     name: SampleFormat
     suffixes: tuple[str, ...]

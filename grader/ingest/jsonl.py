@@ -1,4 +1,4 @@
-"""JSONL, a completion a line, streamed; and JSON files that hold such records."""
+"""JSONL, one completion in each line, streamed; and JSON files with such records."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from grader.ingest.format import Draft, Format, Input, Skipped, has_suffix, read
 from grader.records import JsonValue, SampleFormat
 
 KEYS_DEEP = 3
-"""How many tables within tables a program may lie in."""
+"""Depth of nested objects that a program may be in."""
 PEEKED = 4096
-"""Bytes from which the form of Unicode is told."""
+"""Bytes that the Unicode encoding is detected from."""
 _SOME_FIELDS = ", ".join(f"`{field}`" for field in TEXT_FIELDS[:3])
 KEYS = 5
-"""How many of a record's fields are named where none is known."""
+"""Number of a record's fields that a message lists where none is known."""
 
 
 class LineReader(Protocol):
-    """What samples are streamed from."""
+    """A stream that samples are read from."""
 
     def readline(self, size: int = -1, /) -> bytes:
         """Return the next line with its end, at most `size` bytes of it; empty at the end."""
@@ -31,7 +31,7 @@ class LineReader(Protocol):
 
 
 class RecodedLines:
-    """The lines of a text in UTF-16 or UTF-32, as UTF-8: in the others a line doesn't end at a byte."""
+    """The lines of a text in UTF-16 or UTF-32, as UTF-8: in those encodings a line end is not a single byte."""
 
     def __init__(self, file: BinaryIO, encoding: str) -> None:
         self._text = io.TextIOWrapper(file, encoding, "replace", newline="\n")
@@ -42,7 +42,7 @@ class RecodedLines:
 
 
 def read_lines(file: LineReader, name: str, origin: str) -> Iterator[Draft | Skipped]:
-    """Yield the samples of an open JSONL file, one line in memory at a time; what is no record is skipped."""
+    """Yield the samples of an open JSONL file, one line in memory at a time; lines that are no record are skipped."""
     number = 0
     while line := file.readline(MAX_BYTES):
         number += 1
@@ -113,7 +113,7 @@ def _read_lines(source: Input) -> Iterator[Draft | Skipped]:
 
 
 def lines_of(file: BinaryIO) -> LineReader:
-    """Return the lines of an open file in UTF-8, whatever form of Unicode it is in."""
+    """Return the lines of an open file as UTF-8, from any Unicode encoding."""
     buffered = file if hasattr(file, "peek") else io.BufferedReader(cast("io.RawIOBase", file))
     encoding = wide_encoding(buffered.peek(PEEKED))
     return RecodedLines(buffered, encoding) if encoding else buffered
@@ -127,7 +127,7 @@ def _read_json(source: Input) -> Iterator[Draft]:
 
 
 def _records(source: Input) -> Iterator[tuple[str, Completion | None]]:
-    """Yield what may be records, each with a name; None for what is none."""
+    """Yield possible records, each with a name; None for a value that isn't one."""
     text = decode(read_bytes(source.path, MAX_BYTES)).text
     try:
         value = json.loads(text)
@@ -146,7 +146,7 @@ def _record(value: JsonValue) -> Completion | None:
 
 
 def _lines(text: str) -> JsonValue:
-    """Return the records of JSONL by another name; None where any line is something else."""
+    """Return the records of a JSONL file with another suffix; None where any line isn't a record."""
     try:
         return [json.loads(line) for line in text.splitlines() if line.strip()]
     except (ValueError, RecursionError):
@@ -154,7 +154,7 @@ def _lines(text: str) -> JsonValue:
 
 
 def _by_keys(value: dict[str, JsonValue], name: str, deep: int) -> Iterator[tuple[str, Completion]]:
-    """Yield the records in a table of tables, as of levels and problems, that hold a program."""
+    """Yield the records with a program in nested objects, keyed by level and problem for example."""
     for key, item in value.items():
         if not isinstance(item, dict):
             continue

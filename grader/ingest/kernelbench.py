@@ -1,4 +1,4 @@
-"""KernelBench's run folders: `level_1_problem_39_sample_0_kernel.py` and, at times, the prompt."""
+"""KernelBench's run folders: `level_1_problem_39_sample_0_kernel.py` and sometimes the prompt."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ _NAME = re.compile(
     r"\.(?:py|txt|md|py\.txt)",
     re.IGNORECASE,
 )
-"""In a path's last parts: KernelBench's own name, or the same words spread over folders."""
+"""KernelBench's own file name, or the same parts spread over folders, at the end of a path."""
 _NUMBERED = re.compile(
     r"(?:.*/)?level[_-]?(\d{1,6})/(\d{1,6})_\w+(?:/[\w.-]+)?\.(?:py|txt|md|py\.txt)", re.IGNORECASE
 )
-"""An answer that is called like its problem: `level1/39_L2Norm_.py`."""
+"""An answer with the name of its problem: `level1/39_L2Norm_.py`."""
 _PARTS = 4
 _PROMPT = re.compile(r"level_\d+_problem_\d+_(?:sample|solution)_\d+_prompt\.txt\Z")
 
 
 def is_prompt(path: Path) -> bool:
-    """Whether a file is the prompt that KernelBench keeps beside a kernel; it is no sample."""
+    """Whether a file is the prompt that KernelBench keeps beside a kernel, which isn't a sample."""
     return _PROMPT.fullmatch(path.name) is not None
 
 
 def identify(path: Path) -> KernelBenchId | None:
-    """Return the level, problem and sample that a path's last parts name; sample 0 if unsaid."""
+    """Return the level, problem and sample that a path's last parts name; sample 0 if not named."""
     end = "/".join(path.parts[-_PARTS:])
     found = _NAME.fullmatch(end) or _NUMBERED.fullmatch(end)
     if found is None:

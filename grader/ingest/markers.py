@@ -1,4 +1,4 @@
-"""Marks of a chat in a transcript: who speaks, what was thought and not said."""
+"""Chat marks in a transcript: the speaker's role, and reasoning as opposed to the answer."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _TRAILING_TAGS = re.compile(
 
 
 def answer_start(text: str) -> int:
-    """Return the offset after the last mark that hands over to the model; 0 without one."""
+    """Return the offset after the last mark that begins a turn of the model; 0 without one."""
     start = 0
     for found in _ANSWER.finditer(text):
         start = found.end()
@@ -47,9 +47,9 @@ def answer_start(text: str) -> int:
 
 
 def is_asked(text: str, offset: int) -> bool:
-    """Whether what stands at an offset was said to the model, by the marks of a chat.
+    """Whether the text at an offset is part of the prompt, by the chat marks.
 
-    That is so before its first turn, and after a mark of the user's up to its next turn.
+    The prompt is everything before the model's first turn, and from a user's mark to the model's next turn.
     """
     if not _ANSWER.search(text, offset):
         return False
@@ -60,28 +60,28 @@ def is_asked(text: str, offset: int) -> bool:
 def thought_end(text: str) -> int:
     """Return the offset up to which the text is reasoning: the last closing tag, or 0.
 
-    Reasoning whose opening tag is missing began with the text, as in what reasoning models log.
+    Reasoning without an opening tag begins at the start of the text, as in the logs of reasoning models.
     """
     end = 0
     for found in _THINK_END.finditer(text):
         end = found.end()
     opening = [found.start() for found in _THINK_START.finditer(text, end)]
-    # thought that never ends: nothing after it was said
+    # reasoning that never ends: there is no answer after it
     return len(text) if opening and not text[end : opening[0]].strip() else end
 
 
 def is_tag_line(text: str) -> bool:
-    """Whether a line holds nothing but marks of a chat."""
+    """Whether a line holds only chat marks."""
     return bool(text.strip()) and _TAG_LINE.fullmatch(text) is not None
 
 
 def without_tags(lines: Lines) -> Lines:
-    """Take marks of a chat off the first and last lines."""
+    """Remove chat marks from the first and last lines."""
     start, end = 0, len(lines)
     while start < end and (is_tag_line(lines[start].text) or not lines[start].text.strip()):
         start += 1
     if not any(is_tag_line(line.text) for line in lines[:start]):
-        start = 0  # only blank lines: they are the block's own
+        start = 0  # only blank lines, which belong to the block
     while end > start and (is_tag_line(lines[end - 1].text) or not lines[end - 1].text.strip()):
         end -= 1
     kept = trim_blank_lines(lines[start:end])
@@ -89,7 +89,7 @@ def without_tags(lines: Lines) -> Lines:
 
 
 def without_glued_tags(line: Line) -> Line:
-    """Take marks of a chat off both ends of a line of code."""
+    """Remove chat marks from both ends of a line of code."""
     text = line.text
     if "<" not in text:
         return line

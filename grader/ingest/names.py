@@ -16,7 +16,7 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 def slug(name: str) -> str:
     """Return a name of letters, digits, dot, underscore and hyphen, at most 100 characters long.
 
-    A name that had to be changed gets a piece of its digest, so that two don't become one.
+    A changed name gets a piece of its digest, so that different names stay different.
     """
     safe = _UNSAFE.sub("_", name.replace("/", "__")).strip("._-")
     changed = safe != name.replace("/", "__")
@@ -26,7 +26,7 @@ def slug(name: str) -> str:
 
 
 class UniqueNames:
-    """Hands out each name once, whatever the case of its letters."""
+    """Gives each name once, ignoring case."""
 
     def __init__(self) -> None:
         self._taken: set[str] = set()

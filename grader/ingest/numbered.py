@@ -1,4 +1,4 @@
-"""Lines of text that remember where they stood in the sample."""
+"""Lines of text with their line numbers in the sample."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def number_lines(text: str, first: int = 1) -> Lines:
 
 
 def join_lines(lines: Iterable[Line]) -> str:
-    """Return the text of some lines; the last one ends as well."""
+    """Return the text of the lines, with a line end after the last one too."""
     return "".join(line.text + "\n" for line in lines)
 
 
@@ -35,7 +35,7 @@ def trim_blank_lines(lines: Lines) -> Lines:
 
 
 def without_indent(lines: Lines, indent: str) -> Lines:
-    """Take an indentation off the lines that have it; shorter ones lose what they have of it."""
+    """Remove an indentation from the lines; lines with less lose as much of it as they have."""
     if not indent:
         return lines
     return tuple(Line(line.number, _remove_indent(line.text, indent)) for line in lines)

@@ -1,7 +1,7 @@
-"""References whose class has a name of its own, as KernelBook's have: `GetMask`, which `GetMaskNew` answers.
+"""References whose class has another name than `Model`, as in KernelBook: `GetMask`, answered by `GetMaskNew`.
 
-All else here knows a reference by its class `Model`, an answer by its class `ModelNew`, and a constructor by the list of
-its arguments. So the classes are called that, and arguments by name (`[[], {"dim": 4}]`) are put in their order.
+The grader expects a reference's class `Model`, an answer's class `ModelNew`, and a list of constructor arguments. So
+the classes are renamed, and arguments by name (`[[], {"dim": 4}]`) become positional.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ _REFERENCE, _ANSWER = "Model", "ModelNew"
 
 
 class Named(NamedTuple):
-    """A reference in KernelBench's manner, and how its class was called."""
+    """A reference in KernelBench's form, and the original name of its class."""
 
     text: str
     name: str
 
 
 def as_model(reference: str, said: str | None = None) -> Named | None:
-    """Return a reference with its class called `Model`; None where one is called so, or none can be meant.
+    """Return a reference with its class renamed to `Model`; None where it has a `Model`, or no unique class.
 
-    `said` is the class's name, where a record has it.
+    `said` is the class's name, if a record gives it.
     """
     tree, _ = read_python(reference)
     defined = {n.name: n for n in (tree.body if tree else ()) if isinstance(n, _DEFINED)}
@@ -41,7 +41,7 @@ def as_model(reference: str, said: str | None = None) -> Named | None:
 
 
 def as_model_new(answer: str, name: str) -> str | None:
-    """Return an answer with its class called `ModelNew`, where it is called after the reference's."""
+    """Return an answer with its class renamed to `ModelNew`, where its name is made from the reference's."""
     if _ANSWER in answer:
         return None
     called = (
@@ -75,7 +75,7 @@ _DEFINED = (ast.ClassDef, ast.FunctionDef)
 def _arguments(
     tree: ast.Module | None, name: str, places: list[ast.expr], named: dict[str, ast.expr]
 ) -> list[ast.expr] | None:
-    """Return the arguments of a constructor in their order, defaults between them; None where that can't be."""
+    """Return the arguments of a constructor in their order, defaults between them; None where that is impossible."""
     owner = next(n for n in (tree.body if tree else ()) if getattr(n, "name", "") == name)
     init = next((n for n in ast.walk(owner) if getattr(n, "name", "") == "__init__"), None)
     taken = (

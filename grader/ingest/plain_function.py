@@ -1,6 +1,7 @@
-"""Answers that are a Python function and no class: `def softmax(x): ... kernel[grid](...)`, as TritonBench asks for.
+"""Answers that are a Python function without a class: `def softmax(x): ... kernel[grid](...)`, as TritonBench asks for.
 
-The function is the answer where it alone can be meant: it comes to a kernel, and takes what the task's `forward` takes.
+A function is the answer if it is the only one that launches a kernel, directly or not, and takes the arguments of the
+task's `forward`.
 """
 
 from __future__ import annotations
@@ -20,15 +21,15 @@ from grader.source import dotted_name, nodes_under, parse, read_python
 _CALLED = "_answer"
 _REFERENCE = "Model"
 _CHECKING = frozenset({"allclose", "assert_close", "do_bench", "perf_report", "isclose"})
-"""What the test or the benchmark of an answer calls."""
+"""Functions that an answer's test or benchmark calls."""
 MAX_FUNCTIONS = 24
-"""Functions that come to a kernel: of more than that, none can be told to be the answer."""
+"""Most functions that may lead to a kernel: among more, none is taken for the answer."""
 _NO_NAME = frozenset({"triton", "cuda", "torch", "kernel", "forward", "fn", "custom", "fast", "my"})
 """Words of a function's name that say nothing of what it computes."""
 
 
 class Wrapped(NamedTuple):
-    """A block with a function that answers, and the program with a class that calls it."""
+    """A block with a function that is the answer, and the program with a class that calls it."""
 
     lines: Lines
     segments: set[int]
@@ -36,7 +37,7 @@ class Wrapped(NamedTuple):
 
 
 class Unclear(NamedTuple):
-    """A block with functions that launch kernels, of which none can be told to be the answer."""
+    """A block with functions that launch kernels, none of which is clearly the answer."""
 
     found: str
 
@@ -55,7 +56,7 @@ def with_class_around(
     if len(fitting) != 1:
         return Unclear(_what_is_unclear(lines, fitting, model))
     name, caller = next(iter(fitting.items()))
-    note = f"the answer is the function `{name}` and no class: a class {model} that calls it was put behind it"
+    note = f"the answer is the function `{name}` without a class: a class {model} that calls it was added after it"
     after = ("", "", "import torch", "import torch.nn as nn", "", f"{_CALLED} = {name}", "", "")
     wrapped = (*lines, *(Line(0, one) for one in (*after, *caller.split("\n"))))
     return Wrapped(wrapped, {segment.index}, (note,))
@@ -75,7 +76,7 @@ def _blocks(text: str, segments: tuple[Segment, ...]) -> Iterator[tuple[Lines, S
 
 
 def _launching_functions(lines: Lines) -> dict[str, ast.FunctionDef]:
-    """Return the functions of a program that come to a kernel by what they name, and are none themselves."""
+    """Return the functions of a program that reach a kernel through the names that they use and aren't kernels."""
     code = join_lines(lines)
     tree, _ = read_python(code)
     kernels = _functions_compiled(code)
@@ -91,7 +92,7 @@ def _launching_functions(lines: Lines) -> dict[str, ast.FunctionDef]:
 
 
 def _names_that_reach(defined: Mapping[str, ast.stmt], ways: set[str]) -> set[str]:
-    """Return what names one of some names, or names something that does."""
+    """Return `ways` and the names whose definitions use one of them, directly or not."""
     users: dict[str, list[str]] = {}
     for name, node in defined.items():
         for used in _used_names(node):
@@ -105,7 +106,7 @@ def _names_that_reach(defined: Mapping[str, ast.stmt], ways: set[str]) -> set[st
 
 
 def _functions_compiled(code: str) -> set[str]:
-    """Return the names of the Python functions that a compiler takes."""
+    """Return the names of the Python functions that a compiler translates."""
     found = readings(parse(code)).items()
     return {n for name, one in found if languages()[name].embedded is None for n in one.names}
 
@@ -116,7 +117,7 @@ def _compiles(node: ast.stmt, lines: Lines) -> bool:
 
 
 def _gives(node: ast.FunctionDef) -> bool:
-    """Whether a function returns something, and neither times nor compares what another does."""
+    """Whether a function returns a value, and neither times nor compares another function."""
     returns = any(isinstance(n, ast.Return) and n.value is not None for n in nodes_under(node))
     calls = (dotted_name(n.func) for n in nodes_under(node) if isinstance(n, ast.Call))
     return returns and not any(name.rpartition(".")[2] in _CHECKING for name in calls)
@@ -125,7 +126,7 @@ def _gives(node: ast.FunctionDef) -> bool:
 def _fitting_classes(
     functions: Mapping[str, ast.FunctionDef], reference: str | None, model: str
 ) -> dict[str, str]:
-    """Return the class that calls each function which may be meant, by the function's name."""
+    """Return the wrapping class for each possible function, by the function's name."""
     callers = {
         name: caller
         for name, node in functions.items()
@@ -145,7 +146,7 @@ def _fitting_classes(
 
 
 def _callee(node: ast.FunctionDef) -> Callee | None:
-    """Return how a function is called; None for one that takes no input or asks for keywords."""
+    """Return the call of a function; None for one without an input or with required keywords."""
     given, keywords = node.args, zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
     count = len(given.posonlyargs) + len(given.args)
     if any(default is None for _, default in keywords) or not (count or given.vararg):
@@ -156,7 +157,7 @@ def _callee(node: ast.FunctionDef) -> Callee | None:
 
 
 def _operations(reference: str | None) -> set[str]:
-    """Return what the reference's `forward` and functions call, by their last names: `softmax`."""
+    """Return the last names of all calls in the reference's `forward` and functions: `softmax`."""
     tree, _ = read_python(reference) if reference else (None, None)
     calls = (node for node in ast.walk(tree or ast.Module([], [])) if isinstance(node, ast.Call))
     names = {(dotted_name(call.func) or "").rpartition(".")[2].lower() for call in calls}
@@ -171,11 +172,11 @@ def _what_is_unclear(lines: Lines, fitting: Mapping[str, str], model: str) -> st
     names = ", ".join(f"`{name}`" for name in fitting or _launching_functions(lines))
     if fitting:
         return f"no class {model}, and several functions that may be the answer: {names}"
-    return f"no class {model}, and no function that takes what the task's forward takes: {names}"
+    return f"no class {model}, and no function with the arguments of the task's forward: {names}"
 
 
 def _binds(node: ast.stmt) -> set[str]:
-    """Return the names that a statement at the top of a program gives a value, in a branch too."""
+    """Return the names that a top-level statement binds, inside branches too."""
     if isinstance(node, ast.FunctionDef | ast.ClassDef):
         return {node.name}
     stores = (n for n in ast.walk(node) if isinstance(n, ast.Name))

@@ -10,7 +10,7 @@ from grader.languages import languages
 from grader.records import Prose
 
 MOST_PROSE = 200_000
-"""Characters of prose that are read before and after a gap, where a transcript is longer."""
+"""Characters of prose read at the beginning and the end of a longer transcript."""
 
 _CLASS = r"^[ \t>]*class[ \t]+\w+.*:"
 
@@ -36,7 +36,7 @@ def prose_outside(
 
 
 def _ends(spans: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Yield the spans, of one that is longer than any prose only its beginning and its end."""
+    """Yield the spans; of one that is too long for prose only its beginning and its end."""
     for start, end in spans:
         if end - start > 2 * MOST_PROSE:
             yield start, start + MOST_PROSE
@@ -46,7 +46,7 @@ def _ends(spans: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
 
 
 def _outside(segment: Segment, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return what is left of a segment when the spans are taken out."""
+    """Return the parts of a segment outside the spans."""
     rest = [(segment.start, segment.end)]
     for low, high in spans:
         rest = [
@@ -59,6 +59,6 @@ def _outside(segment: Segment, spans: list[tuple[int, int]]) -> list[tuple[int, 
 
 
 def _program() -> re.Pattern[str]:
-    """Return what a block has that is a program: a class, or a kernel in any language."""
+    """Return the sign that a block is a program: a class, or a kernel in any language."""
     signs = (re.escape(sign) for one in languages().values() for sign in one.kernel_signs)
     return re.compile("|".join((_CLASS, *signs)), re.MULTILINE)

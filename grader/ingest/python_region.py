@@ -14,7 +14,7 @@ from grader.ingest.numbered import (
 from grader.source import PythonError, read_python
 
 MAX_TRIES = 24
-"""Attempts to read a region as Python before its end is taken as it is."""
+"""Attempts to parse a region as Python before its end is left as it is."""
 
 _START = re.compile(r"(?:import\s+[\w.]+|from\s+[\w.]+\s+import\b)")
 _CODE_LINE = re.compile(
@@ -24,7 +24,7 @@ _CODE_LINE = re.compile(
     |[\w.\[\]"']+\s*(?:[-+*/]?=|:\s*\w+\s*=|\()""",
     re.VERBOSE,
 )
-"""A line that can stand in a program; what else stands at the left margin is prose."""
+"""A line that can be part of a program; any other line at the left margin is prose."""
 
 
 def defines(text: str, name: str) -> bool:
@@ -38,16 +38,16 @@ def class_line(name: str) -> re.Pattern[str]:
 
 
 def python_error(lines: Lines) -> PythonError | None:
-    """Return why some lines are no Python; None if they are."""
+    """Return why the lines are not valid Python; None if they are."""
     tree, error = read_python(join_lines(lines))
     return None if tree is not None else error
 
 
 def find_program(lines: Lines, name: str) -> tuple[Lines, bool]:
-    """Return the program that defines a class, and whether it reads as Python.
+    """Return the program that defines a class, and whether it parses.
 
-    It begins at an import or, where none stands before the class, at the class; it ends where the
-    text stops being Python.
+    It begins at an import or, where none stands before the class, at the class; it ends where the text is no longer
+    Python.
     """
     pattern = class_line(name)
     last = max((i for i, line in enumerate(lines) if pattern.match(line.text)), default=-1)
@@ -66,10 +66,10 @@ def find_program(lines: Lines, name: str) -> tuple[Lines, bool]:
 
 
 def longest_program(lines: Lines, least: int) -> Lines | None:
-    """Return the beginning that reads as Python if all that it leaves is prose.
+    """Return the beginning that parses as Python if the rest is prose.
 
-    It has at least `least` lines. None where the first line that can't be read looks like code: a
-    program that is cut off or wrong stays as it is.
+    It has at least `least` lines. None where the first line that doesn't parse looks like code: a truncated or wrong
+    program stays unchanged.
     """
     end = len(lines)
     for _ in range(MAX_TRIES):

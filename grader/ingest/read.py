@@ -1,4 +1,4 @@
-"""From what the user names to samples."""
+"""From the paths on the command line to samples."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ FORMATS: tuple[Format, ...] = (
     parquet.FORMAT,
     transcript.FORMAT,
 )
-"""The first that knows a file's name reads it; a file that was given by name and that none knows
-is a transcript."""
+"""The first format that recognises a file's name reads it; a file given by name that none recognises is a
+transcript."""
 
 SKIPPED_FOLDERS = frozenset({"__pycache__", "node_modules"})
 
 
 def _unheard(_skipped: Skipped) -> None:
-    """Leave unsaid what was skipped."""
+    """Ignore a skipped file."""
 
 
 def read_samples(
@@ -42,10 +42,9 @@ def read_samples(
 ) -> Iterator[Sample]:
     """Yield the samples of files, folders and `-` (standard input), in a stable order.
 
-    Ids are safe, unique and the same each time. `skipped` hears of what is no sample: a line that
-    is no record, a link out of its folder. Raises UsageError at once for a path that isn't there
-    and where nothing to grade is found; a file that can't be read becomes a sample that says so
-    (`Sample.unreadable`).
+    Ids are safe, unique and the same each time. `skipped` is called with each file or line that isn't a sample: an
+    invalid record, a link out of its folder. Raises UsageError at once for a missing path and where nothing to grade is
+    found; an unreadable file becomes a sample that says so (`Sample.unreadable`).
     """
     inputs: list[Input | None] = []
     for path in paths:
@@ -71,7 +70,7 @@ def _samples(
 def _fields(draft: Draft) -> dict[str, object]:
     fields = draft._asdict()
     del fields["name"]
-    fields["origin"] = clean(draft.origin)  # a file's name need not be text
+    fields["origin"] = clean(draft.origin)  # a file's name may not be valid text
     return fields
 
 
@@ -120,7 +119,7 @@ def _is_record(line: bytes) -> bool:
 
 
 class _Resumed:
-    """A stream with its first line put back."""
+    """A stream whose first line is returned again."""
 
     def __init__(self, first: bytes, rest: jsonl.LineReader) -> None:
         self._first = first
@@ -154,8 +153,8 @@ def _name(file: Path, folder: Path) -> str:
 def _files(folder: Path) -> Iterator[Path]:
     """Yield the files of a folder that some format knows, in the order of their names.
 
-    Follows links to its own folders, but enters each once: a loop of links ends. A link to a folder
-    elsewhere is yielded itself.
+    Follows links to folders within it, but enters each once, so that loops of links end. A link to a folder elsewhere
+    is yielded itself.
     """
     root = Path(os.path.realpath(folder))
     seen: set[tuple[int, int]] = set()

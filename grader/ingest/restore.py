@@ -1,7 +1,7 @@
-"""Brings back programs that a transcript's own marks have broken.
+"""Restores programs broken by a transcript's fences or chat marks.
 
-Each way is tried in turn until the text reads as Python; a program that stays broken is kept as
-it was, since then the error is the model's.
+Each method is tried in turn until the text parses as Python; a program that stays broken is left unchanged, since then
+the error is the model's.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from grader.ingest.python_region import (
 from grader.languages import languages
 
 MAX_MERGED = 6
-"""Neighbouring segments that are joined on either side."""
+"""Neighbouring segments that may be joined on either side."""
 MAX_CHARACTERS = 400_000
-"""Of a program that is put together from several segments; each attempt is parsed."""
+"""Most characters of a program joined from several segments; each attempt is parsed."""
 
 _FIRST_LINES = frozenset({"python", "py", "python3", "copy", "copy code", "plaintext"})
 
 
 class Program(NamedTuple):
-    """Lines of Python and what was done to get them."""
+    """Lines of Python, and notes on how they were restored."""
 
     lines: Lines
     notes: tuple[str, ...] = ()
@@ -67,21 +67,21 @@ def restore(text: str, segments: tuple[Segment, ...], segment: Segment, name: st
 
 
 def _without_language(lines: Lines) -> Lines:
-    """Drop a first line that only names the language: it would read as a name of the program."""
+    """Drop a first line that only names the language: it would parse as a Python name."""
     first = lines[0].text.strip().lower() if lines else ""
     named = first in _FIRST_LINES or any(first in one.fences for one in languages().values())
     return lines[1:] if named else lines
 
 
 def _closed_in_line(lines: Lines, name: str) -> Program | None:
-    """End the block at a fence that stands at the end of a line of code."""
+    """End the block at a fence at the end of a line of code."""
     for index in range(_class_index(lines, name) + 1, len(lines)):
         body = lines[index].text.rstrip()
         if body.endswith(("```", "~~~")):
             last = Line(lines[index].number, body.rstrip("`~"))
             plain = (*lines[:index], last)
             if python_error(plain) is None:
-                return Program(plain, ("the fence that closes the block stood in a line of code",))
+                return Program(plain, ("the fence that closes the block was in a line of code",))
     return None
 
 
@@ -91,7 +91,7 @@ def _class_index(lines: Lines, name: str) -> int:
 
 
 def _remove_chat_marks(lines: Lines, name: str) -> Program | None:
-    """Take chat marks off the ends, or out of the middle."""
+    """Remove chat marks from the ends or the middle."""
     del name
     plain = without_tags(lines)
     if plain != lines and python_error(plain) is None:
@@ -103,7 +103,7 @@ def _remove_chat_marks(lines: Lines, name: str) -> Program | None:
 
 
 def _dedent_block(lines: Lines, name: str) -> Program | None:
-    """Take off an indentation that the whole block has."""
+    """Remove the indentation of the whole block."""
     del name
     indent = common_indent(lines)
     plain = without_indent(lines, indent)
@@ -113,7 +113,7 @@ def _dedent_block(lines: Lines, name: str) -> Program | None:
 
 
 def _cut_prose(lines: Lines, name: str) -> Program | None:
-    """End an unclosed block where the text stops being Python."""
+    """End an unclosed block where the text is no longer Python."""
     least = _class_index(lines, name) + 1
     found = longest_program(lines, least)
     if found is None or "def forward" not in join_lines(found[least - 1 :]):
@@ -172,8 +172,8 @@ def _remove_fence(text: str, segments: tuple[Segment, ...], segment: Segment, na
     )
     program, reads = find_program(lines, name)
     headless = not import_lines(lines[: _class_index(lines, name)])
-    if not reads or headless:  # the rest may stand in the block before a stray fence
+    if not reads or headless:  # the rest may be in the block before a stray fence
         merged = _join_neighbours(text, segments, segment, name)
         if merged is not None:
             return merged
-    return Program(program or lines, ("the code stood without fences",), reads, at, at)
+    return Program(program or lines, ("the code had no fences around it",), reads, at, at)

@@ -1,7 +1,7 @@
-"""An answer whose class has the reference's name, where nothing asks for another.
+"""Answers whose class has the reference's name, where the prompt asks for no other.
 
-kernelbench.com's contract, and others': reference and solution are texts of their own, and each has a class `Model`.
-All else here knows an answer by its class `ModelNew`, so the class is called that; lines stay where they are.
+In kernelbench.com's contract, and others, reference and solution are separate texts that each have a class `Model`. The
+grader expects a class `ModelNew`, so the answer's class is renamed; lines keep their numbers.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ NOTE = f"its class {_ASKED} is called {_ANSWER} here: the reference beside it ha
 
 
 def with_its_own_name(sample: Sample) -> Sample | None:
-    """Return a sample whose answer's class is called as answers are; None where that is not what it holds.
+    """Return a sample whose answer's class is renamed to `ModelNew`; None where the answer has no such class.
 
-    The answer is the last block with kernels and a class of that name; the reference came in the prompt, or in a
-    block before it that has none.
+    The answer is the last block with kernels and a class of that name; the reference is in the prompt, or in an earlier
+    block without kernels.
     """
     text, prompt = sample.text, sample.prompt or ""
     if _ANSWER in text or _ANSWER in prompt or not defines(text, _ASKED):
@@ -41,7 +41,7 @@ def with_its_own_name(sample: Sample) -> Sample | None:
 
 
 def _is_program(lines: Lines) -> bool:
-    """Whether some lines are Python with kernels of its own."""
+    """Whether the lines are Python with their own kernels."""
     text = join_lines(lines)
     signs = (sign for one in languages().values() for sign in (*one.kernel_signs, *one.signs))
     return any(sign in text for sign in signs) and python_error(trim_blank_lines(lines)) is None

@@ -1,4 +1,4 @@
-"""A folder with `solution.py` and `reference.py`: the answer beside what was asked, both with a class `Model`."""
+"""A folder with `solution.py` and `reference.py`: the answer beside the reference, both with a class `Model`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ REFERENCE = "reference.py"
 
 
 def is_reference(path: Path) -> bool:
-    """Whether a file is the reference beside a solution; it is no sample."""
+    """Whether a file is the reference beside a solution, which isn't a sample."""
     return path.name == REFERENCE and path.with_name(SOLUTION).is_file()
 
 

@@ -1,4 +1,4 @@
-"""Makes the files that an answer reads and gives in blocks of their own: `kernel.cu` beside the Python."""
+"""Creates the files that an answer reads and gives in separate blocks: `kernel.cu` beside the Python."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from grader.source import read_python
 from grader.source.files import named_file, written_files
 
 CAPTION = 300
-"""Characters before a block that may say what file it is."""
+"""Number of characters before a block that may name its file."""
 
 
 @dataclass(frozen=True)
@@ -21,17 +21,17 @@ class _Block:
     lines: Lines
     segment: int
     caption: str
-    """What stands right before it, on its fence and in its first line; in small letters."""
+    """The text right before it, on its fence and in its first line; in lower case."""
 
 
 def with_files(
     text: str, segments: tuple[Segment, ...], lines: Lines, taken: set[int], most: int
 ) -> tuple[Lines, tuple[str, ...], set[int]]:
-    """Return the program with statements before it that write the files which it reads.
+    """Return the program, preceded by statements that write the files which it reads.
 
     A file is the last block of code for a compiler whose caption names it, or the only block where it is
-    the only file. `taken` are segments that are no file, `most` bounds how many blocks are looked
-    at. Returns the program, notes, and the segments that became files.
+    the only file. `taken` are segments that aren't files, `most` limits the number of blocks examined. Returns the
+    program, notes, and the segments that became files.
     """
     wanted = _read_files(join_lines(lines))
     if not wanted:

@@ -1,4 +1,4 @@
-"""Puts together an answer that was given in several blocks."""
+"""Joins an answer that was given in several blocks."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ class Part:
 
     @cached_property
     def names(self) -> frozenset[str]:
-        """What it binds at module level; nothing if it isn't Python."""
+        """Names that it binds at module level; none if it isn't Python."""
         tree, _ = read_python(join_lines(self.lines))
         return frozenset(_module_names(tree)) if tree is not None else frozenset()
 
 
 def complete(lines: Lines, earlier: list[Part]) -> tuple[Lines, tuple[str, ...], set[int]]:
-    """Return the program with what it lacks taken from earlier blocks.
+    """Return the program with its missing definitions taken from earlier blocks.
 
-    Names that the program uses and nowhere defines are looked up in earlier Python blocks, the
-    latest first; names that are passed as sources are taken from a block of CUDA or C++. Returns
-    the program, notes, and the segments that became part of it.
+    Names that the program uses but doesn't define are looked up in earlier Python blocks, the latest first; undefined
+    names passed as sources are taken from a block of CUDA or C++. Returns the program, notes, and the segments that
+    became part of it.
     """
     if not earlier:
         return lines, (), set()
@@ -89,7 +89,7 @@ def missing_names(code: str) -> frozenset[str]:
 
 
 def _module_names(tree: ast.Module) -> set[str]:
-    """Return what a block binds at module level by assignment, definition or import."""
+    """Return the names that a block binds at module level by assignment, definition or import."""
     names: set[str] = set()
     for node in tree.body:
         match node:

@@ -1,4 +1,4 @@
-"""Transcripts: what a model said, in a text file of its own."""
+"""Transcripts: a model's whole output in a text file."""
 
 from __future__ import annotations
 

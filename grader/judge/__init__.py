@@ -1,4 +1,4 @@
-"""The host's judgement: inputs, comparison, soundness, honesty, verdict; it runs nothing."""
+"""The host's judgement: inputs, comparison, soundness, honesty, verdict. Pure functions that run no program."""
 
 from grader.judge.compare import compare
 from grader.judge.expected import Expected, Group, References, groups

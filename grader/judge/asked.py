@@ -1,4 +1,4 @@
-"""Elements of a result that are asked about: wrong ones, right ones near them, and what the reference's depend on."""
+"""Elements of a result to trace: wrong ones, right ones near them, and the dependences of the reference's elements."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ from grader.judge.way import Way
 from grader.simulator.provenance import NOTHING, Flat
 
 NEGLIGIBLE = 1e-12
-"""Gradient, relative to the largest one, that counts as none."""
+"""Gradient, relative to the largest one, that counts as zero."""
 LUCKY = 0.1
-"""Share of right elements up to which they may be right by chance: they say nothing then."""
+"""Share of right elements up to which they may be right by chance and are not evidence."""
 MOST_ASKED = 4
-"""Wrong elements that are asked about, and as many right ones."""
+"""Number of wrong elements to trace, and of right ones."""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """An element of a result, and what the reference's depends on."""
+    """An element of a result, and the dependences of the reference's element."""
 
     output: int
     index: tuple[int, ...]
     wrong: bool
     needs: Mapping[str, Flat]
-    """Elements of each tensor whose change the reference's element feels, by the tensor's role."""
+    """Elements of each tensor that change the reference's element, by the tensor's role."""
     way: Way
     exchanged: bool = False
     """Whether the wrong elements of its result are right ones at other places."""
 
 
 FEW = 8
-"""Wrong elements up to which nothing is said of their order."""
+"""Fewest wrong elements, less one, for a statement about their order."""
 
 
 def are_exchanged(actual: Array, exact: Array, mask: Array) -> bool:
-    """Whether the wrong elements are, in another order, what they should be."""
+    """Whether the wrong elements have the right values in another order."""
     here, there = (np.sort(one[mask].astype(np.float64)) for one in (actual, exact))
     if len(here) <= FEW or not np.isfinite(here).all() or np.ptp(there) == 0:
         return False
@@ -46,7 +46,7 @@ def are_exchanged(actual: Array, exact: Array, mask: Array) -> bool:
 
 
 def choose_elements(mask: Array) -> list[tuple[int, bool]]:
-    """Return flat indices of wrong elements and of right ones near them, with which is which."""
+    """Return flat indices of wrong elements and of right ones near them, each marked as wrong or right."""
     wrong, right = np.flatnonzero(mask), np.flatnonzero(~mask)
     picked = [(int(one), True) for one in _spread(wrong)]
     if len(right) < LUCKY * mask.size:

@@ -1,4 +1,4 @@
-"""Boxes around elements of a tensor: as records, and as a person says them."""
+"""Boxes around elements of a tensor, as records and in words."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _extent(indices: Array, size: int) -> Extent:
 
 
 def in_words(found: Sequence[Extent]) -> str:
-    """Return a box as a person says it; empty where it is all.
+    """Return a box in words; empty where it is the whole tensor.
 
     `columns 80 to 91`, `indices 3 to 9 in steps of 2 of dim 2`, `[0, 32 to 63, :, 0]`.
     """
@@ -39,12 +39,12 @@ def in_words(found: Sequence[Extent]) -> str:
 
 
 def element_in_words(index: Sequence[int]) -> str:
-    """Return how an element of the result is called; one of no dims is the result."""
+    """Return the name of an element of the result; a result without dims is its only element."""
     return f"element {list(index)} of the result" if index else "the result"
 
 
 def against(had: Sequence[Extent], wanted: Sequence[Extent]) -> tuple[str, str]:
-    """Return what there is and what there must be in its place, by the only dim that differs where there is one.
+    """Return the found and the expected elements, by the only dim that differs where there is one.
 
     `row 2` and `0`, `indices 3 to 5 of dim 1` and `0 to 2`.
     """
@@ -56,7 +56,7 @@ def against(had: Sequence[Extent], wanted: Sequence[Extent]) -> tuple[str, str]:
 
 
 def _along(at: int, found: Sequence[Extent]) -> str:
-    """Say which indices of one dim a box has: `columns 80 to 91`, `index 5 of dim 2`."""
+    """Return the indices of a box along one dim, in words: `columns 80 to 91`, `index 5 of dim 2`."""
     several = found[at].count > 1
     if len(found) == 2:
         return f"{('row', 'column')[at]}{'s' * several} {_indices(found[at])}"
@@ -72,7 +72,7 @@ def _indices(extent: Extent) -> str:
 
 
 def covers(ranges: Sequence[tuple[int, int, int, int]], index: Sequence[int]) -> bool:
-    """Whether an element lies in a box that a run told."""
+    """Whether an element lies in a box that a run reported."""
     return all(
         first <= at <= last and (step == 0 or (at - first) % step == 0)
         for (first, last, step, _), at in zip(ranges, index, strict=False)
@@ -80,7 +80,7 @@ def covers(ranges: Sequence[tuple[int, int, int, int]], index: Sequence[int]) ->
 
 
 def told_extents(ranges: Sequence[tuple[int, int, int, int]], tensor: Tensor) -> tuple[Extent, ...]:
-    """Return the box that a run told of a tensor."""
+    """Return the box that a run reported for a tensor."""
     return tuple(
         Extent(first=a, last=b, step=s, count=n, size=size)
         for (a, b, s, n), size in zip(ranges, tensor.shape, strict=False)

@@ -1,4 +1,4 @@
-"""The sizes that a problem's reference ran at, and the workloads that are made of some of them."""
+"""The sizes that a problem's reference ran at, and the workloads made at some of them."""
 
 from __future__ import annotations
 
@@ -23,38 +23,38 @@ class Workloads:
     chosen: Chosen
     all: tuple[Workload, ...]
     length: int
-    """How many terms meet in one output, at a guess."""
+    """Estimated number of terms summed in one output."""
     rare: tuple[Workload, ...] = ()
-    """Those of other values, for a task whose result hardly depends on its inputs otherwise."""
+    """Workloads of other values, for a task whose result otherwise hardly depends on its inputs."""
 
     @property
     def nominal(self) -> tuple[Workload, ...]:
-        """Return those of the task's own kind of values."""
+        """Return the workloads with the task's own kind of values."""
         return tuple(workload for workload in self.all if workload.role == "nominal")
 
 
 @dataclass(frozen=True)
 class Described:
-    """What a guest said of a problem."""
+    """A guest's description of a problem."""
 
     sizes: tuple[Size, ...]
     full: Facts | None
     values: tuple[Facts, ...]
-    """What each input's values are like."""
+    """Distribution of each input's values."""
     places: bool
-    """Whether the reference finds places of extremes."""
+    """Whether the reference returns indices of extremes."""
     error: str = ""
-    """What its reference said at the first size where it failed."""
+    """The reference's error at the first size where it failed."""
     left_out: bool = False
-    """Whether there are sizes with more weights than were asked for."""
+    """Whether there are sizes with more weights than requested."""
 
     @property
     def settled(self) -> bool:
-        """Whether sizes with more weights, at which each run takes seconds, would not be chosen."""
+        """Whether sizes with more weights, at which each run takes seconds, would be rejected anyway."""
         if not self.left_out:
             return True
         if self.full is None or any("int" in i.get("dtype", "") for i in self.full["inputs"]):
-            return False  # what indices may be is looked up at a size of the full shape
+            return False  # the range of indices comes from a size of the full shape
         fit = strictly_fitting(self.sizes, self.full)
         return any(size.small and size.regular for size in fit)
 
@@ -66,7 +66,7 @@ class Described:
         return "" if choose(self.sizes, self.full) else NONE_IS_SMALL
 
     def workloads(self) -> Workloads | None:
-        """Return the workloads of the best sizes; None where there are none that a CPU can run."""
+        """Return the workloads of the best sizes; None where a CPU can run none."""
         chosen = choose(self.sizes, self.full)
         if chosen is None:
             return None
@@ -77,7 +77,7 @@ class Described:
         return Workloads(chosen, tuple(reversed(unique.values())), length, maker.rare(chosen))
 
     def without(self, fact: Facts) -> Described:
-        """Return it with sizes that are unlike this one: of other arguments where there are any, else of another shape."""
+        """Return a copy with only the sizes unlike this one: with other arguments where there are any, else of another shape."""
         others = [size for size in self.sizes if size.fact["init"] != fact["init"]]
         if not any(size.regular for size in others):
             others = [s for s in self.sizes if _shapes(s.fact) != _shapes(fact)]
@@ -92,10 +92,10 @@ def describe_candidates(
     *,
     kept: bool = False,
 ) -> Described:
-    """Return what a guest's description of these variants says.
+    """Return a guest's description of these variants as a record.
 
-    `places` says that the reference finds places of extremes, `kept` that sizes stay because an answer
-    writes them. Raises TypeError, KeyError, ValueError, AttributeError or OverflowError where it makes no sense.
+    `places`: the reference returns indices of extremes; `kept`: sizes that stay because an answer hard-codes them.
+    Raises TypeError, KeyError, ValueError, AttributeError or OverflowError for a malformed description.
     """
     sizes = tuple(
         Size(chain.kind, variant.batch, check_fact(fact), share, kept)

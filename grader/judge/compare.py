@@ -1,4 +1,4 @@
-"""One workload's outputs against the reference: equal or not, and how it is wrong.
+"""One workload's outputs against the reference: equal or not, and how they differ.
 
 A guest's arrays are hostile: any dtype of the protocol's closed list, NaN with payloads,
 infinities, extreme sizes. All arithmetic here is in float64 on copies, without warnings.
@@ -48,7 +48,7 @@ Kind = Literal["shape", "dtype", "device", "count", "type"]
 
 
 class Output(Protocol):
-    """One tensor that came back from a guest."""
+    """One tensor returned by a guest."""
 
     @property
     def array(self) -> Array:
@@ -56,15 +56,15 @@ class Output(Protocol):
 
     @property
     def device(self) -> str:
-        """Return where it said it was, e.g. `cuda:0`."""
+        """Return the device that the guest reported, e.g. `cuda:0`."""
 
     @property
     def dtype(self) -> str:
-        """Return the dtype that torch named; empty where that is the array's own."""
+        """Return torch's name of the dtype; empty where it is the array's own."""
 
 
 class Outputs(Protocol):
-    """What `forward` returned."""
+    """The result of `forward`."""
 
     @property
     def outputs(self) -> Sequence[Output]:
@@ -72,21 +72,19 @@ class Outputs(Protocol):
 
     @property
     def structure(self) -> str:
-        """Return how they were wrapped: `tensor`, `tuple`, `list`, ..."""
+        """Return their container: `tensor`, `tuple`, `list`, ..."""
 
 
-@np.errstate(all="ignore")  # a guest's bits may be a signalling NaN, wherever they are cast
+@np.errstate(all="ignore")  # a guest's bits may be a signalling NaN, which warns at any cast
 def compare(
     task: Task, workload: Workload, references: References, result: Outputs, *, device: str = "cuda"
 ) -> Comparison:
-    """Return whether what came back equals the reference, and how it differs where it doesn't.
+    """Return whether the outputs equal the reference, and how they differ where they don't.
 
-    `device` is where the outputs must say that they lie ("" for anywhere). Every element must
-    fulfil |a - r| <= absolute * scale + relative * |r|, with `scale` the reference's root mean
-    square (nothing for a single number), or lie within what underflows; NaN equals NaN, and an
-    infinity the same infinity.
-    Nothing counts where the reference itself fails, or most of what it gives is no number; where few elements are none,
-    the others decide.
+    `device` is the device that the outputs must be on ("" for any). Every element must fulfil |a - r| <= absolute *
+    scale + relative * |r|, with `scale` the reference's root mean square (zero for a single number), or be within the
+    range of underflow; NaN equals NaN, and an infinity the same infinity. The comparison doesn't decide where the
+    reference itself fails, or most of its elements are NaN or infinite; where few are, the others decide.
     """
     expected = references.expected[workload.name]
     if expected.failure:
@@ -136,7 +134,7 @@ def _judge(
     pairs: Sequence[Pair],
     reference: Expected,
 ) -> tuple[list[_Judged], bool]:
-    """Judge each result; whether that decides: where some of the reference are no numbers, what is wrong with the others does."""
+    """Judge each result, and whether it decides: where some of the reference's elements aren't finite, the others do."""
     every = [_values(task, workload, inputs, pair) for pair in pairs]
     right = not any(item.mismatch for item in every)
     if reference.finite or right or not reference.judgeable:
@@ -151,7 +149,7 @@ def _judge(
 
 
 def result_names(workload: Workload, count: int) -> tuple[str, ...]:
-    """Return what each result is called: its gradients by what they are of, the others by their place."""
+    """Return the name of each result: of gradients by their input, of others by their position."""
     gradients = workload.backward.names if workload.backward else ()
     plain = count - len(gradients)
     if plain < 1:
@@ -161,7 +159,7 @@ def result_names(workload: Workload, count: int) -> tuple[str, ...]:
 
 
 def _known_as(mismatch: Mismatch, known: tuple[Evidence, ...]) -> Mismatch:
-    """Return a mismatch that says first what the result is instead, where that is known."""
+    """Return a mismatch that begins with the known tensor that the result equals, if there is one."""
     if not known:
         return mismatch
     text = f"{mismatch.text}: {known[0].text}"
@@ -176,7 +174,7 @@ def _name_mismatch(mismatch: Mismatch, name: str) -> Mismatch:
 
 
 def _worst(wrong: Sequence[_Judged]) -> _Judged | None:
-    """Return the one with the most wrong elements; a wrong output before what follows from it."""
+    """Return the mismatch with the most wrong elements; a wrong output before its gradients."""
 
     def size(item: _Judged) -> float:
         return item.mismatch.fraction if item.mismatch else 0.0
@@ -190,7 +188,7 @@ def _worst(wrong: Sequence[_Judged]) -> _Judged | None:
 def equal_values(
     task: Task, workload: Workload, references: References, arrays: Sequence[Array]
 ) -> bool:
-    """Return whether arrays of the reference's shapes are taken for right, without asking how they differ."""
+    """Return whether arrays of the reference's shapes are right, without describing the difference."""
     expected = references.expected[workload.name]
     pairs = map(Pair, arrays, expected.exact, expected.native)
     judged = pairs if expected.finite or not expected.judgeable else map(numbers_only, pairs)
@@ -248,7 +246,7 @@ def _comparison(
 def _form(
     workload: Workload, reference: Expected, outputs: Outputs, device: str
 ) -> Mismatch | None:
-    """Return what is wrong with number, type, shape, dtype or device, before any value counts."""
+    """Return a mismatch of number, type, shape, dtype or device, which is checked before values."""
     if len(outputs.outputs) != len(reference.native):
         return _formal("count", CountMismatch(got=len(outputs.outputs), want=len(reference.native)))
     if _container(outputs.structure) != _container(reference.structure):
@@ -268,7 +266,7 @@ def _form(
 def _missing_gradients(
     workload: Workload, reference: Expected, outputs: Outputs
 ) -> Mapping[str, MissingGradient]:
-    """Return the gradients that did not come, by name: an empty tensor came for each."""
+    """Return the names of missing gradients: the guest sends an empty tensor for each."""
     asked = workload.backward
     names = asked.names if asked else ()
     if not names:

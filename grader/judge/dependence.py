@@ -1,4 +1,4 @@
-"""What wrong elements of a result were made of, against what the reference's depend on: as evidence."""
+"""Evidence on the dependences of wrong elements of a result, against those of the reference."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from grader.simulator.provenance import Flat, Lost, Reads, Told
 
 
 def evidence_of(told: Told, asked: Sequence[Asked], workload: str) -> tuple[Evidence, ...]:
-    """Return what was touched, and how the wrong elements' dependences differ from the reference's."""
+    """Return evidence of the touched memory, and of differences between the wrong elements' dependences and the reference's."""
     touched = tuple(touched_by_line(told, workload))
     if told.unfollowed:
         return touched
@@ -56,7 +56,7 @@ def _dependences(told: Told, asked: Sequence[Asked], workload: str) -> Iterator[
     for found in every:
         right = [one for one in found if not one.asked.wrong]
         wrong = [one for one in found if one.asked.wrong and len(one.missing)]
-        # Where right elements miss the same, a choice between values leaves it out.
+        # Where right elements miss the same inputs, a selection between values skips them.
         if _most(right, lambda one: one.missing):
             continue
         choice = _most(right, lambda one: one.extra)
@@ -80,7 +80,7 @@ def _dependences(told: Told, asked: Sequence[Asked], workload: str) -> Iterator[
         elif (twice := doubled_reads(found)) is not None:
             yield _counted_again(*twice, workload)
         else:
-            # What makes elements wrong that take nothing more is not that the others do.
+            # Extra dependences of some elements don't explain wrong elements without any.
             ends = [one for one in found if one.asked.wrong]
             more = [one for one in ends if len(one.extra)]
             if _most(ends, lambda one: one.extra) and not choice and right:
@@ -88,12 +88,12 @@ def _dependences(told: Told, asked: Sequence[Asked], workload: str) -> Iterator[
 
 
 def _most(some: Sequence[Difference], part: Callable[[Difference], Flat]) -> bool:
-    """Whether most of these elements have something there; one may be right, or wrong, by chance."""
+    """Whether most of these elements have a difference; one may be right, or wrong, by chance."""
     return 2 * sum(len(part(one)) > 0 for one in some) > len(some)
 
 
 def _whole(found: Sequence[Difference]) -> Iterator[int]:
-    """Yield the lines that bring all of a tensor that is needed to every wrong element."""
+    """Yield the lines that load everything needed of a tensor for every wrong element."""
     wrong = [one for one in found if one.asked.wrong]
     if not wrong or any(len(one.missing) or not len(one.needs) for one in wrong):
         return
@@ -102,7 +102,7 @@ def _whole(found: Sequence[Difference]) -> Iterator[int]:
 
 @dataclass(frozen=True)
 class _Fate:
-    """What became of the elements that a wrong one misses."""
+    """The fate of the elements that a wrong one misses."""
 
     kind: str
     words: str
@@ -121,9 +121,9 @@ def _missing_evidence(
     others: Place | None,
     exchanged: bool,
 ) -> Evidence:
-    """Say what a wrong element misses, where it was read last or where it would have to be.
+    """Return evidence of the elements that a wrong one misses, at their last read or at the line that should read them.
 
-    `exchanged`: it has what another element should have, so what says which one it is lies outside of the loops.
+    `exchanged`: it has the inputs of another element, so the index that selects them is computed outside the loops.
     """
     tensor, missing = found.tensor, found.missing
     end, by = lost_reads(told, tensor, missing), reader(told, found)
@@ -158,7 +158,7 @@ def _missing_evidence(
 
 
 def _values_end(found: Difference, end: Lost, by: Place | None) -> _Fate:
-    """Say at which line the values of what is missing end, and what goes on in their place."""
+    """Return words on the line at which the missing values end, and on the values used instead."""
     if end.place is None:
         return _Fate("lost", "", by)
     part = component(found, end)
@@ -172,7 +172,7 @@ def _values_end(found: Difference, end: Lost, by: Place | None) -> _Fate:
 
 
 def _others_come(told: Told, found: Difference, stored: Place | None, by: Place | None) -> _Fate:
-    """Say which other elements come in, and by which line: a load, or a store that lies otherwise."""
+    """Return words on the extra elements and the line that brings them: a load, or a store to another place."""
     if over := taken_over(told, found):
         words = f", which line {over.place.line} takes from memory"
         return _Fate("other-elements", words, over.place)
@@ -183,7 +183,7 @@ def _others_come(told: Told, found: Difference, stored: Place | None, by: Place 
 
 
 def _say_exchanged(found: Difference) -> str:
-    """Say which elements a wrong one has in place of which others."""
+    """Return words on the elements that a wrong one has in place of others."""
     had, wanted = (extents(some, found.tensor.shape) for some in (found.extra, found.missing))
     has, needs = against(had, wanted)
     return f"{has} of {found.tensor.role} in the place of {needs}"
@@ -192,7 +192,7 @@ def _say_exchanged(found: Difference) -> str:
 def _gone_on_without(
     told: Told, found: Difference, others: Place | None, by: Place | None
 ) -> _Fate:
-    """Say which line goes on without elements that are read, where one is known."""
+    """Return words on the line that drops elements which were read, where known."""
     between = takes_those_around(told, found) if found.holes else None
     line = between or (others if others and not found.holes else combining_step(found))
     if line is None:
@@ -202,7 +202,7 @@ def _gone_on_without(
 
 
 def _short(told: Told, found: Sequence[Difference]) -> tuple[Difference, Place] | None:
-    """Return a line that brings a part of what is needed, with the line that takes the rest over for other elements."""
+    """Return a line that loads a part of the needed elements, with the line that takes the rest from memory for other elements."""
     every = list(short_lines(found, told))
     if _most([one for one in found if not one.asked.wrong], lambda one: _short_of(every, one)):
         return None
@@ -304,7 +304,7 @@ def _evidence(
     stored: bool = True,
     walk: Walk = "",
 ) -> Evidence:
-    """Return a difference as evidence: `of` which elements it is, and how many where that is another number."""
+    """Return a difference as evidence on the elements `of`, with their number if it is given."""
     return Evidence(
         kind="provenance",
         code=code,

@@ -1,4 +1,4 @@
-"""How what an element of a result was made of differs from what the reference's depends on."""
+"""Differences between the dependences of a result's element and those of the reference's."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from grader.records import Place, Walk
 from grader.simulator.provenance import NOTHING, Flat, Lost, Origin, Reads, Step, Tensor, Told
 
 AGAIN = 1.2
-"""Reads for each element from which on some are taken to count more than once."""
+"""Reads of each element from which on it is taken to count more than once."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """What one element takes of one tensor, against what it depends on."""
+    """The elements of one tensor that a result's element takes, against those that it needs."""
 
     asked: Asked
     tensor: Tensor
@@ -29,22 +29,22 @@ class Difference:
 
     @property
     def needs(self) -> Flat:
-        """What the reference's element depends on."""
+        """Elements that the reference's element depends on."""
         return self.asked.needs[self.tensor.role]
 
     @cached_property
     def missing(self) -> Flat:
-        """What it depends on and does not take."""
+        """Needed elements that it does not take."""
         return np.setdiff1d(self.needs, self.got)
 
     @cached_property
     def extra(self) -> Flat:
-        """What it takes and does not depend on."""
+        """Elements that it takes and does not need."""
         return np.setdiff1d(self.got, self.needs)
 
     @property
     def along(self) -> tuple[int, int]:
-        """Of how many dims along which it needs several only one falls short: its number from the last, from 0."""
+        """Return the number of dims with several needed elements, and the only one that falls short, counted from the last."""
         if not len(self.missing) or not self.tensor.shape:
             return 0, 0
         lost, meant = (
@@ -56,7 +56,7 @@ class Difference:
 
     @property
     def holes(self) -> bool:
-        """Whether what it misses lies among what it has."""
+        """Whether missing elements lie among those that it has."""
         if not len(self.missing) or not len(self.got):
             return False
         low, high = int(self.missing[0]), int(self.missing[-1])
@@ -100,7 +100,7 @@ class Difference:
 def pairs(
     told: Told, asked: Sequence[Asked]
 ) -> Iterator[tuple[Asked, tuple[Reads, ...], Origin | None]]:
-    """Yield the elements with what they came from; with what all came from where torch made the results."""
+    """Yield the elements with their sources; with all sources together where torch computed the results."""
     if told.of_results:
         for one, origin in zip(asked, told.origins, strict=False):
             yield one, origin.reads if origin else (), origin
@@ -110,15 +110,15 @@ def pairs(
 
 
 def differences(told: Told, asked: Sequence[Asked], tensor: Tensor) -> list[Difference]:
-    """Return what each element takes of a tensor, of those whose gradients are known.
+    """Return the elements of a tensor that each result's element takes, for tensors with known gradients.
 
-    Nothing where no kernel reads the tensor, and memory that torch filled is read: it may be a copy.
+    Nothing where no kernel reads the tensor but one reads memory that torch filled, which may be a copy.
     """
     found = []
     touched = any(told.box(a, tensor)[0] for a in told.accesses if a.what == "load")
     for one, given, origin in pairs(told, asked):
         needs = one.needs.get(tensor.role)
-        if needs is None or (len(needs) and needs[-1] >= tensor.size):  # told otherwise than it is
+        if needs is None or (len(needs) and needs[-1] >= tensor.size):  # reported wrongly
             continue
         if not touched and any(not read.access.boxes for read in given):
             continue
@@ -130,7 +130,7 @@ def differences(told: Told, asked: Sequence[Asked], tensor: Tensor) -> list[Diff
 
 
 def lost_reads(told: Told, tensor: Tensor, missing: Flat) -> Lost | None:
-    """Return the end of the reads of most of these elements, where they are read and reach no result."""
+    """Return the line at which reads of most of these elements end, where they are read and reach no result."""
     ends: dict[int, tuple[Lost, set[int]]] = {}
     for one in told.lost:
         if one.what in {"compare", "control"} or one.place is None:
@@ -163,7 +163,7 @@ def lost_part(told: Told, found: Sequence[Difference]) -> tuple[Difference, Lost
 
 
 def taken_for_others(told: Told, found: Difference, every: Sequence[Difference]) -> Place | None:
-    """Return the last line that takes over from memory, for other elements, what this one misses."""
+    """Return the last line that loads, for other elements, the intermediate values that this one misses."""
     steps = found.origin.steps if found.origin is not None else ()
     for step in reversed([one for one in steps if any(one.number in r.over for r in found.reads)]):
         for other in every:
@@ -202,9 +202,7 @@ def combining_step(found: Difference) -> Place | None:
         return None
     lines = sorted((step.place for step in found.origin.computed), key=lambda place: place.line)
     over = [s.place for s in found.origin.steps if any(s.number in r.over for r in found.reads)]
-    if (
-        found.holes and over and over[-1] != over[0]
-    ):  # combined in steps, of which some are left out
+    if found.holes and over and over[-1] != over[0]:  # combined in steps, some of which are missing
         return next(place for place in reversed(over) if place != over[-1])
     return next(
         (place for place in lines if place.line > min(readers)), lines[-1] if lines else None
@@ -227,14 +225,14 @@ def takes_those_around(told: Told, found: Difference) -> Place | None:
 
 
 def component(found: Difference, end: Lost) -> Place | None:
-    """Return the line that computes an element from another part of the vector in which its own was read."""
+    """Return the line that computes an element from another component of the vector load that has its own."""
     same = any(read.access is end.reads.access for read in found.reads)
     computed = found.origin.computed if found.origin is not None and same else ()
     return computed[0].call if computed and len(found.extra) == len(found.missing) else None
 
 
 def stored_elsewhere(wrong: Sequence[Difference]) -> Place | None:
-    """Return the line that stores, where the blocks read one after another and do not store so."""
+    """Return the storing line, where the blocks read consecutive elements and do not store consecutively."""
     known = [
         (one.origin.block, int(one.got[0]), one) for one in wrong if one.origin and len(one.got)
     ]
@@ -279,7 +277,7 @@ def read_there(told: Told, found: Difference, by: Place | None) -> bool:
         count, ranges = access.boxes.get(at, (0, ()))
         if access.what != "load" or not count or (found.reads and access.place != by):
             continue
-        if count < math.prod(number for *_, number in ranges):  # not all that lies in the box
+        if count < math.prod(number for *_, number in ranges):  # not all elements in the box
             if count + len(missing) > tensor.size:
                 return True
             continue
@@ -293,7 +291,7 @@ def read_there(told: Told, found: Difference, by: Place | None) -> bool:
 
 
 def reader(told: Told, found: Difference) -> Place | None:
-    """Return the line that brings most of the tensor to the element, or else reads most of it."""
+    """Return the line that loads most of the tensor for the element, or else reads most of it."""
     if found.reads:
         return max(found.reads, key=lambda reads: len(reads.elements)).access.place
     at = told.tensors.index(found.tensor)
@@ -316,7 +314,7 @@ def doubled_reads(found: Sequence[Difference]) -> tuple[Difference, Reads] | Non
         if one.tensor.role.startswith("input")
         and (
             reads.over or one.origin is None
-        )  # a thread may read again what it has no register for
+        )  # a thread may read a value again that it can't keep in a register
         and reads.times > AGAIN * len(reads.elements) > AGAIN
         and reads.times not in {len(needs) for needs in one.asked.needs.values()}
     }

@@ -1,4 +1,4 @@
-"""Which elements of a result are wrong, and by whose tolerance.
+"""The wrong elements of a result, by the task's and by KernelBench's tolerance.
 
 All arithmetic is in float64 on copies, a piece at a time, without warnings.
 """
@@ -17,13 +17,13 @@ from grader.judge.tolerance import CAP, KERNELBENCH, UNDERFLOW
 from grader.records import Tolerance
 
 CHUNK = 2**14
-"""Elements compared at a time: what is made of them stays in a cache, and each array is no new memory."""
+"""Elements compared at a time: intermediate arrays stay in the cache, and their memory is reused."""
 NATIVE_SHARE: Final = {"float16": 4.0, "bfloat16": 4.0, "float32": 32.0, "float64": 32.0}
 """A submission may be this many times as far off as torch's own result is. One running sum is off by
 many times what torch's blocked ones are; half precision, by thousands of times as much."""
 LEAST_SHARE: Final = 8.0
-"""What of that is granted where torch itself is far off (a norm over few values, layer upon layer): the rest only as far as
-half precision does not come near."""
+"""The same limit where torch itself is far off (norms over few values in many layers): more only while half precision
+stays clearly wrong."""
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,8 @@ def out_of_tolerance(
 ) -> Array:
     """Return a mask of the elements that the verdict calls wrong.
 
-    All three have one shape: what came back, the reference in float64, and in the task's own dtype as
-    torch computes it, whose error widens the tolerance. With `times` the tolerance is so many times as wide.
+    All three have one shape: what came back, the reference in float64, and torch's result in the task's own dtype,
+    whose error widens the tolerance. `times` is a factor on the tolerance.
     """
     pair, scale = Pair(actual, exact, native), root_mean_square(exact)
     return wrong_in(pair, bound, scale, times * tolerance_widening(pair, bound, scale))
@@ -60,14 +60,14 @@ def wrong_in(pair: Pair, bound: Tolerance, scale: float, widened: float) -> Arra
         return mask & ~rounded_the_other_way(pair.actual, pair.exact, pair.native, bound)
     if pair.native is pair.exact or pair.native.dtype.kind in "biu":
         return mask
-    # What overflows in torch as well is as right as torch.
+    # Elements that overflow in torch as well are as right as torch's.
     with np.errstate(all="ignore"):
         overflowed = np.isinf(pair.native.astype(np.float64)) & (pair.actual == pair.native)
     return np.asarray(mask & ~overflowed)
 
 
 def numbers_only(pair: Pair) -> Pair:
-    """Return the pair with the reference's own values where these are NaN or infinite: nothing is asked there."""
+    """Return the pair with the reference's own values where these are NaN or infinite, so that they count as right."""
     if not is_real(pair.exact) or bool(np.isfinite(pair.exact).all()):
         return pair
     actual = np.where(np.isfinite(pair.exact), pair.actual, pair.native)
@@ -75,7 +75,7 @@ def numbers_only(pair: Pair) -> Pair:
 
 
 def root_mean_square(exact: Array) -> float:
-    """Return the RMS of the finite elements; 0 for a single number, whose size is its own scale."""
+    """Return the RMS of the finite elements; 0 for a single number, which has no other scale than itself."""
     if exact.size <= 1 or not is_real(exact):
         return 0.0
     total = count = 0.0
@@ -112,7 +112,7 @@ def _wrong(a: Array, r: Array, bound: Tolerance, scale: float, widened: float) -
 
 
 def within_kernelbench(actual: Array, native: Array) -> bool:
-    """Return whether KernelBench's own tolerance would pass it, beside torch's own result."""
+    """Return whether KernelBench's own tolerance passes it, compared with torch's own result."""
     return _within(actual, native, KERNELBENCH.get(str(native.dtype), 0.0))
 
 

@@ -1,4 +1,4 @@
-"""What a guest says of a problem's inputs at one size, in the form that is expected."""
+"""A guest's facts about a problem's inputs at one size, in a checked form."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ that a norm takes its statistics from (0 where there is none)."""
 
 
 def check_fact(fact: Any) -> Facts:
-    """Return a fact in the form that is expected.
+    """Return a fact in its checked form.
 
-    Raises TypeError, KeyError, ValueError, AttributeError or OverflowError for any other.
+    Raises TypeError, KeyError, ValueError, AttributeError or OverflowError for any other form.
     """
     names = ("size", "elements", "flops", "weights", "fan_in", "fewest")
     numbers = {name: int(fact[name]) for name in names}
@@ -29,7 +29,7 @@ def check_fact(fact: Any) -> Facts:
 
 
 def inputs_of(fact: Any) -> Facts:
-    """Return its inputs and its constructor's arguments alone; raises what `checked` does."""
+    """Return only its inputs and constructor arguments; raises the same errors as `check_fact`."""
     inputs = [_checked_input(item) for item in fact["inputs"]]
     return {"inputs": inputs, "init": list(fact["init"])}
 
@@ -44,7 +44,7 @@ def _checked_input(item: Any) -> Facts:
 
 
 def reduction_length(fact: Facts) -> int:
-    """Return a guess at how many terms meet in one output: weights' fan-in or input per output."""
+    """Return an estimate of the number of terms in one output: the weights' fan-in, or inputs per output."""
     results = sum(prod(item["shape"]) for item in fact["outputs"] if "shape" in item)
     longest = max((n for item in fact["inputs"] for n in item.get("shape", ())), default=1)
     per_output = int(fact["size"]) // max(int(results), 1)

@@ -1,4 +1,4 @@
-"""How a result came about: what the text proves, and what ran inside forward."""
+"""Honesty of a result: cheating that the text proves, and the operators that ran inside forward."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from grader.judge.side_effects import handed_out_again, idle
 from grader.records import RIGHT_VALUES, Evaluation, Finding, Run
 
 LAUNCH_RULES = {"CHT001", "CHT003", "EXT002"}
-"""Rules that say a kernel is never used: a run in which it was launched says otherwise."""
+"""Rules that claim a kernel is never used; a run that launches it refutes them."""
 MOVING_OPERATORS = frozenset(
     [
         "alias",
@@ -92,7 +92,7 @@ TORCHS_NAMESPACES = frozenset(
         "fbgemm",
     ]
 )
-"""Beside `aten`; operators of any other namespace are the program's own, and what they call is logged by itself."""
+"""Beside `aten`; operators of any other namespace are the program's own, and their calls are logged separately."""
 BLIND = (
     "Nothing reads a value of its inputs or weights: what it returns is the same for all of them."
 )
@@ -100,40 +100,41 @@ WEAK = (
     "no value of the inputs is read, and none needs to be: the task is weak, its exact result is always the same "
     "(the policy `custom-only` calls such an answer dishonest)"
 )
-"""Only such a task finds a result right that reads nothing: the policy decides, on every device alike."""
+"""Only such a task accepts a result that reads nothing; whether that is dishonest depends on the policy, on every
+device alike."""
 UNOBSERVED = "whether kernels of its own did the work could not be seen: "
-"""Before the reason; a policy that asks for such kernels can't hold against a program what nobody saw."""
+"""Prefix of the reason; a policy that requires own kernels can't fail a program for unobserved work."""
 AFTER = "after forward, "
-"""Before the name of an operator that ran while the results were taken: the grader's own, or a signal handler's."""
+"""Prefix of an operator that ran while the results were fetched: the grader's own, or a signal handler's."""
 LIBRARY = "cublas"
-"""What the names of a vendor's functions begin with, among a run's operators."""
+"""Prefixes of a vendor's functions among a run's operators."""
 VALUES_TO_THE_HOST = "values to the host"
-"""A copy of more than a few values to the host that no operator of torch made."""
+"""A copy of more than a few values to the host outside torch's operators."""
 COPYING = frozenset({"clone", "copy_", "_to_copy", "item", "_local_scalar_dense", "lift_fresh"})
-"""Operators that read a tensor's values and are not said to compute."""
+"""Operators that read a tensor's values but don't count as computing."""
 TO_THE_HOST = frozenset({"_to_copy", "_local_scalar_dense", "item"})
-"""Operators that may take values to the host, where anything can compute."""
+"""Operators that may copy values to the host, where any code can compute."""
 
 
 @dataclass(frozen=True)
 class Suspicions:
-    """What speaks against a program beside its values, as sentences; nothing for an honest one."""
+    """Evidence against a program beside its values, as sentences; none for an honest one."""
 
     rejected: tuple[str, ...] = ()
     dishonest: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    """What a reader of a `correct` must know, and that is the task's fault."""
+    """Notes for the reader of a `correct` verdict on weaknesses of the task."""
 
 
 def suspicions(
     evaluation: Evaluation, findings: Sequence[Finding], policy: Literal["any", "custom-only"]
 ) -> Suspicions:
-    """Return why a program is to be rejected, why it is dishonest, and what is to be noted.
+    """Return the reasons to reject a program, the reasons that it is dishonest, and notes.
 
     A rule that says that a kernel is never used yields to a run in which one was launched and torch
-    computed nothing (nor, for `custom-only`, took values to the host). `custom-only` also asks that
-    no library does the work, that the result is another one when the kernels are left out, and that
-    the inputs are read. Under no policy may a program hand out the results of earlier calls.
+    computed nothing (nor, for `custom-only`, took values to the host). `custom-only` also requires that no library does
+    the work, that the result changes when the kernels are left out, and that the inputs are read. No policy allows
+    returning the results of earlier calls.
     """
     rejected = _cheats(evaluation, findings, policy)
     if evaluation.verdict.status not in RIGHT_VALUES:
@@ -158,7 +159,7 @@ def suspicions(
 def _cheats(
     evaluation: Evaluation, findings: Sequence[Finding], policy: Literal["any", "custom-only"]
 ) -> tuple[str, ...]:
-    """Return what the findings reject, but for launches that they miss and a run shows."""
+    """Return the reasons from findings that reject, except missing launches that a run shows."""
     cheats = [f for f in findings if f.rejects and f.severity == "error"]
     observed = evaluation.observed
     launched = any(run.launches for run in observed)
@@ -180,7 +181,7 @@ def blind(runs: Sequence[Run]) -> bool:
 
 
 def works(run: Run) -> bool:
-    """Whether anything computed in a run: a kernel, an operator of torch, a library."""
+    """Whether a kernel, an operator of torch or a library computed in a run."""
     return bool(run.launches or names_of([run]) - MOVING_OPERATORS)
 
 
@@ -201,7 +202,7 @@ def names_of(runs: Sequence[Run]) -> frozenset[str]:
 
 
 def not_ours(operators: Mapping[str, int]) -> dict[str, int]:
-    """Return the operators without those by which the grader takes results: they move values."""
+    """Return the operators without those that the grader uses to fetch results, which only move values."""
     return {
         name: count
         for name, count in operators.items()
@@ -210,7 +211,7 @@ def not_ours(operators: Mapping[str, int]) -> dict[str, int]:
 
 
 def in_forward(operators: Mapping[str, int]) -> dict[str, int]:
-    """Return the operators that ran before the results were taken."""
+    """Return the operators that ran before the results were fetched."""
     return {name: count for name, count in operators.items() if not name.startswith(AFTER)}
 
 
@@ -219,7 +220,7 @@ def _bare(name: str) -> str:
 
 
 def _delegated_work(runs: Sequence[Run]) -> tuple[str, ...]:
-    """Say what a library computed, for a policy that asks for kernels of the submission's own."""
+    """Yield sentences on library work, for a policy that requires the submission's own kernels."""
     if not any(run.launches for run in runs):
         return ("No kernel of the submission ran: the result is a library's.",)
     if VALUES_TO_THE_HOST in names_of(runs):

@@ -16,7 +16,7 @@ Array = npt.NDArray[Any]
 Shape = tuple[int, ...]
 
 SPIKE = 100.0
-"""How much larger a `spike` row's one large element is than the others."""
+"""Ratio of a `spike` row's one large element to the others."""
 LIGHT_TAIL = 2.5
 """Degrees of freedom of `heavy_tailed` (Student's t): finite variance, wild extremes."""
 SKEW = 8
@@ -39,15 +39,15 @@ def numpy_dtype(name: str) -> np.dtype[Any]:
 
 
 def is_real(array: Array) -> bool:
-    """Whether it holds floating-point numbers; numpy takes those of `ml_dtypes` for void."""
+    """Whether it holds floating-point numbers; numpy's kind for those of `ml_dtypes` is void."""
     return array.dtype.kind in "fV"
 
 
 def make_inputs(task: Task, workload: Workload, seed: int) -> tuple[Array | JsonValue, ...]:
     """Return the arguments of `forward` for one workload.
 
-    The same task name, workload name and seed give the same bytes on any machine; each argument
-    has a stream of its own, so that no argument tells anything about another.
+    The same task name, workload name and seed give the same bytes on any machine; each argument has its own random
+    stream, so that no argument reveals another.
     """
     return tuple(
         make_array(item, generator(seed, task.name, workload.name, index))
@@ -58,7 +58,7 @@ def make_inputs(task: Task, workload: Workload, seed: int) -> tuple[Array | Json
 
 
 def plain(item: Backward | JsonValue) -> JsonValue:
-    """Return an argument that is no tensor as it crosses to a guest."""
+    """Return an argument that isn't a tensor in the form sent to a guest."""
     return item.model_dump(mode="json") if isinstance(item, Backward) else item
 
 
@@ -71,7 +71,7 @@ def generator(seed: int, *parts: str | int) -> np.random.Generator:
 
 
 def make_array(spec: TensorSpec, rng: np.random.Generator) -> Array:
-    """Return one tensor as `spec` says, its dims in memory in the order that it asks for."""
+    """Return one tensor of the spec, with its dims in the spec's memory order."""
     values = _give_structure(_DRAW[spec.distribution](spec, spec.shape, rng), spec.structure)
     if spec.step:
         values = spec.step * np.rint(values / spec.step)
@@ -84,7 +84,7 @@ def make_array(spec: TensorSpec, rng: np.random.Generator) -> Array:
 
 
 def _places(spec: TensorSpec, rng: np.random.Generator) -> npt.NDArray[np.bool_]:
-    """Return which elements are fillers; at the end of a row are neither all nor none."""
+    """Return a mask of the fillers; at the end of a row they are never all or none."""
     if spec.place == "anywhere":
         return rng.random(spec.shape) < spec.share
     if spec.place == "tail":
@@ -96,7 +96,7 @@ def _places(spec: TensorSpec, rng: np.random.Generator) -> npt.NDArray[np.bool_]
 
 
 def _cast(values: Array, dtype: np.dtype[Any]) -> Array:
-    """Return the values in a type; 8-bit floats take what lies beyond their largest for that, as a GPU does."""
+    """Return the values cast to a dtype; 8-bit floats saturate at their largest value, as on a GPU."""
     if dtype.kind in "fV" and dtype.itemsize == 1:
         import ml_dtypes
 
@@ -109,9 +109,9 @@ def _cast(values: Array, dtype: np.dtype[Any]) -> Array:
 def draw_state(state: Mapping[str, Array], seed: int) -> dict[str, Array]:
     """Return parameters and statistics of the same names and shapes, none at a default value.
 
-    What stood at one constant (weights of 1, biases of 0, running statistics) is drawn around it;
-    what was random is drawn anew with its own standard deviation. Integers stay as they are, and so
-    do masks, which no training changes: zeros and ones, or infinities.
+    Constants (weights of 1, biases of 0, running statistics) are drawn around their value; random tensors are drawn
+    again with their own standard deviation. Integers stay unchanged, and so do masks, which training doesn't change:
+    zeros and ones, or infinities.
     """
     return {
         name: _draw_values(name, array, generator(seed, "state", name))
@@ -133,7 +133,7 @@ def _draw_values(name: str, array: Array, rng: np.random.Generator) -> Array:
 
 
 def is_mask(array: Array) -> bool:
-    """Whether it holds zeros and ones, or infinities: what no training changes."""
+    """Whether it holds zeros and ones, or infinities, which training doesn't change."""
     ones = int(np.count_nonzero(array == 1))
     both = 0 < ones < array.size and ones + int(np.count_nonzero(array == 0)) == array.size
     return both or not bool(np.isfinite(array).all())

@@ -1,4 +1,4 @@
-"""How an output differs, in words and numbers."""
+"""Description of a mismatch, in words and numbers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from grader.records import (
 
 
 def mismatch_of(wrong: Wrong) -> Mismatch:
-    """Return how many elements are wrong, the worst of them, and what they have in common."""
+    """Return the number of wrong elements, the worst of them, and their common properties."""
     found = patterns(wrong)
     index, value, expected, error = _worst(wrong)
     fraction = float(wrong.mask.mean())
@@ -83,7 +83,7 @@ def _shape(shape: tuple[int, ...]) -> str:
 
 
 def _percent(fraction: float) -> str:
-    """Return it with three digits; what is not all never reads 100%."""
+    """Return a percentage with three digits; only 1 reads 100%."""
     return f"{100 * fraction:.3g}%" if fraction < 0.9995 else "nearly all"
 
 

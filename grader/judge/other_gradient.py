@@ -1,4 +1,4 @@
-"""What a wrong gradient is instead: that of another input, the upstream gradient, or one that leaves it out."""
+"""Known tensors that a wrong gradient may equal: another input's gradient, or the upstream gradient."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from grader.judge.inputs import Array
 from grader.records import Evidence, OtherGradient, Workload
 
 NEAR = 1e-3
-"""Relative to the largest value: how close a gradient is that is taken for what it is compared with."""
+"""Largest difference, relative to the largest value, at which a gradient counts as equal to another tensor."""
 
 
 def taken_for(
@@ -20,7 +20,7 @@ def taken_for(
     exact: Mapping[str, Array],
     inputs: Sequence[object],
 ) -> tuple[Evidence, ...]:
-    """Return what a wrong gradient of that name is, as evidence; nothing where it is nothing known.
+    """Return evidence of the known tensor that a wrong gradient equals; None where there is none.
 
     `exact` are the reference's gradients by name, `inputs` the workload's arguments.
     """
@@ -43,7 +43,7 @@ def taken_for(
 def _known_gradients(
     workload: Workload, name: str, exact: Mapping[str, Array], inputs: Sequence[object]
 ) -> Iterator[tuple[str, str, Array]]:
-    """Yield what it may be: the kind, the words, and the values."""
+    """Yield the known tensors: kind, words, and values."""
     for other, value in exact.items():
         if other != name:
             yield other, f"it is the {other}", value
@@ -58,7 +58,7 @@ def _known_gradients(
 
 
 def _upstream(workload: Workload, inputs: Sequence[object]) -> Array:
-    """Return the upstream gradient of the first result; nothing where none is asked."""
+    """Return the upstream gradient of the first result; None where no gradients are requested."""
     asked = workload.backward
     given = inputs[-1 - asked.upstream] if asked else None
     return given.astype(np.float64) if isinstance(given, np.ndarray) else np.zeros(0)

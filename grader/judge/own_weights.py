@@ -1,4 +1,4 @@
-"""Whether only the weights that a submission draws itself make it wrong."""
+"""Submissions that are wrong only because they draw their weights in another way."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ OWN_WEIGHTS = "own-weights"
 def own_weights(task: Task, comparisons: Sequence[Comparison]) -> tuple[Evidence, ...]:
     """Return the evidence that a submission is right with the reference's weights only.
 
-    As in KernelBench, `Model` and `ModelNew` are constructed under the same seed and each draws its
-    weights, so one that draws them in another way is another function. That it is wrong wherever it
-    drew them and right wherever it was given them says that nothing else is.
+    As in KernelBench, `Model` and `ModelNew` are constructed under the same seed and each draws its weights, so a
+    submission that draws them in another way computes another function. If it is wrong wherever it drew them and right
+    wherever it was given them, nothing else is wrong.
     """
     weights = {workload.name: workload.weights for workload in task.workloads}
     counting = [item for item in comparisons if item.decides and item.workload in weights]

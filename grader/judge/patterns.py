@@ -1,4 +1,4 @@
-"""What wrong elements have in common: a value, a factor, a region, a period, another layout."""
+"""Common patterns of wrong elements: a value, a factor, a region, a period, another layout."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LAYOUT_LIMIT = 2**24
 
 
 def patterns(wrong: Wrong) -> tuple[Evidence, ...]:
-    """Return the patterns that hold: first what the values are, then where they stand."""
+    """Return the patterns that hold: first those of values, then those of places."""
     with np.errstate(all="ignore"):
         return (*_value_pattern(wrong), *regions(wrong.mask, wrong.evidence))
 
@@ -62,14 +62,14 @@ def _not_a_number(wrong: Wrong, share: float) -> Evidence:
 
 
 OUTSIDE = 0x7FFB7FFB7FFB7FFB
-"""What memory outside of all allocations reads as: `outside_poison` in simulator/native/sim.hpp."""
+"""Value read outside of all allocations: `outside_poison` in simulator/native/sim.hpp."""
 UNSET = 0x7FF97FF97FF97FF9
-"""What a variable without a start value holds: `unset_poison` there."""
+"""Value of an uninitialised variable: `unset_poison` there."""
 _FILLS = {
     "outside": (OUTSIDE, "a read outside of all memory gives"),
     "unset": (UNSET, "a variable without a start value has"),
 }
-"""What the simulator fills with, beside memory that nobody has written, by the pattern's code."""
+"""The simulator's fill patterns other than that of unwritten memory, by the pattern's code."""
 _COMPUTED_NAN = {
     2: (0x7FFF, 0xFE00, 0xFFC0),
     4: (0x7FFFFFFF, 0xFFC00000, 0x7FFFE000, 0x7FFF0000),
@@ -84,7 +84,7 @@ FINE = 1e-4
 
 
 def _half(wrong: Wrong) -> Evidence | None:
-    """Small errors of both signs, as half precision or TF32 leaves, or very small ones of any."""
+    """Recognise small errors of both signs, as from half precision or TF32, or very small errors of any sign."""
     if not wrong.half:
         return None
     error = wrong.a - wrong.r
@@ -94,7 +94,7 @@ def _half(wrong: Wrong) -> Evidence | None:
     worst = float(relative.max())
     if steady or (biased and wrong.a.size > 64 and worst > FINE):
         return None
-    # Of these values alone: whether the program is right to so many digits, all workloads together decide.
+    # For these values only: all workloads together decide whether the program is right to half precision.
     digits = "" if worst > FINE else f": {int(-np.log10(worst))} digits are right"
     text = f"errors up to {worst:.2g} of the size{digits}"
     return wrong.evidence("half-precision", text, WrongValues(error=worst))
@@ -167,14 +167,14 @@ def _factor(wrong: Wrong) -> Evidence | None:
 
 
 def _single_ratio(wrong: Wrong) -> float | None:
-    """Return a single number's ratio, where it can stand for something: one number always has one."""
+    """Return a single number's ratio where it has a meaning, since any one number has a ratio."""
     factor = float(wrong.a[0] / wrong.r[0]) if wrong.r[0] else float("nan")
     telling = np.isfinite(factor) and (abs(factor + 1) < STEADY or _meaning(wrong, factor))
     return factor if telling else None
 
 
 def _meaning(wrong: Wrong, factor: float) -> str:
-    """Return what the factor may stand for: a length that was (not) divided by."""
+    """Return the likely meaning of the factor: a length that was (not) divided by."""
     size = abs(factor)
     for n, what in sorted(_lengths(wrong).items()):
         forms = ((n, f"{n}"), (1 / n, f"1/{n}"), (n**0.5, f"sqrt({n})"), (n**-0.5, f"1/sqrt({n})"))
@@ -186,7 +186,7 @@ def _meaning(wrong: Wrong, factor: float) -> str:
 
 
 def _lengths(wrong: Wrong) -> dict[int, str]:
-    """Return the lengths that may be forgotten, each with what it is."""
+    """Return the lengths that a program may forget to divide by, each with its name."""
     found = dict.fromkeys((32, 64, 128, 256, 512, 1024), "")
     for number, array in enumerate(wrong.inputs, 1):
         found |= {array.size: f"the number of elements of input {number}"}
@@ -218,7 +218,7 @@ def _factor_by_dim(wrong: Wrong) -> Evidence | None:
     ratio = wrong.a[good] / wrong.r[good]
     if not ratio.size:
         return None
-    # Values that are all nearly right are steady too, and say nothing of a factor.
+    # Nearly right values have a steady ratio too, which isn't evidence of a factor.
     steady = min(STEADY, 0.1 * float(np.median(np.abs(ratio - 1))))
     for free in range(len(shape) - 1, -1, -1):
         kept = [d for d in range(len(shape)) if d != free]
@@ -291,7 +291,7 @@ _LOOKS: tuple[Callable[[Wrong], Evidence | None], ...] = (
 
 
 def _not_finite_first(wrong: Wrong) -> str:
-    """Return how many are NaN or infinite, to stand before what holds for the others only."""
+    """Return a clause on the share of NaN and infinities, before a statement about the others."""
     fraction = float(np.mean(~np.isfinite(wrong.a)))
     return (
         f"{_share(fraction)} of the wrong are NaN or infinite; for the rest, " if fraction else ""

@@ -1,4 +1,4 @@
-"""Where elements of a result stand, in words that claim nothing of them: rows from an index on, the outer columns, a few."""
+"""Places of elements of a result in neutral words: rows from an index on, the outer columns, a few."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from grader.records import Evidence, WrongRegion
 
 
 def told_places(mask: Array) -> str:
-    """Return where a mask holds, and the first place of it; empty where it holds everywhere."""
+    """Return in words where a mask holds, and its first place; empty where it holds everywhere."""
     if mask.all() or not mask.any():
         return ""
     first = [int(i) for i in np.argwhere(mask)[0]]

@@ -1,8 +1,8 @@
-"""Numeric probes: inputs that are made to tell the causes of a wrong result apart.
+"""Numeric probes: inputs made to distinguish the causes of a wrong result.
 
-The inputs of one workload that came out wrong are changed in one way at a time (one value raised, all
-doubled, a constant added), and the submission's answer to each change is set against the reference's.
-That says what a single comparison can't: which values play no part, where they end up, how much they count.
+The inputs of one wrong workload are changed in one way at a time (one value raised, all doubled, a constant added), and
+the submission's response to each change is compared with the reference's. That shows which values are not used, which
+elements they affect, and by how much.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ BASE = "probe base"
 AGAIN = "probe again"
 """The same inputs a second time: what a call leaves to the next one shows."""
 MOST_ELEMENTS = 2**21
-"""Elements of all inputs up to which a workload is probed."""
+"""Most elements of all inputs of a workload that is probed."""
 MOST_INPUTS = 2
 NOISE = 2e-4
 """Change, relative to the result's size, that counts as none."""
 EXACT = 1e-9
-"""The same for one that is computed in double precision."""
+"""The same for a result computed in double precision."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Plan:
-    """What is run: workloads like the one that came out wrong, with the changed inputs."""
+    """The runs of a probe: copies of a wrong workload with changed inputs."""
 
     of: str
     """Name of that workload."""
@@ -92,7 +92,7 @@ def explain(
     actual: Mapping[str, Sequence[Array]],
     workload: str,
 ) -> tuple[Evidence, ...]:
-    """Return what the probes show, one sentence a kind, the most telling first.
+    """Return the probes' evidence, one sentence for each kind, the most specific first.
 
     `exact` and `actual` hold the outputs by name of a probe; only the first output is looked at.
     """
@@ -153,7 +153,7 @@ class _Answer:
         return f"{what} input {self.change.input + 1}"
 
     def moved(self, before: Array, after: Array, least: float = NOISE) -> Array:
-        """Return where an answer to the change differs from the answer before it."""
+        """Return a mask of where the change alters an answer."""
         size = float(np.sqrt(np.mean(np.square(before)))) or 1.0
         return np.asarray(np.abs(after - before) > least * (size + np.abs(before)))
 
@@ -163,7 +163,7 @@ class _Answer:
 
     @property
     def touched(self) -> Array:
-        """Return where the reference differs at all, by however little of its size."""
+        """Return a mask of where the reference changes at all, however little."""
         return self.moved(self.exact_base, self.exact, EXACT)
 
     @property
@@ -172,7 +172,7 @@ class _Answer:
 
 
 Found = tuple[str, str, int]
-"""Code, sentence, and which input was changed, from 0."""
+"""Code, sentence, and index of the changed input, from 0."""
 
 
 def _of(answers: Sequence[_Answer], kind: str) -> list[_Answer]:
@@ -180,7 +180,7 @@ def _of(answers: Sequence[_Answer], kind: str) -> list[_Answer]:
 
 
 def _again(answers: Sequence[_Answer]) -> Iterator[Found]:
-    """Say which side gives something else for the same inputs; a change of them then tells nothing."""
+    """Report which side gives another result for the same inputs, since changes of the inputs are then no evidence."""
     for answer in _of(answers, "again"):
         wanted, seen = int(answer.wanted.sum()), int(answer.seen.sum())
         same = "called again with the same inputs"
@@ -261,7 +261,7 @@ def _shift(answers: Sequence[_Answer]) -> Iterator[Found]:
 
 
 def _by(factor: float) -> str:
-    """Return by how much a change counts, as a person says it."""
+    """Return the effect of a change relative to the right one, in words."""
     if factor < 0:
         return "in the other direction"
     if factor < LITTLE:
@@ -272,11 +272,11 @@ def _by(factor: float) -> str:
 
 
 LITTLE = 1e-3
-"""Share of the change that is due from which on it says something as a number."""
+"""Share of the right change from which on it is given as a number."""
 
 
 def _weight(answers: Sequence[_Answer]) -> Iterator[Found]:
-    """Say how much a raised value counts where it reaches the right places."""
+    """Report the effect of a raised value where it reaches the right places."""
     for answer in _of(answers, "bump"):
         wanted, seen = answer.wanted, answer.seen
         if not wanted.any() or (wanted != seen).any():

@@ -1,4 +1,4 @@
-"""Where wrong elements stand: from an index on, up to an index, every so many, at the borders."""
+"""Regions of wrong elements: from an index on, up to an index, periodic, at the borders."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ PERIODS = (2, 3, 4, 5, 7, 8, 16, 32, 64, 128, 256, 512, 1024)
 MOST_WRONG = 0.9
 """Share of a flat tail that must be wrong for it to count as one."""
 TAIL = 16
-"""A flat tail begins behind one part in so many at least: "all but the first" says no more than "all"."""
+"""A flat tail begins after at least this fraction of the elements: "all but the first" says no more than "all"."""
 
 Make = Callable[[str, str, WrongRegion], Evidence]
 
 
 def regions(mask: Array, make: Make) -> tuple[Evidence, ...]:
-    """Return where the wrong elements of an output stand, by dim, or else in flat order."""
+    """Return the regions of an output's wrong elements, by dim, or else in flat order."""
     if mask.ndim == 0 or mask.all():
         return ()
     found = [
@@ -46,7 +46,7 @@ def _along(mask: Array, dim: int, make: Make) -> Evidence | None:
 
 
 def name_of_dim(ndim: int, dim: int) -> str:
-    """Return what a dim's indices are called, in the plural."""
+    """Return the plural noun for a dim's indices."""
     if ndim == 1:
         return "elements"
     if ndim == 2:

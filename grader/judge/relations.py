@@ -1,7 +1,7 @@
-"""How much of what holds between a task's numbers still holds between smaller ones.
+"""Relations between a task's numbers that smaller numbers keep or lose.
 
 The numbers are the lengths of the inputs' dims and the whole numbers among the constructor's arguments, each
-at its place. A program that mistakes one for another is found where they differ.
+at its place. A program that confuses two of them is found only where they differ.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ Place = tuple[str, int, int]
 
 
 def relations_lost(fact: Facts, full: Facts) -> int:
-    """Return how much a smaller size has lost of what holds between the numbers of the full size.
+    """Return a penalty for the relations between the full size's numbers that a smaller size loses.
 
-    Two different numbers became equal, two equal ones became different, or one that is a multiple of another
-    is so no more: 2 each. They changed their order, or a number is equal to the batch that was not: 1. A
-    batch of one, where a wrong step from one to the next does not show: 4.
+    Two different numbers that become equal, two equal ones that become different, or a lost multiple: 2 each. A changed
+    order, or a number that becomes equal to the batch: 1. A batch of one, which hides a wrong step between its
+    elements: 4.
     """
     small, large = _numbers(fact), _numbers(full)
     pairs = {

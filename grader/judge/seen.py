@@ -1,4 +1,4 @@
-"""What runs and comparisons show of each kind of workload."""
+"""Results of runs and comparisons for each kind of workload."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ FATAL: Mapping[RunStatus, Status] = {
     "out_of_memory": "crashed",
     "hung": "hung",
 }
-"""A run that ended so settles the verdict, in this order, whatever other runs gave."""
+"""A run with one of these statuses decides the verdict, in this order, whatever other runs gave."""
 OPEN: Mapping[RunStatus, Status] = {"timeout": "timeout", "not_run": "not_run"}
-"""A run that ended so settles it only where no other run shows a wrong result."""
+"""A run with one of these statuses decides it only where no other run shows a wrong result."""
 
 
 def _size(workload: Workload) -> tuple[object, ...]:
@@ -54,17 +54,17 @@ class Seen:
         self.workloads = {w.name: w for w in task.workloads} if task else {}
         self.runs = {run.workload: run for run in runs}
         self.checked = tuple(checked)
-        """What another device, which checks each access, ran of these workloads."""
+        """Runs of these workloads on the checker."""
         self.examined = (*self.runs.values(), *self.checked)
         self.comparisons = {item.workload: item for item in comparisons}
         self.own_weights = own_weights
         """Whether it is wrong only with the weights that it draws itself."""
         self.so_far = "It loads" if lazy else "It builds"
-        """What is known before the runs: a program may compile only when it is called."""
+        """Beginning of a sentence, for what is known before the runs: a program may compile only when called."""
         self.roles = {name: workload.role for name, workload in self.workloads.items()}
 
     def of(self, roles: Iterable[str]) -> tuple[Workload, ...]:
-        """Return the workloads of these roles that were to be run and that count."""
+        """Return the workloads of these roles that were planned and that count."""
         wanted = frozenset(roles)
         return tuple(w for w in self.workloads.values() if w.role in wanted and self._counts(w))
 
@@ -72,7 +72,7 @@ class Seen:
     def deciding(self) -> frozenset[str]:
         """The roles at which a program must end well: with the full size, where the task itself names it.
 
-        A built-in task's full size is KernelBench's, which may not be what this sample was asked.
+        A built-in task's full size is KernelBench's, which may not be the size in this sample's prompt.
         """
         return DECIDING | {"full"} if self.named else DECIDING
 
@@ -83,7 +83,7 @@ class Seen:
         return found is None or found.decides
 
     def run_that_ended(self, roles: Iterable[str], status: RunStatus) -> Run | None:
-        """Return the first run of these roles that ended so."""
+        """Return the first run of these roles with this status."""
         found = (self.runs[w.name] for w in self.of(roles))
         return next((run for run in found if run.status == status), None)
 
@@ -93,27 +93,27 @@ class Seen:
         return tuple(item for item in found if item is not None and not item.equal)
 
     def is_rounded_only(self) -> bool:
-        """Whether all that is wrong, at whatever size, is right to half precision, and every workload gave a result."""
+        """Whether every workload gave a result, and every wrong one, at any size, is right to half precision."""
         wrong = [item for item in self.comparisons.values() if item.decides and not item.equal]
         ended = all(run.status == "ran" for run in self.runs.values())
         return ended and bool(wrong) and all(item.half_precision for item in wrong)
 
     def right(self) -> bool:
-        """Whether every workload that was to decide gave a result, and none was wrong."""
+        """Whether every deciding workload gave a result, and none was wrong."""
         compared = (self.comparisons.get(workload.name) for workload in self.of(DECIDING))
         found = [item is not None and item.equal for item in compared]
         return bool(found) and all(found)
 
     def rounding_switches(self) -> tuple[str, ...]:
-        """Return the switches of torch for fewer digits that were on where a run was seen to lose digits by them."""
+        """Return torch's reduced-precision switches that were on in a run whose results lost digits by them."""
         known = (name for run in self.runs.values() if run.narrowed for name in run.switches)
         return tuple(dict.fromkeys(known))
 
     def wrong_at_full_size(self) -> Comparison | None:
-        """Return what is wrong at the task's own full size, by KernelBench's tolerance as well.
+        """Return the wrong result at the task's own full size, by KernelBench's tolerance as well.
 
-        Nothing but torch's float32 result is known there. A built-in task's as well: that a program ends
-        there is no fault of one written for smaller sizes, that it returns wrong values is.
+        Only torch's float32 result is known there. Built-in tasks are included: a program written for smaller sizes may
+        end there without fault, but may not return wrong values.
         """
         found = self.wrong({"full"})
         return next((item for item in found if not item.kernelbench_equal), None)
@@ -132,7 +132,7 @@ class Seen:
         return "sampled blocks" if COMPARED in codes else "reduced sizes"
 
     def general(self) -> bool | None:
-        """Return whether it is right at the other sizes; None where that was not seen."""
+        """Return whether it is right at the other sizes; None where that was not tested."""
         others = {"general", "full"}
         ended = {status for status in (*FATAL, *OPEN) if self.run_that_ended(others, status)}
         unknown = {"grader_error", *OPEN}
@@ -143,7 +143,7 @@ class Seen:
         return True
 
     def kernelbench(self) -> bool | None:
-        """Return what KernelBench's tolerance says of the nominal workloads."""
+        """Return whether the nominal workloads pass by KernelBench's tolerance."""
         nominal = [self.comparisons.get(w.name) for w in self.of({"nominal"})]
         known = [item.kernelbench_equal for item in nominal if item is not None]
         return all(known) if known and None not in known else None

@@ -1,4 +1,4 @@
-"""A verdict in one sentence that a person can repeat."""
+"""Sentences of verdicts."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def build_failure(build: Build) -> str:
 
 
 def without_task(build: Build | None, why: str) -> str:
-    """Return that there is no task, and what the build says all the same."""
+    """Return the sentence for a sample without a task, with the build's outcome."""
     say = f"No task was found that it answers{f': {why}' if why else ''}"
     if build is None:
         return say
@@ -42,7 +42,7 @@ def without_task(build: Build | None, why: str) -> str:
 
 
 def say_ended(run: Run) -> str:
-    """Return how a run ended that gave no result, as a verb."""
+    """Return the end of a run without a result, as a verb phrase."""
     words: Mapping[RunStatus, str] = {
         "raised": "raises",
         "crashed": "crashes",
@@ -56,7 +56,7 @@ def say_ended(run: Run) -> str:
 
 
 def fatal(run: Run, seen: Seen) -> str:
-    """Return the sentence of a run that settles the verdict."""
+    """Return the sentence for a run that decides the verdict."""
     if run.status == "grader_error":
         return f"The grader failed, not the submission: {run.reason}"
     if seen.workloads[run.workload].role == "full":
@@ -66,7 +66,7 @@ def fatal(run: Run, seen: Seen) -> str:
 
 
 def open_(run: Run, seen: Seen) -> str:
-    """Return the sentence of a run that shows nothing, and what others show."""
+    """Return the sentence for a run without a result, and the outcome of other runs."""
     right = sum(item.equal for item in seen.comparisons.values() if item.role in DECIDING)
     so_far = f"; it is right on the {right} workloads that were run" if right else ""
     if run.status == "timeout":
@@ -82,10 +82,10 @@ def incorrect(
     rounded: bool,
     switched: Sequence[str] = (),
 ) -> str:
-    """Return the sentence of wrong results on workloads that decide.
+    """Return the sentence for wrong results on deciding workloads.
 
-    `rounded` says that all workloads agree: whatever is wrong anywhere is right to half precision; `switched` are
-    the switches that made torch round.
+    `rounded`: on all workloads, every wrong result is right to half precision; `switched` are the switches that made
+    torch round.
     """
     first = max(wrong, key=lambda item: (not item.half_precision, item.role == "nominal"))
     if own_weights:
@@ -101,7 +101,7 @@ def incorrect(
 
 
 def only_at_full_size(item: Comparison) -> str:
-    """Return the sentence of a result that is wrong at the full size alone."""
+    """Return the sentence for a result that is wrong at the full size only."""
     size = item.workload.removesuffix(" full")
     return f"Incorrect: right at reduced sizes, but at the task's own ({size}) {differs(item)}"
 
@@ -120,7 +120,7 @@ def all_wrong(seen: Seen) -> tuple[str, ...]:
 
 
 def where(deciding: int) -> str:
-    """Return what a verdict on so many workloads rests on."""
+    """Return the basis of a verdict on this number of workloads."""
     return f"all {deciding} deciding workloads" if deciding > 1 else "the deciding workload"
 
 
@@ -130,11 +130,11 @@ AT: Mapping[SeenAt, str] = {
     "sampled blocks": " and in sampled blocks of the task's own size",
     "reduced sizes": ", at reduced sizes alone",
 }
-"""What right results rest on."""
+"""Basis of right results, by size."""
 
 
 def correct(seen: Seen, deciding: int, at: SeenAt | None) -> str:
-    """Return the sentence of right results on so many workloads that decide, the largest of them `at` that size."""
+    """Return the sentence for right results on this number of deciding workloads, the largest of them `at` that size."""
     say = f"Correct on {where(deciding)}" if deciding > 1 else "Correct"
     say += AT[at] if at and seen.sized else ""
     if seen.general() is False:
@@ -144,7 +144,7 @@ def correct(seen: Seen, deciding: int, at: SeenAt | None) -> str:
 
 
 def elsewhere(seen: Seen) -> str:
-    """Return in a few words what goes wrong at other sizes."""
+    """Return the failure at other sizes, in a few words."""
     others = {"general", "full"}
     wrong = seen.wrong(others)
     if wrong:
@@ -154,7 +154,7 @@ def elsewhere(seen: Seen) -> str:
 
 
 def precision(runs: Iterable[Run]) -> tuple[str, ...]:
-    """Return what a program switched on to compute with fewer digits, and what that did."""
+    """Return the reduced-precision switches that a program turned on, and their effect."""
     known = list(runs)
     switches = dict.fromkeys(name for run in known for name in run.switches)
     narrowed: dict[str, set[str]] = {}
@@ -193,7 +193,7 @@ def _autotuned_sentence(one: Autotuned) -> str:
 
 
 def remarks(seen: Seen) -> tuple[str, ...]:
-    """Return what happens where nothing hangs on it."""
+    """Return the outcomes of workloads that aren't part of the verdict."""
     runs = seen.runs.values()
     return (
         precision(runs)

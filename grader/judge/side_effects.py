@@ -1,9 +1,9 @@
-"""What a program does beside the values of one call: to its inputs, its results, its later calls.
+"""Side effects of a program: on its inputs, its earlier results, its later calls.
 
-Told as evidence of kind `probe`. `UNSTEADY` is seen by the host in the values that came back, or
-told by the guest against itself; either makes a program incorrect. `LIBERTIES` are what a caller
-will trip over, though each result was right; they stand in the verdict and make it not general. An argument
-that is changed makes a program unsound (`grader.judge.soundness`).
+They are evidence of kind `probe`. `UNSTEADY` ones are seen by the host in returned values, or reported by the guest
+against itself; they make a program incorrect. `LIBERTIES` may surprise a caller, though each result was right; they are
+part of the verdict and make it not general. An argument that is changed makes a program unsound
+(`grader.judge.soundness`).
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ UNSTEADY = {
 LIBERTIES = ("input-returned",)
 CHANGED = "input-changed"
 COMPARED = "compared-at-full-size"
-"""Some blocks ran at the task's own size, and what they stored was right."""
+"""Some blocks ran at the task's own size, and their stores were right."""
 FIRST_ROWS = "first-rows-at-full-size"
 """The whole program ran on the first rows of the task's own size, and its result was right."""
 SATURATED = "saturated-at-full-size"
-"""At the task's own size its result is a constant, which hides what is wrong at smaller ones."""
+"""At the task's own size its result is a constant, which hides errors that smaller sizes show."""
 KEPT = "result-kept"
-"""Called again with values that it had before, it computes nothing."""
+"""Called again with earlier values, it computes nothing."""
 IDLE = "kernels-idle"
 """The results are the same when no kernel runs."""
 
 
 class Returned(Protocol):
-    """What came back from one call of forward."""
+    """The result of one call of forward."""
 
     @property
     def name(self) -> str:
@@ -47,21 +47,21 @@ class Returned(Protocol):
 
     @property
     def mutated_inputs(self) -> tuple[int, ...]:
-        """Return the positions of arguments that were changed."""
+        """Return the positions of arguments changed in place."""
 
     @property
     def changed_later(self) -> bool:
-        """Return whether the result held something else in the end."""
+        """Return whether a later call changed the result."""
 
     @property
     def returned_inputs(self) -> frozenset[int]:
-        """Return the positions of arguments whose memory was handed back."""
+        """Return the positions of arguments that share memory with the result."""
 
 
 def side_effects(references: References, results: Sequence[Returned]) -> tuple[Evidence, ...]:
-    """Return what was seen of these runs that their values don't show, once for each kind.
+    """Return the side effects of these runs, once for each kind.
 
-    What the reference does itself is no news: an in-place operator, a view as a result.
+    Side effects of the reference itself are ignored: an in-place operator, a view as a result.
     """
     seen: dict[str, Evidence] = {}
     for result in results:
@@ -97,14 +97,14 @@ def _arguments(positions: set[int] | frozenset[int]) -> str:
 
 
 def probe(code: str, text: str, workload: str) -> Evidence:
-    """Return one thing that was seen."""
+    """Return one observation as evidence."""
     return Evidence(kind="probe", code=code, text=text, workload=workload)
 
 
 def unsteady(probes: Sequence[Evidence], *, roles: Mapping[str, str], general: bool) -> str:
-    """Return, in words, why results can't be relied on from call to call; "" where they can.
+    """Return, in words, why results change from call to call; "" where they don't.
 
-    `general` asks for what was seen at sizes that only decide `general`.
+    `general` selects observations at sizes that only decide `general`.
     """
     for item in probes:
         if item.code in UNSTEADY:
@@ -115,20 +115,20 @@ def unsteady(probes: Sequence[Evidence], *, roles: Mapping[str, str], general: b
 
 
 def liberties(probes: Sequence[Evidence]) -> tuple[str, ...]:
-    """Return, in words, what a caller will trip over."""
+    """Return, in words, the side effects that may surprise a caller."""
     return tuple(item.text for item in probes if item.code in LIBERTIES)
 
 
 def say_saturated(probes: Sequence[Evidence]) -> str:
-    """Return the sentence that says that the task's own size shows nothing; "" where it may."""
+    """Return the sentence for a task whose own size shows no errors; "" for others."""
     return next((item.text for item in probes if item.code == SATURATED), "")
 
 
 def handed_out_again(probes: Sequence[Evidence]) -> str:
-    """Return the sentence that says that results of earlier calls are handed out; "" where none is."""
+    """Return the sentence for a program that returns results of earlier calls; "" for others."""
     return next((item.text for item in probes if item.code == KEPT), "")
 
 
 def idle(probes: Sequence[Evidence]) -> str:
-    """Return the sentence that says that no kernel matters to the result; "" where they do."""
+    """Return the sentence for a program whose result doesn't depend on its kernels; "" for others."""
     return next((item.text for item in probes if item.code == IDLE), "")

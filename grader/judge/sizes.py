@@ -1,4 +1,4 @@
-"""Which of the sizes that a problem runs at its workloads are made of."""
+"""The choice of sizes for workloads, among those that a problem runs at."""
 
 from __future__ import annotations
 
@@ -16,40 +16,40 @@ SMALL: Mapping[str, int] = {
     "flops": 12_000_000,
     "weights": 4_000_000,
 }
-"""What a CPU simulator runs in seconds: elements of the inputs, elements that all operators of the
-reference make together, floating-point operations of its products, elements of its weights."""
+"""Limits for a run of seconds on the CPU simulator: elements of the inputs, elements of the results of all operators of
+the reference, floating-point operations of its products, elements of its weights."""
 WORK = ("size", "elements", "flops")
-"""What a run takes time for."""
+"""Quantities that determine the time of a run."""
 MOST: Mapping[str, int] = {
     "size": 500_000,
     "elements": 100_000_000,
     "flops": 16_000_000_000,
     "weights": 40_000_000,
 }
-"""What is taken where nothing smaller is to be had: torch's own share of it runs on a CPU."""
+"""The same limits where no smaller size exists: torch's own operators then run on a CPU."""
 HUGE: Mapping[str, int] = {
     "size": 500_000,
     "elements": 200_000_000,
     "flops": 100_000_000_000,
     "weights": 200_000_000,
 }
-"""What is taken where even that is exceeded: a network for large images whose layers fix their size
-(VGG's classifier). torch computes it in seconds, a kernel of the submission's own in minutes: one workload is made of it."""
+"""The same limits where even those are exceeded: a network for large images whose layers fix their size (VGG's
+classifier). torch computes it in seconds, a kernel of the submission's own in minutes: one workload is made of it."""
 KEPT = 4_000_000
-"""Elements of the inputs that are taken where sizes stay as they are because an answer writes them: at others it is not right."""
+"""Most elements of the inputs where sizes stay unchanged because an answer hard-codes them and is wrong at others."""
 NEAR = 2.5
-"""Where nothing is small, what costs at most this many times the least is as good as the least."""
+"""Where no size is small, one that costs at most this many times the cheapest is as good as the cheapest."""
 ENOUGH = 2048
-"""Inputs with fewer elements than this show little: where all that is cheap is so, NEAR is cheap."""
+"""Inputs with fewer elements than this show little: where all cheap sizes are so small, NEAR counts as cheap."""
 FEW = 16
-"""A norm over fewer values hides what went into it: two always become +1 and -1. Norms over ten, layer upon layer, leave of float32 no
-more than half precision has."""
+"""A norm over fewer values hides its inputs: two always become +1 and -1. Norms over ten in many layers reduce float32
+to the digits of half precision."""
 WORTH = 10.0
 """More values for such a norm may cost this many times the least."""
 REGULAR = frozenset({"spatial", "all"})
-"""Kinds of size that may stand for the full one."""
+"""Kinds of size that may represent the full one."""
 LOW = "low"
-"""The kind that does where there is none of these."""
+"""The kind that represents it where there is none of these."""
 
 
 @dataclass(frozen=True)
@@ -60,11 +60,11 @@ class Size:
     batch: int
     fact: Facts
     share: float = 1.0
-    """Of what a simulator runs in seconds: less for a program that does far more than the reference."""
+    """Share of the simulator's limits: less for a program that does far more work than the reference."""
     kept: bool = False
-    """Whether sizes stayed as they are because an answer writes them."""
+    """Whether sizes stayed unchanged because an answer hard-codes them."""
     lost: int = 0
-    """How much of what holds between the full size's numbers does not hold here."""
+    """Penalty for relations between the full size's numbers that are lost here."""
 
     @property
     def elements(self) -> int:
@@ -73,13 +73,13 @@ class Size:
 
     @property
     def cost(self) -> float:
-        """Return how many times what a simulator runs in seconds it is."""
+        """Return its cost as a multiple of what the simulator runs in seconds."""
         work = max(int(self.fact[name]) / SMALL[name] for name in WORK)
         return max(work / self.share, int(self.fact["weights"]) / SMALL["weights"])
 
     @property
     def regular(self) -> bool:
-        """Whether it may stand for the full size."""
+        """Whether it may represent the full size."""
         return self.kind in REGULAR
 
     @property
@@ -94,11 +94,11 @@ class Size:
 
     @property
     def least_values(self) -> int:
-        """Return over how many values its norms are at least; no more than are enough."""
+        """Return the fewest values that its norms are over, capped at the number that suffices."""
         return min(int(self.fact["fewest"]) or FEW, FEW)
 
     def within(self, limits: Mapping[str, int]) -> bool:
-        """Whether it costs no more than that."""
+        """Whether it costs no more than these limits."""
         return all(self.fact[name] <= limit for name, limit in limits.items())
 
     @property
@@ -109,22 +109,22 @@ class Size:
 
 @dataclass(frozen=True)
 class Chosen:
-    """The sizes that workloads are made of."""
+    """The chosen sizes of workloads."""
 
     nominal: tuple[Facts, ...]
     stressed: Facts
-    """The one that other values are tried at."""
+    """The size for workloads of other values."""
     odd: tuple[Size, ...]
     single: Facts | None
     """A batch of one."""
     huge: bool = False
-    """Whether each run of it takes so long that only one is made."""
+    """Whether a run takes so long that there is only one workload."""
 
 
 def choose(sizes: Sequence[Size], full: Facts | None) -> Chosen | None:
     """Return the sizes to use; None where a CPU can run none of them.
 
-    `full` is what the problem itself draws, where that could be had.
+    `full` is the problem's own size, where known.
     """
     if full is None:
         return _choose_sizes(sizes, full)
@@ -158,7 +158,7 @@ def _choose_sizes(sizes: Sequence[Size], full: Facts | None) -> Chosen | None:
 
 
 def fitting_sizes(sizes: Sequence[Size], full: Facts) -> list[Size]:
-    """Return the sizes at which inputs that fit together at full size still do.
+    """Return the sizes at which inputs with matching dims at full size still match.
 
     Dims are matched from the last one on, as broadcasting does: (N, M) and (M,) stay so where N and
     M are the same number, though a smaller batch would change only N.
@@ -167,12 +167,12 @@ def fitting_sizes(sizes: Sequence[Size], full: Facts) -> list[Size]:
 
 
 def strictly_fitting(sizes: Sequence[Size], full: Facts) -> list[Size]:
-    """Return these sizes, as far as there are any."""
+    """Return the sizes that keep all matches; all of them if none does."""
     return [size for size in sizes if _matches(full) <= _matches(size.fact)]
 
 
 def _matches(fact: Facts) -> set[tuple[int, int, int]]:
-    """Return which dims, counted from the last, are as long in one input as in another."""
+    """Return the dims, counted from the last, that have the same length in two inputs."""
     shapes = [(i, item["shape"][::-1]) for i, item in enumerate(fact["inputs"]) if "shape" in item]
     return {
         (i, j, dim)
@@ -183,7 +183,7 @@ def _matches(fact: Facts) -> set[tuple[int, int, int]]:
 
 
 def _regular(sizes: Sequence[Size], small: Sequence[Size]) -> list[Size]:
-    """Return the sizes that may stand for the full one, the best first."""
+    """Return the sizes that may represent the full one, the best first."""
     cheap = [size for size in small if size.kind in REGULAR]
     if cheap:
         more = (*_pairs(sizes, cheap), *_fuller(sizes, cheap), *_thicker(sizes, cheap))
@@ -208,14 +208,14 @@ def _regular(sizes: Sequence[Size], small: Sequence[Size]) -> list[Size]:
 
 
 def _fuller(sizes: Sequence[Size], cheap: Sequence[Size]) -> list[Size]:
-    """Return what costs little more, where what is cheap has hardly any elements."""
+    """Return sizes that cost little more, where the cheap ones have hardly any elements."""
     if any(size.elements >= ENOUGH for size in cheap):
         return []
     return [size for size in sizes if size.kind in REGULAR and 1 < size.cost <= NEAR]
 
 
 def _thicker(sizes: Sequence[Size], thin: Sequence[Size]) -> list[Size]:
-    """Return the least size at which no norm is over few values, or over the most, where all of `thin` have one."""
+    """Return the smallest size without a norm over few values, else the one with most, where all of `thin` have one."""
     if not all(size.thin for size in thin):
         return []
     most = WORTH * max(1.0, min((size.cost for size in thin), default=0.0))
@@ -226,9 +226,9 @@ def _thicker(sizes: Sequence[Size], thin: Sequence[Size]) -> list[Size]:
 
 
 def _pairs(sizes: Sequence[Size], cheap: Sequence[Size]) -> list[Size]:
-    """Return batches of two where one of one is the most that is cheap with channels kept.
+    """Return batches of two where only a batch of one is cheap with channels kept.
 
-    In a batch of one a wrong step from image to image does not show.
+    A batch of one hides a wrong step from image to image.
     """
     spatial = [size for size in cheap if size.kind == "spatial"]
     if not spatial or any(size.batch > 1 for size in spatial):
@@ -238,14 +238,14 @@ def _pairs(sizes: Sequence[Size], cheap: Sequence[Size]) -> list[Size]:
 
 
 def _reaches(fact: Facts, full: Facts, others: Sequence[Facts]) -> bool:
-    """Whether a dim is as long as at full size that in no other size is."""
+    """Whether it has a dim of full length that no other size has."""
     return bool(
         _full_dims(fact, full) - set().union(*(_full_dims(other, full) for other in others))
     )
 
 
 def _full_dims(fact: Facts, full: Facts) -> set[tuple[int, int]]:
-    """Return the large dims, but the first, that are as long as at full size."""
+    """Return the large dims, except the first, that have their full length."""
     pairs = zip(fact["inputs"], full["inputs"], strict=True)
     return {
         (i, dim)
@@ -257,12 +257,12 @@ def _full_dims(fact: Facts, full: Facts) -> set[tuple[int, int]]:
 
 
 def _preference(size: Size) -> tuple[float, ...]:
-    """Order sizes: norms over many values, numbers as they were to one another, channels kept, the largest."""
+    """Sort key of sizes: norms over many values, kept relations, kept channels, the largest."""
     kept = (size.kind != "spatial", size.batch == 1, -size.elements, size.batch)
     return (size.thin, size.lost, *kept)
 
 
 def _spread(odd: Sequence[Size]) -> list[Size]:
-    """Return a large and a small one of the odd sizes."""
+    """Return a large and a small odd size."""
     ordered = sorted(odd, key=lambda size: size.elements)
     return [ordered[-1], ordered[0]] if len(ordered) > 1 else list(ordered)

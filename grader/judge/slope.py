@@ -1,4 +1,4 @@
-"""Whether a result of few digits is a multiple of the reference: roundings have no direction, factors have one."""
+"""Detection of a factor between a low-precision result and the reference: rounding errors average out, a factor doesn't."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ SHARED: Final = 1.5
 """Unit roundoffs that all elements may be off by together: two results that are cut off instead of
 rounded (0.67 each), or a factor that all share, kept in the type itself (at most 1)."""
 DEVIATIONS: Final = 4.0
-"""Standard deviations granted to the mean of independent roundings, each taken for a whole unit."""
+"""Standard deviations allowed for the mean of independent roundings, each taken as one unit."""
 COARSE: Final = frozenset({"float16", "bfloat16"})
 
 
 def slope(actual: Array, exact: Array, bound: Tolerance, widened: float = 1.0) -> float:
-    """Return sum(a * r) / sum(r * r) - 1 where that is more than roundings leave; 0 where it isn't.
+    """Return sum(a * r) / sum(r * r) - 1 where that is more than rounding explains; 0 otherwise.
 
     With N = sum(r^2)^2 / sum(r^4), the number of elements that count, what is allowed is u * (1.5 + 4 / sqrt(N)), and what
     the tolerance grants the sum of terms.

@@ -1,8 +1,8 @@
-"""Whether right values were bound to come out right: the undefined behaviour that runs proved.
+"""Soundness: undefined behaviour proved by runs, which makes right values a matter of luck.
 
-Told from the codes of evidence alone. No rule and no sentence takes part, so what a verdict says and what findings
-say rest on the same things. What a sanitizer prints comes out of the submission's own process; it can only tell
-against it here, so there is nothing to win by a lie.
+It depends on the codes of evidence alone, not on rules or sentences, so that verdict and findings have the same basis.
+A sanitizer's output comes from the submission's own process, but it only counts against the submission, so that lying
+gains nothing.
 """
 
 from __future__ import annotations
@@ -29,24 +29,25 @@ UNDEFINED: Mapping[str, str] = {
     "constant-written": "constant memory is written",
     "input-changed": "the caller's data is overwritten",
 }
-"""What makes a right value luck, by the evidence's code, in plain words."""
+"""Undefined behaviour that makes a right value luck, by the evidence's code, in plain words."""
 BENIGN: Mapping[str, str] = {
     "barrier-exited": "a barrier waits only for the threads that have not returned",
     "sync-exited-lanes": "a warp-wide operation waits only for the lanes that have not returned",
     "race-volatile": "the threads of a warp exchange values through `volatile`, in steps that GPUs keep together",
     "same-value-race": "whichever store is the last, the same value stays",
 }
-"""What CUDA's rules forbid or leave open and GPUs carry on with (tests/gpu/recorded), with why it changes no result."""
+"""Behaviour that CUDA forbids or leaves undefined but that GPUs tolerate (tests/gpu/recorded), with the reason that no
+result changes."""
 SANITIZER = frozenset(
     {"out-of-bounds", "shared-out-of-bounds", "local-out-of-bounds", "misaligned", "race"}
 )
-"""What compute-sanitizer's word suffices for: it doesn't follow an unwritten value to its use, nor tell threads that
-have returned from threads that went elsewhere."""
+"""Codes for which compute-sanitizer's report suffices: it doesn't follow an unwritten value to its use, nor distinguish
+threads that have returned from threads in another branch."""
 LOWER: Mapping[Confidence, Confidence] = {"proven": "likely", "likely": "possible"}
 
 
 def proves_undefined(item: Evidence) -> bool:
-    """Whether evidence proves behaviour on which no result may rest."""
+    """Whether evidence proves undefined behaviour."""
     if item.kind == "sanitizer":
         harmless = isinstance(item.details, Race) and item.details.within_warp
         return item.code in SANITIZER and not harmless
@@ -54,14 +55,14 @@ def proves_undefined(item: Evidence) -> bool:
 
 
 def clean(run: Run) -> bool:
-    """Whether a run saw nothing, or what is benign."""
+    """Whether a run saw no undefined behaviour, or only benign one."""
     return all(item.code in BENIGN for item in run.evidence)
 
 
 def proofs(
     runs: Iterable[Run], probes: Iterable[Evidence], workloads: Collection[str]
 ) -> tuple[Evidence, ...]:
-    """Return what proves undefined behaviour on these workloads, each kind and line once."""
+    """Return the evidence that proves undefined behaviour on these workloads, each kind and line once."""
     seen = [item for run in runs for item in run.evidence]
     stores = (item.place for item in seen if item.code == "input-written")
     store = next(stores, None)
@@ -73,13 +74,13 @@ def proofs(
 
 
 def _place_evidence(item: Evidence, store: Place | None) -> Evidence:
-    """Return what the host saw of an argument with the line of the kernel that wrote to it, where that is known."""
+    """Return the host's evidence on a changed argument with the kernel's line that wrote to it, where known."""
     unplaced = item.code == "input-changed" and item.place is None
     return item.model_copy(update={"place": store}) if unplaced else item
 
 
 def benign(runs: Iterable[Run], workloads: Collection[str]) -> Iterator[str]:
-    """Yield in words, each kind and line once, what looks like undefined behaviour and changes no result."""
+    """Yield in words, each kind and line once, benign behaviour that resembles undefined behaviour and changes no result."""
     found: dict[tuple[str, int], str] = {}
     for item in (item for run in runs for item in run.evidence):
         if item.code in BENIGN and item.workload in workloads:
@@ -89,7 +90,7 @@ def benign(runs: Iterable[Run], workloads: Collection[str]) -> Iterator[str]:
 
 
 def reasons_unexamined(checked: Iterable[Run], workloads: Collection[str]) -> Iterator[str]:
-    """Yield in words, each reason once, what kept another device from looking for undefined behaviour."""
+    """Yield in words, each reason once, why the checker could not look for undefined behaviour."""
     why: dict[str, Run] = {}
     for run in checked:
         if run.workload in workloads and run.status != "ran":
@@ -103,28 +104,28 @@ def reasons_unexamined(checked: Iterable[Run], workloads: Collection[str]) -> It
 
 
 def sentence(found: Sequence[Evidence], where: str) -> str:
-    """Return the verdict's sentence: line and cause first; `where` says what the values were right on."""
+    """Return the verdict's sentence, line and cause first; `where` names the workloads with right values."""
     said = brief(found[0])
     others = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
     return f"{said[:1].upper()}{said[1:]}{others}; {luck(where)}."
 
 
 def luck(where: str) -> str:
-    """Return what right values are worth here, as a clause; `where` says what they were right on."""
+    """Return a clause that the values are right by luck; `where` names the workloads."""
     return f"the values came out right on {where} by luck"
 
 
 def brief(item: Evidence) -> str:
-    """Return line, cause and what was seen, and by which other device, without a full stop."""
+    """Return line, cause and observation, and the other device that saw it, without a full stop."""
     seen_on = f" (seen on {item.device})" if item.device else ""
     return f"{at_line(item)}{UNDEFINED[item.code]}: {item.text.rstrip('.')}{seen_on}"
 
 
 def in_keeping(verdict: Verdict, findings: Sequence[Finding]) -> tuple[Finding, ...]:
-    """Return the findings as they may stand beside the verdict: the last gate before a review.
+    """Return the findings made consistent with the verdict, as the last step before a review.
 
-    What runs prove of a program makes it something else than `correct`. An error that is left beside that word rests
-    on text, or on what changed no result, and no run bore it out: it becomes a warning, less sure than it was.
+    A defect that runs prove makes the verdict something else than `correct`. An error finding beside `correct` rests on
+    the text, or on behaviour that changed no result, and no run confirmed it: it becomes a warning of lower confidence.
     """
     if verdict.status != "correct":
         return tuple(findings)
@@ -141,5 +142,5 @@ def _line(item: Evidence) -> int:
 
 
 def at_line(item: Evidence) -> str:
-    """Return where evidence was seen, as the begin of a clause; empty where that has no line."""
+    """Return the place of evidence as the beginning of a clause; empty where it has no line."""
     return f"line {_line(item)}, " if item.place is not None else ""

@@ -1,4 +1,4 @@
-"""Results that rounding decides: whole numbers, 8-bit floats, choices. A tie may fall to either side."""
+"""Results that rounding decides: whole numbers, 8-bit floats, choices. A tie may be rounded to either side."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from grader.judge.inputs import Array, is_real
 from grader.records import Tolerance
 
 NATIVE_TIMES = 4.0
-"""A submission may be a step off in so many times as many elements as torch's own result is."""
+"""A submission may be one step off in this many times as many elements as torch's own result."""
 
 
 def rounded_the_other_way(actual: Array, exact: Array, native: Array, bound: Tolerance) -> Array:
-    """Return a mask of the elements that are one step of their type off, or another choice, if they are few; else of none.
+    """Return a mask of the elements that are one step of their type off, or another choice, if they are few; else an empty mask.
 
-    x / s and x * (1 / s) differ in the last bit, so what lies between two values becomes one or the other.
+    x / s and x * (1 / s) differ in the last bit, so a value halfway between two becomes one or the other.
     """
     if is_real(actual) and actual.dtype.itemsize > 1:
         return np.zeros(actual.shape, np.bool_)
@@ -31,7 +31,7 @@ def _one_step_off(array: Array, exact: Array) -> Array:
 
 
 def _place(array: Array) -> Array:
-    """Return where each value stands among all of its type, in their order."""
+    """Return the rank of each value among all values of its type."""
     if array.dtype.kind in "biu":
         return array.astype(np.int64)
     bits = array.view(np.uint8).astype(np.int64)

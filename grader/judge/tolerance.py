@@ -1,4 +1,4 @@
-"""When two numbers count as equal: derived from dtype and reduction length, in words as well."""
+"""Tolerances, derived from dtype and reduction length, with the reason in words."""
 
 from __future__ import annotations
 
@@ -21,25 +21,23 @@ UNDERFLOW: Final = {
     "float16": 2.0**-24,
     "bfloat16": 2.0**-126,
 }
-"""What a result may be off by whatever its size: below the smallest normal number a GPU may flush to
-zero (`-use_fast_math`), and a subnormal has few digits. float16 is never flushed; its subnormals are
-that far apart."""
+"""Absolute error allowed at any magnitude: below the smallest normal number a GPU may flush to zero (`-use_fast_math`),
+and a subnormal has few digits. float16 is never flushed; its subnormals are that far apart."""
 KERNELBENCH: Final = {"float64": 1e-4, "float32": 1e-4, "float16": 1e-2, "bfloat16": 1e-2}
 """atol and rtol of KernelBench's `torch.allclose` by precision (`get_tolerance_for_precision`)."""
 ROUNDINGS: Final = 320.0
-"""Roundings granted to a program apart from its sum: 2e-5 in float32. It covers the fast
-intrinsics (`__expf`, `rsqrtf`, `__fdividef`: a few ulp each), and stays 12 times under half
-precision's mean rounding error of 2^-12."""
+"""Roundings allowed to a program besides its sum: 2e-5 in float32. It covers the fast intrinsics (`__expf`, `rsqrtf`,
+`__fdividef`: a few ulp each), and stays 12 times under half precision's mean rounding error of 2^-12."""
 TERMS: Final = 2.0
-"""Granted per square root of the number of terms of a sum. One running sum of n terms, the worst
-honest order, is off by about u * sqrt(n) / 4 (one standard deviation; Higham & Mary, A new
-approach to probabilistic rounding error analysis, 2019): this is eight of them."""
+"""Factor on the square root of the number of terms of a sum. One running sum of n terms, the worst honest order, is off
+by about u * sqrt(n) / 4 (one standard deviation; Higham & Mary, A new approach to probabilistic rounding error
+analysis, 2019): this is eight of them."""
 CAP: Final = 2.0**-12
 """In float32 no sum may be off by more than half of half precision's unit roundoff."""
 RESULT_ROUNDINGS: Final = 4.0
-"""Roundings to half precision granted to a program whose sums are kept in float32: of its result, and
-of what it hands from one step to the next. A running sum of n terms in half precision itself is off by
-u * sqrt(n) / 4 (one standard deviation), so that the worst of thousands of results shows from n = 64 on."""
+"""Roundings to half precision allowed to a program whose sums are kept in float32: of its result, and of intermediate
+values. A running sum of n terms in half precision itself is off by u * sqrt(n) / 4 (one standard deviation), so that
+the worst of thousands of results shows from n = 64 on."""
 ONE_OFF: Final = 1e-2
 """Share of 8-bit floats that may be the neighbour of the right one: a program that cuts off instead
 of rounding is one off in half of them."""
@@ -48,7 +46,7 @@ _FACTOR = re.compile(r"(?:d(?P<dim>\d+)|(?P<number>\d+))\Z")
 
 
 def reduction_length(task: Task, workload: Workload) -> int:
-    """Return how many terms meet in one output of `workload`, at least 1.
+    """Return the number of terms summed in one output of `workload`, at least 1.
 
     Raises GraderError for a formula that the workload's first input doesn't have the dims for.
     """
@@ -63,9 +61,10 @@ def reduction_length(task: Task, workload: Workload) -> int:
 
 
 def _gradient_length(workload: Workload, length: int) -> int:
-    """Return how many terms meet in one element of a gradient: all products of the results, shared among the inputs' elements.
+    """Return the number of terms in one element of a gradient: all products of the results, shared among the inputs' elements.
 
-    A product of M x K by K x N has M * N * K of them, and N for each element of the first gradient. 0 where no gradient is asked.
+    A product of M x K by K x N has M * N * K of them, and N for each element of the first gradient. 0 where no gradient
+    is requested.
     """
     asked = workload.backward
     if asked is None:
@@ -78,7 +77,7 @@ def _gradient_length(workload: Workload, length: int) -> int:
 
 
 def tolerance(task: Task, workload: Workload, dtype: str) -> Tolerance:
-    """Return what an output of `dtype` may differ by, against the float64 reference.
+    """Return the tolerance of an output of `dtype` against the float64 reference.
 
     With n terms a float32 sum in any order has an error near u * sqrt(n) of its terms' size, so
     relative = u * (320 + 2 * sqrt(n)), at most 2^-12; the absolute part, in units of the output's
@@ -111,13 +110,13 @@ def tolerance(task: Task, workload: Workload, dtype: str) -> Tolerance:
 
 
 def _of_sum(terms: int, dtype: str) -> float:
-    """Return by how much a sum in float32 or float64 may be off."""
+    """Return the allowed relative error of a sum in float32 or float64."""
     bound = UNIT_ROUNDOFF[dtype] * (ROUNDINGS + TERMS * sqrt(terms))
     return min(bound, CAP) if dtype == "float32" else bound
 
 
 def half_tolerance(dtype: str) -> Tolerance | None:
-    """Return the level under which a float32 or float64 result is right to half precision."""
+    """Return the tolerance at which a float32 or float64 result counts as right to half precision."""
     if dtype not in {"float32", "float64"}:
         return None
     return Tolerance(
@@ -126,5 +125,5 @@ def half_tolerance(dtype: str) -> Tolerance | None:
 
 
 def element_count(workload: Workload) -> int:
-    """Return how many elements the inputs of `workload` have together."""
+    """Return the number of elements of all inputs of `workload`."""
     return sum(prod(item.shape) for item in workload.inputs if isinstance(item, TensorSpec))

@@ -1,4 +1,4 @@
-"""What a run touched of each tensor, line by line, as evidence."""
+"""Evidence of the parts of each tensor that a run touched, line by line."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from grader.simulator.provenance import Told
 
 
 def touched_by_line(told: Told, workload: str) -> Iterator[Evidence]:
-    """Yield what each line touched of a tensor, once."""
+    """Yield the part of a tensor that each line touched, once."""
     said = set()
     for access in told.accesses:
         for at, (count, ranges) in access.boxes.items():

@@ -1,4 +1,4 @@
-"""The verdict on a program whose task nobody knows: its values are not judged, what its runs do is."""
+"""The verdict on a program with an unknown task: its values are not judged, the behaviour of its runs is."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ REFUSED: Mapping[str, str] = {
     "null-pointer": "a kernel is given a null pointer",
     "host-access": "the CPU touches memory of the GPU",
 }
-"""What stands around kernels and keeps them from their work, by the evidence's code, in plain words."""
+"""Host-side faults that keep kernels from running, by the evidence's code, in plain words."""
 
 
 def verdict_without_values(
     build: Build | None, runs: Sequence[Run], checked: Sequence[Run], probes: Sequence[Evidence]
 ) -> Verdict:
-    """Return `no_task`, with how a program that ran on inputs of its own ended there; what its runs prove are the reasons."""
+    """Return `no_task`, with the end of runs on the program's own inputs; undefined behaviour in them gives the reasons."""
     examined = (*runs, *checked)
     proofs = soundness.proofs(examined, probes, {run.workload for run in examined})
     faults = (*_refusal_sentences(examined), *map(soundness.brief, proofs))
@@ -47,12 +47,12 @@ def _sentence(runs: Sequence[Run], faults: Sequence[str]) -> str:
     ended = next((run for run in runs if run.status != "ran"), None)
     if ended is not None:
         return f"{NOT_JUDGED}; on {ended.workload} it {sentences.say_ended(ended)}"
-    said = "does what no program may" if faults else "runs without a fault"
+    said = "shows undefined behaviour" if faults else "runs without a fault"
     return f"{NOT_JUDGED}; on {runs[0].workload} it {said}"
 
 
 def _unhurt(build: Build | None, runs: Sequence[Run], faults: Sequence[str]) -> bool | None:
-    """Return whether nothing speaks against it; None where it was not run to the end."""
+    """Return whether its runs show no fault; None where they did not complete."""
     failed = build is not None and build.status == "failed"
     if faults or failed or any(run.status in ENDS_BADLY for run in runs):
         return False

@@ -1,4 +1,4 @@
-"""Elements that a run touched nowhere: results that no thread stores, and parts of an input that a line leaves out."""
+"""Untouched elements: results that no thread stores, and parts of an input that a line doesn't read."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from grader.records import Dependence, Evidence, Extent
 from grader.simulator.provenance import Told
 
 LEAST_READ = 0.4
-"""Share of a tensor's elements from which a line is taken to be meant to read all of them."""
+"""Share of a tensor's elements from which on a line is assumed to be meant to read all of them."""
 
 
 def unstored_elements(told: Told, asked: Sequence[Asked], workload: str) -> Iterator[Evidence]:
@@ -47,7 +47,7 @@ def unstored_elements(told: Told, asked: Sequence[Asked], workload: str) -> Iter
 def skipped_elements(told: Told, asked: Sequence[Asked], workload: str) -> Iterator[Evidence]:
     """Yield the lines that leave out some elements of a tensor of which other lines read all.
 
-    The result is made of all of it, and one of its parts (a mean, a sum of squares) is not.
+    The result depends on all elements, but one intermediate value (a mean, a sum of squares) doesn't.
     """
     known = {role for one in asked for role, flat in one.needs.items() if len(flat)}
     needed_whole = known or {t.role for t in told.tensors if t.role.startswith("input")}

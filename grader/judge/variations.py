@@ -1,7 +1,7 @@
-"""What programs compute that mistake a part of a task: its reference on other inputs, or with other weights.
+"""Results of programs with a mistaken part of a task: its reference on other inputs, or with other weights.
 
-Each variation is the reference itself with one thing changed. Where its result is that of the reference all
-the same, a program with that mistake can't be told from a right one.
+Each variation is the reference with one change. Where its result equals the reference's, a program with that mistake
+can't be distinguished from a right one.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ MOST_INPUTS = 4
 MOST_DIMS = 4
 MOST_SWAPS = 8
 MOST_PARAMETERS = 16
-"""How many of each are asked about at most: a deep network has hundreds of parameters."""
+"""Most variations of each kind: a deep network has hundreds of parameters."""
 SECONDS = 20.0
-"""Wall time of a guest that computes variations; those that it does not come to are not known."""
+"""Wall time of a guest that computes variations; the remaining ones are unknown."""
 MIXED = 2**24
-"""Elements of an input up to which it is permuted."""
+"""Most elements of an input that is permuted."""
 
 
 @dataclass(frozen=True)
 class Variation:
-    """One change to what the reference computes."""
+    """One change of the reference's computation."""
 
     kind: Kind
     what: str = ""
@@ -50,16 +50,16 @@ class Variation:
     args: Arguments | None = None
     """Other arguments of forward; None for the workload's own."""
     weights: Mapping[str, JsonValue] = field(default_factory=dict)
-    """What `grader.guest.altered` is to do."""
+    """The instruction for `grader.guest.altered`."""
 
     @property
     def program(self) -> str:
-        """Return the kind and what it concerns."""
+        """Return the kind and the part that it changes."""
         return f"{self.kind}: {self.what}" if self.what else self.kind
 
 
 def variations(task: Task, workload: Workload, right: References) -> Iterator[Variation]:
-    """Yield the variations of a task at a workload that change anything, the most telling first."""
+    """Yield the effective variations of a task at a workload, the most informative first."""
     given = right.inputs[workload.name]
     others = make_inputs(task, workload, right.seed + 1)
     state = {n: a for n, a in right.states[workload.name].items() if _random(a)}
@@ -87,9 +87,10 @@ def results(
     limits: Limits,
     seconds: float = SECONDS,
 ) -> Mapping[tuple[str, str], Expected]:
-    """Return what the variations give, by workload and program; nothing where one fails or time is short.
+    """Return the variations' results, by workload and program; none for one that fails or runs out of time.
 
-    `asked` are each workload's. Workloads of one constructor call share a guest, which has so many seconds.
+    `asked` has the variations of each workload. Workloads of one constructor call share a guest, with a time limit of
+    `seconds`.
     """
     found: dict[tuple[str, str], Expected] = {}
     limits = replace(limits, wall=min(limits.wall, seconds))
@@ -135,12 +136,12 @@ def _expected_of(name: str, result: GuestResult) -> Expected:
 
 
 def _random(array: Array) -> bool:
-    """Whether weights were drawn: constants and masks are a part of the operator."""
+    """Whether weights are random; constants and masks are a part of the operator."""
     return is_real(array) and array.size > 1 and not is_mask(array) and np.ptp(array) > 0
 
 
 def _parameters_left_out(state: Mapping[str, Array]) -> list[str]:
-    """Return the parameters that can be left out: a weight of ones or a bias of zeros is none to a call."""
+    """Return the parameters that can be left out; a weight of ones or a bias of zeros has no effect."""
     return [
         name
         for name, array in state.items()
@@ -149,13 +150,13 @@ def _parameters_left_out(state: Mapping[str, Array]) -> list[str]:
 
 
 def _some(names: Sequence[str]) -> Sequence[str]:
-    """Return some of the names, from the first to the last."""
+    """Return a sample of the names, evenly from the first to the last."""
     step = max(1, -(-len(names) // MOST_PARAMETERS))
     return names[::step]
 
 
 def _of_ones(workload: Workload, given: Arguments) -> Iterator[Variation]:
-    """Yield that upstream gradients are taken for ones, where gradients are asked."""
+    """Yield the variation with upstream gradients of ones, where gradients are requested."""
     asked = workload.backward
     if asked is not None and asked.way != "without grad":
         first = len(given) - 1 - asked.upstream
@@ -164,7 +165,7 @@ def _of_ones(workload: Workload, given: Arguments) -> Iterator[Variation]:
 
 
 def _left_out(given: Arguments, others: Arguments) -> Iterator[Variation]:
-    """Yield for each of several inputs that it is another."""
+    """Yield a variation for each of several inputs, which is replaced by another."""
     places = [i for i, value in enumerate(given) if isinstance(value, np.ndarray)]
     for i in places[:MOST_INPUTS] if len(places) > 1 else ():
         if not _same(others[i : i + 1], given[i : i + 1]):
@@ -172,7 +173,7 @@ def _left_out(given: Arguments, others: Arguments) -> Iterator[Variation]:
 
 
 def _swap_equal_dims(given: Arguments, state: Mapping[str, Array]) -> Iterator[Variation]:
-    """Yield for each two equal dims of an input or a weight that they are swapped."""
+    """Yield a variation for each two equal dims of an input or a weight, which are swapped."""
     for i, value in _arrays(given):
         for a, b in _equal_dims(value):
             turned = np.ascontiguousarray(np.swapaxes(value, a, b))
@@ -192,7 +193,7 @@ def _equal_dims(array: Array) -> list[tuple[int, int]]:
 
 
 def _permute_halves(given: Arguments) -> Iterator[Variation]:
-    """Yield for each dim of each input that its second half is in another order."""
+    """Yield a variation for each dim of each input, whose second half is reordered."""
     for i, value in _arrays(given):
         for dim in range(min(value.ndim, MOST_DIMS)):
             mixed = _mix_second_half(value, dim)
@@ -208,7 +209,7 @@ def _arrays(given: Arguments) -> Iterator[tuple[int, Array]]:
 
 
 def _mix_second_half(value: Array, dim: int) -> Array:
-    """Return it with the second half of a dim moved on by one; with short dims turned round."""
+    """Return the array with the second half of a dim shifted by one; short dims are reversed."""
     length = value.shape[dim]
     order = np.arange(length)
     half = length // 2

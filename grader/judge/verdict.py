@@ -1,4 +1,4 @@
-"""Where a submission stands: the first stage it failed at, or correct."""
+"""The verdict on a submission: the first stage it failed at, or correct."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from grader.records import (
 
 @dataclass(frozen=True)
 class _Around:
-    """What the verdict hangs on besides build, runs and comparisons."""
+    """The inputs of the verdict besides build, runs and comparisons."""
 
     task: Task | None
     no_code: str
@@ -98,7 +98,7 @@ def verdict(
 def _last_word(
     sound: _Found, seen: Seen, later: str, dishonest: tuple[str, ...], shapes: str
 ) -> tuple[Status, str]:
-    """Return the status and the sentence after what is dishonest, or wrong at other sizes where these decide."""
+    """Return the status and the sentence with dishonesty, and errors at other sizes where these decide, taken into account."""
     if sound.status not in RIGHT_VALUES:
         return sound.status, sound.sentence
     if shapes == "any" and (later or seen.general() is False):
@@ -109,7 +109,7 @@ def _last_word(
 
 
 def add_notes(verdict: Verdict, notes: tuple[str, ...]) -> Verdict:
-    """Return the verdict with what its reader must know of it, in its sentence and its reasons."""
+    """Return the verdict with notes for its reader in its sentence and reasons."""
     sentence = "; ".join((verdict.sentence.rstrip("."), *notes))
     return verdict.model_copy(
         update={"sentence": f"{sentence}.", "reasons": (*notes, *verdict.reasons)}
@@ -124,7 +124,7 @@ class _Found:
 
 
 def _steady(found: _Found, seen: Seen, probes: Sequence[Evidence]) -> _Found:
-    """Return what was found, or that the state check did not bear it out."""
+    """Return the given status and sentence, or `incorrect` where the state check refutes them."""
     if found.status != "correct":
         flat = say_saturated(probes)
         return replace(found, sentence=f"{found.sentence.rstrip('.')}; {flat}") if flat else found
@@ -143,7 +143,7 @@ def _steady(found: _Found, seen: Seen, probes: Sequence[Evidence]) -> _Found:
 def _sound(
     found: _Found, seen: Seen, probes: Sequence[Evidence], shapes: Literal["nominal", "any"]
 ) -> _Found:
-    """Return what was found, or that nothing but luck made the values right.
+    """Return the given status and sentence, or `unsound` where the values are right only by luck.
 
     Also of a program that went wrong in one guest and not in the next: a race that is proven is why, and not the grader.
     """
@@ -165,7 +165,7 @@ def _sound(
 
 
 def _strays(found: _Found, seen: Seen, probes: Sequence[Evidence]) -> tuple[Evidence, ...]:
-    """Return what was proved of a right program at other sizes alone."""
+    """Return the undefined behaviour of a right program at other sizes only."""
     return _proofs(seen, probes, {"general"}) if found.status == "correct" else ()
 
 
@@ -175,7 +175,7 @@ def _proofs(seen: Seen, probes: Sequence[Evidence], roles: Collection[str]) -> t
 
 
 def _own_work(found: _Found, runs: Sequence[Run]) -> _Found:
-    """Return what was found, with the remark that torch did it all where the simulator saw that."""
+    """Return the given sentence, with a remark where the simulator saw torch compute everything."""
     on_sim = all(run.device == "sim" for run in runs)
     if found.status != "correct" or not on_sim or any(run.launches for run in runs):
         return found
@@ -193,7 +193,7 @@ _CORRECT: Mapping[Status, bool] = {
     "crashed": False,
     "hung": False,
 }
-"""What is known of the result; nothing for the other words."""
+"""Known value of `general` by status; None for other statuses."""
 
 
 def _has_compiled(build: Build | None) -> bool | None:
@@ -203,7 +203,7 @@ def _has_compiled(build: Build | None) -> bool | None:
 
 
 def _before_the_runs(build: Build | None, around: _Around) -> Verdict | None:
-    """Return the verdict of what never got as far as a run that counts."""
+    """Return the verdict on a program without a run that counts."""
     compiled = _has_compiled(build)
 
     def made(status: Status, sentence: str, *, honest: bool | None = None) -> Verdict:
@@ -227,7 +227,7 @@ def _before_the_runs(build: Build | None, around: _Around) -> Verdict | None:
 
 
 def _askable(task: Task | None) -> bool:
-    """Whether there is a task, and something to run: a problem's own text may be broken."""
+    """Whether there is a task, with workloads to run: a problem's own text may be broken."""
     return task is not None and bool(task.workloads)
 
 

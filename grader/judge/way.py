@@ -1,4 +1,4 @@
-"""Values that a reference comes by on the way to an element, and the step of a submission that leaves them."""
+"""A reference's intermediate values for an element, and the first step of a submission that deviates from them."""
 
 from __future__ import annotations
 
@@ -18,31 +18,32 @@ if TYPE_CHECKING:
     from grader.judge.asked import Asked
 
 SAME, SAME_OF_FEW, SAME_OF_MANY = 2e-5, 2.5e-6, 4e-7
-"""Relative difference up to which a step's value is one of the reference's: the more of them, the smaller."""
+"""Relative difference at which a step's value counts as one of the reference's: smaller where there are more of
+them."""
 PASS_ON = ("st.", "ld.", "shfl", "mov", "cvt")
-"""Instructions that give on what they take."""
+"""Instructions that pass their operand on."""
 STORES = ("st.global", "atom", "red")
-"""Instructions that leave a value in global memory; an atomic one computes it as well."""
+"""Instructions that write a value to global memory; an atomic one also computes it."""
 TRIVIAL = frozenset(float(number) for number in range(-256, 257))
-"""Values that come about in many ways: counts, what was rounded."""
+"""Values that arise in many ways: counts, rounded values."""
 
 
 @dataclass(frozen=True)
 class Way:
-    """Values that the reference comes by on the way to an element."""
+    """The reference's intermediate values for one element."""
 
     there: Array
-    """Of its steps' results, what stands where the element does; NaN where nothing does."""
+    """Value of each step's result at the element's position; NaN where there is none."""
     few: Array = field(default_factory=lambda: np.zeros(0))
-    """Of its small results (a mean of each row), all values, sorted."""
+    """All values of its small results (a mean of each row), sorted."""
     many: Array = field(default_factory=lambda: np.zeros(0))
-    """Of its larger ones (a difference of two inputs), all values, sorted: only nearly the same number counts."""
+    """All values of its larger results (a difference of two inputs), sorted; only a nearly equal number matches."""
 
 
 def right_steps(
     steps: Sequence[Step], way: Way, last: int | None, counts: Sequence[int] = ()
 ) -> set[int]:
-    """Return the numbers of the steps whose values the reference comes by, and of those that these came from.
+    """Return the numbers of the steps whose values are intermediate values of the reference, and of the steps before them.
 
     It may come by the latter in another way, and have the mean of so many (`counts`) of which a step gives the sum.
     `last` gives the element itself, which is wrong.
@@ -64,12 +65,12 @@ def _sums(step: Step, way: Way, counts: Sequence[int]) -> bool:
 
 
 def _computes(step: Step) -> bool:
-    """Whether it makes a value: what a load gives is one of the values that a store took."""
+    """Whether it computes a value: a load only returns a stored one."""
     return step.floats or step.op.startswith(STORES[1:])
 
 
 def leaving_step(steps: Sequence[Step], right: set[int], way: Way) -> Step | None:
-    """Return the first step that gives another value than the reference comes by, from values that are right.
+    """Return the first step whose value is no intermediate value of the reference, though its operands are right.
 
     A line counts by what goes on from it: what it is computed from within the line is of no algebra. One that
     takes a value which the reference comes by is meant before one whose values may be of another algebra.
@@ -91,13 +92,13 @@ def leaving_step(steps: Sequence[Step], right: set[int], way: Way) -> Step | Non
 
 
 def _taken_from_other_lines(step: Step, by_number: Mapping[int, Step]) -> set[int]:
-    """Return the steps of other lines that computed what a step's line computes it from."""
+    """Return the steps of other lines that computed the operands of a step's line."""
     found = _values_of(step, by_number, within=step.place)
     return {n for n in found if by_number[n].place != step.place}
 
 
 def _values_of(step: Step, by_number: Mapping[int, Step], within: Place | None = None) -> set[int]:
-    """Return the steps that computed what a step takes, as it went through memory, a line, or straight."""
+    """Return the steps that computed a step's operands: passed through memory, within a line, or directly."""
     found: set[int] = set()
     waiting = list(step.uses)
     while waiting:
@@ -114,10 +115,10 @@ def _values_of(step: Step, by_number: Mapping[int, Step], within: Place | None =
 def unfinished_store(
     origin: Origin, way: Way, sizes: Sequence[int], *, by_torch: bool = False
 ) -> Step | None:
-    """Return the store of a value that the reference comes by and goes on from, or has at another element.
+    """Return the store of an intermediate value of the reference, or of its value at another element.
 
-    The reference may have it divided by one of some `sizes`, a mean. Where torch makes the result of many, it is
-    their sum that counts.
+    The reference may have it divided by one of some `sizes`, a mean. Where torch computes the result from many stores,
+    their sum counts.
     """
     steps = origin.steps
     ends = [step for step in steps if step.op.startswith(STORES)]
@@ -142,7 +143,7 @@ def turning_step(origin: Origin, way: Way) -> Step | None:
 def handed_over(
     step: Step, steps: Sequence[Step], way: Way, counts: Sequence[int], right: set[int]
 ) -> Step | None:
-    """Return the store of the value that a step takes from memory where the reference takes another.
+    """Return the store of the value that a step loads where the reference uses another value.
 
     With that other value, which the reference comes by, the step would give a value of the reference's; or
     it is the mean of so many (`counts`) whose sum was stored. A store that another line makes something `right`
@@ -171,7 +172,7 @@ def handed_over(
 
 
 def _taken_from(store: Step, before: Sequence[Step], steps: Sequence[Step]) -> Step | None:
-    """Return the load of another line that takes a sum from memory, where the line that stores it adds it up there."""
+    """Return another line's load of a sum that is accumulated in memory."""
     adds = any(one.place == store.place and one.op.startswith("ld.") for one in steps)
     loads = [one for one in before if one.op.startswith("ld.")]
     after = [one for one in loads if one.place.line > store.place.line]
@@ -179,7 +180,7 @@ def _taken_from(store: Step, before: Sequence[Step], steps: Sequence[Step]) -> S
 
 
 def _others(operation: str, at: int, other: float, results: Array) -> Array:
-    """Return the operand with which an operation would give each of some results."""
+    """Return the operands with which an operation would give each of these results."""
     with np.errstate(all="ignore"):
         if operation == "add":
             return results - other
@@ -191,7 +192,7 @@ def _others(operation: str, at: int, other: float, results: Array) -> Array:
 
 
 def meets(step: Step, way: Way) -> bool:
-    """Whether a step gives a value that the reference comes by, in most of the blocks that are on the way."""
+    """Whether a step gives an intermediate value of the reference, in most of the blocks involved."""
     if step.value in TRIVIAL or not _is_met(step.value, way):
         return False
     others = [value for value in step.in_blocks if value not in TRIVIAL]
@@ -207,22 +208,22 @@ def _is_met(value: float, way: Way) -> bool:
 
 
 def _stands(way: Way, value: float) -> bool:
-    """Whether the reference has a value where the element stands."""
+    """Whether the reference has a value at the element's position."""
     with np.errstate(all="ignore"):
         return bool(np.any(np.abs(way.there - value) <= SAME * np.abs(way.there)))
 
 
 def _among(values: Array, value: float, distance: float) -> bool:
-    """Whether a sorted array has a value so near."""
+    """Whether a sorted array has a value this near."""
     at = np.searchsorted(values, value - distance * abs(value))
     return bool(at < len(values) and values[at] <= value + distance * abs(value))
 
 
 def way_of(told: Told, asked: Sequence[Asked], workload: str, *, whole: bool) -> Iterator[Evidence]:
-    """Yield what made the first wrong element of each result; `whole`: of all that it should be."""
+    """Yield the slice of the first wrong element of each result; `whole`: of all elements together."""
     known = [(a, o) for a, o in zip(asked, told.origins, strict=False) if o is not None]
     by_torch = not told.of_results
-    if by_torch and len(asked) > 1:  # all that kernels stored is no single element's
+    if by_torch and len(asked) > 1:  # the stores of all kernels belong to no single element
         return
     for output in sorted({one.output for one, _ in known if one.wrong}):
         of_output = [(one, origin) for one, origin in known if one.output == output]
@@ -259,7 +260,7 @@ def way_of(told: Told, asked: Sequence[Asked], workload: str, *, whole: bool) ->
 
 
 def _unfinished(told: Told, one: Asked, origin: Origin) -> Step | None:
-    """Return the store of an element that lacks its last step, where it is one."""
+    """Return the store of an element that lacks only its last step, if so."""
     by_torch = not told.of_results
     counts = [len(needs) for needs in one.needs.values()]
     dims = {size for tensor in told.tensors for size in tensor.shape}
@@ -270,7 +271,7 @@ def _unfinished(told: Told, one: Asked, origin: Origin) -> Step | None:
 def _leaving(
     told: Told, of_output: Sequence[tuple[Asked, Origin]], end: Step | None
 ) -> Step | None:
-    """Return the step at which the first wrong element of a result leaves the way to its right value."""
+    """Return the step at which the first wrong element of a result deviates from its right computation."""
     wrong = [(one, origin) for one, origin in of_output if one.wrong]
     one, origin = wrong[0]
     counts = [len(needs) for needs in one.needs.values()]
@@ -288,7 +289,7 @@ def _right(origin: Origin, asked: Asked, *, by_torch: bool) -> set[int]:
 
 
 def _choice(origin: Origin) -> Step | None:
-    """Return the first comparison on a way that has no arithmetic: an index, a count."""
+    """Return the first comparison of a slice without arithmetic: an index, a count."""
     return next((step for step in origin.steps if step.op.startswith("setp")), None)
 
 
@@ -307,7 +308,7 @@ def _seldom_met(origin: Origin, way: Way) -> Step | None:
 
 
 def _mostly(found: Sequence[tuple[set[int], Origin]]) -> set[int]:
-    """Return the steps that are right on the ways to most of the wrong elements that have them."""
+    """Return the steps that are right in most of the wrong elements' slices that have them."""
     times = Counter(step.number for _, origin in found for step in origin.steps)
     right = Counter(number for numbers, _ in found for number in numbers)
     return {number for number, count in right.items() if 2 * count > times[number]}
@@ -329,7 +330,7 @@ def _scales(origin: Origin, way: Way) -> Iterator[Scale]:
 
 
 def _beside(origin: Origin, right: Sequence[Origin]) -> tuple[int, ...]:
-    """Return the lines that the ways of all right elements have steps at, where this one's has none."""
+    """Return the lines with steps in the slices of all right elements but not in this one's."""
     others = [one.computed for one in right]
     if origin.computed or not others or not all(others):
         return ()

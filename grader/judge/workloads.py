@@ -1,4 +1,4 @@
-"""Workloads of chosen sizes, with values like those that the problem draws."""
+"""Workloads of chosen sizes, with values distributed like the problem's own."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from grader.tasks.shapes import size_text
 STRUCTURES = frozenset(get_args(Structure))
 PLACES = frozenset(get_args(FillerPlace))
 SERIES = frozenset({"range", "ascending", "increasing", "permutation"})
-"""What may hold along the last dim of integers."""
+"""Structures of integers along the last dim."""
 WIDE = 16.0
-"""How many times the largest value that a problem draws the standard deviation of wide values is: tanh and exp
-of them are still finite."""
+"""Standard deviation of wide values, as a multiple of the problem's largest value: their tanh and exp are still
+finite."""
 TAILS = 8.0
-"""The scale of heavy tails: in a few hundred values one is beyond 88, where exp of it is no float32 any more."""
+"""Scale of heavy tails: one in a few hundred values is above 88, where exp overflows float32."""
 TINY = 2.0**-10
-"""The standard deviation of tiny values, beside whose variance a norm's epsilon is large."""
+"""Standard deviation of tiny values, whose variance is small against a norm's epsilon."""
 NEAR = 2.0**-5
-"""How far from 1 a value may be of which thousands are multiplied: the product stays within a few powers of e."""
+"""Distance from 1 of values whose product over thousands stays within a few powers of e."""
 MANY = 2**28
-"""Of so many uniform numbers in rows, about eight rows have their largest one twice."""
+"""Number of uniform numbers in rows for which about eight rows have their largest one twice."""
 
 
 class Maker:
-    """Makes workloads of described sizes, with what the inputs' values are like."""
+    """Makes workloads of described sizes, with the inputs' distributions."""
 
     def __init__(self, values: Sequence[Facts]) -> None:
         self._values = values
@@ -37,7 +37,7 @@ class Maker:
     def all(self, chosen: Chosen, full: Facts | None, places: bool) -> Iterator[Workload]:
         """Yield all workloads, the nominal ones first.
 
-        Where the reference finds `places`, it is the first place of equal values that it finds.
+        Where the reference returns indices (`places`), equal values give the first index.
         """
         for fact in chosen.nominal:
             nominal = self._make_workload(fact, "nominal")
@@ -48,9 +48,9 @@ class Maker:
             yield self._make_workload(full, "full")
 
     def rare(self, chosen: Chosen) -> tuple[Workload, ...]:
-        """Return workloads of values for a task whose result hardly depends on its inputs otherwise.
+        """Return workloads of special values, for a task whose result otherwise hardly depends on its inputs.
 
-        Large ones, beside which what a module adds of its own is little, and some near 1, whose product does not vanish.
+        Large values, which dominate a module's own constants, and values near 1, whose product does not vanish.
         """
         real = any(item.get("dtype") in REAL for item in chosen.stressed["inputs"])
         made = (
@@ -76,9 +76,9 @@ class Maker:
             yield self._make_workload(chosen.nominal[0], "general", weights="drawn")
 
     def _ties(self, full: Facts | None) -> Role:
-        """Return `stress` where rows of the full size have equal extremes by chance.
+        """Return `stress` where rows of the full size have ties of their extreme by chance.
 
-        There are 2^24 uniform floats to draw.
+        There are 2^24 distinct uniform floats.
         """
         drawn = self._make_workload(full, "full").inputs if full is not None else ()
         numbers = sum(
@@ -108,7 +108,7 @@ class Maker:
         )
 
     def _value(self, fact: Facts, index: int) -> Facts:
-        """Return what the values of an input are like, at this very size where that is known."""
+        """Return the description of an input's values, at exactly this size where known."""
         own = fact.get("values") or self._values
         value: Facts = own[index] if index < len(own) else {}
         if "int" not in fact["inputs"][index].get("dtype", ""):
@@ -119,7 +119,7 @@ class Maker:
         if fact.get("values"):
             high = next((n - 1 for n in lengths(fact) if 0 <= n - 1 - high <= n // 8), high)
         else:
-            # The full size was never drawn: an index that reached a length's end does so there.
+            # The full size was never drawn: indices up to a dim's length scale with it.
             high = max(high, min(lengths(fact), default=high + 1) - 1)
         return {**value, "low": min(low, 0), "high": high}
 
@@ -137,7 +137,7 @@ class Maker:
 
 
 def _distribution(dtype: str, value: Facts, label: str) -> dict[str, Any]:
-    """Return distribution, low and high that stay in the domain of what the problem draws."""
+    """Return distribution, low and high within the problem's own domain."""
     low, high = float(value.get("low", 0.0)), float(value.get("high", 1.0))
     distinct = value.get("distinct") or []
     if len(distinct) == 1 and ("filler" in value or "float" in dtype):
@@ -156,7 +156,7 @@ def _distribution(dtype: str, value: Facts, label: str) -> dict[str, Any]:
 
 
 def _filler(value: Facts) -> dict[str, Any]:
-    """Return which value stands in place of others, how often and where."""
+    """Return the filler value, its share and its place."""
     if "filler" not in value or value.get("place") not in PLACES:
         return {}
     return {name: value[name] for name in ("filler", "share", "place")}
@@ -191,6 +191,6 @@ def _real(low: float, high: float, value: Facts, label: str) -> dict[str, Any]:
 
 
 def _snap_to_round(bound: float, width: float) -> float:
-    """Return the round number that a drawn extreme came close to: 0 for 0.0007, 1 for 0.9998."""
+    """Return the round number near a drawn extreme: 0 for 0.0007, 1 for 0.9998."""
     near = round(bound, 1)
     return near if abs(near - bound) < 0.02 * width else bound

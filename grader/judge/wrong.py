@@ -1,4 +1,4 @@
-"""An output that is out of tolerance somewhere: what its patterns are looked for in."""
+"""An output that is out of tolerance somewhere, as input to the search for patterns."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from grader.judge.inputs import Array
 from grader.records import Evidence, WrongRegion, WrongValues
 
 SAMPLE = 2**18
-"""Wrong elements that the patterns of values look at, evenly taken."""
+"""Number of wrong elements, evenly sampled, that the patterns of values use."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Wrong:
     half: bool = False
     """Whether all of it is within half precision's tolerance."""
     factor: float | None = None
-    """Where each element is near enough alone: what all of them together are times the reference."""
+    """Common factor to the reference, where each element alone is within tolerance."""
 
     @cached_property
     def index(self) -> Array:
@@ -48,7 +48,7 @@ class Wrong:
     def evidence(
         self, code: str, text: str, details: WrongValues | WrongRegion | None = None
     ) -> Evidence:
-        """Return what was seen as evidence of this workload."""
+        """Return a pattern as evidence of this workload."""
         return Evidence(
             kind="mismatch",
             code=code,

@@ -14,10 +14,10 @@ CELLS = 32
 
 
 def wrong_map(mask: Array) -> WrongMap | None:
-    """Return the map of a boolean array of any shape; None where all is wrong, or it is one number.
+    """Return the map of a boolean array of any shape; None where everything is wrong, or for a single number.
 
-    Of more than two dims the two views are tried that a reader can follow, and the last one against
-    all others; the one that tells most is taken.
+    For more than two dims three views are tried: the last dim against all others, the last two dims, the first two. The
+    most informative one is taken.
     """
     if mask.size < 2 or mask.all():
         return None
@@ -28,7 +28,7 @@ def wrong_map(mask: Array) -> WrongMap | None:
 
 
 def _views(mask: Array) -> Iterator[tuple[Array, str, str]]:
-    """Yield the share of wrong elements in two dims, the others folded, with what these dims are."""
+    """Yield the share of wrong elements in two dims, the others folded, with the dims' names."""
     shape = mask.shape
     last = f"dim {mask.ndim - 1} (0 to {shape[-1] - 1})"
     if mask.ndim == 1:

@@ -1,4 +1,4 @@
-"""The nouns, frozen. Imports nothing else of ours."""
+"""The project's nouns as frozen records. Imports no other room."""
 
 from grader.records.base import JsonValue, Record, digest
 from grader.records.context import Context, Outcome

@@ -14,16 +14,16 @@ JsonValue = Any
 
 
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9+_-]{0,30}$")]
-"""A name from a registry in a room above: of a device, an input format, a language."""
+"""A name from a registry in a room above: a device, an input format, a language."""
 
 
 class Record(BaseModel):
-    """Plain frozen data between two stages; refuses fields that it doesn't know."""
+    """Plain frozen data between two stages; rejects unknown fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="strings")
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
-        """Return a copy with some fields changed; what was computed from the old ones is forgotten."""
+        """Return a copy with some fields changed; values cached from the old fields are dropped."""
         copy = super().model_copy(update=update, deep=deep)
         for name in [name for name in copy.__dict__ if name not in type(self).model_fields]:
             if isinstance(getattr(type(self), name, None), cached_property):

@@ -1,4 +1,4 @@
-"""What comparisons say of gradients, asked by name: which workloads asked for some, and how, and what came."""
+"""Queries on compared gradients: which workloads asked for gradients, how, and the outcome."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from grader.records.task import Backward, Workload
 
 @dataclass(frozen=True)
 class Asked:
-    """One workload that asked for gradients, with what came of it."""
+    """One workload that asked for gradients, with the outcome."""
 
     workload: Workload
     backward: Backward
@@ -22,7 +22,7 @@ class Asked:
 
     @property
     def result(self) -> str:
-        """The result whose values are wrong, or `form`; empty where nothing is."""
+        """Name of the result whose values are wrong, or `form`; empty where nothing is wrong."""
         wrong = self.comparison.mismatch if self.comparison else None
         if wrong is None:
             return ""
@@ -30,7 +30,7 @@ class Asked:
 
     @property
     def evidence(self) -> tuple[Evidence, ...]:
-        """What is wrong, as evidence."""
+        """Evidence of the error."""
         wrong = self.comparison.mismatch if self.comparison else None
         if wrong is None:
             return ()

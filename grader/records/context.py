@@ -1,4 +1,4 @@
-"""What is known of a program beside its text: its task, what tools and runs showed, what came of it."""
+"""What is known of a program beside its text: task, evidence from tools and runs, outcome."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from grader.records.sample import Extraction, Sample
 from grader.records.task import Task
 
 LAUNCHED = frozenset({"ran", "raised", "crashed", "hung", "timeout", "out_of_memory"})
-"""How runs end that began; the others say nothing of the program."""
+"""Statuses of runs that began; the others say nothing of the program."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What was done with a program; all of it is empty where only its text was read."""
+    """A program's build, runs and comparisons; all are empty where only its text was read."""
 
     build: Build | None = None
     runs: tuple[Run, ...] = ()
@@ -25,29 +25,29 @@ class Outcome:
 
     @property
     def begun(self) -> tuple[Run, ...]:
-        """The runs that say something of the program."""
+        """The runs that began, so that they say something of the program."""
         return tuple(run for run in self.runs if run.status in LAUNCHED)
 
     @property
     def examined(self) -> tuple[Run, ...]:
-        """The runs that say most of its lines: those of a device that checks, where one was asked."""
+        """The runs with the most detail on its lines: those on the checker, where there was one."""
         return tuple(run for run in self.checked if run.status in LAUNCHED) or self.begun
 
     @property
     def ended(self) -> bool:
-        """Whether it ran, each time to its end."""
+        """Whether it ran, and each run completed."""
         return bool(self.begun) and all(run.status == "ran" for run in self.begun)
 
     @property
     def built(self) -> bool:
-        """Whether compilers and loader took all of it; what builds itself later must have run."""
+        """Whether compilers and loader accepted all of it; code that is compiled at run time must have run."""
         lazy = self.build is not None and self.build.lazy
         built = self.build is not None and self.build.status == "built"
         return built and (not lazy or any(run.status == "ran" for run in self.runs))
 
     @property
     def failed(self) -> bool:
-        """Whether something went wrong that a finding may be the reason of."""
+        """Whether there was a failure that a finding may explain."""
         refused = self.build is not None and self.build.status == "failed"
         return refused or (bool(self.begun) and not self.ended) or not self.right()
 
@@ -62,20 +62,20 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Context:
-    """What is known beside the submission's text; everything in it may be missing."""
+    """What is known beside the submission's text; every field may be empty."""
 
     task: Task | None = None
     evidence: tuple[Evidence, ...] = ()
-    """What compilers, the simulator, probes and sanitizers showed."""
+    """Evidence from compilers, the simulator, probes and sanitizers."""
     resources: tuple[KernelResources, ...] = ()
     counts: tuple[LineCount, ...] = ()
     launches: tuple[Launch, ...] = ()
     extraction: Extraction | None = None
     sample: Sample | None = None
     device: str = "none"
-    """Where it ran: `sim`, `cuda`, or `none` while there is only text."""
+    """Where it ran: `sim`, `cuda`, or `none` where only its text was read."""
     outcome: Outcome | None = None
-    """What came of it as a whole, by which its findings are weighed; None leaves them as the rules say them."""
+    """The outcome, by which its findings are weighed; None leaves them as the rules gave them."""
 
     def seen(self, *kinds: str) -> tuple[Evidence, ...]:
         """Return the evidence of these kinds, in the order in which it was observed."""

@@ -1,6 +1,6 @@
-"""What each kind of observation holds besides its place: a closed union of small records, told apart by `kind`.
+"""The details of each kind of observation: a closed union of small records, told apart by `kind`.
 
-Stages ask these fields; the sentence beside them (`Evidence.text`) is only for people.
+Later stages read these fields; the sentence beside them (`Evidence.text`) is only for people.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ Triple = tuple[int, int, int]
 Limit = Literal[
     "", "grid", "block", "shared-memory", "launch-bounds", "registers", "resident-blocks"
 ]
-"""What a launch asked too much of; "" where the kernel itself is not there."""
+"""The resource that a launch asked too much of; "" where the kernel itself is missing."""
 MemoryUse = Literal["", "read", "write", "atomic"]
 BuildTool = Literal["compiler", "ptxas", "python", "link"]
 
 
 class Actor(Record):
-    """A thread of a launch that took part."""
+    """A thread that took part in an observation."""
 
     thread: Triple | None = None
     block: Triple | None = None
     did: str = ""
-    """What it did, as the simulator says it ("write"); empty where that goes without saying."""
+    """Its operation, in the simulator's words ("write"); empty where the kind of evidence implies it."""
 
 
-# ---------------------------------------------------------------- builds, and what Python raised
+# ---------------------------------------------------------------- builds, and Python exceptions
 
 
 class ToolMessage(Record):
@@ -41,18 +41,18 @@ class ToolMessage(Record):
     """The tool's own words, without its name."""
     tool: str = ""
     file: str = ""
-    """The file's name alone, as the tool saw it."""
+    """The file's name without its folder, as the tool saw it."""
     line: int = 0
-    """1-based line of that file; 0 where it named none."""
+    """1-based line of that file; 0 where the tool named none."""
     warning: bool = False
 
 
 class Raised(Record):
-    """An exception of Python's, or of a library through it."""
+    """A Python exception, perhaps raised by a library."""
 
     kind: Literal["raised"] = "raised"
     said: str
-    """Its own words, the type first."""
+    """The exception's text, its type first."""
     traceback: str = ""
     stage: str = ""
 
@@ -77,9 +77,9 @@ class LaunchRefused(Record):
     asked: int = 0
     """What the launch asked for: blocks, threads, bytes or registers."""
     most: int = 0
-    """What it may have, in the same unit."""
+    """The limit, in the same unit."""
     checked: bool = False
-    """Whether the host code asked for the error."""
+    """Whether the host code queried the error."""
 
 
 class NotDeviceMemory(Record):
@@ -100,18 +100,18 @@ class HostAccess(Record):
 
 
 class MemoryAccess(Record):
-    """An access of a kernel that goes where it must not: out of bounds, misaligned, to an input."""
+    """An invalid access of a kernel: out of bounds, misaligned, or a write to an input."""
 
     kind: Literal["memory-access"] = "memory-access"
     access: MemoryUse = ""
     offset: int | None = None
-    """Bytes from the start of what it should have hit; negative before it, None where that isn't known."""
+    """Bytes from the start of the tensor it was meant for; negative before it, None where unknown."""
     size: int = 0
-    """Bytes of what it should have hit."""
+    """Size in bytes of the tensor it was meant for."""
     width: int = 0
     """Bytes of the access."""
     wrapped: bool = False
-    """Whether the address is what a 32-bit index gives after it overflows."""
+    """Whether the address is that of a 32-bit index after overflow."""
     region: str = ""
 
 
@@ -120,7 +120,7 @@ class GuardZoneWritten(Record):
 
     kind: Literal["guard-zone-written"] = "guard-zone-written"
     role: str
-    """What lies there: `output 1`, `input 2`; empty for other memory."""
+    """The allocation: `output 1`, `input 2`; empty for other memory."""
     size: int
     """Bytes of the allocation."""
     first: int
@@ -130,7 +130,7 @@ class GuardZoneWritten(Record):
 
 
 class Race(Record):
-    """Two accesses that nothing orders."""
+    """Two accesses without an order between them."""
 
     kind: Literal["race"] = "race"
     conflict: str = ""
@@ -138,17 +138,17 @@ class Race(Record):
     within_warp: bool = False
     """Whether the tool calls it a hazard inside a warp only."""
     within_program: bool = False
-    """Whether warps of one Triton program make it, in global memory."""
+    """Whether the two accesses are by warps of one Triton program, in global memory."""
 
 
 class UnwrittenRead(Record):
-    """A read of memory that nothing was written to."""
+    """A read of memory that was never written."""
 
     kind: Literal["unwritten-read"] = "unwritten-read"
     use: str = ""
-    """What became of the value, in one participle."""
+    """The use made of the value, as a participle."""
     copied: bool = False
-    """Whether an asynchronous copy was to fill it, which had not been waited for."""
+    """Whether an asynchronous copy should have filled it, and the program had not waited for that copy."""
 
 
 class Waiting(Record):
@@ -170,7 +170,7 @@ class LaneMask(Record):
 
 
 class UnwrittenOutput(Record):
-    """A result with bytes that nobody wrote."""
+    """A result with bytes that were never written."""
 
     kind: Literal["unwritten-output"] = "unwritten-output"
     output: int
@@ -203,27 +203,27 @@ class CountMismatch(Record):
 
 
 class MissingGradient(Record):
-    """A gradient that was asked for and did not come."""
+    """A requested gradient that was not returned."""
 
     kind: Literal["missing-gradient"] = "missing-gradient"
     of: str
     """`input 1`, or a parameter's name."""
     all: bool
-    """Whether none came: the results have no graph that leads to anything that was asked."""
+    """Whether no gradient was returned: the results have no graph to any requested tensor."""
 
 
 class OtherGradient(Record):
-    """A wrong gradient that is something else that is known."""
+    """A wrong gradient that equals another known tensor."""
 
     kind: Literal["other-gradient"] = "other-gradient"
     of: str
     """`input 1`, or a parameter's name."""
     equals: str
-    """`gradient of input 2`; `upstream`; or `no upstream`, where its product with that is right."""
+    """`gradient of input 2`; `upstream`; or `no upstream`, where its product with the upstream gradient is right."""
 
 
 class ContainerMismatch(Record):
-    """Tensors wrapped otherwise than expected: `tensor`, `tuple`, `list`, ..."""
+    """Tensors in another container than expected: `tensor`, `tuple`, `list`, ..."""
 
     kind: Literal["container-mismatch"] = "container-mismatch"
     got: str
@@ -261,7 +261,7 @@ class WrongValues(Record):
     share: float | None = None
     """Share of the wrong elements that it holds for."""
     whole: bool | None = None
-    """Whether all of the output is so, right elements included."""
+    """Whether it holds for all of the output, right elements included."""
     bits: str = ""
     """The bits that all of the NaNs have, in hexadecimal."""
     factor: float | None = None
@@ -271,21 +271,21 @@ class WrongValues(Record):
     low: float | None = None
     high: float | None = None
     error: float | None = None
-    """Largest error, relative to the size."""
+    """Largest error, relative to the value."""
     max_error: float | None = None
     """Largest |a - r|."""
     input: int | None = None
-    """The input whose values they are, from 0."""
+    """The input that the values are copies of, from 0."""
 
 
 class WrongRegion(Record):
-    """Where the wrong elements of a result stand: indices along one dim, or in flat order."""
+    """The region of a result's wrong elements: indices along one dim, or in flat order."""
 
     kind: Literal["wrong-region"] = "wrong-region"
     dim: int | None = None
     """None in flat order."""
     size: int | None = None
-    """How many indices there are; None where a period says it."""
+    """Number of indices along the dim; None for a periodic region."""
     first_wrong: int | None = None
     first_right: int | None = None
     last_right: int | None = None
@@ -295,7 +295,7 @@ class WrongRegion(Record):
 
 
 class ProbedInput(Record):
-    """What was seen when one input was changed."""
+    """The observation after one input was changed."""
 
     kind: Literal["probed-input"] = "probed-input"
     input: int
@@ -303,15 +303,15 @@ class ProbedInput(Record):
 
 
 class LaunchEnlarged(Record):
-    """What more blocks or threads than a program launches make right."""
+    """A run with more blocks or threads than the program launches, and what it made right."""
 
     kind: Literal["launch-enlarged"] = "launch-enlarged"
     axis: Literal["x", "y", "z"]
     of: Literal["grid", "block"]
     wrong: int
-    """Elements that are wrong as it is."""
+    """Elements that are wrong in the unchanged program."""
     left: int
-    """Of these the ones that stay wrong."""
+    """Those of them that stay wrong."""
 
 
 FormMismatch = (
@@ -322,7 +322,7 @@ FormMismatch = (
     | DeviceMismatch
     | MissingGradient
 )
-"""What is wrong with a result before any of its values counts."""
+"""A defect in a result's form, which is checked before its values."""
 Details = Annotated[
     ToolMessage
     | Raised

@@ -1,4 +1,4 @@
-"""What exact arithmetic says of a program beside its reference."""
+"""The comparison of a program and its reference in exact arithmetic."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Algebraic = Literal["equal", "not shown", "not applicable"]
 
 
 class Exact(Record):
-    """A program and its reference in an exact algebra, on one workload: no verdict hangs on it."""
+    """A program and its reference in an exact algebra, on one workload: not part of the verdict."""
 
     algebraic: Algebraic
     """`equal`: equal but for rounding, for all values of inputs and weights that take the same path; `not shown`:
@@ -18,7 +18,7 @@ class Exact(Record):
     its inputs."""
     workload: str
     reason: str = ""
-    """What could not be followed, or why nothing is said, where that is known."""
+    """The operation that could not be followed, or another reason for `not applicable`, where known."""
     elements: int = 0
     unequal: int = 0
     constants: int = 0
@@ -26,11 +26,11 @@ class Exact(Record):
     where: str = ""
     """Where the unequal elements stand, in words; empty where all are unequal."""
     without: str = ""
-    """What the reference must be without to be equal: `bias`, `input 2`, `its epsilon`."""
+    """The part that the reference must lose to be equal: `bias`, `input 2`, `its epsilon`."""
 
     @property
     def sentence(self) -> str:
-        """Return it as a person reads it; empty where it says nothing."""
+        """Return the result as a sentence; empty where there is nothing to say."""
         where = f"in exact arithmetic, at {self.workload},"
         if self.algebraic == "equal":
             return (

@@ -10,9 +10,10 @@ from grader.records.evidence import Actor, Details, Raised, ToolMessage
 Severity = Literal["error", "warning", "note"]
 Confidence = Literal["proven", "likely", "possible"]
 PlaceLanguage = Name
-"""`python`, `text` for the prose around the code, or what a language of `grader/languages/` calls its lines."""
+"""`python`, `text` for the prose around the code, or the name that a language of `grader/languages/` gives its
+lines."""
 TOOLS: frozenset[str] = frozenset({"compiler", "ptxas", "python", "link"})
-"""Kinds of evidence whose words are those of another tool."""
+"""Kinds of evidence whose text is another tool's."""
 EvidenceKind = Literal[
     "compiler",
     "ptxas",
@@ -44,7 +45,7 @@ Prediction = Literal[
     "wrong-values",
     "no-launch",
 ]
-"""What a build or a run shows where a finding is right (`grader.rules.refuted`)."""
+"""The observation in a build or a run that a right finding predicts (`grader.rules.refuted`)."""
 
 
 class Place(Record):
@@ -71,7 +72,7 @@ class Evidence(Record):
 
     kind: EvidenceKind
     code: str
-    """What was seen, machine-readable: `uninit-shared-read`, `race`, `constant-factor`, ..."""
+    """Machine-readable name of the observation: `uninit-shared-read`, `race`, `constant-factor`, ..."""
     text: str
     """One sentence for a person, with the values."""
     place: Place | None = None
@@ -86,13 +87,13 @@ class Evidence(Record):
     other_actor: Actor | None = None
     """The thread that takes part at `related`: the first of a race."""
     device: str = ""
-    """The device that showed it, where that is another than the one that the program is judged on."""
+    """The device that showed it, if not the one that the program is judged on."""
     details: Details | None = None
-    """What this kind of observation holds; None where there is nothing to ask."""
+    """The details of this kind of observation; None where it has none."""
 
     @property
     def said(self) -> str:
-        """The words of another tool (a compiler, a linker, Python); empty for what we saw ourselves.
+        """The words of another tool (a compiler, a linker, Python); empty for our own observations.
 
         Rules may look for a tool's words. Our own sentence, `text`, is only for people.
         """
@@ -114,23 +115,23 @@ class Fix(Record):
     """A set of edits that belong together."""
 
     label: str
-    """What it does, in the imperative: "store each partial sum before the tree reads it"."""
+    """Its effect, in the imperative: "store each partial sum before the tree reads it"."""
     edits: tuple[Edit, ...]
     certain: bool = False
-    """Whether it can't change what a right program means (a missing include)."""
+    """Whether it can't change the meaning of a right program (a missing include)."""
     hides: bool = False
-    """Whether it takes away what shows a defect, as a fill of memory that nobody wrote: only a right program proves it."""
+    """Whether it may only hide a defect's symptom, like a fill of unwritten memory: only a right program proves it."""
 
 
 class AccessShape(Record):
-    """How the lanes of a warp access memory, where that is what a finding is about."""
+    """How the lanes of a warp access memory, for a finding about that access."""
 
     lines: tuple[int, ...] = ()
     """Lines of the submission with such an access."""
     stride: int = 0
-    """Elements between what neighbouring lanes access; 0 where that isn't the point."""
+    """Stride between neighbouring lanes, in elements; 0 where the finding is about something else."""
     turns: int = 0
-    """Passes that one access to shared memory takes; 0 where that isn't the point."""
+    """Passes that one access to shared memory takes; 0 where the finding is about something else."""
 
 
 class Finding(Record):
@@ -142,26 +143,26 @@ class Finding(Record):
     severity: Severity
     confidence: Confidence
     message: str
-    """One sentence in the user's terms: what is wrong and what it does."""
+    """One sentence in the user's terms: the defect and its effect."""
     place: Place | None = None
     evidence: tuple[Evidence, ...] = ()
     consequences: tuple[str, ...] = ()
-    """What follows from it, in order ("the build fails", "would hang after that")."""
+    """Its consequences, in order ("the build fails", "would hang after that")."""
     also: tuple[str, ...] = ()
     """Codes of other rules with the same cause, merged into this finding."""
     after_fix: tuple[str, ...] = ()
     """Labels of the fixes after which it showed; empty for the submission as it is."""
     fixes: tuple[Fix, ...] = ()
     predicts: Prediction = "nothing"
-    """What a build or a run shows where it is right."""
+    """The observation in a build or a run that it predicts if it is right."""
     conditions: str = ""
-    """What it takes to show, beyond a run that comes by its lines: "a row of no whole vectors"."""
+    """The condition under which it shows, beyond a run that reaches its lines: "a row of no whole vectors"."""
     workload: str = ""
     """The workload at whose sizes it was computed; empty where any run may show it."""
     kernels: tuple[str, ...] = ()
-    """Names of the kernels that it is about."""
+    """Names of the kernels concerned."""
     names: tuple[str, ...] = ()
-    """Other names that it is about, where a later stage asks for them: undefined ones."""
+    """Other names concerned, for a later stage: undefined names."""
     access: AccessShape | None = None
     """How a warp's lanes access memory; None where the finding is about something else."""
     cause: str = ""
@@ -169,9 +170,9 @@ class Finding(Record):
     root_cause: bool = False
     """Whether it takes precedence over all others of its cause."""
     last_resort: bool = False
-    """Whether it only describes a wrong result, and gives way to any finding that explains it."""
+    """Whether it only describes a wrong result; any finding that explains the result replaces it."""
     other_form: bool = False
-    """Whether the result has another form than asked for, so that no values could be compared."""
+    """Whether the result's form is wrong, so that no values could be compared."""
     rejects: bool = False
     """Whether the text alone proves cheating by construction."""
     delegates: bool = False

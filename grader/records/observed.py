@@ -1,4 +1,4 @@
-"""What evidence says, asked by name: which runs saw what, of which kernel, at which sizes."""
+"""Queries on evidence: which runs observed what, in which kernel, at which sizes."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from grader.records.finding import Evidence
 
 MOST_BESIDE = 3
-"""Lines of a tensor that are shown beside what lacks of it."""
+"""Number of lines shown that touch only a part of a tensor."""
 KERNELS_MATTER = "kernels-matter"
-"""Code of a probe: the results are others when no kernel runs."""
+"""Code of a probe: the results change when no kernel runs."""
 UNSTEADY = frozenset({"order-matters", "result-changed"})
-"""Codes of probes: a result that was right isn't any more when the program is called again."""
+"""Codes of probes: a right result becomes wrong when the program is called again."""
 RUN_KINDS = ("simulator", "sanitizer")
 FATAL = frozenset(
     {
@@ -41,7 +41,7 @@ FATAL = frozenset(
         "stack-overflow",
     }
 )
-"""After these a kernel did not run to its end: what it didn't show may still be there."""
+"""Kinds that end a kernel early: defects that it did not show may still be there."""
 GROUPS: dict[str, frozenset[str]] = {
     "uninit": frozenset({"uninit-shared-read"}),
     "uninit-local": frozenset({"uninit-local-read"}),
@@ -65,11 +65,11 @@ GROUPS: dict[str, frozenset[str]] = {
     "launch": frozenset({"launch-error", "launch-error-unseen"}),
     "stop": frozenset({"trap", "assert", "stack-overflow"}),
 }
-"""The simulator's kinds (`grader.simulator.wording.KINDS`) by what explains them."""
+"""The simulator's kinds (`grader.simulator.wording.KINDS`) by the defect that explains them."""
 
 
 def kernel_of(item: Evidence, spans: Sequence[tuple[str, int, int]]) -> str:
-    """Return the kernel that evidence is about: the one it names, or the one around its line."""
+    """Return the kernel that the evidence names, or the one around its line."""
     named = item.kernel
     for name, _, _ in spans:
         if named and (name == named or name in named):
@@ -89,19 +89,19 @@ def observed_evidence(context: Context, *groups: str) -> tuple[Evidence, ...]:
 
 
 def dependence_differs(context: Context) -> bool:
-    """Whether a run showed that wrong elements are made of others than the reference's."""
+    """Whether a run showed that wrong elements depend on other elements than the reference's."""
     return any(isinstance(item.details, Dependence) for item in context.evidence)
 
 
 def slices(context: Context) -> Iterator[tuple[Evidence, Slice]]:
-    """Yield what made the wrong elements that a run followed."""
+    """Yield the slices of the wrong elements that a run traced."""
     for item in context.seen("provenance"):
         if isinstance(item.details, Slice):
             yield item, item.details
 
 
 def differences(context: Context, *codes: str) -> Iterator[tuple[Evidence, Dependence]]:
-    """Yield the evidence of these codes on what wrong elements depend on."""
+    """Yield the evidence of these codes on the dependences of wrong elements."""
     for item in context.seen("provenance"):
         if item.code in codes and isinstance(item.details, Dependence):
             yield item, item.details
@@ -115,7 +115,7 @@ def touched_by_lines(context: Context) -> Iterator[tuple[Evidence, Touched]]:
 
 
 def beside(context: Context, difference: Dependence) -> tuple[Evidence, ...]:
-    """Return which parts of its tensor each line touched, of those that leave some out."""
+    """Return which parts of its tensor each line touched, for lines that leave some out."""
     return tuple(
         item
         for item, details in touched_by_lines(context)
@@ -124,7 +124,7 @@ def beside(context: Context, difference: Dependence) -> tuple[Evidence, ...]:
 
 
 def leaves_out(seen: Sequence[Evidence]) -> bool:
-    """Whether a part of a result is not written; or is wrong from somewhere on, where nothing followed its values."""
+    """Whether a part of a result is not written; or, where its values weren't traced, is wrong from some index on."""
     followed = any(isinstance(item.details, Dependence | Slice) for item in seen)
     return any(_leaves_out(item, followed=followed) for item in seen)
 
@@ -140,7 +140,7 @@ def _leaves_out(item: Evidence, *, followed: bool) -> bool:
 
 
 def values_of(item: Evidence) -> WrongValues:
-    """Return what the wrong elements have in common; nothing for other evidence."""
+    """Return the common property of the wrong elements; None for other evidence."""
     return item.details if isinstance(item.details, WrongValues) else WrongValues()
 
 
@@ -173,7 +173,7 @@ def seen_wrong(context: Context) -> bool:
 
 
 def has_wrapped(item: Evidence) -> bool:
-    """Whether an access went where a 32-bit index leads after it overflows."""
+    """Whether an access went to the address of a 32-bit index after overflow."""
     return isinstance(item.details, MemoryAccess) and item.details.wrapped
 
 
@@ -185,5 +185,5 @@ def ran_clean(context: Context, kernel: str) -> bool:
 
 
 def ran_right(context: Context, kernel: str) -> bool:
-    """Whether the kernel ran on the simulator, and all results were what was asked for."""
+    """Whether the kernel ran on the simulator, and all results were right."""
     return ran_clean(context, kernel) and not wrong_results(context)

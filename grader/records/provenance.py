@@ -1,4 +1,4 @@
-"""Where values come from, as a run on the simulator kept it: what was touched, what a wrong element is made of."""
+"""Provenance recorded by the simulator: the memory that lines touched, the elements that a wrong element depends on."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ class Extent(Record):
     first: int
     last: int
     step: int
-    """0 where they are not evenly apart."""
+    """Distance between them; 0 where they are not evenly spaced."""
     count: int
     size: int
     """How many indices the dim has."""
 
 
 class Touched(Record):
-    """What one line did to one tensor, over a whole run."""
+    """One line's accesses to one tensor, over a whole run."""
 
     kind: Literal["touched"] = "touched"
     tensor: str
@@ -34,26 +34,27 @@ class Touched(Record):
     extents: tuple[Extent, ...]
     """Along each dim."""
     elements: int
-    """How many were touched."""
+    """Number of elements touched."""
     size: int
-    """How many there are."""
+    """Number of elements of the tensor."""
     twice: int = 0
     """Elements that several threads of one launch stored to."""
     blocks: int = 0
     """Those of them that threads of several blocks stored to."""
     times: int = 0
-    """How many threads' accesses these were, in all turns."""
+    """Number of accesses by threads, over all iterations."""
 
 
 Walk = Literal["", "moved", "fixed", "stored", "exchanged", "between"]
-"""How the elements lie that a result has in place of others (`grader.judge.difference`).
+"""Position of elements that a result depends on in place of others (`grader.judge.difference`).
 
-`exchanged`: as they should for another element of the result; `between`: what is missing lies between those that a line takes over.
+`exchanged`: right for another element of the result; `between`: the missing ones lie between those that a line takes
+too many.
 """
 
 
 class Dependence(Record):
-    """What one wrong element of a result depends on, against what the reference's does."""
+    """The dependences of one wrong element of a result, against those of the reference's element."""
 
     kind: Literal["dependence"] = "dependence"
     element: tuple[int, ...]
@@ -63,37 +64,38 @@ class Dependence(Record):
     extents: tuple[Extent, ...]
     """The box of the elements that it misses, has too many, or has more than once."""
     count: int
-    """How many these are."""
+    """Number of those elements."""
     expected: int
-    """How many the reference's element depends on."""
+    """Number of elements that the reference's element depends on."""
     read: bool = False
     """Whether any thread read them at all."""
     threads: tuple[int, ...] = ()
-    """First and last thread of a block that read what never arrives; empty where that says nothing."""
+    """First and last thread of a block that read elements which never arrive; empty where that is no pattern."""
     walk: Walk = ""
     along: tuple[int, int] = (0, 0)
-    """Of so many dims along which it depends on several, the one that falls short, counted from the last from 0."""
+    """Number of dims along which it depends on several elements, and which of them falls short, counted from the last,
+    from 0."""
     holes: bool = False
-    """Whether the elements that it misses lie here and there among those that it has."""
+    """Whether the missing elements are scattered among the present ones."""
     stored: bool = True
     """Whether a kernel stores the element, where that is known."""
     whole: tuple[int, ...] = ()
-    """Lines that bring all that is needed of other tensors: what decides whether they run is right."""
+    """Lines that load everything needed of other tensors: their conditions are right."""
 
 
 class Constant(Record):
-    """A number of the program's text that takes part in a value."""
+    """A literal number in the program's text that takes part in a value."""
 
     line: int
     used: int
     """The line that computes with it."""
     value: float
     chosen: bool = False
-    """Whether that line chooses between it and others."""
+    """Whether that line selects between it and other values."""
 
 
 class Scale(Record):
-    """A number from no memory (a size, a count of blocks) that something is multiplied with or divided by."""
+    """A factor or divisor that isn't read from memory (a size, a count of blocks)."""
 
     line: int
     value: float
@@ -101,11 +103,11 @@ class Scale(Record):
 
 
 Nameless = tuple[Literal["before", "after"], ...]
-"""Which of the values of a change the text has no name for: they are a part of what their line computes."""
+"""Which values of a change have no name in the text: they are parts of their line's expression."""
 
 
 Both = Literal["", "exchanged", "alike"]
-"""Whether two values are changed: the one and the other take each other's place, or the same is done with both."""
+"""Whether two values are changed: they are swapped, or both change alike."""
 
 
 class Counterfactual(Record):
@@ -115,8 +117,9 @@ class Counterfactual(Record):
     change: Literal[
         "comparison", "constant", "operator", "carried", "operand", "guard", "condition", "around", "argument", "host"
     ]  # fmt: skip
-    """What is changed; `carried`: what a loop sets anew, added to what it was; `condition`: a condition, by a second one;
-    `around`: a value, by one more operator; `argument`: what a launch is given; `host`: Python host code."""
+    """The kind of change; `carried`: a value that a loop assigns is added to its old value instead; `condition`: a
+    condition, by a second one; `around`: a value, by one more operator; `argument`: an argument of a launch; `host`:
+    Python host code."""
     before: str
     after: str
     """In the words of PTX: `setp.lt.s32`, `argument 2`, `%tid.x`, a number; host code as it is written."""
@@ -127,27 +130,27 @@ class Counterfactual(Record):
     exchanged_dims: tuple[int, int] | None = None
     """Of an argument: which two dims of the tensor `after` should be in the other order."""
     taken_at: int = 0
-    """The kernel's line that takes it as if they were, where the host passes the tensor as it is."""
+    """The kernel's line that assumes that order, where the host passes the tensor unchanged."""
     copies: int = 1
-    """How many instructions are changed: those of several places of a line, or copies of one place."""
+    """Number of changed instructions: several places of a line, or copies of one place."""
     nameless: Nameless = ()
     both: Both = ""
     right_before: float
-    """The share of elements that are right without it."""
+    """Share of elements that are right without the change."""
     alternatives: int = 1
-    """How many changes do it."""
+    """Number of changes that make the results right."""
     also: tuple[int, ...] = ()
-    """Further lines that are changed alike."""
+    """Further lines with the same change."""
     workloads: int = 1
-    """On how many all is right with it."""
+    """Number of workloads on which all results are right with it."""
     edits: tuple[tuple[int, int, str], ...] = ()
-    """Of host code: from where to where in the submission's code it is, and what has to stand there."""
+    """Of host code: start and end in the submission's code, and the new text."""
     makes_up: bool = False
-    """Whether it does with a kernel's result what the kernel itself most likely lacks: then it is no cause."""
+    """Whether it does on the host what the kernel itself most likely lacks: then it is not the cause."""
 
 
 class Slice(Record):
-    """What made one wrong element, from what it read to where it was stored."""
+    """The computation of one wrong element, from its loads to its store."""
 
     kind: Literal["slice"] = "slice"
     element: tuple[int, ...]
@@ -157,15 +160,15 @@ class Slice(Record):
     stored: int
     """The line that stores it; 0 where torch does."""
     right: tuple[int, ...] = ()
-    """Lines whose values are among those that the reference comes by."""
+    """Lines whose values are intermediate values of the reference too."""
     constants: tuple[Constant, ...] = ()
     scales: tuple[Scale, ...] = ()
     """In the order in which they are used."""
     whole: bool = False
-    """Whether the wrong elements are made of exactly what the reference's depend on."""
+    """Whether the wrong elements depend on exactly the elements that the reference's depend on."""
     unfinished: bool = False
-    """Whether the reference comes by its value too and goes on from it, or has it at another element."""
+    """Whether its value is an intermediate value of the reference, or the reference's value at another element."""
     by_torch: bool = False
-    """Whether torch makes the result of what kernels store: then the element is all of that."""
+    """Whether torch computes the result from what kernels store: then the element is all of their output."""
     beside: tuple[int, ...] = ()
     """Lines that compute right elements, where nothing computes this one."""

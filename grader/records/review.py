@@ -1,4 +1,4 @@
-"""What is said of a sample: verdict, evaluation, repair, review."""
+"""The records about a graded sample: verdict, evaluation, repair, review."""
 
 from __future__ import annotations
 
@@ -30,13 +30,14 @@ Status = Literal[
     "grader_error",
 ]
 RIGHT_VALUES: frozenset[Status] = frozenset({"correct", "unsound"})
-"""Every value that decides came out right; that an `unsound` program's did is luck."""
+"""Statuses with every deciding value right; an `unsound` program's are right by luck."""
 Form = Literal["plain", "fast"]
-"""Of a reference-fixed kernel: what a textbook shows, or what a GPU runs best."""
+"""The two forms of a reference-fixed kernel: as in a textbook, or fast on a GPU."""
 DeviceName = Name
-"""Of `grader.devices.devices()`, or `none`."""
+"""A name from `grader.devices.devices()`, or `none`."""
 SeenAt = Literal["full", "first rows", "sampled blocks", "reduced sizes"]
-"""The largest size at which values were compared: the task's own in full, on its first rows, or in some blocks, or smaller ones."""
+"""The largest size at which values were compared: the task's own in full, on its first rows, or in some blocks, or
+smaller ones."""
 
 
 class Verdict(Record):
@@ -44,12 +45,12 @@ class Verdict(Record):
 
     status: Status
     sentence: str
-    """One sentence that a person can repeat."""
+    """The verdict in one sentence."""
     compiled: bool | None = None
     """None where the build never ran or the grader failed."""
     correct: bool | None = None
     general: bool | None = None
-    """Right at the other sizes as well; None where that was not seen."""
+    """Right at the other sizes as well; None where that was not tested."""
     honest: bool | None = None
     speedup: float | None = None
     """Over eager torch, measured on a GPU; None without a measurement."""
@@ -57,17 +58,17 @@ class Verdict(Record):
     speedup_high: float | None = None
     reasons: tuple[str, ...] = ()
     kernelbench: bool | None = None
-    """What KernelBench would say of the sample as it came, at its own tolerance; None where that isn't known."""
+    """KernelBench's verdict on the original sample, at its own tolerance; None where unknown."""
     seen_at: SeenAt | None = None
     """What `correct` rests on; None where no values were compared."""
     unhurt: bool | None = None
-    """Where nobody knows what was asked and values are not judged: whether it builds, and runs without undefined behaviour."""
+    """Where the task is unknown and values are not judged: whether it builds, and runs without undefined behaviour."""
     cause: int | None = None
     """Position among the review's findings of the one that the sentence states; None where no finding explains it."""
 
     @property
     def passes(self) -> bool:
-        """Whether it is correct or, where values are not judged, whatever can be judged is right."""
+        """Whether it is correct or, where values are not judged, passes everything that is judged."""
         return self.status == "correct" or self.unhurt is True
 
 
@@ -78,28 +79,28 @@ class Evaluation(Record):
     """Content address of the program."""
     device: DeviceName
     sandbox: str
-    """Name of the form of isolation that held."""
+    """Name of the sandbox form that it ran in."""
     build: Build | None = None
     runs: tuple[Run, ...] = ()
     checked: tuple[Run, ...] = ()
-    """The same workloads on a device that checks each access, where `device` doesn't: what they prove of the
-    program counts, how they end does not."""
+    """The same workloads on a device that checks each access, where `device` doesn't: undefined behaviour that they
+    prove counts, their status does not."""
     comparisons: tuple[Comparison, ...] = ()
     smallest: str = ""
     """The smallest workload that decides: where it is wrong, a reward asks for no other."""
     timings: tuple[Timing, ...] = ()
     work: Work | None = None
-    """Where it was timed: what there is to do, and how fast this GPU could be."""
+    """Where it was timed: the work of a call, and the peaks of this GPU."""
     profile: tuple[KernelProfile, ...] = ()
-    """By kernel, where it was asked for."""
+    """One for each kernel, where profiling was requested."""
     probes: tuple[Evidence, ...] = ()
-    """What it does beside the values of one call: to its inputs, its earlier results, and when it is
-    called again in another order."""
+    """Behaviour beside the values of one call: changes to inputs or to earlier results, and repeated calls in another
+    order."""
     verdict: Verdict
     exact: Exact | None = None
-    """Where it was asked for (`--exact`), and the values came out right or wrong."""
+    """Present with `--exact`, where the values came out right or wrong."""
     own_share: float | None = None
-    """Share of the work that its own kernels did; None for what isn't right, and where it can't be told."""
+    """Share of the work that its own kernels did; None for a program that isn't right, and where unknown."""
     seconds: dict[str, float] = {}
 
     @property
@@ -109,18 +110,18 @@ class Evaluation(Record):
 
 
 class AppliedFix(Record):
-    """A change that was made to see further, whether or not it led to a right program."""
+    """A fix applied to reach the next failure, whether or not it led to a right program."""
 
     label: str
     rule: str
     diff: str
     """Unified diff against the program before it."""
     status: Status
-    """Where the program stood after it."""
+    """The program's status after it."""
 
 
 class Assessment(Record):
-    """A verdict without diagnosis and repair: what a training loop is told."""
+    """A verdict without diagnosis and repair, for a training loop."""
 
     evaluation: Evaluation
     findings: tuple[Finding, ...] = ()
@@ -136,7 +137,7 @@ class Repair(Record):
     diff: str = ""
     """Unified diff against the submission; empty for a reference-fixed kernel."""
     settles: tuple[tuple[str, str], ...] = ()
-    """Pairs of rule code and label of the edit that settles it."""
+    """Pairs of rule code and label of the edit that fixes it."""
     evaluation: Evaluation
     title: str = ""
 
@@ -149,13 +150,13 @@ class Repair(Record):
 
     @property
     def outcome(self) -> str:
-        """What is known of it, as a verb: no values were judged where the task isn't known."""
+        """Its outcome as a verb: without a known task no values were judged."""
         correct = self.evaluation.verdict.status == "correct"
         return "passes" if correct else "runs without a fault"
 
 
 class Claim(Record):
-    """Something that the transcript says of its own code."""
+    """A statement in the transcript about its own code."""
 
     line: int
     """Line of the sample."""
@@ -165,13 +166,13 @@ class Claim(Record):
 
 
 class Doubt(Record):
-    """Something that the transcript, after the code, says is wrong with it."""
+    """A defect that the transcript admits after the code."""
 
     line: int
     """Line of the sample."""
     quote: str
     outcome: Literal["found", "minor", "imagined", "not checked"]
-    """`minor`: there is no more to it than a note."""
+    """`minor`: worth no more than a note."""
     because: str
 
 
@@ -180,7 +181,7 @@ class SelfReview(Record):
 
     doubts: tuple[Doubt, ...]
     missed: tuple[str, ...] = ()
-    """Errors and warnings that the author has no word of, each with its line."""
+    """Errors and warnings that the author does not mention, each with its line."""
 
 
 class TaskSummary(Record):
@@ -194,11 +195,11 @@ class TaskSummary(Record):
     weak: tuple[str, ...] = ()
     reference: str = ""
     roles: dict[str, str] = {}
-    """What each workload is for, by its name."""
+    """Role of each workload, by its name."""
 
 
 class Review(Record):
-    """All of it for one sample, as a person or a tool reads it."""
+    """The whole result for one sample, as a person or a tool reads it."""
 
     schema_: str = SCHEMA
     sample: str
@@ -210,16 +211,16 @@ class Review(Record):
     """The submission's code; None if there is none."""
     line_map: tuple[int, ...] = ()
     how: str = ""
-    """How the code was found, or what was there instead."""
+    """How the code was found, or what the sample had instead."""
     notes: tuple[str, ...] = ()
     task: TaskSummary
     evaluation: Evaluation
     findings: tuple[Finding, ...] = ()
     fixes: tuple[AppliedFix, ...] = ()
-    """What was fixed to see further, in order."""
+    """Fixes applied to reach the next failure, in order."""
     repairs: tuple[Repair, ...] = ()
     repair_note: str = ""
-    """How far the search got, where no repair passed."""
+    """How far the search for a repair got, where none passed."""
     reference_note: str = ""
     """Why there is no reference-fixed kernel; empty where there is one, or none was asked for."""
     claims: tuple[Claim, ...] = ()
@@ -228,7 +229,7 @@ class Review(Record):
     summary: str = ""
     """A model's words, only with --llm; marked as such."""
     environment: dict[str, str] = {}
-    """What stays the same between two gradings on one kind of machine."""
+    """Facts that stay the same between two gradings on one kind of machine."""
     machine: dict[str, JsonValue] = {}
     """Times and paths of this machine; never in the markdown."""
 
@@ -242,18 +243,18 @@ class Review(Record):
 
     @property
     def reference(self) -> Repair | None:
-        """The reference-fixed kernel that is shown: the plain form, or the only one."""
+        """The reference-fixed kernel to show: the plain form, or the only one."""
         return next((one for one in self.repairs if one.kind == "reference"), None)
 
     @property
     def reference_fast(self) -> Repair | None:
-        """The fast form, where the plain one is shown; None where there is one form or none."""
+        """The fast form, where there are both; None otherwise."""
         shown = self.reference
         others = (one for one in self.repairs if one.kind == "reference" and one is not shown)
         return next(others, None)
 
     def advice(self, finding: Finding) -> str:
-        """Return how to fix a finding; nothing where a verified repair says it: it settles the rule, or leaves no error."""
+        """Return how to fix a finding; nothing where a verified repair shows it: one that settles the rule, or leaves no error."""
         fixed = [one for one in self.repairs if one.kind != "reference"]
         rules = {rule for one in fixed for rule, _ in one.settles}
         clean = any(one.evaluation.verdict.general is not False for one in fixed)
@@ -262,7 +263,7 @@ class Review(Record):
 
     @property
     def further_fixes(self) -> tuple[AppliedFix, ...]:
-        """The fixes made to see further, but for one that is a verified repair as it stands."""
+        """The fixes applied to reach the next failure, without one that is itself a verified repair."""
         shown = {one.diff for one in self.repairs}
         return tuple(one for one in self.fixes if one.diff not in shown)
 

@@ -15,10 +15,10 @@ RunStatus = Literal[
 
 
 class KernelResources(Record):
-    """What ptxas said of one kernel."""
+    """Resources of one kernel, as ptxas reports them."""
 
     kernel: str
-    """Demangled name where it could be had."""
+    """Demangled name, where available."""
     symbol: str = ""
     """The name as the device code has it."""
     registers: int
@@ -36,11 +36,11 @@ class Build(Record):
     status: BuildStatus
     device: Name
     mode: Literal["fast", "stock"] = "fast"
-    """Which way decided: our drivers, or torch's own untouched."""
+    """Which build decided: by our drivers, or by torch's own, unchanged."""
     key: str = ""
     """Content address of the artifact folder in the store; empty unless built."""
     errors: tuple[Evidence, ...] = ()
-    """The errors that matter, first things first."""
+    """The errors that matter, in order."""
     warnings: tuple[Evidence, ...] = ()
     resources: tuple[KernelResources, ...] = ()
     log: str = ""
@@ -49,11 +49,11 @@ class Build(Record):
     """Why, for anything but `built`."""
     seconds: float = 0.0
     lazy: bool = False
-    """Something of it is compiled only when it is constructed or called."""
+    """A part of it is compiled only when it is constructed or called."""
 
 
 class LineCount(Record):
-    """What the simulator counted at one line of a kernel."""
+    """The simulator's counts at one line of a kernel."""
 
     kernel: str
     line: int
@@ -89,7 +89,7 @@ class Launch(Record):
 
 
 class Narrowed(Record):
-    """Operands of torch's operators that lost digits because the program asked for it."""
+    """Operands of torch's operators that were rounded because the program enabled it."""
 
     precision: Literal["tf32", "float16", "bfloat16"]
     operator: str
@@ -102,11 +102,11 @@ class Autotuned(Record):
 
     kernel: str
     config: str
-    """In Triton's words: the fastest on a GPU; elsewhere the first that could be launched."""
+    """In Triton's words: the fastest on a GPU; elsewhere the first that launched."""
     of: int
-    """How many there were."""
+    """Number of configurations."""
     seconds: float | None = None
-    """What measuring them took; None on a device without a clock."""
+    """Time to measure them; None on a device without a clock."""
 
 
 class Run(Record):
@@ -121,15 +121,15 @@ class Run(Record):
     launches: tuple[Launch, ...] = ()
     counts: tuple[LineCount, ...] = ()
     blind: bool = False
-    """Whether kernels stored, and neither they nor a copy of CUDA's read anything."""
+    """Whether kernels stored values, while neither a kernel nor a CUDA copy read any."""
     operators: dict[str, int] = {}
     """torch operators that ran inside forward, by name."""
     unguarded: str = ""
-    """Why the memory it counts for lay between no guard zones, where a GPU's runs have them."""
+    """Why the run had no guard zones, on a GPU where runs normally have them."""
     switches: tuple[str, ...] = ()
     """Switches of torch for fewer digits that were on after forward, e.g. `torch.backends.cuda.matmul.allow_tf32`."""
     narrowed: tuple[Narrowed, ...] = ()
-    """What that did inside forward, where the device sees it: the simulator rounds as a GPU does."""
+    """Their effect inside forward, on a device that observes it: the simulator rounds as a GPU does."""
     autotuned: tuple[Autotuned, ...] = ()
     """Kernels that autotuning ran with one of several configurations."""
     seconds: float = 0.0
@@ -144,7 +144,7 @@ class WrongMap(Record):
     rows: tuple[str, ...]
     """A digit a cell: 0 where every element is right, 9 where every one is wrong."""
     down: str
-    """What the rows are; empty where there is one."""
+    """Meaning of the rows; empty where there is one."""
     across: str
 
 
@@ -156,7 +156,7 @@ class Mismatch(Record):
     result: str = ""
     """Which of several results it is, e.g. `gradient of input 1`; empty where there is one."""
     extent: str = ""
-    """How many elements are wrong, in words; empty where the form is wrong already."""
+    """How many elements are wrong, in words; empty where the form is already wrong."""
     fraction: float = 0.0
     """Share of the elements that are out of tolerance."""
     max_error: float = 0.0
@@ -179,10 +179,10 @@ class Comparison(Record):
     role: str
     equal: bool
     decides: bool = True
-    """Whether the verdict hangs on it (not where the reference is NaN or infinite)."""
+    """Whether it is part of the verdict (not where the reference is NaN or infinite)."""
     mismatch: Mismatch | None = None
     half_precision: bool = False
-    """Wrong to float32's tolerance, right to half precision's."""
+    """Wrong by float32's tolerance, right by half precision's."""
     kernelbench_equal: bool | None = None
     """Under KernelBench's own tolerance (allclose with atol = rtol = 1e-4 for float32)."""
     note: str = ""
@@ -203,15 +203,15 @@ class Timing(Record):
     converged: bool
     """Whether the interval fell under 2% within the budget."""
     on_gpu: float | None = None
-    """Milliseconds a call with its launches queued ahead, by the guest's own events: what is over
-    this in `median` is launching. Shown, never believed."""
+    """Milliseconds a call with its launches queued ahead, by the guest's own events: the excess of `median` over it is
+    launch overhead. Shown, never believed."""
     peak_bytes: int | None = None
     """Most memory of torch's allocator in one call, beside its inputs, as the guest says."""
     note: str = ""
 
 
 class Work(Record):
-    """What a call of the reference must do at the size that is timed, and how fast this GPU does such."""
+    """The work of a call of the reference at the timed size, and the peaks of this GPU."""
 
     workload: str
     bytes: int
@@ -227,12 +227,12 @@ class Work(Record):
 
     @property
     def seconds(self) -> float:
-        """Return the floor: no call is faster without other mathematics."""
+        """Return the floor: no call is faster unless it computes something else."""
         return max(self.bytes / self.bandwidth, self.products / self.rate if self.rate else 0.0)
 
 
 class KernelProfile(Record):
-    """What Nsight Compute counted for one kernel, over its launches in one call."""
+    """Nsight Compute's counters for one kernel, over its launches in one call."""
 
     kernel: str
     launches: int
@@ -246,4 +246,4 @@ class KernelProfile(Record):
     operations: int
     """float32 and float64 operations of ordinary cores; a fused multiply-add is two."""
     occupancy: float
-    """Share of the warps that a multiprocessor holds that were there on average."""
+    """Achieved occupancy: average share of a multiprocessor's warps that were resident."""

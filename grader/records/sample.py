@@ -1,4 +1,4 @@
-"""What came in: the sample, and the submission taken from it."""
+"""The input: the sample, and the submission extracted from it."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ class Sample(Record):
     """A task's name from a side file or a record."""
     kernelbench: KernelBenchId | None = None
     notes: tuple[str, ...] = ()
-    """What had to be done to read it (an encoding guessed, a part cut), for the review."""
+    """How it was made readable (an encoding guessed, a part cut), for the review."""
     unreadable: str = ""
     """Why its file could not be read at all: the machine's failure, not the sample's."""
 
     @cached_property
     def key(self) -> str:
-        """Content address of what is graded."""
+        """Content address of the graded text."""
         asked = (self.prompt or "", self.task_hint or "", str(self.kernelbench))
         return digest("sample", self.text, *asked, self.format, self.unreadable, *self.notes)
 
@@ -57,7 +57,7 @@ class Submission(Record):
     how: str
     """How it was chosen, e.g. "the last of 3 code blocks that define ModelNew"."""
     notes: tuple[str, ...] = ()
-    """What had to be repaired to read it (a fence cut out, an unclosed block)."""
+    """How it was made readable (a fence cut out, an unclosed block)."""
     borrowed: tuple[str, ...] = ()
     """Names of the problem's file that it reads without defining them; `code` begins with their statements."""
 
@@ -82,7 +82,7 @@ class Prose(Record):
 
 
 class Extraction(Record):
-    """Everything that was read out of one sample."""
+    """Everything extracted from one sample."""
 
     submission: Submission | None
     reference: str | None = None
@@ -90,5 +90,5 @@ class Extraction(Record):
     bound_to_reference: bool = False
     """Whether the submission was completed from the prompt's `reference`, so that it answers no other task."""
     found: str = ""
-    """What was there instead, when there is no submission."""
+    """What the sample had instead, when there is no submission."""
     prose: tuple[Prose, ...] = ()

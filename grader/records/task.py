@@ -1,4 +1,4 @@
-"""What was asked: the reference, the inputs, the tolerances."""
+"""Tasks: the reference, the inputs, the tolerances."""
 
 from __future__ import annotations
 
@@ -47,7 +47,8 @@ below `high`, a `permutation` has each number from `low` on once."""
 Structure = Literal["none", "upper", "lower", "symmetric", "simplex"]
 """Triangular and symmetric in the last two dims; `simplex`: each row (last dim) sums to one."""
 FillerPlace = Literal["anywhere", "tail", "upper", "strictly-upper", "lower", "strictly-lower"]
-"""Where a filler stands: at random, at the end of each row (last dim), or in a whole triangle of the last two dims."""
+"""Where fillers are placed: at random, at the end of each row (last dim), or in a whole triangle of the last two
+dims."""
 Weights = Literal["initial", "drawn"]
 Role = Literal["nominal", "general", "stress", "full"]
 DECIDING: Final[frozenset[Role]] = frozenset({"nominal", "stress"})
@@ -61,19 +62,19 @@ class TensorSpec(Record):
     dtype: DType = "float32"
     distribution: Distribution = "normal"
     low: float = 0.0
-    """Lower bound, mean, or constant, as the distribution needs."""
+    """Lower bound, mean, or constant, depending on the distribution."""
     high: float = 1.0
     """Upper bound (exclusive for randint), standard deviation or scale."""
     order: tuple[int, ...] = ()
     """The dims as they lie in memory, the outermost first; empty where that is their own order."""
     structure: Structure = "none"
-    """What holds between the elements, imposed after drawing (on the last one or two dims)."""
+    """A structure imposed on the drawn elements (on the last one or two dims)."""
     step: float = 0.0
-    """What the values are multiples of; 0 where they are any."""
+    """Step that all values are multiples of; 0 for any values."""
     filler: float | None = None
-    """A value that stands in place of others: a label to ignore, minus infinity in a mask; None if there is none."""
+    """A value put in place of others: a label to ignore, minus infinity in a mask; None if there is none."""
     share: float = 0.0
-    """How many of the elements are fillers where they stand `anywhere`."""
+    """Share of the elements that are fillers, for `anywhere`."""
     place: FillerPlace = "anywhere"
 
     @property
@@ -83,22 +84,23 @@ class TensorSpec(Record):
 
 
 class Backward(Record):
-    """How gradients are asked of a call: stands after the arguments of `forward` and the upstream gradients."""
+    """How gradients are requested from a call: comes after the arguments of `forward` and the upstream gradients."""
 
     kind: Literal["backward"] = "backward"
     by: tuple[str, ...]
-    """What results are differentiated by, in the order in which the gradients come: `input 1`, or a parameter's name."""
+    """What results are differentiated by, in the order of the returned gradients: `input 1`, or a parameter's name."""
     upstream: int = 1
     """How many upstream gradients there are, one for each result of floating point: the last tensors of the inputs.
     One with a dim of 1 is expanded to its result's shape, as the gradient of a sum is."""
     in_order: bool = True
     """Whether their elements lie one after the other: neither expanded nor transposed."""
     way: Literal["once", "twice", "without grad"] = "once"
-    """`twice`: the gradients of a second pass through the same graph. `without grad`: results alone, under `no_grad`."""
+    """`twice`: the gradients of a second pass through the same graph. `without grad`: results alone, under
+    `no_grad`."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What the gradients are called that come back, in order."""
+        """Names of the returned gradients, in order."""
         return () if self.way == "without grad" else tuple(f"gradient of {one}" for one in self.by)
 
 
@@ -122,19 +124,19 @@ class Workload(Record):
     """`initial`: as the reference's constructor leaves them under the seed (KernelBench's way);
     `drawn`: parameters and running statistics drawn anew, so that none is 0 or 1 by default."""
     costly: bool = False
-    """A run of it may take minutes on a CPU: it is the only one, and races are not looked for."""
+    """A run of it may take minutes on a CPU: it is the only workload, and races are not looked for."""
     reference_may_be_nonfinite: bool = False
     """The reference itself gives NaN or infinity here; reported, and not part of the verdict."""
 
     @property
     def arguments(self) -> tuple[TensorSpec | JsonValue, ...]:
-        """What `forward` takes: the inputs without what asks for gradients."""
+        """The arguments of `forward`: the inputs without those that request gradients."""
         asked = self.backward
         return self.inputs[: -1 - asked.upstream] if asked else self.inputs
 
     @property
     def backward(self) -> Backward | None:
-        """How gradients are asked, where they are."""
+        """How gradients are requested; None where they are not."""
         last = self.inputs[-1] if self.inputs else None
         return last if isinstance(last, Backward) else None
 
@@ -146,30 +148,30 @@ class Tolerance(Record):
     absolute: float
     """In units of the reference output's root mean square (`scale`)."""
     few: float = 0.0
-    """Share of the elements that may differ at will: of choices between what lies within rounding of each other."""
+    """Share of the elements that may differ by any amount: for choices between values within rounding of each other."""
     one_off: float = 0.0
-    """Share of the elements that may be one step of their type off: of whole numbers and 8-bit floats, which
-    rounding gives."""
+    """Share of the elements that may be one step of their type off: for whole numbers and 8-bit floats that come from
+    rounding."""
     why: str
 
 
 class Task(Record):
-    """One problem with all that is needed to judge an answer to it."""
+    """One problem with everything needed to judge an answer to it."""
 
     name: str
     title: str
     source: Literal["builtin", "kernelbench", "embedded", "file", "own-inputs"]
-    """`own-inputs`: the task isn't known, and these are inputs that the answer brings itself."""
+    """`own-inputs`: the task isn't known, and the inputs are the answer's own."""
     reference: str
     """Python text with `Model`; runs in a guest of its own, never on the host."""
     workloads: tuple[Workload, ...]
     tolerance: Tolerance | None = None
     """Overrides the one derived from dtype and reduction length."""
     precision: DType | None = None
-    """What both modules are cast to once they are constructed, as KernelBench does for its `precision`."""
+    """The dtype that both modules are cast to after construction, as KernelBench does for its `precision`."""
     reduction_length: str = ""
-    """How many terms meet in one output: a number, or a product of dims such as `d1` or `d1*d2`,
-    where `dK` is dimension K of the first input."""
+    """Number of terms summed in one output: a number, or a product of dims such as `d1` or `d1*d2`, where `dK` is
+    dimension K of the first input."""
     backward: bool = False
     """Whether gradients are judged as well; a draft's workloads then ask for them."""
     family: str = ""
@@ -177,7 +179,7 @@ class Task(Record):
     parameters: dict[str, JsonValue] = {}
     """Parameters of the family, e.g. `{"p": 2, "mean": false}`."""
     prompt: str = ""
-    """What a model is asked, in a sentence."""
+    """The question to a model, in a sentence."""
     rules_out: tuple[str, ...] = (
         "zeros",
         "the input",
@@ -190,7 +192,7 @@ class Task(Record):
 
     @property
     def expects(self) -> bool:
-        """Whether it says what should come out; where it doesn't, only what runs do is looked at."""
+        """Whether it defines the right results; where it doesn't, only the behaviour of runs is judged."""
         return self.source != "own-inputs"
 
     @property
@@ -205,7 +207,7 @@ class Task(Record):
 
     @cached_property
     def key(self) -> str:
-        """Content address: changes with anything that could change a verdict."""
+        """Content address: changes with everything that could change a verdict."""
         return digest("task", self.model_dump_json())
 
 
@@ -215,6 +217,6 @@ class TaskChoice(Record):
     task: Task | None
     how: Literal["option", "side-file", "kernelbench", "embedded", "inferred", "none"]
     reason: str
-    """For the review: what spoke for it (and against others)."""
+    """For the review: the reasons for it (and against others)."""
     confidence: float = 1.0
     """0 to 1; only `inferred` is below 1."""

@@ -1,1 +1,1 @@
-"""Renderings of reviews, one file a format; each is a pure function of the results."""
+"""Renderings of reviews, one file for each format; each is a pure function of the results."""

@@ -1,4 +1,4 @@
-"""Which lines a change brings, read from the hunks of a unified diff."""
+"""The lines added or changed by a patch, read from the hunks of a unified diff."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Span(NamedTuple):
 
 
 Changed = Mapping[str, Sequence[Span]]
-"""By path from the repository's root; a file of which only lines went has no span."""
+"""By path from the repository's root; a file with deletions only has no span."""
 
 
 def spans(patch: str) -> tuple[Span, ...]:

@@ -1,4 +1,4 @@
-"""What tables, plots and scores of a whole run keep of one review: some hundred bytes, so that all fit."""
+"""The few hundred bytes of each review that tables, plots and scores of a run need, so that all fit in memory."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from grader.report.times import Point, point
 
 
 class Claimed(NamedTuple):
-    """A rule that has an error or a warning on the sample."""
+    """A rule with an error or a warning on the sample."""
 
     rule: str
     name: str
@@ -38,13 +38,13 @@ class Entry(NamedTuple):
     claimed: tuple[Claimed, ...]
     """Each rule once."""
     cause: str
-    """Code of the rule that names the cause of a failure; the status of what has not failed."""
+    """Code of the rule that names the cause of a failure; the status where nothing failed."""
     fixed: bool
-    """Whether a changed submission has passed."""
+    """Whether a repair of the submission has passed."""
     has_reference: bool
     """Whether a kernel of the task's family has passed."""
     times: Point | None
-    """Measured times and floor, where there are both."""
+    """Measured times and floor, where both are known."""
 
 
 def entry(review: Review) -> Entry:

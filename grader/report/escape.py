@@ -47,16 +47,16 @@ def inline(text: str, limit: int = 600) -> str:
 
 
 def prose(text: str, limit: int = 900) -> str:
-    """Return a sentence of ours with code spans kept; whatever else could be markup is escaped."""
+    """Return a sentence of ours with code spans kept; all other markup is escaped."""
     parts = one_line(text, limit).split("`")
-    if len(parts) % 2 == 0:  # an odd backtick: none of them can be trusted to be ours
+    if len(parts) % 2 == 0:  # an odd number of backticks: none of them is surely ours
         return _no_block(_escape_few("'".join(parts)))
     spans = (code(part) if index % 2 else _escape_few(part) for index, part in enumerate(parts))
     return _no_block("".join(spans).strip() or _escape_few("'".join(parts)))
 
 
 def end_sentence(text: str) -> str:
-    """Return a sentence with a full stop, where others follow it."""
+    """Return the sentence with a full stop, for a place where others follow."""
     return text if not text or text.rstrip().endswith((".", "!", "?", ":")) else f"{text.rstrip()}."
 
 

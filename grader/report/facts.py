@@ -1,4 +1,4 @@
-"""A review's facts in one line: what is known of it, without what is not."""
+"""A review's known facts in one line."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Fact(NamedTuple):
 
 
 def facts(review: Review) -> list[Fact]:
-    """Return the facts that say something."""
+    """Return the facts that are known."""
     return [fact for fact in _every(review) if fact.value]
 
 

@@ -1,4 +1,4 @@
-"""The order in which findings are shown, and notes that say the same, as one."""
+"""The order in which findings are shown; notes of the same rule are shown as one."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def _rank(finding: Finding) -> tuple[int, bool, int]:
 
 
 def folded_notes(findings: Iterable[Finding]) -> list[str]:
-    """Return the names of the notes that hit nearly every kernel."""
+    """Return the names of the notes that hold for nearly every kernel."""
     return sorted({f"{item.name} ({item.rule})" for item in findings if item.folded})
 
 
 def shown_findings(findings: Iterable[Finding]) -> list[Finding]:
-    """Return the others, ranked."""
+    """Return the findings without the folded notes, ranked."""
     return [finding for finding in rank_findings(findings) if not finding.folded]
 
 

@@ -28,14 +28,14 @@ _REPAIRS = ("fix", "model", "reference", "reference_fast")
 
 
 class Written(NamedTuple):
-    """A review of which all is on disk but its row."""
+    """A review that is on disk but for its row."""
 
     row: str
     status: Status
 
 
 class RunFolder:
-    """Where one run writes; every sample is on disk as soon as it's finished."""
+    """The folder that one run writes; every sample is on disk as soon as it's finished."""
 
     def __init__(self, root: Path, seal: Callable[[str], str] = str) -> None:
         """Make the folder; `seal` marks a run as this installation's, see `Store.seal`."""
@@ -55,8 +55,8 @@ class RunFolder:
     def seed(self, wanted: int | None, fresh: int) -> int:
         """Return the wanted seed, else the recorded one, else the fresh one; record it.
 
-        A run that another installation recorded is none of ours: a folder that came with its samples
-        would set inputs which their author knows, and bring rows for samples that were never graded.
+        A run recorded by another installation is not resumed: a folder shipped with its samples could set inputs that
+        their author knows, and hold rows for samples that were never graded.
         """
         path = self.root / "run.json"
         recorded = self._recorded_version(path)
@@ -76,7 +76,7 @@ class RunFolder:
 
     @contextlib.contextmanager
     def claim(self) -> Iterator[None]:
-        """Hold the folder for one grading; what a killed one left half written is cleared away.
+        """Hold the folder for one grading; half-written files of a killed grading are removed.
 
         Raises UsageError where another grading writes here now, GraderError where the disk fails.
         """
@@ -97,17 +97,16 @@ class RunFolder:
             lock.release()
 
     def finished_samples(self) -> dict[str, str]:
-        """Return the content address of each sample with a whole row; none where the run isn't ours."""
+        """Return the content address of each sample with a whole row; none where another installation wrote the run."""
         if not self._ours:
             return {}
         with self._tell_disk_errors():
             return self.rows.finished_samples()
 
     def settle(self, seen: set[str], paths: Sequence[str]) -> bool:
-        """Leave one row a sample, and drop samples of these paths that were not seen there again.
+        """Keep one row for each sample, and drop samples of these paths that are gone.
 
-        Samples of other paths stay: a folder may be graded in several runs. Returns whether any
-        went.
+        Samples of other paths stay: a folder may be graded in several runs. Returns whether any was dropped.
         """
         here = Path.cwd()
         inside = tuple(prefix for path in paths for prefix in _beneath(here / path))
@@ -123,7 +122,7 @@ class RunFolder:
         return bool(there - kept)
 
     def index_is_current(self) -> bool:
-        """Whether what is said of all samples together is there, and no older than their rows."""
+        """Whether the documents on all samples exist and are no older than the rows."""
         try:
             rows = (self.root / names.ROWS).stat().st_mtime_ns
             files = (names.INDEX, names.PAGES_INDEX, *(one.file for one in all_formats()))
@@ -138,11 +137,11 @@ class RunFolder:
             (self.root / names.repair(sample, kind)).unlink(missing_ok=True)
 
     def add(self, review: Review, key: str) -> None:
-        """Write one review, its row last, so that a row means that all else is there."""
+        """Write one review, its row last, so that a row implies that all other files exist."""
         self.append(self.write(review, key))
 
     def write(self, review: Review, key: str) -> Written:
-        """Write all of a review but its row, which is returned; any process may, one a sample."""
+        """Write all of a review but its row, which is returned; any process may do so, one for each sample."""
         from grader.report import rows
 
         self._write(self.root / names.data(review.sample), _data(review) + "\n")
@@ -150,7 +149,7 @@ class RunFolder:
         return Written(rows.line(review, key), review.verdict.status)
 
     def append(self, written: Written) -> None:
-        """Add the row of a review that is written: only who has claimed the folder may."""
+        """Add the row of a written review: only the process that claimed the folder may."""
         with self._lock, self._tell_disk_errors():
             self.rows.append(written.row)
 
@@ -188,7 +187,7 @@ class RunFolder:
         return Review.model_validate_json(path.read_bytes()) if path.is_file() else None
 
     def write_index(self) -> list[Entry]:
-        """Write what is said of all samples together; return an entry for each, sorted by sample."""
+        """Write the documents on all samples; return an entry for each, sorted by sample."""
         from grader.report import html, index
         from grader.report.entry import entry
         from grader.report.spill import SpillFile
@@ -217,7 +216,7 @@ class RunFolder:
 
     @contextlib.contextmanager
     def _tell_disk_errors(self) -> Iterator[None]:
-        """Turn what the disk refuses into a sentence that says what would help."""
+        """Turn a disk error into a sentence that says what would help."""
         try:
             yield
         except OSError as error:
@@ -228,7 +227,7 @@ class RunFolder:
 
 
 def _beneath(path: Path) -> tuple[str, ...]:
-    """Return what the origins of a path's samples start with: its folder, or the file's records."""
+    """Return the prefix of the origins of a path's samples: its folder, or the file's records."""
     if path.name == "-":
         path = path.with_name("stdin")
     return (f"{path}/", f"{path}:", f"{path}#")

@@ -1,4 +1,4 @@
-"""What the fast form of a reference-fixed kernel gains over the plain one, where a GPU measured both."""
+"""The speed-up of a reference-fixed kernel's fast form over its plain form, where a GPU measured both."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """A run as a review of a pull request: one summary, and comments on changed lines alone.
 
-Everything from a sample is escaped as in the markdown reviews; what GitHub would link by itself (names
-of people, numbers of issues) is broken up as well, so that a sample can't call anybody.
+Everything from a sample is escaped as in the markdown reviews; text that GitHub would turn into links (names of people,
+numbers of issues) is broken up, so that a sample can't notify anybody.
 """
 
 from __future__ import annotations
@@ -39,18 +39,18 @@ class Comment:
     first: int
     last: int
     mark: str
-    """First line of the body, by which a later run knows it; the same when lines are added above."""
+    """First line of the body, which identifies the comment to a later run; the same when lines are added above."""
     body: str
     """Markdown without the mark."""
 
 
 UNJUDGED: tuple[Status, ...] = ("not_run", "no_task", "grader_error")
-"""Statuses that say nothing of a kernel: where it was only read, too."""
+"""Statuses that say nothing about a kernel, `not_run` included."""
 
 
 @dataclass
 class PullReview:
-    """What is said in a pull request."""
+    """The texts posted to a pull request."""
 
     comments: list[Comment] = field(default_factory=list)
     """The gravest first."""
@@ -64,7 +64,7 @@ class PullReview:
     """Findings on lines that are not changed, of changed files."""
 
     def summary(self, footer: str = "") -> str:
-        """Return the body of the one comment, its mark first; `footer` is markdown of ours."""
+        """Return the body of the summary comment, its mark first; `footer` is trusted markdown."""
         parts = [SUMMARY_MARK, f"### {self._headline()}", *self._table(), *self._elsewhere()]
         if self.others:
             said = ", ".join(f"{count} {status}" for status, count in self.others.most_common())
@@ -99,7 +99,7 @@ class PullReview:
 
 
 def pull_review(reviews: Iterable[Review], changed: Changed, root: Path) -> PullReview:
-    """Return what is said of these reviews where only these lines, of paths below the root, count."""
+    """Return the pull request's texts for these reviews; comments go only to these lines, of paths below the root."""
     made = PullReview()
     ranked: list[tuple[int, Comment]] = []
     for review in reviews:
@@ -126,7 +126,7 @@ def _within(path: str, root: Path) -> str:
 def _comments(
     review: Review, path: str, changed: Sequence[Span], elsewhere: list[str]
 ) -> Iterator[tuple[int, Comment]]:
-    """Yield the review's comments with their rank; list what has no changed line to stand at."""
+    """Yield the review's comments with their rank; collect the findings that are on no changed line."""
     seen: Counter[str] = Counter()
     offered: set[tuple[int, int]] = set()
     for finding in shown_findings(review.findings):
@@ -151,7 +151,7 @@ def _comments(
 def _lines(
     review: Review, finding: Finding, changed: Sequence[Span], offer: Suggestion | None
 ) -> Span | None:
-    """Return where the comment stands: at its suggestion, else at its place, where that is changed."""
+    """Return the comment's lines: its suggestion's, else its place's where that is changed."""
     if offer:
         return Span(offer.first, offer.last)
     place = in_file(review, finding.place)

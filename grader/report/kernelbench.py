@@ -18,7 +18,7 @@ _NAME = re.compile(r"level_(\d+)_problem_(\d+)_sample_(\d+)")
 def render(reviews: Iterable[Review], *, own_tolerance: bool = False) -> str:
     """Return the file's text; `own_tolerance` judges by KernelBench's tolerance instead of ours.
 
-    Samples without a KernelBench name, and those on which the grader failed, are left out.
+    Samples without a KernelBench name, and those with a grader error, are left out.
     """
     results: dict[str, list[dict[str, JsonValue]]] = defaultdict(list)
     for review in reviews:

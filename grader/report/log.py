@@ -1,4 +1,4 @@
-"""A build's log as a person wants it: what the tools said, not how they were called."""
+"""A build's log for a person: the tools' messages without their command lines."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ DIFF_LINES = 40
 
 
 class Size(NamedTuple):
-    """How much of each part is shown; the page shows all."""
+    """The length of each part of a review; the HTML page shows everything."""
 
     most: int
     """Findings with excerpt and evidence; more are folded, a line each."""
@@ -39,7 +39,7 @@ class Size(NamedTuple):
     diff: int
     """Lines of the fix."""
     whole: bool = True
-    """Whether kernels, logs and steps on the way are shown at all."""
+    """Whether kernels, logs and intermediate steps are shown at all."""
 
 
 SIZES = (
@@ -76,7 +76,7 @@ def _templates() -> Environment:
 
 
 def render(review: Review) -> str:
-    """Return the review's markdown, at most MOST_LINES long: of what is folded, as much as there is room for."""
+    """Return the review's markdown, at most MOST_LINES long: folded parts are shortened to fit."""
     for size in SIZES:
         text = markdown_of_size(review, size)
         if text.count("\n") <= MOST_LINES:
@@ -85,7 +85,7 @@ def render(review: Review) -> str:
 
 
 def markdown_of_size(review: Review, size: Size) -> str:
-    """Return the markdown with so much of each part."""
+    """Return the markdown with parts of this size."""
     found = listed_findings(review)
     text = (
         _templates()
@@ -106,7 +106,7 @@ def markdown_of_size(review: Review, size: Size) -> str:
 
 
 def _review_parts(review: Review) -> dict[str, object]:
-    """Return what a review of any length is made of."""
+    """Return the parts that a review of any length has."""
     lines = (review.code or "").splitlines()
     return {
         "review": review,
@@ -209,7 +209,7 @@ def _few(names: Sequence[str]) -> str:
 
 
 def workloads(review: Review) -> list[dict[str, str]]:
-    """Return name, role, outcome and detail of each workload that was run; what several raise is said once."""
+    """Return name, role, outcome and detail of each workload that was run; an exception raised by several is shown once."""
     compared = {item.workload: item for item in review.evaluation.comparisons}
     rows: list[dict[str, str]] = []
     raised = ""

@@ -1,4 +1,4 @@
-"""What moved between two runs, as markdown: `kernel-grader compare BEFORE AFTER`."""
+"""The comparison of two runs as markdown: `kernel-grader compare BEFORE AFTER`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the files of a run folder are called."""
+"""Names of the files in a run folder."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ ROWS = "results.jsonl"
 INDEX = "README.md"
 PAGES_INDEX = "index.html"
 LOCK = ".lock"
-"""Held by the grading that writes here."""
+"""Lock file of the grading that writes here."""
 
 _SUFFIX = {
     "fix": "fixed",

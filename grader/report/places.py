@@ -1,4 +1,4 @@
-"""Where a finding stands in the files that the user has: what CI tools point at."""
+"""A finding's place in the user's own files, for CI tools."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class FilePlace(NamedTuple):
 def in_file(review: Review, place: Place | None) -> FilePlace:
     """Return the file and its line for a place of the submission, or for the review as a whole.
 
-    A record of a JSONL file is one line of it, whatever line of the completion is meant; a record
-    of a parquet file has no line.
+    A record of a JSONL file is one line of it, for every line of the completion; a record of a parquet file has no
+    line.
     """
     if review.format == "jsonl":
         path, colon, number = review.origin.rpartition(":")
@@ -36,7 +36,7 @@ def in_file(review: Review, place: Place | None) -> FilePlace:
 
 
 def command(review: Review) -> str:
-    """Return what grades the sample again, whatever its file is called."""
+    """Return the command that grades the sample again, quoted for a shell."""
     only = "" if is_text_file(review) else f" --only {review.sample}"
     return f"python grade.py {shlex.quote(in_file(review, None).path)}{only}"
 

@@ -1,4 +1,4 @@
-"""Evidence as it is listed: the same observation on several workloads is one line."""
+"""Evidence as listed in reports: the same observation on several workloads is one line."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ MOST_NAMED = 3
 
 
 class Proof(NamedTuple):
-    """One observation, and where it was made."""
+    """One observation, and the workloads that showed it."""
 
     kind: str
     text: str
     on: str
-    """Names of the workloads, the first few; empty if there is none."""
+    """Names of the first few workloads; empty if there is none."""
     times: int
-    """The most that one workload saw of it."""
+    """The highest count on one workload."""
 
 
 def proofs(evidence: Iterable[Evidence], most: int = MOST) -> list[Proof]:
-    """Return the first observations, each once: what runs see at one line is one, whatever threads it names.
+    """Return the first observations, each once: observations at one line are one, whatever threads they name.
 
-    So is what they say in the same words at several lines, and a wrong result on several workloads, whose numbers
-    stand with the workloads.
+    So are equal sentences at several lines, and a wrong result on several workloads, whose numbers the table of
+    workloads has.
     """
     groups: dict[tuple[str, ...], list[Evidence]] = {}
     for item in evidence:

@@ -1,4 +1,4 @@
-"""What stands beneath a verdict's sentence: each thing once, and nothing that a finding or a table says below."""
+"""The reasons beneath a verdict's sentence: each once, without those that a finding or a table below repeats."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from grader.records import Review
 
 MOST = 3
 SHORT = 16
-"""Characters below which a text may stand in another by chance."""
+"""Length below which one text may contain another by chance."""
 
 
 def reasons(review: Review, most: int = MOST) -> tuple[list[str], int]:
@@ -18,7 +18,7 @@ def reasons(review: Review, most: int = MOST) -> tuple[list[str], int]:
 
 
 def _once(review: Review) -> Iterator[str]:
-    """Yield the reasons that no table of workloads and no finding's evidence says again."""
+    """Yield the reasons that neither the table of workloads nor a finding's evidence repeats."""
     verdict = review.verdict
     seen = [item.text for finding in review.findings for item in finding.evidence]
     seen += [item.mismatch.text for item in review.evaluation.comparisons if item.mismatch]

@@ -1,4 +1,4 @@
-"""`results.jsonl`: a row for each finished sample, whole or not there, whatever ended the writer."""
+"""`results.jsonl`: a row for each finished sample, complete or absent, even if the writer was killed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 
 class RowHead(NamedTuple):
-    """What tells one row from another."""
+    """The fields that identify a row."""
 
     sample: str
     key: str
@@ -26,19 +26,19 @@ class RowFile:
         self.path = path
 
     def append(self, line: str) -> None:
-        """Add a row. Raises OSError where the disk takes none of it or a part."""
+        """Add a row. Raises OSError where the disk doesn't take all of it."""
         with self.path.open("ab") as file:
             file.write(f"{line}\n".encode())
 
     def fix_tail(self) -> None:
-        """Cut off what a writer that was killed left of its last row, so that the next one is whole."""
+        """Remove an incomplete last row of a killed writer, so that the next row starts on its own line."""
         if not self.path.is_file():
             return
         with self.path.open("r+b") as file:
             whole = sum(len(line) for line in file if line.endswith(b"\n"))
             if whole < file.seek(
                 0, os.SEEK_END
-            ):  # else its time stays, so that the index is no older
+            ):  # otherwise the file keeps its time, so that the index stays current
                 file.truncate(whole)
 
     def finished_samples(self) -> dict[str, str]:
@@ -50,10 +50,10 @@ class RowFile:
         return {head.sample: head.key for head in last.values() if head.status != "grader_error"}
 
     def keep(self, wanted: Callable[[RowHead], bool]) -> set[str]:
-        """Leave the last row of each sample that is wanted, in the order in which they came.
+        """Keep the last row of each wanted sample, in the order of the file.
 
-        Returns the samples left; a file of nothing else is not written. Raises OSError; the file is
-        then as it was.
+        Returns the samples kept; a file that already has only these is not rewritten. Raises OSError and leaves the
+        file unchanged.
         """
         count = 0
         last: dict[str, int] = {}
@@ -80,7 +80,7 @@ class RowFile:
             yield line.decode("utf-8").removesuffix("\n")
 
     def _heads(self) -> Iterator[tuple[int, RowHead]]:
-        """Yield the offset of each row and what it is about; what is no row is passed over."""
+        """Yield each row's offset and identity; other lines are skipped."""
         if not self.path.is_file():
             return
         offset = 0
@@ -100,7 +100,7 @@ class RowFile:
 
 
 def _head(line: bytes) -> RowHead | None:
-    """Return what a line is about; None where it is no row."""
+    """Return a line's identity; None where it is not a row."""
     try:
         data = json.loads(line)
         return RowHead(*(str(data[name]) for name in RowHead._fields))

@@ -37,26 +37,26 @@ class RowRecord(Record):
 
 
 class TaskRow(RowRecord):
-    """The task that the sample was held against."""
+    """The task that the sample was judged by."""
 
     name: str | None
     """None where the task is not known."""
     source: str
     """`builtin`, `kernelbench`, `embedded`, `file`, or `none`."""
     reason: str
-    """What spoke for this task."""
+    """The reason for choosing this task."""
     confidence: float
     """0 to 1; below 1 where the task was inferred."""
     weak: list[str]
-    """Why a verdict on this task means less than usual; empty where it doesn't."""
+    """Why verdicts on this task are weak; empty where they are not."""
 
 
 class EvidenceRow(RowRecord):
-    """Something that was observed."""
+    """An observation."""
 
     kind: EvidenceKind
     code: str
-    """What was seen, by name: `race`, `constant-factor`, ..."""
+    """Name of the observation: `race`, `constant-factor`, ..."""
     text: str
     count: int
 
@@ -91,7 +91,7 @@ class WorkloadRow(RowRecord):
     run: RunStatus
     equal: bool
     decides: bool
-    """Whether the verdict hangs on it."""
+    """Whether it is part of the verdict."""
     counts: bool
     """The same as `decides`, by its old name; gone in the next version of this format."""
     mismatch: str | None
@@ -101,7 +101,7 @@ class WorkloadRow(RowRecord):
 
 
 class RepairRow(RowRecord):
-    """A changed program that has passed the same examination."""
+    """A fixed program that has passed the same examination."""
 
     kind: Literal["fix", "model", "reference"]
     form: Form | None
@@ -129,7 +129,7 @@ class Row(RowRecord):
     device: DeviceName
     """Where it ran: `sim` is the simulator; `none`: it did not run."""
     sandbox: str
-    """The form of isolation that held."""
+    """The sandbox form that it ran in."""
     status: Status
     """Where the submission stands; `grader_error` is never the sample's fault. `unsound`: the values came out right,
     and a run proved that they need not; only `correct` has no finding of severity error."""
@@ -138,15 +138,15 @@ class Row(RowRecord):
     compiled: bool | None
     correct: bool | None
     general: bool | None
-    """Right at sizes that the task doesn't name as well; None where that was not seen."""
+    """Right at sizes that the task doesn't name as well; None where that was not tested."""
     honest: bool | None
     kernelbench_correct: bool | None
-    """What KernelBench's own tolerance would have said."""
+    """Whether it passes by KernelBench's own tolerance."""
     seen_at: SeenAt | None = None
     """The largest size at which values were compared: the task's own in full, or in some blocks, or smaller ones."""
     algebraic: Algebraic | None = None
-    """Beside the reference in exact arithmetic, where that was asked for (`--exact`): `equal` but for rounding, or
-    `not shown`, which is no proof of an error."""
+    """Comparison with the reference in exact arithmetic, with `--exact`: `equal` but for rounding, or `not shown`,
+    which is no proof of an error."""
     speedup: float | None
     """Over eager PyTorch, measured on a GPU; None without a measurement."""
     speedup_interval: list[float] | None
@@ -154,15 +154,16 @@ class Row(RowRecord):
     findings: list[FindingRow]
     workloads: list[WorkloadRow]
     repair: RepairRow | None
-    """The submission, fixed; None where no fix passed."""
+    """The repaired submission; None where no fix passed."""
     reference_fixed: RepairRow | None
-    """A right kernel for the task, written by the grader and verified; None if there is none. Plain where it can be."""
+    """A right kernel for the task, written by the grader and verified; None if there is none. The plain form, where
+    there is one."""
     reference_fast: RepairRow | None
     """The same task's fast kernel, where `reference_fixed` is plain and both ran on a GPU."""
     reference_note: str
-    """Why there is no `reference_fixed`; empty where there is one, or none was asked for (`--no-repair`)."""
+    """Why there is no `reference_fixed`; empty where there is one, or none was requested (`--no-repair`)."""
     repair_note: str
-    """How far the search for a fix got, where none passed."""
+    """How far the search for a repair got, where none passed."""
     seconds: dict[str, float]
     """Wall time by stage."""
     machine: dict[str, JsonValue]

@@ -1,4 +1,4 @@
-"""Text put aside on disk until its place in a document is known."""
+"""Text kept on disk until its position in a document is known."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ class Piece(NamedTuple):
 
 
 class SpillFile(AbstractContextManager["SpillFile"]):
-    """A file without a name in a folder, gone with this object; every method raises OSError."""
+    """An unnamed file in a folder, deleted with this object; every method raises OSError."""
 
     def __init__(self, folder: Path) -> None:
         self._file = tempfile.SpooledTemporaryFile(_IN_MEMORY, dir=str(folder))  # noqa: SIM115 - closed on leaving
         self._end = 0
 
     def __exit__(self, *_: object) -> None:
-        """Let the text go."""
+        """Delete the text."""
         self._file.close()
 
     def add(self, text: str) -> Piece:
-        """Put a text at the end; what UTF-8 can't hold becomes a question mark."""
+        """Append a text; characters that UTF-8 can't encode become question marks."""
         data = text.encode("utf-8", "replace")
         self._file.seek(self._end)
         self._file.write(data)
@@ -39,6 +39,6 @@ class SpillFile(AbstractContextManager["SpillFile"]):
         return piece
 
     def get(self, piece: Piece) -> str:
-        """Return a text that was put here."""
+        """Return a text that was added."""
         self._file.seek(piece.start)
         return self._file.read(piece.length).decode()

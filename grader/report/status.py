@@ -5,7 +5,7 @@ from __future__ import annotations
 from grader.records import Verdict
 
 FAILED = frozenset({"fail", "unsound"})
-"""Kinds that ask for a repair."""
+"""Groups for which a repair is searched."""
 _KINDS = {
     "correct": "pass",
     "unsound": "unsound",
@@ -22,7 +22,7 @@ _WORST_FIRST = (
 
 
 def rank(status: str) -> int:
-    """Return the place of a status in a list that begins with the worst."""
+    """Return the rank of a status, the worst first."""
     return _WORST_FIRST.index(status) if status in _WORST_FIRST else 0
 
 
@@ -39,5 +39,5 @@ def right(verdict: Verdict) -> str:
 
 
 def fix_in_a_word(status: str, *, fixed: bool) -> str:
-    """Return what is known of a fix: where the task isn't known it runs, and nobody can say that it passes."""
+    """Return a fix's outcome in a word: `passes`, or `runs` where the task is unknown."""
     return ("runs" if status == "no_task" else "passes") if fixed else ""

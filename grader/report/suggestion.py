@@ -23,7 +23,7 @@ class Suggestion(NamedTuple):
     last: int
     text: str
     note: str
-    """What is known of it, in a sentence."""
+    """Its outcome, in a sentence."""
 
     def block(self) -> str:
         """Return the markdown that GitHub shows with a button."""
@@ -42,7 +42,7 @@ def suggestion(review: Review, finding: Finding, changed: Sequence[Span]) -> Sug
 
 
 def _changes(review: Review, finding: Finding) -> Iterator[tuple[str, str]]:
-    """Yield changed programs with what is known of each: first one that passed with this change alone."""
+    """Yield changed programs, each with its outcome: first a program that passed with this change alone."""
     passed = next((one for one in review.repairs if one.kind != "reference"), None)
     if passed and {rule for rule, _ in passed.settles} == {finding.rule}:
         yield passed.code, f"With this change the kernel {_does(passed)}."
@@ -88,7 +88,7 @@ def _whole_lines(
 
 
 def _differing_lines(old: Sequence[str], new: Sequence[str]) -> tuple[int, int]:
-    """Return which lines of the old text (from, up to) are not in the new one as they were."""
+    """Return the range of lines (from, up to) of the old text that the new text changes."""
     most = min(len(old), len(new))
     start = next((n for n in range(most) if old[n] != new[n]), most)
     alike = next((n for n in range(most - start) if old[-1 - n] != new[-1 - n]), most - start)
@@ -100,6 +100,6 @@ def _consecutive(lines: Sequence[int]) -> bool:
 
 
 def _plain(text: str) -> bool:
-    """Whether a reader sees what would be applied: few lines, no character that hides."""
+    """Whether a reader can see the whole change: few lines, no invisible characters."""
     short = text.count("\n") < MOST_LINES and len(text) <= MOST_CHARACTERS
     return short and clean(text, 2 * MOST_CHARACTERS) == text

@@ -1,4 +1,4 @@
-"""What a run comes to, from its rows alone: one row in memory at a time, no review read."""
+"""A run's summary, from its rows alone: one row in memory at a time, no review read."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from grader.records import JsonValue
 
 MOST_SHOWN = 200
-"""Lines of the table; the folder's README.md has all."""
+"""Most lines in the table; the folder's README.md has all."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Summary:
 
 
 def summarise(rows: Iterable[str]) -> Summary:
-    """Return what rows of `results.jsonl` come to."""
+    """Return the summary of the rows of `results.jsonl`."""
     made = Summary()
     for text in rows:
         row = json.loads(text)
@@ -52,6 +52,6 @@ def summarise(rows: Iterable[str]) -> Summary:
 
 
 def _error(finding: dict[str, JsonValue]) -> str:
-    """Return what is wrong by the text alone: all that is known of what was not run."""
+    """Return the error found in the text: all that is known of a program that was not run."""
     at = f", line {finding['line']}" if finding["line"] else ""
     return f"{finding['rule']}{at}: {finding['message']}"

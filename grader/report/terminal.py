@@ -1,4 +1,4 @@
-"""A markdown review as a terminal shows it: what is folded as one line."""
+"""A markdown review for a terminal: each folded part is one line."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LONGEST_LINE = 2000
 
 
 def terminal(markdown: str, *, everything: bool = False) -> str:
-    """Return markdown for a terminal; control characters are gone, also from files not our own.
+    """Return markdown for a terminal, without control characters, also from files of other programs.
 
     A fold becomes its summary, with its contents if `everything` is wanted.
     """

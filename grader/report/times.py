@@ -1,4 +1,4 @@
-"""What of a review's timings is held against each other."""
+"""The timings of a review that are compared with each other."""
 
 from __future__ import annotations
 

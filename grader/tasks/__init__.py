@@ -1,4 +1,4 @@
-"""What was asked: built-in tasks, KernelBench problems, and which of them a sample answers."""
+"""Built-in tasks, KernelBench problems, and the choice of the task that a sample answers."""
 
 from grader.tasks.backward import as_asked
 from grader.tasks.choose import choose, task_named

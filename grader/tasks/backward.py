@@ -12,15 +12,15 @@ from grader.source import Source
 from grader.tasks.shapes import Shape
 
 SUFFIX = "-backward"
-"""What follows a task's name, whatever else does."""
+"""Last suffix of a task's name."""
 OTHER_SIZES = 3
 OTHER_VALUES = 2
-"""How many workloads of other sizes and of other values a task keeps: each is run forwards and backwards."""
+"""Number of workloads of other sizes and of other values that a task keeps, each run forwards and backwards."""
 _KINKS = frozenset({"zeros", "constant", "randint", "one_hot", "ones"})
-"""Distributions of real inputs with equal values, where an extreme or a bend has no one gradient."""
+"""Distributions with equal values, for which an extreme or a kink has no unique gradient."""
 
 _SAYS_SO = re.compile(r"^backward\s*=\s*True\b", re.MULTILINE)
-"""What a problem file says whose gradients are asked."""
+"""The sign that a problem file asks for gradients."""
 
 Inputs = Sequence[TensorSpec | JsonValue]
 Result = Callable[[Inputs, tuple[JsonValue, ...]], Shape]
@@ -100,21 +100,21 @@ RESULTS: dict[str, Result] = {
     "sliding-window-attention": _queries,
     "embedding-bag": _bags,
 }
-"""The tasks that are asked with gradients as well, with the shape of what they return."""
+"""Tasks that also have a form with gradients, with the shape of their result."""
 PARAMETERS = {
     "layer-norm": ("ln.weight", "ln.bias"),
     "group-norm": ("gn.weight", "gn.bias"),
     "batch-norm": ("bn.weight", "bn.bias"),
 }
-"""Parameters of a task's reference that gradients are asked by."""
+"""Parameters of a task's reference that gradients are requested for."""
 RESULTS_OF_THAT_SHAPE = {"rms-norm-residual": 2}
-"""How many results a task returns, where it isn't one."""
+"""Number of results of a task that returns more than one."""
 CONSTANT_INPUTS = {"kl-div-loss": ("input 2",)}
-"""Real inputs that no gradient is asked by."""
+"""Real inputs that no gradient is requested for."""
 
 
 def with_backward(task: Task) -> Task | None:
-    """Return a task whose gradients are judged as well; None for one that isn't asked so."""
+    """Return a task whose gradients are judged as well; None for one without such a form."""
     result = RESULTS.get(task.name)
     if result is None:
         return None
@@ -149,9 +149,9 @@ def with_backward(task: Task) -> Task | None:
 
 
 def as_asked(choice: TaskChoice, source: Source, wanted: bool | None) -> TaskChoice:
-    """Return the choice with gradients where they are `wanted`, or where nobody says and file or answer speak for it.
+    """Return the choice with gradients where `wanted`, or by default where problem file or answer has a backward.
 
-    Raises UsageError where they are wanted of a built-in task that has no such form.
+    Raises UsageError where they are wanted from a built-in task without such a form.
     """
     task = choice.task
     if task is None or task.backward or wanted is False:
@@ -176,7 +176,7 @@ def has_backward(source: Source) -> bool:
 
 
 def with_gradients(task: Task, shapes: Mapping[str, Sequence[Shape]], by: tuple[str, ...]) -> Task:
-    """Return a problem's task with gradients asked at each workload that has results of these shapes."""
+    """Return a problem's task with gradients requested at each workload that has results of these shapes."""
     usable = [w for w in task.workloads if w.name in shapes and not any(map(_has_kinks, w.inputs))]
     asked = [
         _ask_gradients(w, Backward(by=by, upstream=len(shapes[w.name])), shapes[w.name])
@@ -188,7 +188,7 @@ def with_gradients(task: Task, shapes: Mapping[str, Sequence[Shape]], by: tuple[
 
 
 def _choose_workloads(task: Task) -> Iterator[Workload]:
-    """Yield the workloads at which gradients are asked, the full one last."""
+    """Yield the workloads that request gradients, the full one last."""
     left = {"nominal": 2, "stress": OTHER_VALUES, "general": OTHER_SIZES, "full": 1}
     for work in task.workloads:
         usable = not work.reference_may_be_nonfinite and not any(map(_has_kinks, work.inputs))
@@ -198,12 +198,12 @@ def _choose_workloads(task: Task) -> Iterator[Workload]:
 
 
 def _ways(work: Workload, by: tuple[str, ...], shapes: Sequence[Shape]) -> Iterator[Workload]:
-    """Yield the other ways in which training asks for gradients, at one size."""
+    """Yield the other ways in which training requests gradients, at one size."""
     stress = work.model_copy(update={"role": "stress", "weights": _weights(work, by)})
     asked = Backward(by=by, upstream=len(shapes))
     laid = asked.model_copy(update={"in_order": False})
     if any(shapes):
-        # Not along rows: a softmax or a norm has no gradient but rounding errors where all of a row is the same.
+        # Not along rows: the gradient of a softmax or a norm is only rounding errors where all of a row is equal.
         ones = [(1, *shape[1:]) if shape else () for shape in shapes]
         yield _ask_gradients(stress, laid, ones, "expanded upstream")
     if any(len(shape) > 1 for shape in shapes):
@@ -223,7 +223,7 @@ def _ask_gradients(
     shapes: Sequence[Shape],
     label: str = "",
 ) -> Workload:
-    """Return a workload that asks for gradients, with upstream gradients of these shapes."""
+    """Return a workload that requests gradients, with upstream gradients of these shapes."""
     turned = label == "transposed upstream"
     upstream = (_upstream(shape, turned=turned) for shape in shapes)
     return work.model_copy(
@@ -236,12 +236,12 @@ def _ask_gradients(
 
 
 def _weights(work: Workload, by: tuple[str, ...]) -> Weights:
-    """Return drawn weights where gradients are asked by some: then it is known which is which."""
+    """Return drawn weights where gradients for weights are requested, so that the weights differ."""
     return "drawn" if any(not name.startswith("input ") for name in by) else work.weights
 
 
 def _upstream(shape: Shape, *, turned: bool) -> TensorSpec:
-    """Return an upstream gradient; that of a loss is a number well away from 0 and 1."""
+    """Return an upstream gradient; for a loss, a number well away from 0 and 1."""
     if not shape:
         return TensorSpec(shape=(), distribution="uniform", low=1.5, high=2.5)
     order = tuple(range(len(shape))[::-1]) if turned and len(shape) > 1 else ()
@@ -253,7 +253,7 @@ def _shape(item: TensorSpec | JsonValue) -> Shape:
 
 
 def is_real(item: TensorSpec | JsonValue) -> bool:
-    """Whether an input is a tensor that gradients can be asked by."""
+    """Whether an input is a tensor that can have a gradient."""
     return isinstance(item, TensorSpec) and "float" in item.dtype
 
 
@@ -262,7 +262,7 @@ def _has_kinks(item: TensorSpec | JsonValue) -> bool:
 
 
 def _is_degenerate(work: Workload) -> bool:
-    """Whether rows may have one element: a softmax or a norm of it has a gradient of nothing but rounding errors."""
+    """Whether rows may have one element: the gradient of its softmax or norm is only rounding errors."""
     return work.role == "general" and any(1 in _shape(item)[1:] for item in work.inputs)
 
 

@@ -1,7 +1,7 @@
-"""What the numbers of a shape are that `get_inputs` writes without a name: `torch.randn(64, 32, 128, 128)`.
+"""The meaning of unnamed numbers in a shape of `get_inputs`: `torch.randn(64, 32, 128, 128)`.
 
-The first is how many there are, and from the third of four on they are lengths of an image, unless the same number stands where it may
-be something else: a width that `get_init_inputs` repeats, the rows of one matrix that are the columns of another.
+The first is the batch, and from the third of four on they are lengths of an image, unless the same number may be
+something else: a width that `get_init_inputs` repeats, or the rows of one matrix that are the columns of another.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ import ast
 from collections.abc import Iterator
 
 IMAGE = 4
-"""Dims from which on the third and later ones are an image's."""
+"""Least number of dims for which the third and later ones are an image's."""
 BATCH, LENGTH = "batch", "size"
 Place = tuple[int, int]
 """Line and column."""
 
 
 def names_by_place(tree: ast.Module, makers: frozenset[str], floor: int) -> dict[Place, str]:
-    """Return a name for each such number; a batch above `floor` of fewer dims may as well be a width."""
+    """Return a name for each such number; with fewer dims a batch above `floor` may also be a width."""
     bodies = [n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name in makers]
     shapes = [shape for body in bodies for shape in _shapes(body)]
     named = {_place(one): name for shape in shapes for one, name in _named(shape, floor)}
@@ -31,12 +31,12 @@ def names_by_place(tree: ast.Module, makers: frozenset[str], floor: int) -> dict
 
 
 def _makes(node: ast.stmt, makers: frozenset[str]) -> bool:
-    """Whether a statement of the module holds numbers that may be changed."""
+    """Whether a statement of the module defines a function whose numbers may be changed."""
     return not isinstance(node, ast.ClassDef | ast.FunctionDef) or node.name in makers
 
 
 def _shapes(body: ast.AST) -> Iterator[list[ast.expr]]:
-    """Yield the shapes that calls are given: as their arguments, or as one of these."""
+    """Yield the shapes passed to calls: their arguments, or one of their arguments."""
     for call in (node for node in ast.walk(body) if isinstance(node, ast.Call)):
         for given in (
             call.args,

@@ -1,4 +1,4 @@
-"""Which task a sample answers, from the surest source to the least sure one."""
+"""The choice of the task that a sample answers, from the surest source to the least sure one."""
 
 from __future__ import annotations
 
@@ -44,15 +44,13 @@ def choose(
     drafts: bool = True,
     dtype: str | None = None,
 ) -> TaskChoice:
-    """Return the task of a sample, in the type that is asked for; see `_as_written`. Raises UsageError."""
+    """Return the task of a sample, in the requested dtype; see `_as_written`. Raises UsageError."""
     choice = _as_written(sample, extraction, task=task, tasks_dir=tasks_dir, drafts=drafts)
     if dtype is None or choice.task is None or choice.task.precision:
         return choice
     cast = in_precision(choice.task, dtype)
     if cast is None and task is not None:
-        raise UsageError(
-            f"nobody asks for {choice.task.name} in {dtype}", "see `tasks` for the types"
-        )
+        raise UsageError(f"{choice.task.name} has no form in {dtype}", "see `tasks` for the types")
     reason = (
         f"{choice.reason}, in {dtype}" if cast else f"{choice.task.name} has no form in {dtype}"
     )
@@ -72,8 +70,8 @@ def _as_written(
     """Return the task of a sample: by option, side file, KernelBench id, prompt, or inference.
 
     A task of a problem file or of a prompt comes without workloads (`grader.execution.describe` fills
-    them in); where that fails, asking again with `drafts` false takes built-in tasks only. Raises
-    UsageError for an option that names no task.
+    them in); where that fails, a second call with `drafts` false takes built-in tasks only. Raises UsageError for an
+    option that names no task.
     """
     if task is not None:
         reason = "the problem's text was given" if _is_text(task) else f"--task {task}"
@@ -110,14 +108,14 @@ def asked_for(name: str, tasks_dir: Path | None) -> Task:
 
 
 def _is_text(task: str) -> bool:
-    """Whether it is the text of a problem file: a name or a path is one line."""
+    """Whether the option's value is the text of a problem file: a name or a path is one line."""
     return "\n" in task
 
 
 def task_named(name: str, tasks_dir: Path | None) -> Task:
     """Return the task of that name: built-in, or a file of `tasks_dir`.
 
-    No path is opened: a sample may give the name. Raises UsageError, with the nearest names, where
+    The name is never opened as a path, since a sample may give it. Raises UsageError, with the nearest names, where
     there is none.
     """
     found = _exactly(name, tasks_dir) or _by_alias(name)
@@ -132,7 +130,7 @@ def _nearest(name: str) -> str:
 
 
 def _exactly(name: str, tasks_dir: Path | None) -> Task | None:
-    """Return the task of just that name: built-in, or a file of `tasks_dir`. Raises UsageError."""
+    """Return the task of exactly that name: built-in, or a file of `tasks_dir`. Raises UsageError."""
     if name in builtin_tasks():
         return builtin_tasks()[name]
     if name.endswith(SUFFIX):
@@ -157,7 +155,7 @@ def _by_hint(sample: Sample, tasks_dir: Path | None) -> TaskChoice | None:
 
 
 def _by_similar_hint(sample: Sample) -> TaskChoice | None:
-    """Return the built-in task that the sample's name for it means; the prompt's reference comes first."""
+    """Return the built-in task for the sample's own name of its task; the prompt's reference comes first."""
     return _named_so(sample, _by_alias(sample.task_hint) if sample.task_hint else None)
 
 
@@ -215,7 +213,7 @@ def _say_problem(ident: KernelBenchId | None) -> str:
 
 
 def _by_prompt(sample: Sample, extraction: Extraction) -> TaskChoice | None:
-    """Return the task of the reference that was given with the prompt, which no answer can bring."""
+    """Return the task of the reference in the prompt, which an answer can't change."""
     asked = sample.prompt and _MODEL.search(sample.prompt)
     return _by_reference(sample, extraction) if asked else None
 
@@ -228,7 +226,7 @@ def _by_reference(sample: Sample, extraction: Extraction) -> TaskChoice | None:
         return None
     brought = sample.prompt and not _MODEL.search(sample.prompt)
     reason = (
-        "the answer holds a reference `Model`, and the prompt none: it is what the author chose"
+        "the answer holds a reference `Model`, and the prompt none: the author chose it"
         if brought
         else "the prompt holds the reference `Model`"
     )
@@ -236,10 +234,10 @@ def _by_reference(sample: Sample, extraction: Extraction) -> TaskChoice | None:
 
 
 def _by_own_reference(sample: Sample, extraction: Extraction) -> TaskChoice | None:
-    """Return the task of a file with reference and answer; where a prompt asked for something, that is no task."""
+    """Return the task of a file with reference and answer; None where a prompt asked for something."""
     submission = None if sample.prompt else extraction.submission
     draft = own_reference(submission) if submission else None
-    why = "the answer's own file holds a reference `Model`: it is what the author chose"
+    why = "the answer's own file holds a reference `Model`: the author chose it"
     return TaskChoice(task=draft, how="embedded", reason=why) if draft else None
 
 
@@ -256,7 +254,7 @@ def _by_kernelbench_number(ident: KernelBenchId | None) -> TaskChoice | None:
 def _by_problem_said(
     sample: Sample, extraction: Extraction, tasks_dir: Path | None
 ) -> TaskChoice | None:
-    """Return the one problem of `tasks_dir` that the text calls by its numbered name: `8_Softmax`, `level1/8_Softmax.py`."""
+    """Return the one problem of `tasks_dir` whose numbered name the text mentions: `8_Softmax`, `level1/8_Softmax.py`."""
     if tasks_dir is None:
         return None
     said = (sample.prompt or "", *(prose.text for prose in extraction.prose))
@@ -267,7 +265,7 @@ def _by_problem_said(
 
 
 def _by_file_name(sample: Sample) -> TaskChoice | None:
-    """Return the built-in task of a file that is called as KernelBench calls it: `34_InstanceNorm.py`."""
+    """Return the built-in task of a file with KernelBench's name for it: `34_InstanceNorm.py`."""
     numbered = _NUMBERED.fullmatch(Path(sample.origin).stem)
     entry = _of_problem(int(numbered["number"])) if numbered else None
     known = words_of(f"{entry.task.title} {entry.task.name}").split() if entry else ()
@@ -287,7 +285,7 @@ def _by_inference(sample: Sample, extraction: Extraction, tasks_dir: Path | None
     if found.best is None or found.confidence < ENOUGH:
         why = f"too uncertain: {found.reason}" if found.best else found.reason
         if sample.task_hint:
-            why = f"it asks for {sample.task_hint!r}, which is no task ({_nearest(sample.task_hint)}); {why}"
+            why = f"it asks for {sample.task_hint!r}, which is not a task ({_nearest(sample.task_hint)}); {why}"
         return TaskChoice(task=None, how="none", reason=why, confidence=found.confidence)
     entry = found.best.entry
     task = _own_problem(entry, tasks_dir) or fit_sizes(entry.task, clues.sizes)
@@ -295,7 +293,7 @@ def _by_inference(sample: Sample, extraction: Extraction, tasks_dir: Path | None
 
 
 def _own_problem(entry: Entry, tasks_dir: Path | None) -> Task | None:
-    """Return the user's own file of the one problem that a built-in task stands for, where there is one."""
+    """Return the user's own file for a built-in task's one KernelBench problem, if there is such a file."""
     if tasks_dir is None or len(entry.problems) != 1:
         return None
     found = _of_file(problem.find(tasks_dir, 1, entry.problems[0]), "")

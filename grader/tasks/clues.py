@@ -1,4 +1,4 @@
-"""What a sample's text and code say about the task that it answers."""
+"""Clues in a sample's text and code to the task that it answers."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _NUMBERED = re.compile(r"\b([A-Za-z_]\w*)\s*=\s*(\d{1,9})\b(?!\s*[.*])")
 _LAUNCH = re.compile(
     r"block|thread|tile|warp|grid|shared|smem|stride|vec|unroll|chunk", re.IGNORECASE
 )
-"""Names of how a kernel is launched, not of what it works on."""
+"""Names for launch parameters, not for sizes of the problem."""
 _DOCSTRING_LIMIT = 20_000
 
 
 @dataclass(frozen=True)
 class Clues:
-    """Words by where they stand; see `words_of` for their form."""
+    """Words by their place in the sample; see `words_of` for their form."""
 
     names: str
     """Names of kernels, C++ functions, extensions and the variables they are bound to."""
@@ -37,9 +37,9 @@ class Clues:
     documented: str
     """Docstrings of the code: ModelNew's is often the reference's own."""
     before: str
-    """What was said before the code: the prompt, or the plan."""
+    """Prose before the code: the prompt, or the plan."""
     after: str
-    """What was said after the code."""
+    """Prose after the code."""
     formulas: str
     """Prompt, plan and Python code without white space, case kept."""
     body: str
@@ -47,9 +47,9 @@ class Clues:
     constructor: tuple[str, ...] | None
     """Parameters of ModelNew's constructor without `self`; None where there is no such class."""
     required: int
-    """How many of them have no default."""
+    """Number of them without a default."""
     forward: tuple[str, ...] | None
-    """Arguments of ModelNew's `forward` without `self`; None where it can't be told."""
+    """Arguments of ModelNew's `forward` without `self`; None where unknown."""
     modules: frozenset[str]
     """`nn` modules that ModelNew constructs, e.g. `Conv2d`."""
     calls: frozenset[str]
@@ -68,7 +68,7 @@ def words_of(text: str) -> str:
 
 
 def gather(sample: Sample, extraction: Extraction) -> Clues:
-    """Return the clues of a sample; never raises, whatever the text is."""
+    """Return the clues of a sample; never raises."""
     code = extraction.submission.code if extraction.submission else ""
     source = parse(code)
     before = "\n".join([sample.prompt or "", *_prose(extraction, before=True)])
@@ -166,7 +166,7 @@ def _sizes(text: str) -> Iterator[int]:
 def _whole(pattern: str) -> tuple[str, re.Pattern[str]]:
     """Return the letters that a pattern begins with, and the pattern over whole words.
 
-    Compiled once: there are more patterns than `re` keeps by itself.
+    Cached here, since there are more patterns than `re` caches by itself.
     """
     found = re.match(r"[a-z0-9]*", pattern)
     start = found.group() if found else ""

@@ -1,4 +1,4 @@
-"""A built-in task together with what speaks for it in a transcript."""
+"""A built-in task together with the signs by which a transcript is recognised as an answer to it."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ class Entry:
     words: tuple[str, ...]
     """Names of the operation, the most specific first."""
     kind: str = ""
-    """Under what it is listed where the family of its kernels doesn't say it."""
+    """Heading that it is listed under, if not that of its kernels' family."""
     formulas: tuple[str, ...] = ()
-    """How the reference may be written in Python."""
+    """Forms in which the reference may be written in Python."""
     against: tuple[str, ...] = ()
-    """Words that speak for a look-alike instead."""
+    """Words that point to a similar task instead."""
     usual: tuple[str, ...] = ()
-    """Names of the usual case, for a special one: they count once `words` stand anywhere."""
+    """For a special case, names of the usual case: they count where any of `words` is found."""
     inside: tuple[str, ...] = ()
-    """What its CUDA code is likely to hold; over the code without white space and comments."""
+    """Patterns that its CUDA code is likely to have; matched on the code without white space and comments."""
     outside: tuple[str, ...] = ()
-    """What its CUDA code is not likely to hold; likewise."""
+    """Patterns that its CUDA code is unlikely to have; likewise."""
     prior: float = 0.0
-    """Below 0 for what must be named to be believed: a special case of a more usual task."""
+    """Below 0 for a special case of a more usual task, which is chosen only where it is named."""
     problems: tuple[int, ...] = ()
     """Numbers in KernelBench's level 1 that this task stands for."""
     vocabulary: frozenset[str] = field(default_factory=frozenset)
-    """Words of other operations that may well stand in a kernel's name for this one."""
+    """Words of other operations that a kernel's name for this one may contain."""
 
     @cached_property
     def constructor(self) -> tuple[str, ...]:

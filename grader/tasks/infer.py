@@ -1,4 +1,4 @@
-"""Which built-in task a sample answers, told from its text and code, with a confidence.
+"""Inference of the built-in task that a sample answers, from its text and code, with a confidence.
 
 Each built-in task gets a score: evidence for it minus evidence for something else. The scores and
 that of "none of these" become a probability (softmax), so that two likely tasks share it.
@@ -17,15 +17,15 @@ from grader.tasks.entry import Entry
 from grader.tasks.registry import entries
 
 NONE_OF_THESE = 4.0
-"""Score of the case that no built-in task was asked for."""
+"""Score of the case that the sample answers no built-in task."""
 ENOUGH = 0.6
 """Confidence from which a task is used; below it the verdict is `no_task`."""
 ALONE = 2.0
 """For code that names this operation and no other one."""
 SAME_ARGUMENTS = 1.0
-"""For a `forward` whose several arguments are called as the reference's are."""
+"""For a `forward` of several arguments with the names of the reference's."""
 MORE_WANTED = 3.0
-"""Against a task that doesn't give the constructor all that it asks for: the answer is to something with more in it."""
+"""Against a task with fewer constructor arguments than the answer needs: the answer is to a larger task."""
 OTHER_OPERATIONS = frozenset(
     {
         "add",
@@ -57,12 +57,12 @@ OTHER_OPERATIONS = frozenset(
         "upsample",
     }
 )
-"""Words of operations that no built-in task is: in a kernel's name they speak for a compound."""
+"""Words of operations without a built-in task: in a kernel's name they point to a compound task."""
 
 
 @dataclass(frozen=True)
 class Guess:
-    """One task with what speaks for it."""
+    """One task with the reasons for it."""
 
     entry: Entry
     score: float
@@ -71,16 +71,16 @@ class Guess:
 
 @dataclass(frozen=True)
 class Inference:
-    """The best guess, or none that is good enough."""
+    """The best guess, or no guess that is good enough."""
 
     best: Guess | None
     confidence: float
     others: tuple[Guess, ...] = ()
-    """The next best, for the reason."""
+    """The next best guess, named in the reason."""
 
     @property
     def reason(self) -> str:
-        """Return why, for the review."""
+        """Return the reason for the choice, for the review."""
         if self.best is None:
             return "neither the text nor the code names an operation of a built-in task"
         because = "; ".join(self.best.because) or "little"
@@ -120,7 +120,7 @@ def _guess(entry: Entry, clues: Clues) -> Guess:
 
 
 def _inner(entry: Entry, clues: Clues) -> float:
-    """Return what the CUDA code itself says; a wrong program may say something wrong."""
+    """Return the score from the CUDA code itself; a wrong program may mislead it."""
     if not clues.body:
         return 0.0
     found = any(compile_pattern(pattern).search(clues.body) for pattern in entry.inside)
@@ -133,7 +133,7 @@ def _inner(entry: Entry, clues: Clues) -> float:
 
 
 WHERE: Mapping[str, tuple[float, float, str]] = {
-    "names": (4.0, 3.0, "its kernels and extension are named so"),
+    "names": (4.0, 3.0, "its kernels and extension have that name"),
     "before": (3.5, 1.25, "the text before the code says so"),
     "documented": (2.0, 1.0, "docstrings say so"),
     "comments": (1.5, 0.5, "comments say so"),
@@ -184,7 +184,7 @@ def _signature(entry: Entry, clues: Clues, because: list[str]) -> float:
 
 
 def _wants_more(entry: Entry, required: tuple[str, ...]) -> bool:
-    """Whether a constructor asks for more than the task gives, by a name that the reference doesn't know."""
+    """Whether a constructor needs more arguments than the task gives, with a name that the reference doesn't have."""
     least = min(len(workload.init) for workload in entry.task.workloads)
     return len(required) > least and bool(set(required) - set(entry.constructor))
 
@@ -272,7 +272,7 @@ COMMON_WORDS = frozenset(
         "w",
     }
 )
-"""Words that stand in many kernels' names without telling the operation."""
+"""Words in many kernels' names that say nothing about the operation."""
 
 
 @cache

@@ -1,4 +1,4 @@
-"""The built-in tasks as a list shows them: by kind, with the types that they work on."""
+"""The list of built-in tasks by kind, with the dtypes of their inputs."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ def by_kind() -> dict[str, tuple[Entry, ...]]:
 
 
 def kind_of(entry: Entry) -> str:
-    """Return what an entry is listed under: its own word, or that of the family of its kernels."""
+    """Return the heading that an entry is listed under: its own, or that of its kernels' family."""
     return entry.kind or OF_FAMILY[entry.task.family]
 
 
 def types_of(task: Task) -> str:
-    """Return the types of the tensors that go in, in the order of the arguments, and how it is also asked: in halves, with gradients."""
+    """Return the dtypes of the input tensors, in the order of the arguments, and its other forms: half precision, gradients."""
     first = task.workloads[0].inputs
     types = ", ".join(dict.fromkeys(item.dtype for item in first if isinstance(item, TensorSpec)))
     also = [name for name in NAMES if in_precision(task, name)]

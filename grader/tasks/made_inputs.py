@@ -1,6 +1,6 @@
-"""One input for an answer that brings none: of as many dims as its code looks at, where that says one thing only.
+"""One input for an answer without inputs: its number of dims is the one that the code uses, where that is unique.
 
-Sizes are usual ones, of which powers of two are multiples: nobody said which others the program is made for.
+Sizes are powers of two, since nothing says which others the program is made for.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ FLOATS = frozenset({"float", "scalar_t"})
 
 
 def made_inputs(code: str) -> str:
-    """Return `get_inputs` with one tensor; empty where the code does not say what it takes, or more than that."""
+    """Return `get_inputs` with one tensor; empty where the code doesn't determine its input, or needs more than one."""
     source = parse(code)
     shape = SHAPES.get(_dims(source) or 0) if _takes_one_tensor(source) else None
     if shape is None:
@@ -30,7 +30,7 @@ def made_inputs(code: str) -> str:
 
 
 def _takes_one_tensor(source: Source) -> bool:
-    """Whether the model keeps nothing and is called with one thing, and kernels follow pointers to float32 alone."""
+    """Whether the model has no state and one argument, and kernels use pointers to float32 only."""
     init, forward = (source.module.method(name, ENTRY_CLASS) for name in ("__init__", "forward"))
     given = forward.args if forward else ast.arguments([], [], None, [], [], None, [])
     keeps = any(
@@ -42,7 +42,7 @@ def _takes_one_tensor(source: Source) -> bool:
 
 
 def _dims(source: Source) -> int | None:
-    """Return how many dims the input has: by a check, else by the last size that is asked for; two where only its elements count."""
+    """Return the input's number of dims: from a check, else from the last size read; two if only `numel` is used."""
     forward = source.module.method("forward", ENTRY_CLASS)
     texts = (*_host(source), ast.unparse(forward) if forward else "")
     checked = {int(n) for text in texts for n in _DIM.findall(text)}

@@ -1,7 +1,7 @@
-"""Inputs that an answer brings itself: one whose task isn't known is run on them, and nothing is expected of its results.
+"""An answer's own inputs: an answer to an unknown task is run on them, and its results are not compared.
 
-They come from its `get_inputs`, from the lines in which it tries its model out, or from what its code says that it takes. Races, accesses out of bounds and
-refused launches show on any inputs that the program is made for.
+They come from its `get_inputs`, from lines that test its model, or from its code's use of the input. Races, accesses
+out of bounds and refused launches show on any inputs that the program is made for.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Model(torch.nn.Module):
 
 
 class OwnTask(NamedTuple):
-    """The draft of a task that an answer brings itself, and in words where from."""
+    """The draft of a task from the answer's own inputs, and the source of these in words."""
 
     task: Task
     source: str
@@ -49,7 +49,7 @@ def own_reference(submission: Submission) -> Task | None:
 
 
 def own_inputs(sample: Sample, submission: Submission) -> OwnTask | None:
-    """Return a task without expected values, of the inputs that the answer makes itself."""
+    """Return a task without expected values, on inputs made by the answer."""
     for text in _texts(sample, submission):
         tree, _ = read_python(text)
         body = tree.body if tree else []
@@ -59,11 +59,13 @@ def own_inputs(sample: Sample, submission: Submission) -> OwnTask | None:
             if makers := _makers_of_a_trial(scope):
                 return _draft(makers, "the lines that try its model out")
     made = made_inputs(submission.code)
-    return _draft(made, "us: one tensor of as many dims as its code looks at") if made else None
+    return (
+        _draft(made, "us: one tensor with the number of dims that its code uses") if made else None
+    )
 
 
 def _texts(sample: Sample, submission: Submission) -> Iterator[str]:
-    """Yield the answer's program, then what else stands in blocks of the text around it, the last one first."""
+    """Yield the answer's program, then the other blocks of the text, the last one first."""
     yield submission.code
     segments = [one for one in cut_segments(sample.text) if one.inside]
     yield from (sample.text[one.start : one.end] for one in reversed(segments))
@@ -88,13 +90,13 @@ def _scopes(body: Sequence[ast.stmt]) -> Iterator[list[ast.stmt]]:
 
 
 def _flat(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
-    """Yield statements with those of `with torch.no_grad():` among them."""
+    """Yield the statements, including those inside `with torch.no_grad():`."""
     for one in body:
         yield from _flat(one.body) if isinstance(one, ast.With) else (one,)
 
 
 def _makers_of_a_trial(scope: Sequence[ast.stmt]) -> str:
-    """Return `get_inputs` and `get_init_inputs` that make what a model is called with; empty where none is called."""
+    """Return `get_inputs` and `get_init_inputs` for the arguments in a call of the model; empty without such a call."""
     scope = list(_flat(scope))
     made = {name: one for one in scope for name in _bound_name(one) if _construction(one)}
     for call in (n for one in scope for n in ast.walk(one) if isinstance(n, ast.Call)):
@@ -114,7 +116,7 @@ def _makers_of_a_trial(scope: Sequence[ast.stmt]) -> str:
 def _write_makers(
     scope: Sequence[ast.stmt], inputs: Sequence[ast.expr], init: Sequence[ast.expr]
 ) -> str:
-    """Return the two functions: numbers that are named stay in front of them, tensors are made inside."""
+    """Return the two functions: named numbers are defined before them, tensors are made inside."""
     names = set[str]().union(*map(names_used, (*inputs, *init)))
     lines = needed_statements(scope, names)
     calls = [one for one in lines if isinstance(one, ast.Assign) and _calls_something(one)]
@@ -129,7 +131,7 @@ def _calls_something(one: ast.Assign) -> bool:
 
 
 def _construction(model: ast.AST | None) -> ast.Call | None:
-    """Return the call that makes the model in a part of a program: `ModelNew(64).cuda()`."""
+    """Return the call that constructs the model in a part of a program: `ModelNew(64).cuda()`."""
     calls = (n for n in ast.walk(model or ast.Pass()) if isinstance(n, ast.Call))
     return next((n for n in calls if isinstance(n.func, ast.Name) and n.func.id == ANSWER), None)
 

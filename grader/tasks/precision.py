@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from grader.records import DType, JsonValue, Task, TensorSpec, Workload
 
 NAMES: dict[str, DType] = {"bf16": "bfloat16", "fp16": "float16"}
-"""What follows a task's name, and the type of its inputs."""
+"""Suffix of a task's name, and the dtype of its inputs."""
 WIDE = frozenset({"large", "heavy_tailed"})
 """Distributions whose sums leave float16's range, which ends at 65504."""
 TYPED = frozenset(
@@ -16,18 +16,18 @@ TYPED = frozenset(
         "attention-back", "channel-norm", "embedding-bag", "moe-matmul", "paged-attention", "rope", "row-norm", "short-convolution",
     }
 )  # fmt: skip
-"""Families whose kernels are written for the type that a task is asked in; those of others are for float32."""
+"""Families whose kernels are written for the task's dtype; the kernels of others are for float32."""
 _NOT_IN_HALF = re.compile(
-    r"^ +for (?!expert).*:$"  # a recurrence, whose state nobody keeps in half
-    r"|torch\.(int8|float8)"  # what is quantised, whose ties would be everywhere
-    r"|cross_entropy\("  # one number, as are the losses
-    r"|topk\(|sort\("  # a choice among what is equal once it is rounded
-    r"|torch\.prod\(",  # a product of hundreds, which leaves the range
+    r"^ +for (?!expert).*:$"  # a recurrence, whose state is never kept in half precision
+    r"|torch\.(int8|float8)"  # quantisation, where half precision would give ties everywhere
+    r"|cross_entropy\("  # a result of one number, like the losses
+    r"|topk\(|sort\("  # a choice among values that are equal after rounding
+    r"|torch\.prod\(",  # a product of hundreds of factors, which leaves the range
     re.MULTILINE,
 )
-"""What stands in a built-in reference that isn't asked for in half precision."""
+"""Patterns of built-in references without a half-precision form."""
 _OWN_TENSORS = re.compile(r"nn\.(?!Module\b|functional\b)[A-Z]\w+|register_buffer")
-"""What stands in a reference that has weights or buffers."""
+"""Pattern of a reference with weights or buffers."""
 _CAST = """
 
 # Asked for in DTYPE: module and inputs are cast, as KernelBench casts both for its `precision`.
@@ -51,15 +51,15 @@ Model.__init__ = _cast_module(Model.__init__)
 if "get_inputs" in globals():
     get_inputs = _cast_inputs(get_inputs)
 """
-"""What follows a reference that is cast. No subclass: `super(Model, self)` in the reference must stay what it is."""
+"""Code after a reference that casts it. Not a subclass: `super(Model, self)` in the reference must keep its meaning."""
 
 
 def in_precision(task: Task, name: str) -> Task | None:
     """Return a task with its float32 inputs and weights in half precision; None where that makes no sense.
 
-    Inputs are drawn as before and cast, so the reference in float64 sees what the submission sees; of a draft, whose inputs
-    aren't known yet, the text casts them. Its kernel is written from a
-    trace, which knows types, or by a family that does.
+    Inputs are drawn as before and cast, so that the reference in float64 sees the same values as the submission; a
+    draft, whose inputs aren't known yet, casts them in its text. Its reference-fixed kernel comes from a trace, which
+    has dtypes, or from a family that supports them.
     """
     dtype = NAMES[name]
     own = not task.workloads or _OWN_TENSORS.search(task.reference)
@@ -73,7 +73,9 @@ def in_precision(task: Task, name: str) -> Task | None:
     if not task.workloads:
         return task.model_copy(update=cast)
     types = {item.dtype for item in task.workloads[0].inputs if isinstance(item, TensorSpec)}
-    mean = task.family == "loss"  # one number, which in half is near that of almost any inputs
+    mean = (
+        task.family == "loss"
+    )  # one number, which in half precision is nearly the same for almost any inputs
     few = any("8" in kind for kind in types)
     if mean or few or "float32" not in types or _NOT_IN_HALF.search(task.reference):
         return None
@@ -85,13 +87,13 @@ def in_precision(task: Task, name: str) -> Task | None:
 
 
 def forms(task: Task) -> Iterator[Task]:
-    """Yield a task as it is written, and in each type of half precision that it is also asked in."""
+    """Yield a task, and its form in each half-precision dtype that it has."""
     yield task
     yield from filter(None, (in_precision(task, name) for name in NAMES))
 
 
 def as_made(reference: str, precision: DType | None) -> str:
-    """Return the text of a reference without what casts it."""
+    """Return the text of a reference without the code that casts it."""
     return reference.replace(_CAST.replace("DTYPE", precision), "") if precision else reference
 
 

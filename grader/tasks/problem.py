@@ -1,7 +1,7 @@
-"""Problem files in KernelBench's manner, and references that stand in a prompt.
+"""Problem files in KernelBench's form, and references in a prompt.
 
-A draft has no workloads yet: `grader.execution.describe` asks a guest what the inputs look like, since
-the text is as little trusted as a submission.
+A draft has no workloads yet: `grader.execution.describe` runs a guest to find the inputs' shapes, since the text is no
+more trusted than a submission.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from grader.records import JsonValue, Task, TensorSpec, digest
 NEEDED = ("Model", "get_inputs")
 MAX_BYTES = 1_000_000
 MIN_NAME = 4
-"""A shorter stem says too little: `mm` is in many a name."""
+"""A shorter stem is not specific enough: `mm` is in many names."""
 _STEM = re.compile(r"(?P<number>\d+)_(?P<name>.+)")
 
 
@@ -37,7 +37,7 @@ def load(path: Path) -> Task:
     text = named.text if named else text
     missing = missing_names(text)
     if missing:
-        raise UsageError(f"{path} is no problem file: it defines no {' and no '.join(missing)}")
+        raise UsageError(f"{path} is not a problem file: it defines no {' and no '.join(missing)}")
     found = _STEM.fullmatch(path.stem)
     source = "kernelbench" if found else "file"
     return _draft(path.stem, source, text)
@@ -46,7 +46,7 @@ def load(path: Path) -> Task:
 def from_reference(text: str) -> Task | None:
     """Return the draft of a reference in a transcript; None if it defines no problem.
 
-    Its name follows from the text, so that all answers to one prompt have one task.
+    Its name is computed from the text, so that all answers to one prompt have one task.
     """
     if missing_names(text):
         return None
@@ -55,9 +55,10 @@ def from_reference(text: str) -> Task | None:
 
 
 def with_makers(task: Task) -> str:
-    """Return the text of the reference with `get_inputs` and `get_init_inputs`, where it has none: of its first workload.
+    """Return the text of the reference; if it has no `get_inputs` and `get_init_inputs`, add those of its first workload.
 
-    Shapes and dtypes are the workload's; the values are zeros, since only the graders' own inputs judge anything.
+    Shapes and dtypes are the workload's; the values are zeros, since only the grader's own inputs are used for
+    verdicts.
     """
     if not missing_names(task.reference):
         return task.reference
@@ -106,7 +107,7 @@ def find_by_name(folder: Path, name: str) -> Path | None:
 def find_within(folder: Path, name: str) -> Path | None:
     """Return the problem file whose whole stem is a part of a longer name, if there is just one.
 
-    So are runs named that keep model and GPU in front: `gpt5_H100_39_L2Norm_.py.txt`.
+    Some runs name files so, with model and GPU in front: `gpt5_H100_39_L2Norm_.py.txt`.
     """
     text = f"_{_plain(name)}_"
     stems = {path: _plain(path.stem) for path in sorted(folder.rglob("*.py"))}

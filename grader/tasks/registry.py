@@ -1,4 +1,4 @@
-"""The built-in tasks: the `ENTRY`, or the `ENTRIES` that are alike, of every module of `grader.tasks.builtin`."""
+"""The built-in tasks: the `ENTRY`, or the `ENTRIES`, of every module of `grader.tasks.builtin`."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Smaller and odd-sized variants of a problem file, made by changing its numbers.
 
 KernelBench's problems name their sizes in constants of the module (`batch_size = 112`) or write
-them in `get_inputs` and `get_init_inputs`. Equal numbers are changed to equal numbers, so that what
-fits together still does; `Model` itself is left alone, and so is what it reads of the module.
+them in `get_inputs` and `get_init_inputs`. Equal numbers are changed to equal numbers, so that shapes still fit;
+`Model` itself and the module's names that it reads are left unchanged.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from grader.tasks.spacing import most_quotient, space_values
 FLOOR = 32
 """Numbers up to this (kernel sizes, strides, groups, heads, classes) stay as they are."""
 MIDDLE_FLOOR = 16
-"""The same where all of those are too large: half a warp, which a tile of 32 doesn't fit."""
+"""The same limit where all variants so far are too large: half a warp, less than a tile of 32."""
 LOW_FLOOR = 8
-"""The same where less than the usual work is wanted."""
+"""The same limit where less work than usual is wanted."""
 SPATIAL_FLOOR = 4
-"""Heights, widths and lengths may become as small as this."""
+"""Least height, width or length."""
 BATCHES = (64, 16, 4, 2, 1)
 ODD_BATCH = 3
 SHARERS = re.compile(r"(heads?|groups)$", re.IGNORECASE)
-"""Names of how many share a width: heads of attention, groups of a norm."""
+"""Names for the number of parts that share a width: heads of attention, groups of a norm."""
 FEWEST_SHARERS = 2
 SHARES = range(2, 257)
-"""Widths that a kernel gives to a block's threads: a head's columns, a group's channels."""
+"""Widths that are usually spread over a block's threads: a head's columns, a group's channels."""
 LONG_BATCHES = (1, 2)
 LONG = 1024
-"""A number above it may pass a limit of a launch: threads in a block, shared memory."""
+"""A number above this may exceed a limit of a launch: threads in a block, shared memory."""
 FACTORS = tuple(2**power for power in range(15, -1, -1))
 
 
@@ -42,7 +42,7 @@ class Variant:
     text: str
     batch: int
     factor: int
-    """By how much the large numbers were divided."""
+    """Factor by which the large numbers were divided."""
 
 
 @dataclass(frozen=True)
@@ -50,34 +50,34 @@ class Chain:
     """Variants of one kind, the smallest first."""
 
     kind: str
-    """`spatial` (channels and features kept), `all` (every large number), `odd`, `long`: one large
-    number kept as it is and all others as small as may be, `low`: smaller than `all`, or `whole`: the text as it is."""
+    """`spatial` (channels and features kept), `all` (every large number), `odd`, `long`: one large number unchanged and
+    all others as small as possible, `low`: smaller than `all`, or `whole`: the text unchanged."""
     variants: tuple[Variant, ...]
 
 
 @dataclass(frozen=True)
 class _Sharing:
-    """Heads or groups and the widths that they share: of fewer, each stays as wide as it was."""
+    """Heads or groups and the widths that they share: there may be fewer, but each keeps its width."""
 
     count: int = 0
     widths: frozenset[int] = frozenset()
 
     def covers(self, number: SizeNumber) -> bool:
-        """Whether it is the number of heads or groups, or a width that they share."""
+        """Whether a number is that of the heads or groups, or a width that they share."""
         named = number.value == self.count and SHARERS.search(number.name) is not None
         return bool(self.widths) and (named or number.value in self.widths)
 
     def of(self, width: int, fewer: int) -> int:
-        """Return what so many sharers have of a width, each as much as before."""
+        """Return the width of this number of heads or groups, each as wide as before."""
         return width // self.count * fewer
 
     def fewer(self, kind: str, factor: int) -> int:
-        """Return the number of them at a factor of reduction."""
+        """Return the number of heads or groups at a factor of reduction."""
         fewer = max(self.count // factor, FEWEST_SHARERS)
         return min(fewer | 1, self.count) if kind == "odd" else fewer
 
     def rising(self, kind: str, factor: int) -> Iterator[int]:
-        """Yield that number and larger ones, up to as many as there were."""
+        """Yield that number and larger ones, up to the original number."""
         number = self.fewer(kind, factor)
         while number < self.count:
             yield number
@@ -87,23 +87,23 @@ class _Sharing:
 
 @dataclass(frozen=True)
 class _Way:
-    """How the numbers of a text become smaller."""
+    """A way to make the numbers of a text smaller."""
 
     kind: str
     batch: int
     floor: int = FLOOR
     sharing: _Sharing = _Sharing()
     fixed: frozenset[int] = frozenset()
-    """Numbers that stay, to which the others are as they were."""
+    """Numbers that stay, to which the others keep their ratios."""
 
 
 def floor_at(share: float) -> int:
-    """Return up to where numbers stay as they are, at a share of the usual work."""
+    """Return the largest number that stays unchanged, at a share of the usual work."""
     return FLOOR if share >= 1 else LOW_FLOOR
 
 
 def sizes_of(text: str, floor: int = FLOOR, *, batches: bool = True) -> frozenset[int]:
-    """Return the numbers of a text that its variants change, or these without batches; none for a text that is not Python."""
+    """Return the numbers of a text that its variants change, optionally without batches; none for a text that is not Python."""
     found = [n for n in changeable_numbers(text) or () if batches or not n.batch]
     return frozenset(n.value for n in found if n.value > (SPATIAL_FLOOR if n.spatial else floor))
 
@@ -111,7 +111,7 @@ def sizes_of(text: str, floor: int = FLOOR, *, batches: bool = True) -> frozense
 def chains(text: str, kept: frozenset[int] = frozenset(), floor: int = FLOOR) -> tuple[Chain, ...]:
     """Return smaller and odd-sized variants of a text; none for a text that is not Python.
 
-    `kept` are numbers that stay as they are, but in the odd-sized ones; numbers up to `floor` stay too.
+    `kept` are numbers that stay unchanged, except in odd-sized variants; numbers up to `floor` stay too.
     """
     found = changeable_numbers(text)
     if found is None:
@@ -143,8 +143,8 @@ def _around(
 ) -> tuple[Chain, ...]:
     """Return the variants in which some numbers stay; and the odd ones.
 
-    At first the others are to these as they were: what they divide they go on to divide, more than once.
-    Where that is too large, the others become small by themselves.
+    At first the others keep their relation to these: divisors stay divisors, with a quotient above one. Where that is
+    too large, the others become small independently.
     """
     free = tuple(number for number in numbers if number.value not in kept)
     made = [
@@ -158,7 +158,7 @@ def _around(
 
 
 def _find_sharing(numbers: tuple[SizeNumber, ...]) -> _Sharing:
-    """Return what shares a width; nothing where the text names none, or several numbers of them."""
+    """Return the heads or groups that share a width; None where the text names none, or several numbers of them."""
     named = {n.value for n in numbers if SHARERS.search(n.name) and n.value >= FEWEST_SHARERS}
     if len(named) != 1:
         return _Sharing()
@@ -173,7 +173,7 @@ def _long(
 ) -> Iterator[tuple[Variant, ...]]:
     """Yield for each large number texts with that number kept, for each batch.
 
-    A kernel that gives each element of a row a thread of its own is right on short rows only.
+    A kernel with one thread for each element of a row is right on short rows only.
     """
     large = {n.value: n for n in numbers if n.value > LONG and not n.batch}
     for kept in large.values():
@@ -205,7 +205,7 @@ def _chain(text: str, numbers: tuple[SizeNumber, ...], way: _Way) -> Iterator[Va
 
 
 def _plan(numbers: tuple[SizeNumber, ...], way: _Way, factor: int) -> Callable[[SizeNumber], int]:
-    """Return what each number becomes: numbers of one sort keep their order and what they are to one another."""
+    """Return the new value of each number: numbers of one kind keep their order and their ratios."""
     free = [number for number in numbers if not number.batch]
     lengths = {n.value for n in free if n.spatial}
     spatial = _space_values(lengths, way, factor, SPATIAL_FLOOR, close=factor == FACTORS[0])
@@ -228,9 +228,9 @@ def _plan(numbers: tuple[SizeNumber, ...], way: _Way, factor: int) -> Callable[[
 def _features(
     numbers: Sequence[SizeNumber], way: _Way, factor: int
 ) -> tuple[int, Mapping[int, int]]:
-    """Return how many sharers there are, and what each number that they don't share becomes.
+    """Return the number of heads or groups, and the new value of each number that they don't share.
 
-    A number that stands in a function and belongs to no constant is mostly an image's size: it is apart.
+    A number inside a function that belongs to no constant is mostly an image's size, and is changed separately.
     """
     named = {number.value for number in numbers if number.name}
     own = {number.value for number in numbers} - named if named else set()
@@ -281,7 +281,7 @@ def _space_values(
 def divide_size(value: int, factor: int, floor: int) -> int:
     """Return a smaller number of the same kind: a power of two, a multiple of 32, or neither.
 
-    No number gets smaller than `floor`, and none that is smaller changes.
+    No result is below `floor`, and smaller numbers don't change.
     """
     if factor == 1 or value <= floor:
         return value

@@ -1,7 +1,7 @@
 """Workloads by family: reduced nominal sizes, odd sizes, other values, and the full size.
 
-Nominal sizes stand for KernelBench's: at most about 200,000 input elements, so that the CPU
-simulator runs them in seconds, and of the same kind (a multiple of a block or not).
+Nominal sizes represent KernelBench's: at most about 200,000 input elements, so that the CPU simulator runs them in
+seconds, and of the same kind (a multiple of a block or not).
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ Values = tuple[Distribution, float, float]
 NORMAL: Values = ("normal", 0.0, 1.0)
 """Signed, so that a dropped sign, `abs` or `relu` shows."""
 UNIFORM: Values = ("uniform", 0.0, 1.0)
-"""What KernelBench draws."""
+"""KernelBench's distribution."""
 NEGATIVE: Values = ("uniform", -3.0, -0.5)
 HEAVY: Values = ("heavy_tailed", 0.0, 1.0)
 """A few elements carry most of a sum: reading only a part of them shows."""
 TINY: Values = ("normal", 0.0, 0.001)
-"""Values beside whose variance the epsilon of a norm is large."""
+"""Values whose variance is small against the epsilon of a norm."""
 LARGE: Values = ("large", 0.0, 1000.0)
 TIES: Values = ("randint", 0.0, 8.0)
-"""Every row has its extreme more than once."""
+"""Values that make each row's extreme occur more than once."""
 CONSTANT: Values = ("constant", 0.75, 0.0)
 ZEROS: Values = ("zeros", 0.0, 0.0)
 
@@ -116,9 +116,9 @@ def one_input(
 
 
 class WindowSizes(NamedTuple):
-    """At which sizes an operator of windows runs: the arguments of its constructor, and shapes by role.
+    """Sizes of a window operator: the arguments of its constructor, and shapes by role.
 
-    `other` has another window, and `full` its own arguments where `full_init` says so.
+    `other` has another window, and `full` has the arguments `full_init` if given.
     """
 
     init: tuple[JsonValue, ...]
@@ -199,9 +199,8 @@ def rows(
 def reduction(*, places: bool = False) -> tuple[Workload, ...]:
     """Return the workloads of a reduction of a 3-D tensor over a dim that the constructor names.
 
-    KernelBench's 128 x 4096 x 4095 over dim 1, reduced to 2 x 256 x 255, and to one that no block
-    of threads holds; other dims are `general`. Where `places` are asked for, values repeat, as
-    they do at the full size.
+    KernelBench's 128 x 4096 x 4095 over dim 1, reduced to 2 x 256 x 255, and to one larger than a block of threads;
+    other dims are `general`. Where indices (`places`) are the result, values repeat, as they do at the full size.
     """
     nominal = ((2, 256, 255), (5, 64, 127), (2, 8, 1057))
     return (

@@ -1,4 +1,4 @@
-"""The whole numbers of a problem file that say how large it is: where they stand, what they are named, and the text with others."""
+"""The whole numbers of a problem file that are its sizes: their places, their names, and the text with other numbers."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ MAKERS = frozenset({"get_inputs", "get_init_inputs"})
 
 @dataclass(frozen=True)
 class SizeNumber:
-    """One whole number of the text that may be changed."""
+    """A whole number of the text that may be changed."""
 
     line: int
     column: int
     end: int
     value: int
     name: str
-    """Of the constant that it belongs to; empty inside a function."""
+    """Name of the constant that it belongs to; empty inside a function."""
 
     @property
     def batch(self) -> bool:
@@ -53,7 +53,7 @@ def changeable_numbers(text: str) -> tuple[SizeNumber, ...] | None:
 def named_by_place(
     text: str, numbers: tuple[SizeNumber, ...], floor: int
 ) -> tuple[SizeNumber, ...]:
-    """Return the numbers, those above `floor` that have no name with what they are by their place in a shape."""
+    """Return the numbers; unnamed ones above `floor` get a name by their place in a shape."""
     names = names_by_place(ast.parse(text), MAKERS, floor)
     return tuple(
         number if number.name else replace(number, name=names.get((number.line, number.column), ""))
@@ -64,7 +64,7 @@ def named_by_place(
 def _read_by_model(table: symtable.SymbolTable) -> frozenset[str]:
     """Return the module's names that code outside `get_inputs` and `get_init_inputs` reads.
 
-    A model that reads `batch_size` itself only runs on that batch.
+    A model that reads `batch_size` itself runs on that batch only.
     """
     found: set[str] = set()
     for inner in table.get_children():
@@ -115,7 +115,7 @@ def _whole(node: ast.AST) -> int | None:
 def edit_numbers(
     text: str, numbers: tuple[SizeNumber, ...], change: Callable[[SizeNumber], int]
 ) -> str:
-    """Return the text with what each number becomes in its place."""
+    """Return the text with each number replaced by its new value."""
     lines = [line.encode() for line in text.split("\n")]
     for number in sorted(numbers, key=lambda n: (n.line, n.column), reverse=True):
         line = lines[number.line - 1]

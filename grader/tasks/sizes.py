@@ -1,4 +1,4 @@
-"""Nominal sizes of the kind that a sample's text names: multiples of a block, or not."""
+"""Nominal sizes of the same kind as in a sample's text: multiples of a block, or not."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ def fit_sizes(task: Task, named: Iterable[int]) -> Task:
     """Return the task with nominal sizes that suit the sizes a text names.
 
     Where every size in the text is a multiple of 32 (the KernelBench of 2024: 16 x 16384), a
-    nominal length that isn't (65535) is replaced by the next multiple of 256, and itself becomes
-    one of the `general` sizes: right there is then a question of generality.
+    nominal length that isn't (65535) is replaced by the next multiple of 256, and itself becomes one of the `general`
+    sizes.
     """
     sizes = [size for size in named if size >= 2 * WARP]
     if not sizes or any(size % WARP for size in sizes):

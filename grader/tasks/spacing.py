@@ -1,7 +1,7 @@
-"""Smaller numbers that are to one another as the original ones were.
+"""Smaller numbers with the relations of the original ones.
 
-What was distinct stays distinct and in its order, and what divided another still divides it: with 256 groups
-of 8192 channels made 256 groups of 256, or 32 and 64 channels made 32 and 32, a wrong program looks right.
+Distinct numbers stay distinct and in order, and divisors stay divisors: if 256 groups of 8192 channels became 256
+groups of 256, or 32 and 64 channels became 32 and 32, a wrong program could look right.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from math import lcm
 
 MULTIPLE = 32
 COUNT = 8
-"""Smaller numbers are kernel sizes and strides as often as groups: they go on to divide, how often doesn't matter."""
+"""Smaller numbers may be kernel sizes and strides as well as groups: they stay divisors, but the quotient may
+change."""
 QUOTIENTS = ((2**14, 2), (2**12, 4), (1, 8))
-"""From which factor of reduction on a quotient is kept up to which: the smallest sizes keep only that there
-is one."""
+"""Largest quotient that is kept, by factor of reduction: the smallest sizes only keep divisibility."""
 
 
 def most_quotient(factor: int) -> int:
-    """Return up to which quotient two numbers stay as many times each other, at a factor of reduction."""
+    """Return the largest quotient of two numbers that is kept at a factor of reduction."""
     return next(most for least, most in QUOTIENTS if factor >= least)
 
 
@@ -35,8 +35,9 @@ def space_values(
 
     They are strictly in the values' order. Where one value is q times another, q <= `most`, so are the
     new ones, and for a larger q at least `most` times. `fixed` are numbers that have been chosen already;
-    with `odd` all new ones are odd (one more than an even value at most), and quotients are given up. With `close` they are given up too,
-    and of a power of two only that it is even: three lengths become 4, 6 and 8, where 4, 8 and 16 cost too much.
+    with `odd` all new ones are odd (one more than an even value at most), and quotients are given up. With `close`
+    quotients are given up too, and powers of two only stay even: three lengths become 4, 6 and 8, where 4, 8 and 16
+    cost too much.
     """
     made = dict(fixed or {})
     for value in sorted(set(values) - set(made)):

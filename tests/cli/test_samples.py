@@ -31,7 +31,7 @@ def test_nothing_is_written_over(here: Path, capsys: pytest.CaptureFixture[str])
     (here / "tried").mkdir()
     (here / "tried" / "mine.txt").write_text("mine")
     assert main(["samples", "--to", "tried"]) == 2
-    assert "is there already" in capsys.readouterr().err
+    assert "already exists" in capsys.readouterr().err
     assert [path.name for path in (here / "tried").iterdir()] == ["mine.txt"]
 
 

@@ -328,7 +328,7 @@ def test_a_race_shows_both_lines_and_both_warps(make_review: Make) -> None:
     [
         ("grid-deadlock", "no thread that still runs does what they wait for"),
         ("livelock", "turns for ever, line 10"),
-        ("deadlock", "nobody else will come"),
+        ("deadlock", "no other thread will arrive"),
     ],
 )
 def test_who_waits_is_drawn(code: str, words: str) -> None:

@@ -244,7 +244,7 @@ def test_a_name_that_is_no_task_counts_as_a_word_and_is_said():
     bare = CODE.replace("l2_norm", "kernel_of_mine")
     found = chosen(code=bare, task_hint="sofmax")
     assert found.task is None
-    assert "it asks for 'sofmax', which is no task (did you mean softmax" in found.reason
+    assert "it asks for 'sofmax', which is not a task (did you mean softmax" in found.reason
     loss = CODE.replace("l2_norm", "loss").replace(
         "forward(self, x)", "forward(self, predictions, targets)"
     )

@@ -1,4 +1,4 @@
-"""Documents about all samples of a run, one file a format: its name in the run folder, and how it takes reviews one by one."""
+"""Documents about all samples of a run, one file for each format, built from reviews one by one."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from grader.report.spill import SpillFile
 
 
 class Document(Protocol):
-    """What a format makes of a run."""
+    """A document about a run, under construction."""
 
     def add(self, review: Review) -> None:
-        """Take one review, and keep what the document says of it."""
+        """Take one review, and keep the document's part about it."""
 
     def parts(self) -> Iterator[str]:
         """Yield the text, sorted, after the last review."""

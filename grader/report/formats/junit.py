@@ -1,6 +1,6 @@
-"""JUnit XML: one test case a sample, as CI servers show them.
+"""JUnit XML: one test case for each sample, as CI servers show them.
 
-Format: https://github.com/testmoapp/junitxml (there is no standard; this is what the servers read).
+Format: https://github.com/testmoapp/junitxml (there is no standard; CI servers read this).
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def _total(cases: Iterable[_Case]) -> float:
 
 
 def _tags(tag: str, name: str, cases: Sequence[_Case], seconds: float) -> tuple[str, str]:
-    """Return start and end tag of what holds these cases."""
+    """Return the start and end tag of an element that holds these cases."""
     outcomes = Counter(case.outcome for case in cases)
     element = ET.Element(tag, name=name, tests=str(len(cases)))
     for kind in ("failures", "errors", "skipped"):

@@ -26,7 +26,7 @@ from grader.report.spill import Piece, SpillFile
 SCHEMA_URI = "https://json.schemastore.org/sarif-2.1.0.json"
 PRECISION = {"proven": "very-high", "likely": "high", "possible": "medium"}
 MOST_RESULTS = 25_000
-"""What GitHub takes of one run."""
+"""The most results that GitHub accepts from one run."""
 RANK = {"proven": 95.0, "likely": 70.0, "possible": 40.0}
 Json = dict[str, JsonValue]
 
@@ -41,8 +41,8 @@ class _Result(NamedTuple):
 class Log:
     """One log with one run: every finding but those that nearly all kernels share.
 
-    Reviews come one at a time, and their results wait in the spill. A run of more findings than
-    GitHub takes holds the first MOST_RESULTS of them, and says so.
+    Reviews come one at a time, and their results wait in the spill. A run with more findings than GitHub accepts holds
+    the first MOST_RESULTS of them, and a note.
     """
 
     def __init__(self, spill: SpillFile) -> None:
@@ -53,7 +53,7 @@ class Log:
         self._notices: list[Json] = []
 
     def add(self, review: Review) -> None:
-        """Take what the log says of the review."""
+        """Take the review's part of the log."""
         self._files.add(_uri(in_file(review, None).path))
         if review.verdict.status == "grader_error":
             self._notices.append(_notice(f"{review.sample}: {review.verdict.sentence}"))
@@ -119,7 +119,7 @@ def _driver(first: Mapping[str, Finding], codes: Sequence[str]) -> Json:
 
 def _rule(code: str, finding: Finding) -> Json:
     from grader.rules import (
-        all_rules,  # only where a log is written: its name is asked of every run
+        all_rules,  # imported only when a log is written: every run reads this module's FORMAT
     )
 
     rule = all_rules().get(code)
@@ -244,7 +244,7 @@ def _deleted_region(review: Review, code: str, edit: Edit) -> Json | None:
         return None
     (line, column), (end_line, end_column) = ends[0], ends[1]
     lines = code.count("\n", edit.start, edit.end)
-    if end_line - line != lines:  # the sample has something between that the submission hasn't
+    if end_line - line != lines:  # the sample has lines in between that the submission hasn't
         return None
     return {
         "startLine": line,

@@ -16,7 +16,7 @@ _DONE = {"load": "reads", "store": "writes", "atomic": "updates"}
 
 
 def coverage(seen: Sequence[Evidence]) -> Iterator[Drawn]:
-    """Yield a strip for each dim that a line leaves a part of out."""
+    """Yield a strip for each dim that a line covers only in part."""
     drawn = 0
     for item in seen:
         touched = item.details

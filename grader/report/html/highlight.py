@@ -16,7 +16,7 @@ from grader.report.escape import clean
 
 MAX_LINE = 1000
 MAX_MARKED = 80_000
-"""Longer code is shown without marks, so that a page stays small and is made in no time."""
+"""Longer code is shown without marks, so that a page stays small and quick to make."""
 _CLASSES: tuple[tuple[Any, str], ...] = (
     (Comment.PreprocFile, "s"),
     (Comment.Preproc, "p"),
@@ -62,7 +62,7 @@ def _lexer(text: str) -> str | None:
 
 
 def _join_strings(tokens: Iterable[Token]) -> Iterator[Token]:
-    """Join the pieces in which a lexer gives one string."""
+    """Join the tokens into which a lexer splits one string."""
     held: list[str] = []
     for kind, text in tokens:
         if kind in String:

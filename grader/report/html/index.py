@@ -16,12 +16,12 @@ from grader.report.status import FAILED, group, rank
 from grader.stats import Interval, is_right, scores
 
 PLAIN = 400
-"""Rows that the page has as markup, to read without JavaScript; more rows travel packed."""
+"""Rows that are in the page as markup, readable without JavaScript; further rows are packed."""
 BUDGET = 290_000
-"""Bytes that the page may have; the table's sentences get what the rest leaves."""
+"""Bytes that the page may have; the table's sentences share the space that is left."""
 _WHOLE, _PLAIN_SENTENCE = 600, 400
 _FEW = 150
-"""Rows up to which every sentence is whole."""
+"""Number of rows up to which sentences are never shortened."""
 _PACKED_SENTENCES = (240, 160, 100, 50, 0)
 
 
@@ -31,7 +31,7 @@ class Line(NamedTuple):
     status: str
     group: str
     cells: tuple[str, ...]
-    """What is read, by column: sample, task, status, speed-up, errors, warnings, fix, seconds, why."""
+    """Text by column: sample, task, status, speed-up, errors, warnings, fix, seconds, why."""
     rules: str
     """Codes of its findings, to search for."""
 
@@ -103,7 +103,7 @@ def _short(sentence: str, longest: int) -> str:
 
 
 def _numbers(entries: Sequence[Entry]) -> list[tuple[str, str, str]]:
-    """Return the header's numbers that say something: value, what it is, and its interval or what it rests on."""
+    """Return the known numbers of the header: value, name, and interval or basis."""
     made = scores(entries)
     right = sum(map(is_right, entries))
     failed = [entry for entry in entries if group(entry.status) in FAILED]
@@ -128,7 +128,7 @@ def _interval(interval: Interval | None) -> str:
 
 
 def _strip(entries: Sequence[Entry], environment: Mapping[str, str]) -> list[str]:
-    """Return what held for the run: devices, sandboxes, versions."""
+    """Return the run's environment: devices, sandboxes, versions."""
     devices = sorted({entry.device for entry in entries})
     shared = dict(environment)
     if len(devices) > 1:

@@ -1,4 +1,4 @@
-"""Pictures of memory: where an access falls beside a tensor, lanes over sectors, words that share a bank."""
+"""Pictures of memory: an access outside a tensor, lanes over sectors, words that share a bank."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LEFT, _WIDE, _BEYOND = 96.0, 300.0, 56.0
 
 
 class _Stray(NamedTuple):
-    """An access beside the memory that it was meant for, in bytes from its beginning."""
+    """An access outside the memory that it was meant for, in bytes from the memory's beginning."""
 
     size: int
     offset: int
@@ -27,7 +27,7 @@ class _Stray(NamedTuple):
 
 
 def outside(seen: Sequence[Evidence]) -> Iterator[Drawn]:
-    """Yield memory as a strip, with what was touched beyond it."""
+    """Yield memory as a strip, with the bytes touched beyond it."""
     for item in [item for item in seen if "out-of-bounds" in item.code][:MOST]:
         stray = _stray(item)
         if stray is not None:
@@ -70,7 +70,7 @@ def _distance(stray: _Stray) -> str:
 
 
 def sectors(counts: Sequence[LineCount], findings: Sequence[Finding]) -> Iterator[Drawn]:
-    """Yield the 32-byte sectors that an access of a warp touches, where that is far from the least."""
+    """Yield the 32-byte sectors that an access of a warp touches, where that is far above the minimum."""
     poor = [c for c in counts if c.requests and c.ideal_sectors and c.sectors > 2 * c.ideal_sectors]
     apart = dict(_strides(findings))
     for count in sorted(poor, key=lambda count: -count.sectors)[:MOST]:
@@ -90,7 +90,7 @@ def sectors(counts: Sequence[LineCount], findings: Sequence[Finding]) -> Iterato
 
 
 def _strides(findings: Sequence[Finding]) -> Iterator[tuple[int, int]]:
-    """Yield lines with how many elements neighbouring lanes are apart there."""
+    """Yield lines with the stride between neighbouring lanes, in elements."""
     for finding in findings:
         shape = finding.access
         if shape is not None and shape.stride > 1:
@@ -98,7 +98,7 @@ def _strides(findings: Sequence[Finding]) -> Iterator[tuple[int, int]]:
 
 
 def _lanes(lanes: int, touched: int, stride: int) -> Iterator[Markup]:
-    """Yield the lanes that take part, each with the way to its sector: they are evenly apart."""
+    """Yield the participating lanes, evenly spaced, each with a line to its sector."""
     yield svg.text(0, 10, f"{lanes} lanes, each {stride} elements from the next")
     for lane in range(lanes):
         x, sector = lane * STEP + 6, lane * touched // lanes * STEP + 6
@@ -113,7 +113,7 @@ def _draw_touched(touched: int, least: int, y: float) -> Iterator[Markup]:
 
 
 def banks(findings: Sequence[Finding]) -> Iterator[Drawn]:
-    """Yield the words that lanes of a warp ask one bank for, one a turn."""
+    """Yield the words that lanes of a warp request from one bank, one in each turn."""
     for finding in [one for one in findings if one.access and one.access.turns > 1][:1]:
         turns = min(finding.access.turns if finding.access else 0, LANES)
         label = (
@@ -124,4 +124,6 @@ def banks(findings: Sequence[Finding]) -> Iterator[Drawn]:
             kind = "cat0" if turn == 0 else "fail"
             parts.append(svg.rect(turn * STEP, 18, 12, 18, kind, title=f"turn {turn + 1}"))
         at = f"Line {finding.place.line}. " if finding.place else ""
-        yield Drawn(svg.picture(450, 42, label, parts), f"{at}{label} Without conflicts it is 1.")
+        yield Drawn(
+            svg.picture(450, 42, label, parts), f"{at}{label} Without conflicts it is 1 turn."
+        )

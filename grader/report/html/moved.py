@@ -1,4 +1,4 @@
-"""What moved between two runs, as a page: who became right or wrong, by which rules, how much faster."""
+"""The comparison of two runs as a page: samples that became right or wrong, rules that found more or less, speed-ups."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _LEFT, _RIGHT = 130.0, 330.0
 
 
 def render(compared: Compared, before: str, after: str) -> str:
-    """Return the page; `before` and `after` lead from it to the folders of the two runs."""
+    """Return the page; `before` and `after` are links from it to the folders of the two runs."""
     changes = {
         change: [pair for pair in compared.pairs if pair.change == change]
         for change in moved.CHANGES
@@ -101,12 +101,12 @@ def _flow(pairs: Sequence[Moved]) -> Plot | None:
 
 
 def _rank(status: str) -> tuple[bool, str]:
-    """Put what is right on top."""
+    """Sort right statuses to the top."""
     return status != "correct", status
 
 
 def _starts(side: Counter[str], scale: float) -> dict[str, float]:
-    """Return where each status's column begins; between them there is room for its name."""
+    """Return the start of each status's band; gaps leave room for the names."""
     at, made = 26.0, {}
     for status in sorted(side, key=_rank):
         made[status] = at

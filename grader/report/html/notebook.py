@@ -16,8 +16,8 @@ _STYLE = f"width:100%;height:{_HEIGHT}px;border:0;resize:vertical;overflow:auto"
 def frame(review: Review) -> str:
     """Return the page as one HTML element.
 
-    The frame keeps the page's style from the notebook and the sample's words from its scripts: it is
-    sandboxed with no permission at all, so that it could not run even what escaping had missed.
+    The frame isolates the notebook from the page's style and the notebook's scripts from the sample's text: it is
+    sandboxed without permissions, so that no script runs even where escaping had missed one.
     """
     title = escape(one_line(f"{review.sample}: {review.verdict.status}"))
     body = escape(render(review, alone=True))

@@ -31,7 +31,7 @@ from grader.report.status import group
 MOST_LINES = 1200
 MOST_DIFF = 400
 AROUND = 6
-"""Lines of code that are shown before and after one with a finding."""
+"""Lines of code shown before and after a line with a finding."""
 SHORTEST_FOLD = 8
 
 
@@ -44,7 +44,7 @@ class Numbered(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A line of code with what stands under it; number 0: lines left out."""
+    """A line of code with the findings under it; number 0: lines left out."""
 
     number: int
     text: Markup
@@ -60,7 +60,7 @@ class Stretch(NamedTuple):
 
 
 class Spoken(NamedTuple):
-    """A line of the transcript; `code` counts the submission's lines that it stands for."""
+    """A line of the transcript; `code` is the number of the submission's lines that it replaces."""
 
     number: int
     text: str
@@ -69,7 +69,7 @@ class Spoken(NamedTuple):
 
 
 def render(review: Review, *, alone: bool = False) -> str:
-    """Return the page; one that stands alone has no script and no way to other files."""
+    """Return the page; a standalone page has no script and no links to other files."""
     found = listed_findings(review)
     numbered = [Numbered(n, finding, where(finding)) for n, finding in enumerate(found, start=1)]
     whole = [one for one in review.repairs if one is not review.reference_fast]  # which is linked
@@ -135,7 +135,7 @@ def _rows(review: Review, numbered: Sequence[Numbered]) -> Iterator[Row]:
 
 
 def _stretches(rows: Sequence[Row]) -> list[Stretch]:
-    """Return the code as a pull request shows it: what is far from every error and warning is folded."""
+    """Return the code as a pull request shows it: lines far from every error and warning are folded."""
     marked = [index for index, row in enumerate(rows) if row.level]
     if not marked:
         return [Stretch(tuple(rows), folded=False)] if rows else []

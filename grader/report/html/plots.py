@@ -107,7 +107,7 @@ def rules(entries: Sequence[Entry]) -> Plot | None:
 
 
 def speedups(entries: Sequence[Entry]) -> Plot | None:
-    """Histogram of the measured speed-ups in half octaves; what failed has a bar of its own."""
+    """Histogram of the measured speed-ups in half octaves; failed samples have a bar of their own."""
     values = [e.speedup for e in entries if is_right(e) and e.speedup]
     if not values:
         return None

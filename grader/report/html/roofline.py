@@ -24,7 +24,7 @@ _PREFIXES = ((1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3
 
 
 def roofline(review: Review) -> Plot | None:
-    """Draw it where the program was timed and there is anything to compute."""
+    """Draw the roofline where the program was timed and the task has arithmetic."""
     work = review.evaluation.work
     if work is None or not _all(work):
         return None
@@ -81,7 +81,7 @@ def _all(work: Work) -> int:
 
 
 def _marks(axes: _Axes, rates: Mapping[str, float]) -> Iterator[Markup]:
-    """Draw a dot for each, and the names beside dots of the same kind where the picture is empty."""
+    """Draw a dot for each program, and names beside dots of the same kind where there is space."""
     x = axes.x(axes.intensity)
     legend = x - 170 if x > (_LEFT + WIDTH) / 2 else x + 30
     for number, (name, rate) in enumerate(sorted(rates.items(), key=lambda item: item[1])):

@@ -1,4 +1,4 @@
-"""Times held against the floor: what moving the data, or computing the products, takes at best."""
+"""Times against the floor: the least time to move the data or to compute the products."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NAMES = {"compile": "torch.compile", "eager": "eager torch"}
 
 
 def against_floor(evaluation: Evaluation) -> Plot | None:
-    """Bars of one program's time and of what it is held against, with the floor as a line."""
+    """Bars of one program's time and of the times it is compared with, and the floor as a line."""
     shown = [t for t in usable(evaluation) if t.what != "floor"]
     if not shown:
         return None

@@ -1,6 +1,6 @@
-"""Step pictures: what the threads of a block did, side by side, time downwards, and what was missing.
+"""Step pictures: the actions of a block's threads side by side, time downwards, and the missing step.
 
-A race, a read of what nobody wrote, threads that wait for each other: as the simulator saw them.
+They show a race, a read of unwritten memory, or threads that wait for each other, as the simulator saw them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _ACTS = {
 }
 _COLUMN, _BOX, _GAP = 264.0, 44.0, 14.0
 _CODE = 36
-"""Characters of a source line that a box has room for."""
+"""Characters of a source line that fit into a box."""
 
 
 class Drawn(NamedTuple):
@@ -38,7 +38,7 @@ class Drawn(NamedTuple):
 
 
 class Step(NamedTuple):
-    """One thing that one actor does, in the order of time."""
+    """One action of one actor, in order of time."""
 
     actor: int
     words: str
@@ -49,14 +49,14 @@ class Step(NamedTuple):
 
 
 class Lack(NamedTuple):
-    """What is missing, and before which step."""
+    """The missing step, and the step that it should precede."""
 
     words: str
     before: int
 
 
 def steps(seen: Sequence[Evidence], review: Review) -> Iterator[Drawn]:
-    """Yield the pictures: at most two races, one read of nothing, one standstill."""
+    """Yield the pictures: at most two races, one read of unwritten memory, one deadlock."""
     lines = (review.code or "").split("\n")
     for item in [item for item in seen if item.code in _RACES][:2]:
         yield _race(item, lines, _block(item, review))
@@ -113,7 +113,7 @@ def _stuck(items: Sequence[Evidence], lines: Sequence[str]) -> Drawn:
         source = _source(lines, _place(item))
         made.append(Step(len(actors) - 1, f"{_say_waiting(item)}{_line(item)}", "wait", source))
     caption = " ".join(item.text for item in items)
-    words = "nobody else will come"
+    words = "no other thread will arrive"
     if any(item.code in {"grid-deadlock", "livelock"} for item in items):
         words = "no thread that still runs does what they wait for"
     return Drawn(
@@ -199,7 +199,7 @@ def _gap(y: float, width: float, words: str) -> Iterator[Markup]:
 def _warps(
     item: Evidence, block: tuple[int, int, int], acts: tuple[str, str]
 ) -> list[Markup] | None:
-    """Draw the block's warps as squares, and mark those in which the two threads are."""
+    """Draw the block's warps as squares, and mark the two threads' warps."""
     count = math.ceil(math.prod(block) / 32)
     places = [_linear(actor, block) for actor in (item.other_actor, item.actor)]
     if not 1 <= count <= 32 or None in places:

@@ -1,4 +1,4 @@
-"""The templates of the pages, and what a page may load: nothing but its own style and script.
+"""The templates of the pages, and their content security policy: only a page's own style and script may load.
 
 Style and script stand in each page, and the content security policy names them by hash: no other
 script can run, even if a sample's text became markup, and a page can be mailed as one file.

@@ -1,1 +1,1 @@
-"""Built-in tasks, one file each: the reference, its workloads, and what speaks for it."""
+"""Built-in tasks, one file each: the reference, its workloads, and the signs by which it is recognised."""

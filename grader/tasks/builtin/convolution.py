@@ -39,7 +39,7 @@ class Model(nn.Module):
 '''
 STRESS = (("uniform", UNIFORM), ("heavy tails", HEAVY), ("large", LARGE))
 LAYERS = {1: "conv1d_transpose", 2: "conv_transpose2d", 3: "conv_transpose3d"}
-"""What KernelBench's transposed references call their layer."""
+"""Name of the layer in KernelBench's transposed references."""
 
 
 def reference(dims: int, *, transposed: bool) -> str:
@@ -59,7 +59,7 @@ def reference(dims: int, *, transposed: bool) -> str:
 
 
 def title(dims: int, *, transposed: bool) -> str:
-    """Return what the operator is called."""
+    """Return the operator's title."""
     return f"{dims}d {'transposed ' if transposed else ''}convolution"
 
 

@@ -69,13 +69,13 @@ BYTE: Values = ("randint", 0.0, 256.0)
 """Both halves of a byte, each of 16 values."""
 SCALE: Values = ("uniform", 0.002, 0.02)
 SATURATED: Values = ("normal", 0.0, 300.0)
-"""About a seventh of such values lie beyond e4m3's largest, 448."""
+"""About a seventh of such values are beyond e4m3's largest value, 448."""
 SUBNORMAL: Values = ("normal", 0.0, 0.008)
 """e4m3's subnormals end at 2^-6, and lie 2^-9 apart."""
 
 
 def rows_of(shapes: tuple[Shape, ...], full: Shape) -> tuple[Workload, ...]:
-    """Return the workloads of what quantises rows: wide ranges, nothing but zeros, one large value."""
+    """Return the workloads of row quantisation: wide ranges, only zeros, one large value."""
     stress: tuple[tuple[str, Values], ...] = (("uniform", UNIFORM), ("heavy tails", HEAVY), ("tiny", ("normal", 0.0, 1e-4)),
               ("whole numbers", ("randint", -127.0, 128.0)), ("a spike", ("spike", 0.0, 1.0)), ("zeros", ZEROS))  # fmt: skip
     return (
@@ -93,7 +93,7 @@ def mxfp4(role: Role, rows: int, columns: int, powers: Values, label: str = "") 
 
 
 USUAL: Values = ("randint", 105.0, 150.0)
-"""Float16 would not hold them all."""
+"""Float16 can't represent all of them."""
 EXACT = Tolerance(
     relative=1e-6,
     absolute=0.0,

@@ -1,4 +1,4 @@
-"""What follows indices: routing to experts, bags of embeddings, histograms."""
+"""Operators with data-dependent indices: routing to experts, bags of embeddings, histograms."""
 
 from grader.records import Role, Workload
 from grader.tasks.entry import Entry, builtin

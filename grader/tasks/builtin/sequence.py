@@ -1,4 +1,4 @@
-"""What a state space model does along a sequence: a short causal convolution, and the selective scan."""
+"""A state space model's operators along a sequence: a short causal convolution, and the selective scan."""
 
 from grader.records import Role, Workload
 from grader.tasks.entry import Entry, builtin

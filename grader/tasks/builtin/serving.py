@@ -1,4 +1,4 @@
-"""What serves a language model: attention of new tokens over pages of keys, experts, the next token drawn."""
+"""Operators of language model serving: decode attention over paged keys, experts, sampling of the next token."""
 
 from grader.records import Role, Tolerance, Workload
 from grader.tasks.entry import Entry, builtin

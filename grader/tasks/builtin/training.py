@@ -1,4 +1,4 @@
-"""What a training step fuses: the loss of the last layer, and the optimiser."""
+"""Fused operators of a training step: the loss of the last layer, and the optimiser."""
 
 from grader.records import Role, Workload
 from grader.tasks.entry import Entry, builtin

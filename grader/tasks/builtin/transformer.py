@@ -1,4 +1,4 @@
-"""What stands around attention in a transformer: rotary positions, RMS norm with a residual, SwiGLU."""
+"""Operators around attention in a transformer: rotary positions, RMS norm with a residual, SwiGLU."""
 
 from grader.records import Role, Workload
 from grader.tasks.entry import Entry, builtin
@@ -67,7 +67,7 @@ class Model(nn.Module):
 def rope(
     role: Role, shape: Shape, key_heads: int, values: Values = NORMAL, label: str = ""
 ) -> Workload:
-    """Return a workload of queries of a shape, keys with fewer heads, and a table of each place's turn."""
+    """Return a workload of queries of a shape, keys with fewer heads, and a table of each position's rotation."""
     batch, _, length, width = shape
     turn = tensor((length, width // 2), ("uniform", -1.0, 1.0))
     keys = tensor((batch, key_heads, length, width), values)
@@ -83,7 +83,7 @@ def norm(role: Role, shape: Shape, values: Values = NORMAL, label: str = "") -> 
 def gated_workload(
     role: Role, shape: Shape, values: Values = ("normal", 0.0, 2.0), label: str = ""
 ) -> Workload:
-    """Return a workload of a gate and what it is multiplied with."""
+    """Return a workload of a gate and the tensor that it is multiplied with."""
     return workload(role, tensor(shape, values), tensor(shape, NORMAL), label=label)
 
 
