@@ -153,7 +153,7 @@ def test_one_that_takes_other_inputs_is_named() -> None:
     code = KERNEL + LAUNCH.format(name="softmax", more=", mask, scale")
     found = extracted(code, f"```python\n{REFERENCE.format(settings='')}```")
     assert found.submission is None
-    assert "takes what the task's forward takes: `softmax`" in found.found
+    assert "with the arguments of the task's forward: `softmax`" in found.found
 
 
 @pytest.mark.parametrize(

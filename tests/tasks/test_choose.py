@@ -91,7 +91,7 @@ def test_a_prompts_reference_comes_before_a_name_that_is_only_like_a_task_s():
 
 
 def test_an_answers_own_reference_is_said_to_be_one():
-    assert "what the author chose" in chosen(prompt="Write softmax.", reference=PROBLEM).reason
+    assert "the author chose it" in chosen(prompt="Write softmax.", reference=PROBLEM).reason
     for prompt in (None, f"Make this faster.\n{PROBLEM}"):
         assert "the prompt holds" in chosen(prompt=prompt, reference=PROBLEM).reason
 
