@@ -21,6 +21,7 @@ from grader.execution.full_size_part import FullSizePart
 from grader.judge import Group, clean, compare
 from grader.judge.honesty import TO_THE_HOST, computing_operators, in_forward, names_of
 from grader.judge.side_effects import COMPARED, probe
+from grader.machine import free_memory
 from grader.records import Build, Evidence, JsonValue, Mismatch, Run, Submission, Task
 from grader.sandbox import GuestJob, GuestResult, Part
 from grader.simulator.report import api_calls
@@ -33,7 +34,7 @@ BLOCKS = 1
 """Blocks of each launch that run: the first, whose inputs are the first rows."""
 SECONDS = 60.0
 MEMORY = 3 << 30
-"""Bytes that may really be used."""
+"""Bytes that may really be used; where they are not enough, what any guest may, once the machine has as much twice."""
 CLAIMED = 1 << 40
 """Bytes that may be asked for."""
 COPYING = frozenset({"clone", "copy_", "_to_copy"})
@@ -49,11 +50,14 @@ def full_size(
     A guest that can't be started or has no time shows nothing either.
     """
     sampling = replace(device, blocks=BLOCKS)
-    limits = replace(device.limits(SECONDS), memory=MEMORY, claimed=CLAIMED)
+    most = replace(device.limits(SECONDS), claimed=CLAIMED)
+    limits = replace(most, memory=min(MEMORY, most.memory))
     job = _job(sampling, submission, build, part)
 
     def look(job: GuestJob) -> tuple[Run, GuestResult] | None:
         reply = sampling.converse(job, limits)
+        if reply.out_of_memory and free_memory() > 2 * most.memory:
+            reply = sampling.converse(job, most)
         if reply.status == "grader_error" or not reply.results:
             return None
         run = sampling.record(part.full, reply.results[0], reply, parse(submission.code))

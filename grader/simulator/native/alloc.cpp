@@ -236,17 +236,23 @@ KG_API void kgsim_stored(const void* data, size_t item, size_t count, uint8_t* o
     stored_elements(reinterpret_cast<uint64_t>(data), item, count, out);
 }
 
+KG_API int kgsim_is_vast(size_t bytes) {
+    return runtime().settings.track_stores && bytes >= (size_t{64} << 20);
+}
+
 KG_API int kgsim_zero(void* data, size_t bytes) {
-    constexpr size_t large = size_t{64} << 20, page = 4096;
-    if (!runtime().settings.track_stores || bytes < large) return 0;
-    auto* begin = static_cast<char*>(data);
-    auto* first = reinterpret_cast<char*>((reinterpret_cast<uint64_t>(begin) + page - 1) / page * page);
-    const size_t whole = (bytes - (first - begin)) / page * page;
-    if (madvise(first, whole, MADV_DONTNEED) != 0) return 0;
+    if (!kgsim_is_vast(bytes)) return 0;
     const DeviceMemoryOpen open;
-    std::memset(begin, 0, first - begin);
-    std::memset(first + whole, 0, begin + bytes - (first + whole));
-    return 1;
+    return make_zero(static_cast<uint8_t*>(data), bytes);
+}
+
+KG_API int kgsim_copy(void* to, const void* from, size_t bytes) {
+    auto* const out = static_cast<uint8_t*>(to);
+    auto* const in = static_cast<const uint8_t*>(from);
+    const bool apart = out + bytes <= in || in + bytes <= out;
+    if (!kgsim_is_vast(bytes) || !apart || kgsim_kind(to) != kKindDevice) return 0;
+    const DeviceMemoryOpen open;
+    return copy_what_is_there(out, in, bytes);
 }
 
 KG_API uint64_t kgsim_stored_bytes(const void* data) {

@@ -31,9 +31,12 @@ void kgsim_written(const void* data, size_t bytes);
 size_t kgsim_unwritten_in(const void* data, size_t bytes);
 // Sets out[i] where a kernel has stored to element i; kept only while `track_stores` is set.
 void kgsim_stored(const void* data, size_t item, size_t count, uint8_t* out);
-// Makes large memory zero without touching it, in a run that looks at a part of it alone; 0 where
-// it is not so large, or all of it counts.
+// Whether memory is so large that it may cost no more than what is in it, in a run of which a part alone counts.
+int kgsim_is_vast(size_t bytes);
+// Makes vast memory zero without touching it; 0 where it isn't vast.
 int kgsim_zero(void* data, size_t bytes);
+// Copies to vast memory of the device: pages of zeros stay untouched in the copy as well; 0 where it isn't vast.
+int kgsim_copy(void* to, const void* from, size_t bytes);
 // Bytes that kernels have stored to the allocation around the address, each store counted.
 uint64_t kgsim_stored_bytes(const void* data);
 // Counts as copies to the host what kernels have put into memory that the host reads as well.

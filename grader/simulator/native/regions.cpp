@@ -1,5 +1,6 @@
 // The registry of memory that kernels may touch.
 #include <algorithm>
+#include <cstring>
 #include <sys/mman.h>
 
 #include "core.hpp"
@@ -10,8 +11,14 @@ namespace kgsim {
 namespace {
 
 constexpr size_t most_freed = 4096;
+constexpr u64 page = 4096;
 
 u8* shadow(u64 size) { return static_cast<u8*>(untouched(size ? size : 1)); }
+void copy_shadow(u8* to, const u8* from, u64 size) {
+    const bool apart = to + size <= from || from + size <= to;
+    const bool large = size >= u64(64) << 20;
+    if (!large || !apart || !copy_what_is_there(to, from, size)) std::memmove(to, from, size);
+}
 void drop_shadow(Region& r) {
     for (u8** map : {&r.init, &r.stored}) {
         if (*map) munmap(*map, r.end > r.base ? r.end - r.base : 1);
@@ -54,6 +61,31 @@ void* untouched(u64 bytes) {
     // Large pages, where few touched bytes of a huge region can't make it all real.
     if (bytes >= u64(2) << 20 && bytes <= u64(64) << 20) madvise(p, bytes, MADV_HUGEPAGE);
     return p;
+}
+
+static u8* next_page(const u8* data) { return reinterpret_cast<u8*>((reinterpret_cast<u64>(data) + page - 1) / page * page); }
+
+bool make_zero(u8* data, u64 bytes) {
+    u8* const first = next_page(data);
+    u8* const end = data + bytes;
+    if (first >= end) return std::memset(data, 0, bytes);
+    const u64 whole = u64(end - first) / page * page;
+    if (madvise(first, whole, MADV_DONTNEED) != 0) return false;
+    std::memset(data, 0, first - data);
+    std::memset(first + whole, 0, end - (first + whole));
+    return true;
+}
+
+bool copy_what_is_there(u8* to, const u8* from, u64 bytes) {
+    static const u8 zeros[page] = {};
+    if (!make_zero(to, bytes)) return false;
+    // Reading what nobody has touched takes one fault for each large page then, and still no memory.
+    if (bytes > page) madvise(next_page(from), bytes - page, MADV_HUGEPAGE);
+    for (u64 at = 0; at < bytes; at += page) {
+        const u64 n = std::min(page, bytes - at);
+        if (std::memcmp(from + at, zeros, n) != 0) std::memcpy(to + at, from + at, n);
+    }
+    return true;
 }
 
 RegionId add_region(u64 base, u64 size, const std::string& name, RegionKind kind, RegionFlags flags) {
@@ -133,8 +165,8 @@ void copy_initialised(u64 to, u64 from, u64 size) {
     std::lock_guard guard(reg.lock);
     Region *t = reg.holding(to), *f = reg.holding(from);
     if (t && t->stored && f && f->stored)
-        std::memmove(t->stored + (to - t->base), f->stored + (from - f->base),
-                     std::min({size, t->end - to, f->end - from}));
+        copy_shadow(t->stored + (to - t->base), f->stored + (from - f->base),
+                    std::min({size, t->end - to, f->end - from}));
     if (!t || !t->init) return;
     const u64 n = std::min(size, t->end - to);
     u8* out = t->init + (to - t->base);
@@ -143,7 +175,7 @@ void copy_initialised(u64 to, u64 from, u64 size) {
         return;
     }
     const u64 known = std::min(n, f->end - from);
-    std::memmove(out, f->init + (from - f->base), known);
+    copy_shadow(out, f->init + (from - f->base), known);
     std::memset(out + known, 1, n - known);
 }
 

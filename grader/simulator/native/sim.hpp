@@ -57,6 +57,10 @@ void set_read_only(RegionId id, bool read_only);
 void mark_initialised(uint64_t address, uint64_t size);
 // The host copied size bytes: initialised bytes stay so, unwritten bytes stay unwritten.
 void copy_initialised(uint64_t to, uint64_t from, uint64_t size);
+// Makes memory zero by giving its pages back; false where they are not the process' own.
+bool make_zero(uint8_t* data, uint64_t bytes);
+// Copies so that pages which hold nothing but zeros stay untouched.
+bool copy_what_is_there(uint8_t* to, const uint8_t* from, uint64_t bytes);
 // Bytes of the live region around the address that nobody has written; 0 for regions not flagged uninitialised.
 uint64_t unwritten_bytes(uint64_t address);
 // Bytes within [address, address + size) that nobody has written.

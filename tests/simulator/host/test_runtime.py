@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import itertools
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -47,6 +48,26 @@ def test_new_memory_is_poison(host: Host) -> None:
         assert np.isnan(np.frombuffer(values, dtype=dtype)).all()
     for dtype in (np.int16, np.int32, np.int64):
         assert (np.frombuffer(values, dtype=dtype) > np.iinfo(dtype).max * 0.99).all()
+
+
+def resident() -> int:
+    (line,) = (
+        line for line in Path("/proc/self/status").read_text().splitlines() if "RssAnon" in line
+    )
+    return int(line.split()[1]) << 10
+
+
+def test_a_copy_of_vast_memory_takes_no_more_than_what_is_in_it(host: Host) -> None:
+    assert host.set("track_stores", 1) == 0
+    size, at, given = 4 << 30, (2 << 30) + 5000, np.arange(9000, dtype=np.float32)
+    whole, copy = host.malloc(size), host.malloc(size)
+    assert host.lib.cudaMemcpy(whole + at, array(given), given.nbytes, rt.H2D) == rt.SUCCESS
+    before = resident()
+    assert host.lib.cudaMemcpy(copy, whole, size, rt.D2D) == rt.SUCCESS
+    back = np.empty(len(given) + 2, dtype=np.float32)
+    assert host.lib.cudaMemcpy(array(back), copy + at - 4, back.nbytes, rt.D2H) == rt.SUCCESS
+    assert (back == [0, *given, 0]).all()
+    assert resident() - before < 64 << 20
 
 
 def test_allocations_are_far_from_each_other(host: Host) -> None:

@@ -25,10 +25,37 @@ bool zeroed(const c10::OperatorHandle& op, const torch::jit::Stack& stack) {
   return true;
 }
 
+// Copies one tensor into another that is laid out alike, where that is vast.
+bool copied_whole(const at::Tensor& to, const at::Tensor& from) {
+  const bool alike = to.is_cuda() && from.is_cuda() && to.dtype() == from.dtype() && to.sizes() == from.sizes() &&
+                     to.strides() == from.strides() && to.is_non_overlapping_and_dense() &&
+                     to.is_neg() == from.is_neg() && to.is_conj() == from.is_conj();
+  if (!alike || !kgsim_copy(to.mutable_data_ptr(), from.const_data_ptr(), to.nbytes())) return false;
+  note_written(to);
+  return true;
+}
+
+// Whether the call was such a copy, and that has been done.
+bool copied(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  if (op.schema().name() == "aten::copy_")
+    return copied_whole(torch::jit::peek(*stack, 0, 3).toTensor(), torch::jit::peek(*stack, 1, 3).toTensor()) &&
+           (torch::jit::drop(*stack, 2), true);
+  if (op.schema().name() != "aten::clone") return false;
+  const auto from = torch::jit::peek(*stack, 0, 2).toTensor();
+  const auto format = torch::jit::peek(*stack, 1, 2).toOptional<at::MemoryFormat>().value_or(at::MemoryFormat::Preserve);
+  const bool as_it_lies = format == at::MemoryFormat::Preserve || from.is_contiguous(format);
+  if (!kgsim_is_vast(from.nbytes()) || !as_it_lies || !from.is_non_overlapping_and_dense()) return false;
+  const auto to = at::empty_strided(from.sizes(), from.strides(), from.options());
+  if (!copied_whole(to, from)) return false;
+  torch::jit::drop(*stack, 2);
+  torch::jit::push(*stack, to);
+  return true;
+}
+
 void on_cpu(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   note_call(op.schema().name());
   if (GraphNode::suits(op)) return GraphNode::keep(op, stack);
-  if (zeroed(op, *stack)) return;
+  if (zeroed(op, *stack) || copied(op, stack)) return;
   ShapesOnly shapes(op);
   if (shapes.suits(*stack)) shapes.run(stack);
   else Call(op).run(stack);
