@@ -1,4 +1,4 @@
-"""How many compilers run at once: another starts while there is memory for it, or none runs."""
+"""Limit of concurrent builds: another one starts when there is memory for it, or when none runs."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from collections.abc import Callable, Iterator
 from grader.machine import free_memory
 
 NEEDED = 3.0 * (1 << 30)
-"""Bytes that one build may take: nvcc with torch's whole headers (a build of ours takes a third)."""
+"""Memory of one build in bytes: nvcc with torch's whole headers (a quick build takes a third)."""
 GROWING = 8.0
-"""Seconds after which what a build takes shows in what is free."""
+"""Seconds until a new build's memory use shows in the free memory."""
 LOOK = 0.5
 
 
 class Admission:
-    """Lets builds in, one at least."""
+    """Admits builds as memory allows, at least one."""
 
     def __init__(
         self,
@@ -33,12 +33,12 @@ class Admission:
         self._shares = 1
 
     def share(self, processes: int) -> None:
-        """Take at most an equal share of the free memory, among this many processes that build."""
+        """Limit this process to an equal share of the free memory, among this many building processes."""
         self._shares = processes
 
     @contextlib.contextmanager
     def turn(self) -> Iterator[None]:
-        """Wait until there is room, and hold it."""
+        """Wait until there is memory for a build, and reserve it."""
         with self._changed:
             while not self._room():
                 self._changed.wait(LOOK)
@@ -58,4 +58,4 @@ class Admission:
 
 
 ADMISSION = Admission()
-"""That of this process."""
+"""The admission of this process."""

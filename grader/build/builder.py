@@ -1,4 +1,4 @@
-"""One submission to a build: its own load_inline call in a guest, its log to evidence."""
+"""Build of one submission: its own load_inline call in a guest, and evidence from the log."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from grader.source.analysis.reaching import IN_EXTENSION, RUNTIME
 from grader.store import grader_version, touch
 
 STOCK_TIMES = 3
-"""So much more time has a program that only the stock compilers can build (`driver.conditions`)."""
+"""Factor on the time limit of a program that only the stock compilers can build (`driver.conditions`)."""
 _RECORD = "build.json"
 
 
 def build_key(
     submission: Submission, prepared: Prepared, device: str, mode: str, arch: str | None
 ) -> str:
-    """Return the content address of a build: program, tools, torch, device and how.
+    """Return the content address of a build: program, tools, torch, device and mode.
 
-    The drivers' folder is in it, for ninja makes an extension anew whose compiler has another name.
+    It includes the drivers' folder, since ninja rebuilds an extension whose compiler has another path.
     """
     tools = asdict(prepared.toolchain)
     names = ("torch_version", "nvcc_version", "gxx_version", "zig_version", "torch", "cuda_home")
@@ -69,14 +69,12 @@ def build(
 ) -> Build:
     """Compile a submission by its own call of load_inline in a sandboxed guest.
 
-    The outcome is kept below `artifact_dir` by content; the same build again only reads it. A
-    submission that compiles nothing at import is built by constructing its `ModelNew` with `init`,
-    where that is given. What the compilers refuse has failed, though a handler of the submission's
-    goes on, unless another try made an extension. A failure that may be this machine's is tried
-    again once a known program has been built.
+    The outcome is kept below `artifact_dir` by content; a repeated build only reads it. A submission that compiles
+    nothing at import is built by constructing its `ModelNew` with `init`, where that is given. A program that the
+    compilers refuse has failed, even if it catches the exception, unless another attempt made an extension. A failure
+    that may be this machine's is retried after a known program has been built.
 
-    A draft that builds is the `fast` build, and kept as such; one that fails is the quick compilers'
-    word only, and isn't kept.
+    A draft that builds is kept as the `fast` build; one that fails is only the quick compilers' result, and isn't kept.
 
     Raises:
         GraderError: the compilers or the disk of this machine fail.
@@ -112,27 +110,27 @@ def build(
 
 
 def _without_verdict(made: Build, gap: str) -> Build:
-    """Return a build that failed for what this machine lacks: it is not charged to the program, and not kept."""
+    """Return a build that failed because this machine lacks something: not the program's failure, and not kept."""
     blank = {"status": "grader_error", "reason": gap, "errors": (), "warnings": ()}
     return made.model_copy(update=blank)
 
 
 def stock_way(build: Build) -> bool:
-    """Whether the quick compilers alone did not decide a build."""
+    """Whether the stock compilers took part in deciding a build."""
     return STOCK_WAY in build.log
 
 
 def for_stock_compilers(code: str) -> bool:
     """Whether a condition in one of its C++ or CUDA texts is for the stock compilers alone.
 
-    Where no such text can be told, the whole program's is asked, in which a Python comment may look like one.
+    Where no such text is found, the whole program is searched, in which a Python comment may look like a condition.
     """
     texts = [unit.text for unit in parse(code).units] or [code]
     return any(conditions.asked_by(text) for text in texts)
 
 
 def read_record(path: Path) -> Build | None:
-    """Return the outcome that is kept in a file; None where none is."""
+    """Return the outcome stored in a file; None where there is none."""
     try:
         return Build.model_validate_json(path.read_text("utf-8"))
     except (OSError, ValueError):
@@ -140,19 +138,19 @@ def read_record(path: Path) -> Build | None:
 
 
 def record_of_call(artifact_dir: Path, build: Build, task: Task) -> Path:
-    """Return the file in which a build's outcome stands once the program was called on this task."""
+    """Return the file for a build's outcome after the program was called on this task."""
     return artifact_dir / build.key / f"called-{digest(task.key)[:16]}.json"
 
 
 def write_record(path: Path, made: Build) -> Build:
-    """Keep an outcome in a file, if the disk takes it; return it."""
+    """Store an outcome in a file, if the disk allows it, and return it."""
     with contextlib.suppress(OSError):
         path.write_text(made.model_dump_json(), "utf-8")
     return made
 
 
 def _keep(made: Build, scratch: Path, folder: Path, key: str) -> Build:
-    """Move the outcome to its place by content; only what would come out the same again is kept."""
+    """Move the outcome to its content address; only reproducible outcomes are kept."""
     if made.status not in {"built", "failed"}:
         return made
     if made.status == "built":

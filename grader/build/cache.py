@@ -1,4 +1,4 @@
-"""Where what is made once for a machine is kept: a folder that guests can read."""
+"""The folder of files prepared once for a machine, which guests can read."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from grader.machine import cache_home
 from grader.sandbox import reached_by, strongest
 
 SHARED = Path("/var/cache/kernel-grader")
-"""For root, whose home other users can't pass, where guests are kept in by a user id alone."""
+"""For root, whose home folder guests in the user-id form can't enter."""
 
 
 def cache_folder() -> Path:
@@ -24,5 +24,5 @@ def cache_folder() -> Path:
             SHARED.mkdir(parents=True)
             SHARED.chmod(0o755)
     except (GraderError, OSError):
-        return own  # where it can't be read, a guest's start says what would help
+        return own  # where it can't be read, the error at a guest's start says what would help
     return SHARED if SHARED.stat().st_uid == os.geteuid() else own

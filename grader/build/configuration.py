@@ -1,4 +1,4 @@
-"""What the compiler drivers in a guest are told of this machine."""
+"""The compiler drivers' configuration for this machine."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def configuration(
 ) -> Config:
     """Return the drivers' configuration for this device and mode.
 
-    `folder` is the prepared one; `libraries` are the simulator's, None for one that there isn't.
+    `folder` is the prepared one; `libraries` are the simulator's; None for a missing one.
     """
     includes = toolchain.torch_includes
     dispatch = includes[0] / "ATen" / "Dispatch.h"

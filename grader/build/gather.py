@@ -1,4 +1,4 @@
-"""What the drivers must know of torch's and CUDA's headers, written into the prepared folder."""
+"""Extracts from torch's and CUDA's headers for the drivers, written into the prepared folder."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def precompiled_stubs() -> list[Path]:
 def copies(toolchain: Toolchain, folder: Path) -> None:
     """Copy our own stubs, and CUDA's small-float headers without their PTX.
 
-    A host compiler can't take that PTX, and a precompiled header knows the paths of what it read.
+    A host compiler can't compile that PTX, and a precompiled header records the paths of its sources.
     """
     for path in precompiled_stubs():
         copy = folder / "stubs" / path.relative_to(STUBS)
@@ -44,7 +44,7 @@ def copies(toolchain: Toolchain, folder: Path) -> None:
 
 
 def declarations(toolchain: Toolchain, folder: Path) -> None:
-    """Write what the stub of torch takes verbatim from torch's own headers."""
+    """Write the declarations that the stub takes verbatim from torch's own headers."""
     include, api = toolchain.torch_includes[:2]
     data = {
         "methods": header_extraction.methods(include),
@@ -62,7 +62,7 @@ def declarations(toolchain: Toolchain, folder: Path) -> None:
 
 
 def vocabulary(toolchain: Toolchain, folder: Path, closure: lean.Closure) -> None:
-    """Write which names the real headers declare, define and ask for."""
+    """Write the names that the real headers declare, define and test in conditions."""
     headers = header_extraction.texts(closure.headers)
     visible = header_extraction.global_words(closure.text) | header_extraction.macros(
         headers.values()
@@ -79,7 +79,7 @@ def vocabulary(toolchain: Toolchain, folder: Path, closure: lean.Closure) -> Non
 
 
 def write_exported_symbols(toolchain: Toolchain, folder: Path) -> None:
-    """Write what torch's libraries define, for the linker's driver (`driver.halves`)."""
+    """Write the names that torch's libraries define, for the linker's driver (`driver.halves`)."""
     folders = toolchain.torch / "lib" if toolchain.torch else folder
     libraries = [str(p) for n in _LINKED if (p := folders / f"lib{n}.so").is_file()]
     said = output(Path("nm"), "-D", "--defined-only", *libraries)

@@ -1,4 +1,4 @@
-"""Compiling the allocator whose blocks lie between zones of poison, once for each compiler and source."""
+"""Compiles the allocator with guard zones, once for each compiler and source."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FLAGS = ("-std=c++17", "-O2", "-fPIC", "-shared", "-fvisibility=hidden")
 
 
 def build(cache: Path, gxx: Path) -> Path:
-    """Return the path of the library below `cache`, compiling it where it isn't there: a second.
+    """Return the path of the library below `cache`, compiling it first (one second) if missing.
 
     Raises:
         GraderError: the compiler refuses.

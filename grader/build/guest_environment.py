@@ -1,4 +1,4 @@
-"""What a guest needs to build: variables that torch reads, and paths that it may see."""
+"""A building guest's environment: variables that torch reads, and paths that are visible."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from grader.records import digest
 from grader.sandbox.interpreter import SYSTEM
 
 DeviceKind = str
-"""A device's name; all but `cuda` get the code that the simulator takes."""
+"""A device's name; all but `cuda` get code for the simulator."""
 Mode = Literal["fast", "draft", "exact", "literal", "stock"]
-"""`draft` is `fast` without the stock compilers' word on what the quick ones refuse; `exact` is a draft whose math
-functions keep their names, `literal` one whose device code is not optimised: each step of the text is one of its own."""
+"""`draft` is `fast` without the stock compilers' check of failures; `exact` is a draft whose math functions keep their
+names; `literal` is a draft whose device code is not optimised, so that each operation of the text is an instruction."""
 _PLAIN = re.compile(r"[\w./+@%,=-]+")
 DEFAULT_ARCH = "9.0"
 """Compute capability to build for where there is no GPU: Hopper's."""
@@ -46,7 +46,7 @@ def environment(
     arch: str | None = None,
     jobs: int = 2,
 ) -> Environment:
-    """Return what a guest of this device and mode needs besides its own sandbox.
+    """Return the environment of a guest for this device and mode.
 
     `arch` is a compute capability such as `9.0`; `jobs` bounds the compilers that run at once.
     """
@@ -72,14 +72,14 @@ def environment(
             **_assemblers(drivers, toolchain),
         }
         if not _PLAIN.fullmatch(str(drivers)):
-            # Torch puts these words into a ninja file as they are.
+            # Torch writes these words into a ninja file unescaped.
             path = os.pathsep.join((str(drivers), variables["PATH"]))
             variables |= {"PYTORCH_NVCC": "kg-nvcc", "CXX": "kg-g++", "PATH": path}
     return Environment(variables, read_only(prepared))
 
 
 def _assemblers(drivers: Path, toolchain: Toolchain) -> dict[str, str]:
-    """Return what leads Triton to our drivers in place of its assemblers."""
+    """Return the variables that make Triton call our drivers in place of its assemblers."""
     return {
         f"TRITON_{tool.name.upper().replace('-', '_')}_PATH": str(drivers / f"kg-{tool.name}")
         for tool in assemblers(toolchain)
@@ -133,10 +133,10 @@ def _search_path(prepared: Prepared) -> str:
 
 
 def _stock_variables(prepared: Prepared) -> dict[str, str]:
-    """Return what leads the plain compilers to headers and libraries that the toolkit lacks."""
+    """Return the variables that make the plain compilers find headers and libraries that the toolkit lacks."""
     toolchain = prepared.toolchain
     includes = [str(path) for path in toolchain.library_includes]
-    # Lines for compute-sanitizer; the code stays the same.
+    # Line information for compute-sanitizer; the code stays the same.
     appended = ["-lineinfo", *(f"-isystem {path}" for path in includes)]
     variables = {"NVCC_APPEND_FLAGS": " ".join(appended)}
     if includes:

@@ -1,8 +1,7 @@
-"""Read out of torch's own headers what the device pass must know of them.
+"""Extraction of torch's declarations from its own headers, for the device pass.
 
-nvcc reads torch's headers in 26 seconds and what it needs of them in half a one: the declarations
-that a submission names. They are taken verbatim, so overloads, defaults and dispatch macros are
-this torch's own.
+nvcc reads torch's headers in 26 seconds, but only the declarations that a submission names in half a second. They are
+taken verbatim, so overloads, defaults and dispatch macros are this torch's own.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ _OPAQUE = re.compile(r"\bc10::(?:q|quint|bits|dummy|Float[48])\w*(?:<\d>)?")
 
 
 def _first_existing(include: Path, *names: str) -> str:
-    """Return the text of the headers that there are of these, joined."""
+    """Return the joined text of those headers that exist."""
     paths = [include / name for name in names]
     return "\n".join(p.read_text("utf-8", "replace") for p in paths if p.is_file())
 
@@ -71,7 +70,7 @@ def factories(include: Path) -> Declarations:
 
 
 def dispatch_macros(include: Path) -> str:
-    """Return this torch's AT_DISPATCH family but for its few primitives, which the stub has."""
+    """Return this torch's AT_DISPATCH macros, without the few primitives that the stub has."""
     text = _first_existing(
         include,
         "ATen/Dispatch.h",
@@ -115,14 +114,14 @@ _CONDITIONAL = re.compile(r"^[ \t]*#[ \t]*(?:if|ifdef|ifndef|elif)\b(.*(?:\\\n.*
 
 
 def texts(headers: Iterable[Path]) -> dict[Path, str]:
-    """Return the text of each of these headers that there is."""
+    """Return the text of each of these headers that exists."""
     return {path: path.read_text("utf-8", "replace") for path in headers if path.is_file()}
 
 
 def condition_names(headers: Iterable[str]) -> list[str]:
-    """Return every name that these headers' conditional directives ask for.
+    """Return every name in these headers' conditional directives.
 
-    A `-D` of one of them would change what was precompiled, so such a build takes the plain way.
+    A `-D` of one of them would change the precompiled headers, so such a build uses the plain compilers.
     """
     names: set[str] = set()
     for text in headers:
@@ -136,7 +135,7 @@ _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 
 
 def words(headers: Iterable[str]) -> list[str]:
-    """Return every identifier in these headers, comments left out.
+    """Return every identifier in these headers, outside comments.
 
     A name that isn't among them can't be declared by any of them.
     """
@@ -157,9 +156,9 @@ def macros(headers: Iterable[str]) -> set[str]:
 
 
 def global_words(preprocessed: str) -> set[str]:
-    """Return the words that stand in the global scope, and so may be declared there.
+    """Return the words in the global scope, which may be declared there.
 
-    What stands between the braces of a namespace, a class or a function is not; enumerators are.
+    Words between the braces of a namespace, a class or a function are excluded; enumerators are included.
     """
     found: set[str] = set()
     statement: list[str] = []
@@ -186,7 +185,7 @@ def _is_see_through(statement: list[str]) -> bool:
 
 
 def _declared_words(statement: list[str]) -> Iterator[str]:
-    """Yield the words of a statement but for its parameters: in brackets `(*name` and `(name)` are none."""
+    """Yield the words of a statement without its parameters; `(*name` and `(name)` in parentheses are not parameters."""
     depth = 0
     for at, piece in enumerate(statement):
         depth += (piece == "(") - (piece == ")")

@@ -1,8 +1,8 @@
-"""A machine's own failures that look like a submission's: a tool gone, no memory, a full disk.
+"""Detection of machine failures that look like a submission's: a missing tool, no memory, a full disk.
 
-What a guest's log says proves nothing, since the submission may have written it. So a sign only
-asks for a proof: a program that must build is built the same way. Where it does not, the machine
-is at fault; where it does, the submission is built again, and that outcome is its own.
+A guest's log proves nothing, since the submission may have written it. So a suspicious line only triggers a test: a
+program that must build is built the same way. If that fails, the machine is at fault; if it succeeds, the submission is
+built again, and that outcome counts.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from grader.build.driver.tools import UNABLE
 from grader.records import Build, Submission
 
 WALL = 300.0
-"""Seconds for the program that must build; stock compilers take over a minute."""
+"""Time limit in seconds of the program that must build; stock compilers take over a minute."""
 PROGRAM = Submission(
     sample="a program that must build",
     code='''import torch
@@ -49,7 +49,7 @@ class ModelNew(torch.nn.Module):
 )
 
 _AT_A_LINE = re.compile(r"^\S[^:(\n]*(?:\(\d+\):|:\d+:)")
-"""What a compiler says of a source line is never about the machine."""
+"""A compiler's message about a source line is never about the machine."""
 _SIGNS = re.compile(
     r"\[code=12[67]\]"
     rf"|{re.escape(UNABLE)}"
@@ -58,24 +58,24 @@ _SIGNS = re.compile(
     r"|Cannot allocate memory|virtual memory exhausted|out of memory|std::bad_alloc"
     r"|died due to signal \d+|Killed|Too many open files|Resource temporarily unavailable"
     r"|can't start new thread"
-    # The grader was replaced by another version under a run: its headers are new, its library old.
+    # The grader was updated during a run: its headers are new, its library old.
     r"|undefined symbol: kgsim_\w+"
-    # What torch's own libraries hold is missing where they were not all loaded.
+    # Symbols of torch's own libraries are missing where not all of them were loaded.
     r"|undefined symbol: _ZNK?(?:5torch|3c10|2at)\d",
     re.IGNORECASE,
 )
 
 
 def seconds_of_second_try(wall: float, took: float) -> float:
-    """Return how long a build may take that is tried again: what is left, and no less than the first try took.
+    """Return the time limit of a retried build: the remaining time, but no less than the first attempt took.
 
-    Else the second ends by the clock, and that is charged to the submission.
+    Otherwise the second could time out, which would be charged to the submission.
     """
     return max(wall - took, took)
 
 
 def sign(build: Build) -> str:
-    """Return the line of a failed build that speaks of the machine; empty where none does."""
+    """Return the line of a failed build's log that points to the machine; empty where none does."""
     if build.status == "crashed" and "SIGKILL" in build.reason:
         return build.reason
     if build.status != "failed":

@@ -1,6 +1,6 @@
-"""What a built extension asks of the process that loads it, and what it puts in its place, told from its bytes.
+"""Forbidden names that a built extension imports or redefines, found in its bytes.
 
-A text can spell a name so that no rule finds it (token pasting, macros); the loader needs it whole.
+A text can hide a name from rules (token pasting, macros), but the loader needs the whole name.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ _NAMES = re.compile(
 
 
 _PARTS = (b"kgsim_", *(name.encode() + b"\0" for name in sorted(IN_EXTENSION)))
-"""One of these is in whatever the pattern finds; nearly every library has none, which is told ten times sooner."""
+"""Every match of the pattern contains one of these; nearly every library has none, and this check is ten times
+faster."""
 
 
 _RUNTIME = re.compile(RUNTIME.encode())
@@ -39,12 +40,12 @@ _OF_OTHERS = 0
 
 
 def imports(files: Path) -> Iterator[Evidence]:
-    """Yield a finding's evidence for each such name in the built extensions, once for each."""
+    """Yield evidence for each such name in the built extensions, once for each name."""
     names: set[str] = set()
     defined: set[str] = set()
     for path in files.rglob("*") if files.is_dir() else []:
         data = path.read_bytes() if path.is_file() and not path.is_symlink() else b""
-        # Whatever it is called: any file can be loaded.
+        # Whatever its name: any file can be loaded.
         if data.startswith(_ELF) and b"cuda" in data:
             defined |= {one.decode() for one in _defined_symbols(data) if _RUNTIME.fullmatch(one)}
         if data.startswith(_ELF) and any(part in data for part in _PARTS):
@@ -66,7 +67,7 @@ def imports(files: Path) -> Iterator[Evidence]:
 
 
 def _defined_symbols(data: bytes) -> Iterator[bytes]:
-    """Yield the names that a library of 64 bits defines for others; nothing where its table is broken."""
+    """Yield the names that a 64-bit library exports; none where its table is broken."""
     try:
         (table,) = struct.unpack_from("<Q", data, 0x28)
         size, count = struct.unpack_from("<HH", data, 0x3A)

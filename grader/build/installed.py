@@ -1,4 +1,4 @@
-"""Where compilers, headers and libraries are on this machine: found by looking, without importing torch."""
+"""Search for compilers, headers and libraries on this machine, without importing torch."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ OTHERS = ("cudnn.h", "curand_kernel.h", "cufft.h", "nvrtc.h")
 def library_includes(home: Path | None) -> tuple[Path, ...]:
     """Return pip's folders with cuBLAS, cuDNN, cuRAND and the like, where the toolkit has no such headers.
 
-    Torch's own CUDA headers name the types of some of them: where nothing has these, stand-ins do.
+    Torch's own CUDA headers use the types of some of them; where no headers define these, stand-ins do.
     """
     toolkit = home / "include" if home else None
     folders: list[Path] = []

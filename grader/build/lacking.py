@@ -1,7 +1,7 @@
-"""What a build asked for in vain and every CUDA toolkit has: the machine's gap, not the sample's.
+"""Headers and libraries of every CUDA toolkit that are missing here: the machine's fault, not the sample's.
 
-A log may hold whatever the submission printed, so it proves nothing alone: what it says is missing must be
-missing here, and asked for by the submission's text or by an installed header.
+A log may contain anything that the submission printed, so it proves nothing alone: a header that it reports missing
+must be missing here, and included by the submission's text or by an installed header.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ _HEADERS = {
     "nvidia-nvjpeg": r"nvjpeg",
     "nvidia-cudnn-cu13": r"cudnn(?:_(?:version|graph|ops|cnn|adv|backend))?(?:_v9)?|cudnn_(?:ops|cnn|adv)_(?:infer|train)",
 }
-"""The headers of CUDA's libraries, by pip's package of each: what models make up beside them is not among them."""
+"""The headers of CUDA's libraries, by pip's package of each: names that models invent are not among them."""
 _LIBRARIES = {
     "cublas": "nvidia-cublas",
     "cusparse": "nvidia-cusparse",
     "cusolver": "nvidia-cusolver",
 }
-"""What the names start with that our stand-ins declare some of."""
+"""Prefixes of the names that our stand-ins declare in part."""
 _NOT_FOUND = re.compile(
     r"fatal error: (\S+?): No such file|cannot open source file \"(\S+?)\"|'(\S+?)' file not found"
 )
@@ -60,7 +60,7 @@ _CUBLAS = re.compile(
 
 
 def say_what_lacks(log: str, code: str, toolchain: Toolchain) -> str:
-    """Return a sentence on what a failed build lacked on this machine; empty if nothing.
+    """Return a sentence on the header or library that a failed build lacked on this machine; empty if none.
 
     `log` is what the compilers printed, `code` the submission. Every CUDA toolkit, or the cuDNN that
     torch asks for beside it, has these headers, but pip's compiler comes without, so that the failure

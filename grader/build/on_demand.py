@@ -1,4 +1,4 @@
-"""What some builds need, made when the first of them comes: precompiled headers."""
+"""Precompiled headers that few builds need, made for the first such build."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _OLD_ABI = host_pass.OLD_ABI.removeprefix("-D").partition("=")[0]
 
 
 def prepared_for(prepared: Prepared, code: str) -> Prepared:
-    """Return what is prepared, with what this program may need beyond it; safe under many processes.
+    """Return the prepared files, with those that this program may also need; safe under many processes.
 
-    A program that hides what it needs, or a folder that can't be written, takes the plain compilers' way.
+    A program that hides its needs, or a folder that can't be written, leads to the plain compilers.
 
     Raises:
         GraderError: torch's headers can't be read.
@@ -40,7 +40,7 @@ def prepared_for(prepared: Prepared, code: str) -> Prepared:
 
 
 def _compiles_cpp(code: str) -> bool:
-    """Whether a program may call a compiler of C++ or CUDA: all but those in Triton alone."""
+    """Whether a program may call a C++ or CUDA compiler: all programs but those in Triton only."""
     return "cpp_extension" in code or names_in(parse(code)) != {"triton"}
 
 

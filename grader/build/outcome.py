@@ -1,4 +1,4 @@
-"""What came of a build, from a guest's answer and from the files that it left."""
+"""The outcome of a build, from a guest's answer and its files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from grader.source import parse as parse_source
 
 LOG_LIMIT = 200_000
 NOTE_BYTES = 100_000
-"""Of a note on what a compiler in Python refused: more than a guest of ours writes (grader/guest/triton_refusals.py)."""
+"""Most bytes read of a note on a Python compiler's refusal, above the length that our guests write
+(grader/guest/triton_refusals.py)."""
 
 
 def extensions(files: Path) -> list[Path]:
@@ -27,14 +28,14 @@ def extensions(files: Path) -> list[Path]:
 
 
 def read_refusals(files: Path) -> list[str]:
-    """Return what the compilers said each time that they refused something."""
+    """Return the compilers' output for each refused compilation."""
     notes = files / refusals.FOLDER
     paths = sorted(notes.iterdir()) if notes.is_dir() else []
     return [path.read_text("utf-8", "replace") for path in paths]
 
 
 def is_build_error(reply: GuestReply) -> bool:
-    """Whether what a program raised is about compiling or loading an extension."""
+    """Whether a program's exception is about compiling or loading an extension."""
     told = ("Error building extension", "undefined symbol", "ninja", "Ninja is required")
     return any(text in reply.reason for text in told)
 
@@ -48,7 +49,7 @@ def outcome(
     *,
     lazy: bool,
 ) -> Build:
-    """Return the build that a guest's answer and files tell of; `lazy`: it compiles in a call."""
+    """Return the build described by a guest's answer and files; `lazy`: it compiles in a call."""
     source = parse_source(submission.code)
     log = _log(reply, files)
     status = {
@@ -84,7 +85,7 @@ def after_call(
     submission: Submission,
     files: Path,
 ) -> Build:
-    """Return a build with what calls compiled beyond it; failed where one on a workload that decides was refused."""
+    """Return a build with the extensions compiled in calls; failed where a compilation on a deciding workload was refused."""
     source = parse_source(submission.code)
     said = [build.log, *(reply.log for reply in replies[:-1])]
     said += [_log(reply, files) for reply in replies[-1:]]
@@ -105,20 +106,20 @@ def after_call(
 
 
 def _hidden(files: Path, log: str) -> list[CompilerException]:
-    """Return what a compiler in Python refused, as guests noted it: a handler of the submission's may have gone on."""
+    """Return the refusals of a Python compiler, as noted by guests, since the submission may have caught the exception."""
     notes = sorted(files.glob("triton/refused/*.txt"))[:20]
     texts = (_read_beginning(path).partition("\0") for path in notes)
     return [CompilerException(reason, traced, None, log) for reason, _, traced in texts]
 
 
 def _read_beginning(path: Path) -> str:
-    """Return as much of a note as a guest of ours writes: the file is the submission's to fill."""
+    """Return the beginning of a note, no longer than our guests write, since the submission could write to the file."""
     with path.open("rb") as file:
         return file.read(NOTE_BYTES).decode("utf-8", "replace")
 
 
 def _log(reply: GuestReply, files: Path) -> str:
-    """Return what the compilers printed; torch drops it on success, our own log has it."""
+    """Return the compilers' output; torch drops it on success, so our own log is used."""
     kept = [path.read_text("utf-8", "replace") for path in sorted(files.rglob(LOG))]
     elsewhere = [one for one in read_refusals(files) if not any(one in log for log in kept)]
     parts = [*kept, *elsewhere, reply.log]
@@ -159,5 +160,5 @@ def _reason(reply: GuestReply, errors: tuple[Evidence, ...]) -> str:
     if reply.status in {"raised", "done"} and errors:
         return errors[0].text
     if reply.status == "done":
-        return "a compiler refused it, and a handler went on"
+        return "a compiler refused it, and the program caught the exception"
     return reply.reason.splitlines()[0][:500] if reply.reason else reply.status

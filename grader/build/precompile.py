@@ -1,4 +1,4 @@
-"""Torch's headers, precompiled by clang where they will stay, and the code that they bring compiled once.
+"""Precompiles torch's headers with clang in their final place, and compiles their inline functions once.
 
 `types` is what load_inline puts before a CUDA file, `extension` goes on from it with torch/extension.h,
 `main` is the same as a C++ file sees it, made where a program has a C++ file that tells them apart
@@ -21,15 +21,15 @@ from grader.machine import cores
 
 Progress = Callable[[str], None]
 FOUNDED = {"extension": "types"}
-"""Which header goes on from which other."""
+"""Base of each precompiled header."""
 HALVES = ("types", "extension")
-"""What every build may need."""
+"""Headers that every build may need."""
 
 
 class HeaderPrecompiler:
     """Clang's processes for one prepared folder, as many at once as there are cores.
 
-    Each step may be asked for before the steps it needs are done; none raises for what clang refuses.
+    Each step may be requested before its prerequisites are done; none raises where clang refuses.
     """
 
     def __init__(self, config: Config, progress: Progress) -> None:
@@ -39,12 +39,12 @@ class HeaderPrecompiler:
         self._steps: dict[str, Future[bool]] = {}
 
     def types(self) -> None:
-        """Begin with the header whose text is known beforehand."""
+        """Start the header whose text is known beforehand."""
         Path(self._config.path("types.h")).write_text(lean.TYPES, "utf-8")
         self._begin("types")
 
     def rest(self, texts: dict[str, str]) -> None:
-        """Take the texts of the others."""
+        """Start the others, whose texts are known now."""
         for name, text in texts.items():
             Path(self._config.path(f"{name}.h")).write_text(text, "utf-8")
 
@@ -71,7 +71,7 @@ class HeaderPrecompiler:
         )
 
     def _usable(self) -> list[str]:
-        """Return what worked, each failed step tried again alone: side by side they may have lacked memory."""
+        """Return the successful headers; failed steps are retried alone, since they may have lacked memory in parallel."""
         usable: list[str] = []
         for name in HALVES:
             if FOUNDED.get(name, name) not in (*usable, name):
@@ -90,7 +90,7 @@ class HeaderPrecompiler:
 
 
 def precompile(config: Config, name: str, progress: Progress = lambda _what: None) -> bool:
-    """Precompile one header whose text is there; False if clang can't."""
+    """Precompile one header whose text is written; False if clang can't."""
     progress(f"precompiling torch's headers ({name})")
     cuda = name in HALVES
     old_abi = name == "main_old_abi"
@@ -107,7 +107,7 @@ def precompile(config: Config, name: str, progress: Progress = lambda _what: Non
 
 
 def _runs(*commands: list[str], config: Config) -> bool:
-    """Run commands one after the other, as long as they succeed; what they say is kept in a file."""
+    """Run commands one after the other, as long as they succeed; their output is kept in a file."""
     env = environment_of_tools()
     with Path(config.path("precompile.log")).open("ab") as out:
         for command in commands:

@@ -1,8 +1,8 @@
-"""What is made once for a machine: precompiled headers and what is read out of torch's headers.
+"""One-time preparation of a machine: precompiled headers and extracts from torch's headers.
 
 Cached under the user's cache folder by content (versions of torch, compilers, and this package's
-own sources), made under a lock, complete or not there at all. What few builds need is made when the
-first of them comes (`on_demand`).
+own sources), made under a lock, either complete or absent. Headers that few builds need are made for the first such
+build (`on_demand`).
 """
 
 from __future__ import annotations
@@ -32,33 +32,33 @@ from grader.simulator import library, torch_library
 _HERE = Path(__file__).resolve().parent
 _SHAPING = ("header_extraction.py", "lean.py", "gather.py", "precompile.py")
 _SHAPING_DRIVER = ("blank.py", "host_pass.py", "halves.py")
-"""Sources of ours that what is prepared depends on, beside the stubs in it."""
+"""Our own sources that the prepared files depend on, beside the stubs among them."""
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """Where the prepared files are, and what could be prepared."""
+    """The prepared files of a machine."""
 
     folder: Path
     toolchain: Toolchain
     library: Path | None
     """The simulator's runtime library."""
     torch_part: Future[Path] | None
-    """The simulator's part of libc10_cuda and libtorch_cuda, which may still be in the making."""
+    """Build of the simulator's part of libc10_cuda and libtorch_cuda, which may still run."""
     torch_place: Path | None
-    """Where that is, or will be."""
+    """Path of that library."""
     guard_zones: Path | None = None
-    """The allocator of guests on a GPU; None where there is no torch for one, or it doesn't compile."""
+    """The allocator of guests on a GPU; None without a CUDA build of torch, or where it doesn't compile."""
     unguarded: str = ""
-    """Why not, in the latter case."""
+    """The compiler's message in the latter case."""
     on_demand: tuple[str, ...] = ()
     """Precompiled headers that few programs need."""
     progress: Progress = field(default=lambda _: None, compare=False)
-    """Is told what is made when a program first needs it; an empty text is the end of that."""
+    """Callback with the step that runs when a program first needs it; an empty text ends it."""
 
     @property
     def precompiled(self) -> tuple[str, ...]:
-        """Return the names of the precompiled headers that there are."""
+        """Return the names of the existing precompiled headers."""
         return (*(headers_ready(self.folder) or ()), *self.on_demand)
 
     @property
@@ -71,21 +71,21 @@ class Prepared:
 
     @cached_property
     def address(self) -> str:
-        """Return the content address of all that builds and runs read besides the submission."""
+        """Return the content address of everything that builds and runs read besides the submission."""
         sources = (*_files(_HERE / "driver", "*.py"), *_files(STUBS))
         libraries = (str(self.library), str(self.torch_place), self.toolchain.triton_version)
         return digest(self.folder.name, *libraries, *(path.read_bytes() for path in sources))[:24]
 
     @property
     def libraries(self) -> tuple[Path | None, Path | None]:
-        """Return the simulator's libraries, for what links against them."""
+        """Return the simulator's libraries, to link against."""
         return self.library, self.torch_library
 
 
 def key(toolchain: Toolchain) -> str:
-    """Return the content address of what would be prepared for this toolchain.
+    """Return the content address of the preparation for this toolchain.
 
-    Checkouts with the same sources share it: nothing in there knows where this package lies.
+    Checkouts with the same sources share it, since no prepared file contains this package's path.
     """
     own = [_HERE / name for name in _SHAPING]
     own += [_HERE / "driver" / name for name in _SHAPING_DRIVER]
@@ -94,8 +94,8 @@ def key(toolchain: Toolchain) -> str:
         for path in (toolchain.torch / "version.py" if toolchain.torch else None, toolchain.nvcc)
         if path is not None and path.exists()
     ]
-    # However it is called: `python` and `python3` are one interpreter, with the same headers.
-    # Nothing of Triton's is read for it.
+    # By any name: `python` and `python3` are one interpreter, with the same headers. Nothing of Triton's is read for
+    # it.
     apart = {"python", "triton_version", "triton_tools"}
     tools = [repr(value) for name, value in asdict(toolchain).items() if name not in apart]
     contents = (path.read_bytes() for path in (*own, *gather.precompiled_stubs()))
@@ -107,7 +107,7 @@ def _files(folder: Path, pattern: str = "*") -> list[Path]:
 
 
 def prepare(toolchain: Toolchain, progress: Progress | None = None) -> Prepared:
-    """Make what a machine's builds share, or find it made; safe under many processes.
+    """Prepare the files that a machine's builds share, unless they exist; safe under many processes.
 
     Raises:
         GraderError: a compiler is missing or can't compile torch's own headers, or the cache folder
@@ -120,7 +120,7 @@ def prepare(toolchain: Toolchain, progress: Progress | None = None) -> Prepared:
 
 @contextmanager
 def _told_where_cache_is_full() -> Iterator[None]:
-    """Say what to do where the cache folder takes nothing."""
+    """Turn an error of the cache folder into advice."""
     try:
         yield
     except OSError as error:
@@ -153,7 +153,7 @@ def _prepare(toolchain: Toolchain, progress: Progress) -> Prepared:
 
 
 def headers_ready(folder: Path) -> tuple[str, ...] | None:
-    """Return which headers are precompiled; None where that has not been tried."""
+    """Return the names of the precompiled headers; None where not attempted yet."""
     try:
         return tuple(json.loads((folder / "ready.json").read_text("utf-8"))["precompiled"])
     except FileNotFoundError:
@@ -161,7 +161,7 @@ def headers_ready(folder: Path) -> tuple[str, ...] | None:
 
 
 def make_headers(prepared: Prepared) -> None:
-    """Precompile torch's headers and read what the drivers must know of them, unless that has been done.
+    """Precompile torch's headers and extract the drivers' information from them, unless that is done.
 
     Raises GraderError where g++ can't read them, or the cache folder can't be written.
     """
@@ -175,10 +175,10 @@ def make_headers(prepared: Prepared) -> None:
 
 
 def _make(toolchain: Toolchain, folder: Path, progress: Progress) -> None:
-    """Fill the folder; what marks it as complete comes last.
+    """Fill the folder; the file that marks it as complete comes last.
 
-    A precompiled header knows its own path: it is made where it will stay. The drivers' programs lie there
-    already, and perhaps what an interrupted call of this left.
+    A precompiled header contains its own path, so it is made in its final place. The folder already holds the drivers'
+    programs, and perhaps the files of an interrupted call.
     """
     progress("reading torch's headers")
     gather.copies(toolchain, folder)
@@ -202,7 +202,7 @@ def _make(toolchain: Toolchain, folder: Path, progress: Progress) -> None:
 
 
 def _runtime(toolchain: Toolchain, progress: Progress) -> Path | None:
-    """Build the simulator's runtime library, or find it built."""
+    """Return the simulator's runtime library, building it first if missing."""
     if toolchain.gxx is None or toolchain.torch is None:
         return None
     begin = partial(progress, "compiling the simulator")
@@ -216,7 +216,7 @@ def _runtime(toolchain: Toolchain, progress: Progress) -> Path | None:
 def _begin_torch_part(
     toolchain: Toolchain, prepared: Path, progress: Progress
 ) -> tuple[Path, Future[Path]] | tuple[None, None]:
-    """Find the simulator's torch device built, or begin to build it: torch's headers are read beside it."""
+    """Return the simulator's torch device, or start building it, in parallel with torch's headers."""
     if toolchain.gxx is None or toolchain.torch is None:
         return None, None
     headers = torch_library.TorchHeaders(toolchain.torch, toolchain.torch_version)
@@ -230,7 +230,7 @@ def _begin_torch_part(
 
 
 def _guard_zones(toolchain: Toolchain) -> tuple[Path | None, str]:
-    """Build the allocator with guard zones, or find it built; runs on a GPU can do without it."""
+    """Return the allocator with guard zones, building it first if missing; runs on a GPU work without it."""
     if toolchain.gxx is None or not toolchain.torch_cuda:
         return None, ""
     try:
@@ -244,14 +244,14 @@ def _simulators() -> Path:
 
 
 def _readable(built: Path) -> Path:
-    """Return the library, which guests of another user may read now."""
+    """Make the library readable for guests of another user, and return it."""
     for path in (_simulators(), built.parent, built):
         let_read(path)
     return built
 
 
 def _quick(toolchain: Toolchain, prepared: Path) -> torch_library.Quick:
-    """Return how clang compiles the simulator's torch device."""
+    """Return clang's command for the simulator's torch device."""
     config = configuration(toolchain, prepared, "cuda", "fast")
     torch_headers = host_pass.headers(config, cuda=False)
     return torch_library.Quick((*host_pass.common(config), "-x", "c++", *torch_headers))

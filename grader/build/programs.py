@@ -1,8 +1,8 @@
-"""The programs that stand in the compilers' place, compiled ahead: they start several times a build.
+"""The programs in the compilers' place, compiled to bytecode ahead, since they start several times in a build.
 
-They are of the standard library alone, and without site-packages. What they run is a copy of this
-package's sources as bytecode: a guest may not write bytecode beside the sources, and would compile them
-at each start. Folders above the copy are none that a guest may list under every form of the sandbox.
+They use the standard library alone, without site-packages. They run a copy of this package's sources as bytecode: a
+guest may not write bytecode beside the sources, and would compile them at each start. Folders above the copy are none
+that a guest may list under every form of the sandbox.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from grader.records import digest
 
 _ROOT = Path(__file__).resolve().parent.parent.parent
 _PACKAGES = ("grader", "grader.build", "grader.simulator")
-"""Whose own __init__ the programs do without."""
+"""Packages whose __init__ the programs skip."""
 _QUESTIONS = ("-v", "--version", "-dumpversion", "-dumpmachine", "-dumpfullversion -dumpversion")
-"""What torch asks a compiler before it builds: the real one's answer, at once."""
+"""Torch's queries of a compiler before a build, passed to the real one at once."""
 _START = """import gc, sys, types; gc.disable()
 class Later(types.ModuleType):
     def __getattr__(self, name):
@@ -43,7 +43,7 @@ except Exception as error:
     print("{unable} the driver:", error)
     sys.exit({status})
 sys.exit(main(sys.argv[1:]))"""
-"""`dataclasses` imports `inspect` for what it hardly ever asks, which would be a third of a driver's start."""
+"""`dataclasses` imports `inspect`, which it hardly ever uses, and which would be a third of a driver's start."""
 _PROGRAM = """#!/bin/sh
 case "$*" in
 {questions}) exec {tool} "$@" ;;
@@ -63,9 +63,9 @@ def _sources(root: Path) -> list[Path]:
 
 
 def programs(prepared: Path, toolchain: Toolchain) -> Path:
-    """Return the folder of the compiler drivers, by their content, beside what was prepared.
+    """Return the folder of the compiler drivers, by their content, beside the prepared files.
 
-    By whatever name this Python was started, it is the same folder: builds that are kept name it.
+    It doesn't depend on the name by which Python was started, since stored builds refer to it.
     """
     named = (toolchain.nvcc, toolchain.gxx, toolchain.zig, toolchain.triton_tools)
     tools = (_python(), *map(str, named))
@@ -84,7 +84,7 @@ def _contents(root: Path) -> str:
 
 
 def write(prepared: Path, toolchain: Toolchain) -> None:
-    """Write the programs that PYTORCH_NVCC, CXX and g++'s -fuse-ld=lld find, where they aren't there."""
+    """Write the programs that PYTORCH_NVCC, CXX and g++'s -fuse-ld=lld find, where missing."""
     folder = programs(prepared, toolchain)
     if folder.is_dir():
         return
@@ -105,7 +105,7 @@ def write(prepared: Path, toolchain: Toolchain) -> None:
     open_to_guests(draft)
     try:
         draft.rename(folder)
-    except OSError:  # another process was quicker
+    except OSError:  # another process was faster
         shutil.rmtree(draft, ignore_errors=True)
 
 

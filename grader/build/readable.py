@@ -1,4 +1,4 @@
-"""What an umask keeps to its user, opened to guests: other users, where the host is root."""
+"""Opens files to guests that are other users (where the host is root), whatever the umask."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def open_to_guests(*paths: Path) -> None:
-    """Let everybody read these files, and folders with all that is below them; no link is followed."""
+    """Make these files, and folders with their contents, readable for everybody; no link is followed."""
     for path in paths:
         if path.is_symlink():
             continue
@@ -17,7 +17,7 @@ def open_to_guests(*paths: Path) -> None:
 
 
 def let_read(path: Path) -> None:
-    """Let everybody read one file, or list and pass one folder."""
+    """Make one file readable, or one folder listable and searchable, for everybody."""
     mode = path.stat().st_mode
     runs = stat.S_ISDIR(mode) or mode & stat.S_IXUSR
     if (wanted := stat.S_IMODE(mode) | (0o555 if runs else 0o444)) != stat.S_IMODE(mode):

@@ -1,4 +1,4 @@
-"""Asking a tool about itself: its version, its folders."""
+"""Queries of a tool's version and folders."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ _FOR_COMPILERS = frozenset({
 
 
 def environment_of_tools() -> dict[str, str]:
-    """Return this process's variables as compilers get them here, and as in guests: none is for them.
+    """Return this process's variables for compilers, as in guests: without those that compilers read.
 
-    What is looked for in their words is English.
+    Their messages are in English, for the patterns that parse them.
     """
     kept = {name: value for name, value in os.environ.items() if name not in _FOR_COMPILERS}
     return {**kept, "LC_ALL": "C"}
 
 
 def output(tool: Path | None, *arguments: str) -> str:
-    """Return what the tool prints on both streams; empty where it can't be run."""
+    """Return the tool's output on both streams; empty where it can't be run."""
     if tool is None:
         return ""
     try:

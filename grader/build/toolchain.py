@@ -1,4 +1,4 @@
-"""What this machine has to compile with: found by looking, without importing torch."""
+"""The machine's compilers and libraries, found without importing torch."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from grader.build.tool_queries import output, search
 
 @dataclass(frozen=True)
 class Missing:
-    """A tool that isn't there: what its absence costs, and what would help."""
+    """A missing tool: the consequence, and how to install it."""
 
     what: str
     costs: str
@@ -24,7 +24,7 @@ class Missing:
 
 @dataclass(frozen=True)
 class Toolchain:
-    """Compilers, headers and libraries of one machine; None if there is none."""
+    """Compilers, headers and libraries of one machine; None for a missing one."""
 
     python: Path
     """The interpreter that has torch; guests run with it."""
@@ -38,9 +38,9 @@ class Toolchain:
     nvcc_version: str
     cuda_home: Path | None
     cuda_includes: tuple[Path, ...]
-    """Of nvcc's own toolkit, in order."""
+    """Header folders of nvcc's own toolkit, in order."""
     library_includes: tuple[Path, ...]
-    """Where headers of cuBLAS, cuSPARSE, cuSOLVER and the like are, if not in the toolkit."""
+    """Folders with headers of cuBLAS, cuSPARSE, cuSOLVER and the like, if not in the toolkit."""
     cudart: Path | None
     gxx: Path | None
     gxx_version: str
@@ -51,13 +51,13 @@ class Toolchain:
     ninja: Path | None
     missing: tuple[Missing, ...]
     triton_version: str = ""
-    """Empty where there is no Triton."""
+    """Triton's version; empty without Triton."""
     triton_tools: Path | None = None
     """Folder of the assemblers that Triton brings along."""
 
     @property
     def triton(self) -> dict[str, str]:
-        """Return what a review's environment says of Triton: nothing where there is none."""
+        """Return the review's environment entry for Triton; empty without it."""
         return {"triton": self.triton_version} if self.triton_version else {}
 
     @property
@@ -89,7 +89,7 @@ class Toolchain:
 
     @property
     def stands_in(self) -> bool:
-        """Whether headers of ours stand in for those of cuBLAS, cuSPARSE and cuSOLVER."""
+        """Whether our own headers replace those of cuBLAS, cuSPARSE and cuSOLVER."""
         return installed.STAND_INS in self.library_includes
 
     @property
@@ -108,7 +108,7 @@ def _cpp_standard(torch: Path | None) -> str:
 
 @cache
 def discover() -> Toolchain:
-    """Look for everything once a process; never raises, `.missing` says what isn't there."""
+    """Search for everything once in a process; never raises, `.missing` lists what is absent."""
     torch, torch_version, torch_cuda = installed.torch()
     nvcc = installed.nvcc()
     home = nvcc.parent.parent if nvcc else None

@@ -1,4 +1,4 @@
-"""Where and how programs are compiled: their own load_inline calls, in guests."""
+"""The workspace in which programs are compiled: their own load_inline calls, in guests."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from grader.sandbox import Form, GuestJob, GuestReply, Limits, converse
 from grader.source import parse
 
 ARTIFACT = 128 << 20
-"""Bytes of a build's files that are kept; an ordinary one has a few million."""
+"""Most bytes of a build's files; an ordinary build has a few million."""
 DRAFT = "building-"
-"""What the folder of an unfinished build is called."""
+"""Prefix of the folder of an unfinished build."""
 FILES = "extensions"
 """Name of the folder of a build's extensions."""
 
 
 @dataclass(frozen=True)
 class BuildWorkspace:
-    """Where and how programs are compiled; keeps nothing of them."""
+    """Compiles programs in guests, with the settings for one device; keeps no state between builds."""
 
     device: DeviceKind
     mode: Mode
@@ -57,7 +57,7 @@ class BuildWorkspace:
         limits: Limits,
         scratch: Path,
     ) -> Build:
-        """Compile a program in a guest; its extensions come to a folder of the scratch folder."""
+        """Compile a program in a guest; its extensions are written to a folder in the scratch folder."""
         files = scratch / FILES
         job = GuestJob(
             role="submission",
@@ -83,18 +83,18 @@ class BuildWorkspace:
         return outcome(reply, submission, files, self.device, self.mode, lazy=lazy)
 
     def confirm(self, sign: str) -> None:
-        """Raise GraderError unless a program that must build does, here and now."""
+        """Raise GraderError unless a program that must build builds now."""
         with self.scratch() as scratch:
             made = self.build(host_fault.PROGRAM, None, Limits(wall=host_fault.WALL), scratch)
         if made.status != "built":
             raise GraderError(
-                f"the compilers don't work on this machine now: {sign}",
+                f"the compilers don't work on this machine at present: {sign}",
                 "see --doctor; check disk and memory",
             )
 
 
 def _libraries(options: Mapping[str, JsonValue]) -> tuple[Path, ...]:
-    """Return the folders of the libraries that the guest's options name."""
+    """Return the folders of the libraries in the guest's options."""
     named = (options.get(name) for name in ("library", "torch_library"))
     return tuple(Path(path).parent for path in named if isinstance(path, str))
 
@@ -106,7 +106,7 @@ def _construct(
     limits: Limits,
     imported: GuestReply,
 ) -> GuestReply:
-    """Build what is compiled on construction; other failures there belong to the run."""
+    """Build code that is compiled on construction; other failures there belong to the run."""
     if job.keep_artifact is not None:
         shutil.rmtree(job.keep_artifact, ignore_errors=True)
     reply = converse(replace(job, init=init), form, limits)

@@ -1,1 +1,1 @@
-"""The only code that shares a process with generated code: the standard library and torch."""
+"""The only code that shares a process with generated code; imports the standard library and torch only."""

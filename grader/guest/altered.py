@@ -1,4 +1,4 @@
-"""A reference with other weights for one call: what a program that ignores or mistakes one would compute."""
+"""A reference with other weights for one call: the result of a program that ignores or confuses a weight."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from grader.guest.weights import tensors_of
 
 @contextmanager
 def hold_altered(model: Any, change: Mapping[str, Any] | None) -> Iterator[None]:
-    """Hold a model's weights changed: `zero` or `redraw` those of these names, or `swap` two dims of one.
+    """Change a model's weights inside the context: `zero` or `redraw` some by name, or `swap` two dims of one.
 
     `change` has one of these keys: `zero` and `redraw` with names, `swap` with a name and two dims of
-    equal length. They are as they were afterwards.
+    equal length. They are restored afterwards.
     """
     state = tensors_of(model) if change else {}
     kept = {name: tensor.clone() for name, tensor in state.items()}

@@ -1,7 +1,7 @@
-"""Built extensions in and out of the scratch folder, as frames.
+"""Transfer of built extensions to and from the scratch folder, as frames.
 
-The host never walks a folder that generated code could write: files come as frames with names from
-a closed set of characters, and the host makes them anew.
+The host never walks a folder that generated code could write: files are sent as frames with names from a closed set of
+characters, and the host writes new files.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from grader.guest.protocol import Channel
 
 
 def folder(scratch: Path) -> Path:
-    """Return where torch is told to build extensions."""
+    """Return torch's build folder for extensions."""
     return scratch / "extensions"
 
 
 def receive(channel: Channel, scratch: Path, count: int) -> None:
-    """Write `count` files; times of change are kept, since ninja goes by them."""
+    """Write `count` files with their modification times, which ninja compares."""
     base = folder(scratch)
     base.mkdir(exist_ok=True)
     for _ in range(count):
@@ -33,14 +33,14 @@ def receive(channel: Channel, scratch: Path, count: int) -> None:
 
 
 def set_aside(scratch: Path) -> None:
-    """Put what the compilers refused earlier where their drivers look, and hand it on no further."""
+    """Move the notes on earlier compiler failures to where the drivers look, so that they aren't sent again."""
     handed_over = folder(scratch) / "refused"
     if handed_over.is_dir():
         handed_over.rename(scratch / "refused")
 
 
 def send(channel: Channel, scratch: Path, limit: int) -> None:
-    """Send the regular files that are there, `limit` bytes at most, and what was left out."""
+    """Send the regular files, at most `limit` bytes, and the names of those left out."""
     found, skipped = _regular_files(folder(scratch))
     total = 0
     chosen: list[tuple[str, Path]] = []
@@ -62,7 +62,7 @@ def send(channel: Channel, scratch: Path, limit: int) -> None:
 def _regular_files(
     base: Path,
 ) -> tuple[list[tuple[str, Path, int]], list[tuple[str, Path]]]:
-    """Regular files below `base` with a plain name, and everything else that is no folder."""
+    """Return the regular files below `base` with a plain name, and all other entries but folders."""
     found: list[tuple[str, Path, int]] = []
     skipped: list[tuple[str, Path]] = []
     for root, _, names in os.walk(base):

@@ -1,4 +1,4 @@
-"""What of torch beside `torch.cuda` is as on a machine with a GPU: streams, cuDNN, compilers."""
+"""Parts of torch outside `torch.cuda` that must behave as on a machine with a GPU: streams, cuDNN, compilers."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import torch
 
 
 def install(cuda_version: str) -> None:
-    """Make torch answer as one that was built for this version of CUDA, e.g. `13.0`."""
-    # Torch's own asks for a stream of its own; no memory is given back while a stream uses it.
+    """Make torch report a build for this version of CUDA, e.g. `13.0`."""
+    # Torch's own function requires torch's stream class; here no memory is freed while a stream uses it.
     torch.Tensor.record_stream = lambda _self, _stream: None
     _install_backends()
     _install_compilers(cuda_version)
 
 
 def _install_backends() -> None:
-    """Give what cuDNN would do to torch's own kernels."""
+    """Route cuDNN's operators to torch's own kernels."""
     torch._C._set_cudnn_enabled(False)
     torch.backends.cudnn.is_acceptable = lambda _tensor: False
     torch.backends.cudnn.is_available = lambda: True

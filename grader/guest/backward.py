@@ -1,4 +1,4 @@
-"""A call of a model whose results are differentiated as well, where its last argument asks for it."""
+"""Calls of a model that also return gradients, where the last argument requests them."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import torch
 from grader.guest import tensors
 from grader.guest.matching import Origin
 
-# Torch's own, whatever a submission makes of the name.
+# Torch's own function, even if a submission rebinds the name.
 _gradients_of = torch.autograd.grad
 KIND = "backward"
-"""What `kind` says in the argument that asks for gradients (`grader.records.Backward`)."""
+"""Value of `kind` in the argument that requests gradients (`grader.records.Backward`)."""
 
 
 class Caller:
-    """Calls a model; with gradients, what it returns are the results and then each gradient."""
+    """Calls a model; with gradients, it returns the results followed by each gradient."""
 
     def __init__(
         self,
@@ -30,12 +30,12 @@ class Caller:
         self._model = model
         self._call = model if call is None else call
         self._origins = origins or {}
-        """Which weight of the reference each tensor of the model is, by the model's names."""
+        """The reference's weight for each tensor of the model, by the model's names."""
         self._exact = exact
-        """Whether it is the reference: what plays no part has a gradient of zero there."""
+        """Whether it is the reference, in which unused tensors have a gradient of zero."""
 
     def __call__(self, *args: Any, again: bool = False) -> Any:
-        """Return what the model returns, or results and gradients; `again`: to be differentiated once more."""
+        """Return the model's result, or results and gradients; `again`: keep the graph for a second pass."""
         asked = args[-1] if args else None
         if not isinstance(asked, dict) or asked.get("kind") != KIND:
             return self._call(*args)
@@ -55,7 +55,7 @@ class Caller:
         return (*results, *(self._as_asked(*one) for one in named))
 
     def _target(self, name: str, given: Sequence[Any]) -> torch.Tensor | None:
-        """Return what a gradient is asked by: an input, or a parameter; None where there is no such parameter."""
+        """Return the tensor to differentiate by: an input, or a parameter; None for an unknown parameter."""
         if name.startswith("input "):
             tensor: torch.Tensor = given[int(name[6:]) - 1]
             return tensor
@@ -73,7 +73,7 @@ class Caller:
         """Return a gradient for each target; None if there is none."""
         real = [r for r in results if isinstance(r, torch.Tensor) and r.is_floating_point()]
         if len(real) != len(upstream) or not all(map(_fits, upstream, real)):
-            return [None] * len(by)  # the results' form is wrong, which says itself
+            return [None] * len(by)  # the results' form is wrong, which the comparison reports
         flowing = [g.expand(r.shape) for g, r in zip(upstream, real, strict=True)]
         found = self._by_autograd(real, flowing, by, again=again) or self._by_hand(flowing, by)
         zeros = self._exact
@@ -87,7 +87,7 @@ class Caller:
     def _by_autograd(
         self, real: Sequence[Any], flowing: Sequence[Any], by: Sequence[Any], *, again: bool
     ) -> list[Any]:
-        """Return what autograd gives; nothing where no result has a graph."""
+        """Return autograd's gradients; none where no result has a graph."""
         pairs = [(r, g) for r, g in zip(real, flowing, strict=True) if r.requires_grad]
         targets = [target for target in by if target is not None]
         if not pairs or not targets:
@@ -105,7 +105,7 @@ class Caller:
         return [None if target is None else next(found) for target in by]
 
     def _by_hand(self, flowing: Sequence[Any], by: Sequence[Any]) -> list[Any]:
-        """Return what the model's own `backward` gives, if it has one, in the order of what is asked."""
+        """Return the gradients of the model's own `backward`, if it has one, in the requested order."""
         own = getattr(self._model, "backward", None)
         found = tensors.flatten(own(*flowing))[1] if callable(own) else []
         return (found + [None] * len(by))[: len(by)]
@@ -122,7 +122,7 @@ class Caller:
 
 
 def _leaf(value: torch.Tensor) -> torch.Tensor:
-    """Return the tensor as one that gradients are asked by; it is the same memory."""
+    """Return the tensor as a leaf that requires a gradient, in the same memory."""
     return value if value.requires_grad else value.detach().requires_grad_(True)
 
 

@@ -1,6 +1,6 @@
-"""Changed programs: other code in place of a kernel's own, other arguments, or other host code; launches run again for each, or forward.
+"""Counterfactual runs: a kernel's code, launch arguments or host code is changed, and the launches or forward run again.
 
-The grader makes the changes and judges what comes of them; here they are put in, run and taken out again.
+The host makes the changes and judges the results; here they are applied, run and reverted.
 """
 
 from __future__ import annotations
@@ -22,20 +22,21 @@ from grader.guest.host_text import HostText
 from grader.guest.replay import MOST_SAMPLE, Replay
 
 MOST_PROGRAM = 4 << 20
-"""Bytes of a program that is told."""
+"""Most bytes of a reported program."""
 MOST_LAUNCHES = 24
 LEAST_ADDRESS = 1 << 40
 LONGER = 4
 UNWRITTEN = 0b111 << 5
-"""Kinds of findings that may yet come to nothing: unwritten values that are read, and stored over later."""
+"""Kinds of evidence that may be harmless in the end: unwritten values that are read, and overwritten later."""
 EVERY_KIND = (1 << 32) - 1
 LEAST_SECONDS = 0.002
 LEAST_STEPS = 1 << 20
-"""A launch of a changed program may have `LONGER` times the instructions of the longest and the seconds of the call, and these at least."""
+"""A launch of a changed program may take `LONGER` times the instructions of the longest launch and the seconds of the
+call, and at least these."""
 
 
 def programs(runtime: Any) -> list[str]:
-    """Return the programs that were launched, packed."""
+    """Return the launched programs, packed."""
     found: list[str] = []
     size = ctypes.c_size_t()
     while data := runtime.kgsim_launched(len(found), ctypes.byref(size)):
@@ -50,9 +51,9 @@ def run_changed(
     arguments: Arguments,
     call: Callable[[], list[Any]],
 ) -> list[torch.Tensor]:
-    """Return for each output what its sampled elements are under each change, as far as the time reaches.
+    """Return the sampled elements of each output under each change, as far as the time allows.
 
-    A changed program might write to inputs and weights: each finds them as the first did.
+    A changed program might write to inputs and weights, so they are restored for each.
     """
     _give_code(runtime, asked)
     known = arguments.tensors
@@ -80,7 +81,7 @@ def run_changed(
 
 
 def _give_code(runtime: Any, asked: Mapping[str, Any]) -> None:
-    """Give programs what changes name, and the functions that are changed registers for them."""
+    """Prepare programs for the named changes, with registers for the changed functions."""
     for number, (strings, constants) in enumerate(asked["tables"]):
         text = b"".join(one.encode() + b"\0" for one in strings)
         values = (ctypes.c_uint64 * max(len(constants), 1))(*constants)
@@ -93,7 +94,7 @@ def _give_code(runtime: Any, asked: Mapping[str, Any]) -> None:
 def _bound_by(
     runtime: Any, asked: Mapping[str, Any], replay: Replay, call: Callable[[], list[Any]]
 ) -> list[Any]:
-    """Return the unchanged program's results; by what it took, and found, changed launches are bound."""
+    """Return the unchanged program's results, and set the limits of changed launches from its cost and evidence."""
     begun = time.process_time()
     replay.begin()
     leaves = call()
@@ -101,7 +102,7 @@ def _bound_by(
     seconds = LONGER * (time.process_time() - begun) + LEAST_SECONDS
     steps = max(LONGER * runtime.kgsim_call_steps(), LEAST_STEPS >> 4 * bool(asked["blocks"]))
     kinds = UNWRITTEN | (0 if asked["clean"] else runtime.kgsim_found())
-    # Fewer blocks, as a probe runs, leave unwritten what others read: they are bound by nothing that all blocks have found.
+    # A probe's fewer blocks leave memory unwritten that others read: evidence from all blocks doesn't limit them.
     kinds = EVERY_KIND if any("settings" in one for one in asked["changes"]) else kinds
     for name, bound in (("seconds", seconds), ("lane_steps", steps), ("findings", kinds)):
         runtime.kgsim_set(name.encode(), str(bound).encode())
@@ -120,7 +121,7 @@ def _one(
     change: Mapping[str, Any],
     again: Callable[[], list[torch.Tensor] | None],
 ) -> list[torch.Tensor] | None:
-    """Return what running again gives under one change; None where it fails or gives other forms."""
+    """Return the results under one change; None where the run fails or their form differs."""
     if "code" in change and not _edit_code(runtime, change):
         return None
     for name, value in change.get("settings", ()):
@@ -139,7 +140,7 @@ def _one(
 
 
 def _edit_code(runtime: Any, change: Mapping[str, Any]) -> bool:
-    """Put a change's instructions in; False where they are no code."""
+    """Insert a change's instructions; False where they are invalid."""
     program, function = map(int, change["code"].split("."))
     places = array("I", [at for at, _ in change["edits"]])
     words = array("I", [word for _, new in change["edits"] for word in new])
@@ -171,14 +172,14 @@ def _outputs(
 def _set_code(
     runtime: Any, program: int, function: int, words: Sequence[int], widths: bytes
 ) -> None:
-    """Put code in that has registers for changes besides its own."""
+    """Set code with additional registers for changes."""
     code = array("I", words)
     address, count = code.buffer_info()
     runtime.kgsim_set_code(program, function, ctypes.c_void_p(address), count, widths, len(widths))
 
 
 class Arguments:
-    """What launches are given, and what they get in its place; `known` are the inputs and weights by their names."""
+    """Arguments of launches, and their replacements; `known` are the inputs and weights by name."""
 
     def __init__(self, runtime: Any, known: Sequence[tuple[str, torch.Tensor]]) -> None:
         self._runtime = runtime
@@ -193,9 +194,9 @@ class Arguments:
         runtime.kgsim_call_steps.restype = ctypes.c_uint64
 
     def replace(self, replaced: Sequence[Sequence[Any]]) -> None:
-        """Begin a call in which launches get these: launch, parameter, and the launch and parameter it is taken from.
+        """Begin a call with replaced arguments: launch, parameter, and the launch and parameter of the source.
 
-        A fifth number is the value itself; a list stands for a known tensor, its dims in this order in memory.
+        A fifth number is the value itself; a list is a known tensor with its dims in this memory order.
         """
         self._laid_out.clear()
         flat = [
@@ -215,7 +216,7 @@ class Arguments:
         return int(self._laid_out[number, *dims].data_ptr())
 
     def note_launches(self) -> None:
-        """Tell the launches of the last call: sizes and values of the arguments, and which are memory of a known tensor."""
+        """Report the launches of the last call: sizes and values of the arguments, and the known tensor that each points to."""
         found = self.told["launches"]
         sizes, blocks = (ctypes.POINTER(ctypes.c_uint32)() for _ in range(2))
         values, count = ctypes.POINTER(ctypes.c_uint64)(), ctypes.c_size_t()
@@ -235,9 +236,9 @@ class Arguments:
             )
 
     def _memory(self, value: int) -> int:
-        """Return -2 for what is no address of the GPU's, and else which known tensor begins there; -1: none.
+        """Return the known tensor that begins at an address, -1 for none, and -2 for no address of the GPU.
 
-        What is too large for a size is an address of memory that forward gave back.
+        A value too large for a size counts as an address of memory that forward freed.
         """
         if value < LEAST_ADDRESS and self._runtime.kgsim_kind(ctypes.c_void_p(value)) < 1:
             return -2

@@ -1,8 +1,8 @@
-"""Takes this package out of the easy reach of generated code, just before the first line of it runs.
+"""Hides this package from easy access by generated code, just before the first line of it runs.
 
-Nothing rests on it: whoever reads the memory of a process finds everything in it. It ends the
-attacks that take one line, an import of the guest's own modules or a look through the collector's
-lists, and what is left needs means that the text gives away.
+No protection depends on it: code that reads the process's memory finds everything. It stops attacks of one line, such
+as an import of the guest's modules or a search of the collector's lists; the remaining ones need means that are visible
+in the text.
 """
 
 from __future__ import annotations
@@ -25,9 +25,8 @@ PR_SET_DUMPABLE = 4
 def conceal() -> None:
     """Forget the package's modules, the program's own names and where both came from.
 
-    What they hold goes on working, as long as nothing of it imports later. The collector's lists
-    lose every object that exists by now. Builtins that are exchanged from here on are not those that
-    these modules call.
+    Their objects keep working, as long as none imports later. The collector's lists lose every object that exists now.
+    These modules keep their builtins even if the originals are replaced later.
     """
     own = ModuleType("builtins")
     vars(own).update(vars(builtins))
@@ -47,16 +46,16 @@ def conceal() -> None:
 def shut_memory_file() -> None:
     """Give `/proc/self/mem`, which ignores page protection, to root.
 
-    Programs that this process starts have theirs as ever. Not where a GPU's driver is to work: there
-    the GPU's memory is no memory of this process, and what a driver asks of /proc is its own matter.
+    Programs that this process starts keep theirs. Not used with a GPU's driver: the GPU's memory is not in this
+    process, and the driver may need /proc.
     """
     ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, *map(ctypes.c_ulong, (0, 0, 0, 0)))
 
 
 def _leads_here(finder: Any) -> bool:
-    """Whether a finder is the one of an editable install, which knows this package alone."""
+    """Whether a finder is that of an editable install of this package alone."""
     if finder is PathFinder:
         return False
-    with contextlib.suppress(Exception):  # other packages put finders of every make there
+    with contextlib.suppress(Exception):  # other packages add finders of any kind
         return finder.find_spec(PACKAGE, None) is not None
     return False

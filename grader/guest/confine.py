@@ -1,7 +1,7 @@
-"""A process gives up what the sandbox refuses, before it sees any generated code.
+"""A process drops its rights for the sandbox, before it sees any generated code.
 
 Order matters: resource limits first, then the user id, Landlock, and last the system-call filter,
-which may refuse the calls before it. All of it is inherited by every child.
+which may refuse the calls before it. Every child inherits them.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ def apply(spec: Mapping[str, Any], seccomp: bytes) -> None:
     """Confine this process; raises OSError where the kernel refuses a step.
 
     `spec` has `limits` (name of an RLIMIT to value), `identity` (see `become`, or None) and
-    `landlock` (arguments of `landlock.restrict`, or empty); `drop` says to give up all capabilities
-    where the user id stays as it is. `seccomp` is a BPF program, or b"".
+    `landlock` (arguments of `landlock.restrict`, or empty); `drop` drops all capabilities where the user id stays the
+    same. `seccomp` is a BPF program, or b"".
     """
     os.umask(0o077)
     for name, wanted in spec["limits"].items():
@@ -60,22 +60,22 @@ def apply(spec: Mapping[str, Any], seccomp: bytes) -> None:
 
 
 def become(uid: int, gid: int, *, read_all: bool = False) -> None:
-    """Take an unprivileged user id for good; all capabilities go with it.
+    """Switch permanently to an unprivileged user id, which drops all capabilities.
 
-    `read_all` keeps the one that passes folders of others (an interpreter below /root): only where
-    Landlock says which files may be touched at all.
+    `read_all` keeps the capability to enter other users' folders (an interpreter below /root), only where Landlock
+    limits the accessible files.
     """
     os.setgroups([])
     os.setresgid(gid, gid, gid)
     _prctl(PR_SET_KEEPCAPS, int(read_all))
     os.setresuid(uid, uid, uid)
     if read_all and not _keep(CAP_DAC_READ_SEARCH):
-        # Containers have this one only; Landlock stands above it just the same.
+        # Containers have only this one; Landlock limits it in the same way.
         _keep(CAP_DAC_OVERRIDE)
 
 
 def drop_capabilities() -> None:
-    """Give up every capability, also those that a program could be started with."""
+    """Drop every capability, including those that a new program could gain."""
     for capability in range(64):
         if _LIBC.prctl(PR_CAPBSET_DROP, *map(ctypes.c_ulong, (capability, 0, 0, 0))) != 0:
             break
@@ -85,7 +85,7 @@ def drop_capabilities() -> None:
 
 
 def _keep(capability: int) -> bool:
-    """Drop every capability but one, and hand that one on to programs that are started."""
+    """Drop every capability but one, which started programs inherit."""
     bit = 1 << capability
     header = (ctypes.c_uint32 * 2)(CAPABILITY_VERSION, 0)
     data = (ctypes.c_uint32 * 6)(bit, bit, bit, 0, 0, 0)

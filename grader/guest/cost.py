@@ -1,4 +1,4 @@
-"""What a call of the reference costs: elements made, operations, values that statistics are taken from."""
+"""The cost of a call of the reference: elements produced, operations, and values in a norm's statistics."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 RECURRENT = frozenset({"lstm", "gru", "rnn_tanh", "rnn_relu"})
-"""Whole layers of steps: each step of a sample meets all matrices once."""
+"""Recurrent layers: each step of a sample multiplies by all matrices once."""
 KEPT_DIMS = {"batch_norm": (1,), "instance_norm": (0, 1)}
 """The dims that a normalisation keeps: statistics are taken over all others."""
 
 
 class On(TorchFunctionMode):  # type: ignore[misc]
-    """Makes every tensor on one device, whatever the text asks for, and counts what that costs."""
+    """Makes every tensor on one device, whatever the text requests, and counts the cost."""
 
     def __init__(self, device: str) -> None:
         super().__init__()
         self.device = device
         self.elements = 0
-        """Elements that torch's functions made."""
+        """Elements produced by torch's functions."""
         self.flops = 0
         """Floating-point operations of products and convolutions."""
         self.fewest = 0
@@ -59,7 +59,7 @@ def several(result: Any) -> Sequence[Any]:
 
 
 def _terms(name: str, args: Sequence[Any], result: torch.Tensor) -> int:
-    """Return how many products meet in one element of a first result; 0 if it is not a product."""
+    """Return the number of products summed in one element of the first result; 0 if it is not a product."""
     if name in RECURRENT and len(args) > 2 and isinstance(args[2], list | tuple):
         matrices = (w for w in args[2] if isinstance(w, torch.Tensor) and w.dim() == 2)
         return int(sum(w.numel() for w in matrices) // max(result.shape[-1], 1))
@@ -79,7 +79,7 @@ def _terms(name: str, args: Sequence[Any], result: torch.Tensor) -> int:
 
 
 def _values_normalised(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> int:
-    """Return how many values a norm takes its statistics from; 0 where it takes none."""
+    """Return the number of values in a norm's statistics; 0 for other functions."""
     if not args or not isinstance(args[0], torch.Tensor):
         return 0
     if name == "group_norm":

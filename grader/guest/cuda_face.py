@@ -1,8 +1,8 @@
-"""The simulator's face in Python: torch believes in a CUDA device, and its kernels are simulated.
+"""The simulator's face in Python: torch sees a CUDA device, whose kernels are simulated.
 
 Tensors are real CUDA tensors to torch: `libkgtorch.so` registers a backend whose memory is the
-host's (grader/simulator/native/device_torch.cpp). What remains for Python is `torch.cuda`, whose
-answers come from libraries and drivers that aren't there.
+host's (grader/simulator/native/device_torch.cpp). The rest is `torch.cuda`, which needs libraries and drivers that are
+absent here.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ import torch
 from grader.guest import backends, changes, cuda_api, cuda_graphs, provenance, tensors
 
 MOST = 1 << 24
-"""Elements of memory that are looked at for a result which is not contiguous."""
+"""Most elements of memory searched for a non-contiguous result."""
 MOST_LITERALS = 32
-"""Numbers of a reference's formulas that are told."""
+"""Most numbers of a reference's formulas that are reported."""
 _state: dict[str, Any] = {}
 _APART = 0x9E3779B97F4A7C15
-# As they are now: a submission may put others in their places.
+# Bound now, since a submission may replace them.
 _parse = json.loads
 _string_at = ctypes.string_at
 
@@ -50,12 +50,12 @@ def install(options: Mapping[str, Any]) -> None:
     seed(torch.initial_seed())
     _install_names(gpu, str(options.get("cuda_version", "13.0")))
     if "exact" in options:
-        # Only then: it takes torch's decompositions, half a second.
+        # Imported only here: torch's decompositions take half a second.
         from grader.guest.exact_mode import ExactRun
 
         _state["exact run"] = ExactRun
     if options.get("triton"):
-        # Where there is none, the import says so in the submission's own.
+        # Where Triton is missing, the submission's own import reports it.
         with suppress(ImportError):
             from grader.guest import triton_face
 
@@ -68,7 +68,7 @@ def install(options: Mapping[str, Any]) -> None:
 
 
 def load(library: str, torch_library: str) -> None:
-    """Load the simulator's libraries and register its device with torch: once a process, or before its fork.
+    """Load the simulator's libraries and register its device with torch, once in a process or before its fork.
 
     Raises OSError where one can't be loaded.
     """
@@ -83,7 +83,7 @@ def load(library: str, torch_library: str) -> None:
 
 
 def _declare(runtime: Any, backend: Any) -> None:
-    """Say what the libraries' functions take and return, where it is no `int`."""
+    """Declare argument and return types of the libraries' functions, where not `int`."""
     for function in (
         runtime.kgsim_host_report,
         runtime.kgsim_provenance_touched,
@@ -117,12 +117,12 @@ def _declare(runtime: Any, backend: Any) -> None:
 
 
 def seed(value: int) -> None:
-    """Seed what the GPU draws; the same seed gives other numbers than the CPU's."""
+    """Seed the GPU's generator; the same seed gives other numbers than on the CPU."""
     draw_as_cpu(int(value) ^ _APART)
 
 
 def draw_as_cpu(value: int) -> None:
-    """Let the GPU draw the numbers that the CPU draws with this seed."""
+    """Seed the GPU's generator so that it draws the CPU's numbers."""
     _state["backend"].kgsim_torch_seed(value % (1 << 64))
 
 
@@ -133,13 +133,13 @@ def to_device(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def empty(shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
-    """Return an input of a dry_run: memory as the simulator gives it."""
+    """Return an input of a dry run: uninitialised simulator memory."""
     with unlogged():
         return _mark_input(torch.empty(shape, dtype=dtype, device="cuda"))
 
 
 def _mark_input(tensor: torch.Tensor) -> torch.Tensor:
-    """Make a tensor known to the simulator as an input."""
+    """Register a tensor with the simulator as an input."""
     _state["inputs"] += 1
     storage = tensor.untyped_storage()
     if storage.nbytes():
@@ -151,7 +151,7 @@ def _mark_input(tensor: torch.Tensor) -> torch.Tensor:
 def enlarged(tensor: torch.Tensor, rows: int, at: int) -> torch.Tensor:
     """Return a tensor of `rows` rows on the simulated GPU, the given ones from `at` on.
 
-    It is no input to the simulator: the other rows are memory that nobody wrote.
+    It isn't registered as an input: the other rows are unwritten memory.
     """
     with unlogged():
         whole = torch.empty((rows, *tensor.shape[1:]), dtype=tensor.dtype, device="cuda")
@@ -162,7 +162,7 @@ def enlarged(tensor: torch.Tensor, rows: int, at: int) -> torch.Tensor:
 def written(tensor: torch.Tensor) -> torch.Tensor:
     """Return how each element was written, as bytes on the CPU.
 
-    That is 0 for not at all, 1 for in any way, 2 for by a kernel; 1 where it isn't known.
+    0: not at all; 1: in any way, or unknown; 2: by a kernel.
     """
     with unlogged():
         return _written_elements(tensor)
@@ -208,7 +208,7 @@ def stored(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def stored_bytes(tensor: torch.Tensor) -> int:
-    """Return how many bytes kernels have stored to a tensor's memory, overwrites included."""
+    """Return the number of bytes that kernels have stored to a tensor's memory, overwrites included."""
     return _state["runtime"].kgsim_stored_bytes(tensor.data_ptr()) if tensor.is_cuda else 0
 
 
@@ -220,9 +220,9 @@ def to_host(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def begin() -> None:
-    """Forward is about to be called: torch operators count from here to `end`."""
+    """Begin a call of forward: torch operators are logged from here to `end`."""
     if _state.pop("reported", False):
-        _state["runtime"].kgsim_reset()  # what ran between two calls is no part of either
+        _state["runtime"].kgsim_reset()  # operators between two calls are part of neither
     _state["runtime"].kgsim_provenance_clear()
     _state["operators"] = None
     _operators()
@@ -230,7 +230,7 @@ def begin() -> None:
 
 
 def _take_lost_digits() -> dict[str, int]:
-    """Return since the last call how often operators lost digits, e.g. `tf32 aten::mm`."""
+    """Return counts of operators that lost digits since the last call, e.g. `tf32 aten::mm`."""
     return dict(_parse(_text(_state["backend"].kgsim_torch_narrowed())))
 
 
@@ -240,7 +240,7 @@ def _operators() -> dict[str, int]:
 
 
 def check_outputs(outputs: Sequence[Any]) -> None:
-    """Note for the report which of forward's results hold bytes that nobody wrote."""
+    """Record for the report which of forward's results have unwritten bytes."""
     for position, tensor in enumerate(outputs):
         if not _is_plain(tensor):
             continue
@@ -253,7 +253,7 @@ def check_outputs(outputs: Sequence[Any]) -> None:
 def tell_origins(
     roles: Iterable[tuple[str, Any]], outputs: Sequence[Any], asked: Sequence[Sequence[int]]
 ) -> None:
-    """Note for the report where the values of these elements come from."""
+    """Record for the report the provenance of these elements."""
     with unlogged():
         _state["provenance"] = provenance.tell(_state["runtime"], _text, roles, outputs, asked)
 
@@ -263,7 +263,7 @@ def run_changed(
     known: Sequence[tuple[str, torch.Tensor]],
     call: Callable[[], list[Any]],
 ) -> list[Any]:
-    """Return what forward gives under changes of its kernels, and note kernels and launches for the report."""
+    """Return forward's results under changes of its kernels, and record kernels and launches for the report."""
     runtime = _state["runtime"]
     _state["programs"] = changes.programs(runtime)
     begun = time.process_time()
@@ -275,7 +275,7 @@ def run_changed(
 
 
 def exactly(key: int, known: Iterable[tuple[torch.Tensor, float | None]], **numbers: Any) -> Any:
-    """Return what follows a call in the exact algebra, the variables of which are these tensors."""
+    """Return the mode that follows a call in the exact algebra, with these tensors as variables."""
     with unlogged():
         run = _state["exact run"](_state["runtime"], key, **numbers)
         run.algebra.mark(known)
@@ -283,7 +283,7 @@ def exactly(key: int, known: Iterable[tuple[torch.Tensor, float | None]], **numb
 
 
 def exact_results(run: Any, leaves: Sequence[Any]) -> list[Any]:
-    """Return the residues of forward's results, and note for the report what was not followed."""
+    """Return the residues of forward's results, and record for the report the operators that were not followed."""
     with unlogged():
         found = run.algebra.results(leaves)
         kernels = _text(_state["runtime"].kgsim_exact_unfollowed())
@@ -294,7 +294,7 @@ def exact_results(run: Any, leaves: Sequence[Any]) -> list[Any]:
 
 
 def end() -> None:
-    """Note that forward's results have been copied: operators don't count any more."""
+    """End the log of operators, after forward's results were copied."""
     _state["operators"] = _operators()
 
 
@@ -305,7 +305,7 @@ def _is_plain(value: Any) -> bool:
 
 
 def report() -> dict[str, Any]:
-    """Return what the simulator saw since the last report, as JSON, and forget it."""
+    """Return the simulator's report since the last one, as JSON, and clear it."""
     runtime = _state["runtime"]
     seen = _parse(_text(runtime.kgsim_host_report()))
     operators = _operators()
@@ -341,7 +341,7 @@ def _prefix_keys(prefix: str, values: Mapping[str, Any]) -> dict[str, Any]:
 
 @contextmanager
 def unlogged() -> Iterator[None]:
-    """Have the grader's own copies logged apart from the submission's operators, and out of a submission's reach."""
+    """Log the grader's own copies separately from the submission's operators, out of its reach."""
     collecting = tensors.hold_undisturbed()
     with tensors.torchs_own():
         _state["pause"](1)
@@ -358,7 +358,7 @@ def _refuse_missing(name: str) -> None:
 
 
 def synchronize(_device: Any = None) -> None:
-    """Raise what a kernel failed with; nothing runs by the time that a call returns."""
+    """Raise a kernel's error; there is nothing to wait for, since calls are synchronous."""
     cuda_graphs.check(_state["runtime"].cudaDeviceSynchronize())
 
 

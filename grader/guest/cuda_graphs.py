@@ -45,14 +45,14 @@ def check(error: int) -> None:
 
 
 def new_stream() -> int:
-    """Return the handle of a new stream of the kind that torch makes: the legacy one waits for none."""
+    """Return the handle of a new stream of the kind that torch makes: the legacy stream doesn't wait for it."""
     made = ctypes.c_void_p()
     check(_state["runtime"].cudaStreamCreateWithFlags(ctypes.byref(made), _NON_BLOCKING))
     return made.value or 0
 
 
 class CUDAGraph:
-    """What was launched between `capture_begin` and `capture_end`; `replay` does it."""
+    """The launches between `capture_begin` and `capture_end`, which `replay` repeats."""
 
     def __init__(self, keep_graph: bool = False) -> None:
         self._stream = 0
@@ -103,7 +103,7 @@ class CUDAGraph:
 
 
 class Graph:
-    """Captures what its block launches, on a stream of its own."""
+    """Captures the launches in its block, on a separate stream."""
 
     def __init__(
         self,

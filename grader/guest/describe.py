@@ -1,9 +1,8 @@
-"""What a problem file's inputs look like at several sizes, without allocating the large ones.
+"""Description of a problem file's inputs at several sizes, without allocating the large ones.
 
 The host writes variants of the problem's text with smaller numbers. The inputs of each are first
 made on torch's `meta` device, where tensors have a shape and no values; the reference is run on
-those that are small. The text is untrusted: all of this happens in a sandbox, and the host checks
-what comes back.
+those that are small. The text is untrusted: all of this happens in a sandbox, and the host checks the reply.
 """
 
 from __future__ import annotations
@@ -22,31 +21,30 @@ from grader.guest.tensors import flatten
 from grader.guest.trace import trace
 
 VALUES_LIMIT = 1 << 18
-"""Elements of the inputs whose values are looked at."""
+"""Most elements of inputs whose values are examined."""
 WORK = ("size", "elements", "flops")
-"""What more of the next variant takes: one of more weights may have no more of these, and of as many weights it has."""
+"""Costs that grow with the variant: one with more weights may exceed neither of these, and one of equal weights has
+them too."""
 SHOWN = 64
-"""Elements of an input from which on its values show what they are like; one label of a batch of one does not."""
+"""Least number of elements of an input that show its distribution; one label of a batch of one does not."""
 TEXT = 300
 SLOW = 0.3
-"""Processor time, in seconds, from which a module's construction or failure is not repeated."""
+"""CPU time in seconds above which a module's construction or failure is not repeated."""
 
 
 def describe(module: ModuleType, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what is known of a problem at several sizes.
+    """Return the facts about a problem at several sizes.
 
-    `options["full"]` is its text as it is: only the shapes of its inputs are asked for. Each of
-    `options["chains"]` is a list of smaller variants from the smallest on; the reference is run on
-    each until one costs more than `options["most"]` allows, and on none that has more than
-    `options["weights"]`. `options["kinds"]` names each chain's
-    kind: where a variant fails slowly, those of other batches at the same step are taken to fail too.
-    The answer has `full`, `chains` (facts on each variant that was reached) and `values` (for each
-    input, what its values are like).
+    `options["full"]` is its text as it is: only the shapes of its inputs are computed. Each of `options["chains"]` is a
+    list of smaller variants from the smallest on; the reference is run on each until one costs more than
+    `options["most"]` allows, and on none that has more than `options["weights"]`. `options["kinds"]` names each chain's
+    kind: where a variant fails slowly, those of other batches at the same step are taken to fail too. The answer has
+    `full`, `chains` (facts on each variant that was reached) and `values` (for each input, what its values are like).
     """
     if options.get("trace"):
         return trace(module, On("meta"))
     torch.manual_seed(0)
-    # A distribution looks at the values of its arguments, and tensors on `meta` have none.
+    # A distribution validates the values of its arguments, and tensors on `meta` have none.
     torch.distributions.Distribution.set_default_validate_args(False)
     make = _Maker(vars(module).get("Model"))
     end = time.process_time() + float(options["seconds"])
@@ -75,7 +73,7 @@ def describe(module: ModuleType, options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class _Maker:
-    """Constructs the reference; one that took long is used again for the same arguments."""
+    """Constructs the reference; one that took long is reused for the same arguments."""
 
     def __init__(self, model: Any) -> None:
         self._model = model
@@ -83,7 +81,7 @@ class _Maker:
         self._weights: dict[str, int] = {}
 
     def weights(self, init: list[Any]) -> int:
-        """Return how many weights it has with these arguments, without making them; 0 if unknown."""
+        """Return the number of weights with these arguments, without allocating them; 0 if unknown."""
         key = repr(init)
         if key not in self._weights:
             try:
@@ -113,7 +111,7 @@ def _variant(make: _Maker, text: str, options: Mapping[str, Any]) -> dict[str, A
     if fact["ok"] and "weights" in fact and fact["weights"] <= options["weights"]:
         fact = {**fact, **_facts(make, text)}
         if fact["ok"] and any("int" in item.get("dtype", "") for item in fact["inputs"]):
-            # How large an index may be depends on the size, so each size says it for itself.
+            # The range of indices depends on the size, so each size reports its own.
             fact["values"] = _values(text)
     else:
         fact["ok"] = False
@@ -121,7 +119,7 @@ def _variant(make: _Maker, text: str, options: Mapping[str, Any]) -> dict[str, A
 
 
 def _values_of(chains: Sequence[Sequence[str]], facts: Sequence[Sequence[Any]]) -> list[Any]:
-    """Return what the values are like, seen on the largest variant that is cheap to make and short in no input."""
+    """Return the values' description, from the largest variant that is cheap and whose inputs are all long enough."""
     known = [
         (min(SHOWN, _fewest(fact)), fact["size"], text)
         for texts, some in zip(chains, facts, strict=True)
@@ -132,13 +130,13 @@ def _values_of(chains: Sequence[Sequence[str]], facts: Sequence[Sequence[Any]]) 
 
 
 def _fewest(fact: Mapping[str, Any]) -> int:
-    """Return how many elements the shortest input has; single numbers are short at any size."""
+    """Return the number of elements of the shortest input, ignoring single numbers, which are short at any size."""
     shapes = [item["shape"] for item in fact["inputs"] if item.get("shape")]
     return min(map(math.prod, shapes), default=0)
 
 
 def _shapes(text: str) -> dict[str, Any]:
-    """Return what a text's inputs are, without making them."""
+    """Return the shapes and dtypes of a text's inputs, without allocating them."""
     fact: dict[str, Any] = {"ok": False, "error": ""}
     try:
         with torch.device("meta"), On("meta"):
@@ -201,12 +199,12 @@ def _input(value: Any) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value that JSON can hold; raises TypeError for any other."""
+    """Return a value that JSON can represent; raises TypeError for any other."""
     if isinstance(value, torch.Size | tuple | list):
         return [_plain(item) for item in value]
     if value is None or isinstance(value, bool | int | float | str):
         return value
-    raise TypeError(f"an argument is a {type(value).__name__}, which is no plain value")
+    raise TypeError(f"an argument is a {type(value).__name__}, which isn't a plain value")
 
 
 def _values(text: str) -> list[Any]:

@@ -1,4 +1,4 @@
-"""Random numbers of a reference in float64 that are those of the same call in float32."""
+"""Makes a reference in float64 draw the same random numbers as the call in float32."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ DRAWING = frozenset({torch.rand, torch.randn, torch.rand_like, torch.randn_like}
 
 
 class DrawnInSingle(TorchFunctionMode):  # type: ignore[misc]
-    """Draws in float32 and widens: under one seed a generator gives other numbers for other dtypes.
+    """Draws in float32 and widens, since a generator's numbers for one seed depend on the dtype.
 
-    Without it the two results of a model that draws its first state in `forward` have nothing in common.
+    Without it the two results of a model that draws its initial state in `forward` would be unrelated.
     """
 
     def __torch_function__(

@@ -1,9 +1,9 @@
-"""One call of forward at the task's full size on the simulator, without computing it.
+"""The dry run: one call of forward at the task's full size on the simulator, without computing values.
 
 A kernel can be right at every reduced size and fail at the real one: a grid with more than 65535
-blocks in y, an index that passes 2^31, a check in the host code. Memory is zero and costs nothing
-until it is touched, a few blocks of each launch run, and large operators of torch give shapes only
-(`Settings::dry_run` in grader/simulator/native/runtime.hpp). No values are compared.
+blocks in y, an index above 2^31, a check in the host code. Memory is zero and costs nothing until it is touched, a few
+blocks of each launch run, and large operators of torch give shapes only (`Settings::dry_run` in
+grader/simulator/native/runtime.hpp). No values are compared.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from grader.guest import program
 
 _opname = dis.opname
 _INCONCLUSIVE = ("meta tensor", "Meta", "could not be found", "not enough memory")
-"""What torch says where an operator needs values that a dry_run has not got."""
+"""Torch's message where an operator needs values that a dry run doesn't have."""
 _THROWS_THEM = re.compile(
     r"bad_alloc|bad_array_new|PyExc_(?:Memory|NotImplemented)|CHECK_NOT_IMPLEMENTED"
     r"|c10::(?:NotImplemented|OutOfMemory)Error"
 )
-"""How host code in C++ throws what Python knows as such an error."""
+"""C++ exceptions that become such an error in Python."""
 _NO_LETTERS = re.compile(r"[^a-z]+")
 
 
 def prepare() -> None:
-    """Make constructors cheap: weights stay as the memory is, since no values are compared."""
+    """Make constructors cheap: weights stay uninitialised, since no values are compared."""
     for name, function in vars(torch.nn.init).items():
         if name.endswith("_") and not name.startswith("_") and callable(function):
             setattr(torch.nn.init, name, lambda tensor, *_, **__: tensor)
@@ -48,9 +48,9 @@ def arguments(
 
 
 def inconclusive(error: BaseException, text: str) -> bool:
-    """Whether an error comes from the dry run, not from the program, whose text is given.
+    """Whether an error is caused by the dry run, not by the program, whose text is given.
 
-    One that its text raises does not, and neither does one with words of it, as a check in C++ has.
+    An error raised by the text is the program's, and so is one with words from it, as from a check in C++.
     """
     if _raised_by_its_text(error):
         return False
@@ -61,7 +61,7 @@ def inconclusive(error: BaseException, text: str) -> bool:
 
 
 def _said_by(text: str, words: str) -> bool:
-    """Whether a text says these words, in pieces or in one."""
+    """Whether a text contains these words, in one literal or split."""
     return words in text or (" " in words and _letters(words) in _letters(text))
 
 

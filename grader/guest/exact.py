@@ -1,4 +1,4 @@
-"""Elements of the exact algebra as arrays: those that the simulator keeps in memory, and what is computed with them.
+"""Elements of the exact algebra as arrays, kept in the simulator's memory, and arithmetic on them.
 
 See native/exact.hpp. Sums and products of matrices are taken exactly, by torch itself: on 16-bit digits in float64.
 """
@@ -18,24 +18,24 @@ from grader.guest.likeness import structure_of
 DIGITS = 4
 """Of 16 bits, in a residue."""
 MOST = 1 << 24
-"""Elements of one result beyond which nothing is followed."""
+"""Most elements of a result that are followed."""
 SMALL = 2.0**-9
-"""Numbers of a formula below which they are taken for an epsilon."""
+"""Numbers in a formula below this count as an epsilon."""
 EPSILON = "epsilon"
 TRIANGLES = frozenset({"upper", "lower"})
 
 
 class Algebra:
-    """The elements that the simulator keeps, as arrays, and what is computed with them."""
+    """The simulator's elements as arrays, and arithmetic on them."""
 
     def __init__(
         self, runtime: Any, key: int, *, epsilon: bool = True, literals: Sequence[float] = ()
     ) -> None:
         self._runtime = runtime
         self._least = 0.0 if epsilon else SMALL
-        """Numbers up to which are left out of formulas."""
+        """Numbers up to this size are left out of formulas."""
         self._of_host: dict[int, tuple[Any, torch.Tensor]] = {}
-        """Elements of the CPU's tensors, by where their memory begins, which stays while they are kept."""
+        """Elements of CPU tensors, by the address of their memory, which is kept alive."""
         runtime.kgsim_exact_cells.restype = ctypes.c_uint64
         self.literals: set[float] = set()
         """Numbers of formulas."""
@@ -47,7 +47,7 @@ class Algebra:
     # Elements of tensors: int64, one more dim of 2 for the residues; 0 for none.
 
     def _cells(self, tensor: torch.Tensor, *, make: bool = False) -> torch.Tensor | None:
-        """Return the elements of a tensor as they lie in memory."""
+        """Return the elements of a tensor in memory order."""
         if not tensor.numel() or tensor.itemsize < 2:
             return None
         if not tensor.is_cuda:
@@ -76,7 +76,7 @@ class Algebra:
         return kept.as_strided((*tensor.shape, 2), steps, 2 * tensor.storage_offset())
 
     def has_elements(self, value: Any) -> bool:
-        """Whether it is a tensor of which any element is known."""
+        """Whether it is a tensor with any known element."""
         if not isinstance(value, torch.Tensor) or not value.is_floating_point():
             return False
         cells = self._cells(value)
@@ -88,7 +88,7 @@ class Algebra:
         return torch.zeros((*value.shape, 2), dtype=torch.int64) if cells is None else cells.clone()
 
     def known(self, operands: Sequence[Any]) -> torch.Tensor:
-        """Return where any of these operands has an element."""
+        """Return a mask of where any of these operands has an element."""
         found = torch.tensor(False)
         for one in operands:
             if isinstance(one, torch.Tensor):
@@ -124,7 +124,7 @@ class Algebra:
         return made
 
     def write(self, tensor: Any, elements: torch.Tensor | None) -> None:
-        """Give a result its elements, where it is a finite number."""
+        """Set a result's elements, where its values are finite."""
         if elements is None or not isinstance(tensor, torch.Tensor):
             return
         cells = self._cells(tensor, make=True) if tensor.is_floating_point() else None
@@ -133,7 +133,7 @@ class Algebra:
             cells.copy_(elements.expand(cells.shape) * finite[..., None])
 
     def map(self, operation: str, a: torch.Tensor, b: torch.Tensor | None = None) -> torch.Tensor:
-        """Return what an operation gives, element by element."""
+        """Return an operation's result, element by element."""
         one, other = torch.broadcast_tensors(a, a if b is None else b)
         one, other = one.contiguous(), other.contiguous()
         made = torch.empty_like(one)
@@ -152,7 +152,7 @@ class Algebra:
     def linear(
         self, function: Callable[[torch.Tensor], torch.Tensor], a: torch.Tensor
     ) -> torch.Tensor:
-        """Return what a function gives that only adds up: torch's own, on digits."""
+        """Return the result of a linear function: torch's own, applied to digits."""
         return self._join(
             False, *([function(d) for d in part] if part else None for part in _digits(a))
         )
@@ -160,7 +160,7 @@ class Algebra:
     def product(
         self, function: Callable[[Any, Any], torch.Tensor], a: torch.Tensor, b: torch.Tensor
     ) -> torch.Tensor:
-        """Return what a function gives that adds up products of one factor of each."""
+        """Return the result of a bilinear function, which sums products of one factor from each operand."""
         sums = []
         for one, other in zip(_digits(a), _digits(b), strict=True):
             found: list[Any] = [0] * (2 * DIGITS - 1)
@@ -184,7 +184,7 @@ class Algebra:
         return made
 
     def mark(self, known: Iterable[tuple[torch.Tensor, float | None]]) -> None:
-        """Make inputs and weights variables; those with a number count as that, whatever their values are."""
+        """Make inputs and weights variables; those with a given number become that constant."""
         for tensor, number in known:
             if tensor.is_floating_point() and tensor.numel() <= MOST:
                 values = numbers(tensor)
@@ -194,19 +194,19 @@ class Algebra:
                 )
 
     def _variables(self, values: torch.Tensor) -> torch.Tensor:
-        """Return variables; the zeros of a triangular matrix are no values but its form, and stay zeros."""
+        """Return variables; the zeros of a triangular matrix are structural and stay zeros."""
         made = self.leaves(values)
         if structure_of(values) in TRIANGLES:
             made[values == 0] = 0
         return made
 
     def results(self, leaves: Sequence[Any]) -> list[Any]:
-        """Return the first residues of forward's results, and with them whether they are no constants."""
+        """Return the first residues of forward's results, and a mask of those that aren't constants."""
         found: list[Any] = []
         for leaf in leaves:
             known = isinstance(leaf, torch.Tensor)
             if known and leaf.is_floating_point():
-                finite = numbers(leaf).isfinite()  # nothing is claimed of what holds no number
+                finite = numbers(leaf).isfinite()  # nothing is claimed about non-finite values
                 known_ones = (self.read(leaf)[..., 0] != 0) & finite
                 found += [self.whole(leaf)[..., 0] * finite, known_ones.byte()]
             else:
@@ -225,7 +225,7 @@ def _at(tensor: torch.Tensor) -> ctypes.c_void_p:
 
 
 def _digits(elements: torch.Tensor) -> tuple[list[torch.Tensor], list[torch.Tensor] | None]:
-    """Return the digits of the first residues and of the second; of these None where any is lost."""
+    """Return the digits of the first and of the second residues; None for the second where any is lost."""
 
     def of(words: torch.Tensor) -> list[torch.Tensor]:
         return [(words >> 16 * k & 0xFFFF).double() for k in range(DIGITS)]

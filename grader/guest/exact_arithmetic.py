@@ -1,4 +1,4 @@
-"""Exact rules of operators that compute: formulas of one place, sums, products and convolutions."""
+"""Exact rules of arithmetic operators: elementwise formulas, sums, products and convolutions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ POINTWISE = frozenset(
     ["add", "sub", "subtract", "rsub", "mul", "div", "reciprocal", "neg", "square", "pow", "exp", "sigmoid", "abs",
      "sqrt", "rsqrt", "expm1", "exp2", "log", "log2", "log10", "log1p", "tanh", "sinh", "cosh", "sin", "cos", "erf", "erfc"]
 )  # fmt: skip
-"""Operators whose elements come of the operands' elements in the same place."""
+"""Elementwise operators."""
 
 
 @rule("add")

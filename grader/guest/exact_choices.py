@@ -1,4 +1,4 @@
-"""Exact rules of operators that choose among elements: they choose as the ordinary run does."""
+"""Exact rules of operators that select elements, as the ordinary run does."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _relu(m: Algebra, _: Any, a: Any) -> Any:
 
 @rule("elu")
 def _elu(m: Algebra, _: Any, a: Any, alpha: Any = 1, scale: Any = 1, input_scale: Any = 1) -> Any:
-    """Factor by factor: torch's own words for it make one number of two."""
+    """Compute factor by factor: torch's decomposition merges two numbers into one."""
     below = m.map(SUB, m.map(EXP, m.map(MUL, m.whole(a), m.whole(input_scale))), m.whole(1))
     found = torch.where((numbers(a) > 0)[..., None], m.whole(a), m.map(MUL, m.whole(alpha), below))
     return m.map(MUL, found, m.whole(scale)) * m.known([a])[..., None]

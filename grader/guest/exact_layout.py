@@ -1,4 +1,4 @@
-"""Exact rules of operators that move elements, or add them up with weights that are whole numbers."""
+"""Exact rules of operators that move elements, or sum them with integer weights."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from grader.guest.exact_table import rule
     "lift_fresh_copy", "contiguous", "expand_copy", "take", "tril", "triu", "embedding", "convert_element_type", "alias_copy", "diagonal_copy",
 )  # fmt: skip
 def _move_residues(m: Algebra, func: Any, *args: Any, **named: Any) -> Any:
-    """Return what the operator itself makes of each residue: 0, no element, where it fills in a number."""
+    """Apply the operator to each residue; numbers that it fills in become 0, which is no element."""
     name = str(func)
     if "copy_" in name or "_copy_from" in name:
         target, source = (args[1], args[0]) if "_copy_from" in name else (args[0], args[1])

@@ -1,7 +1,7 @@
 """torch's operators in the exact algebra, beside their ordinary run on the simulator.
 
-An operator gives its result the elements that its formula gives (exact_rules.py). What can't be followed is named,
-and its result counts as constants.
+The elements of an operator's result come from its formula (exact_rules.py). An operator that can't be followed is
+named, and its results count as constants.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from grader.guest.exact_rules import POINTWISE, RULES
 
 
 def warm_up() -> None:
-    """Have torch read what its decompositions need, as it does at the first of them."""
+    """Load the modules of torch's decompositions, which torch does at the first of them."""
     decomposition_table[torch.ops.aten.native_layer_norm.default](
         torch.zeros(1, 2), [2], None, None, 1.0
     )
@@ -43,7 +43,7 @@ class ExactRun(TorchDispatchMode):  # type: ignore[misc]
         given = kwargs or {}
         if not any(map(self.algebra.has_elements, tree_leaves((args, given)))):
             return func(*args, **given)
-        if func.is_view:  # or a copy, of those that are composed of others: `to`, `reshape`
+        if func.is_view:  # or a copy, for composite operators: `to`, `reshape`
             with self:
                 result = func.decompose(*args, **given)
             return func(*args, **given) if result is NotImplemented else result
@@ -51,7 +51,7 @@ class ExactRun(TorchDispatchMode):  # type: ignore[misc]
         name = name if name.startswith("_") else name.removesuffix("_")
         apart = decomposition_table.get(func)
         if name not in RULES:
-            with self:  # by torch's own words for it: a decomposition, or what it is composed of
+            with self:  # by torch's own decomposition or composite definition
                 result = (apart or func.decompose)(*args, **given)
             if result is not NotImplemented:
                 return result
@@ -76,7 +76,7 @@ class ExactRun(TorchDispatchMode):  # type: ignore[misc]
             return NotImplemented
         if name not in POINTWISE or elements is NotImplemented:
             return elements
-        # What is made of constants alone is one, as in a kernel.
+        # A result of constants alone is a constant, as in a kernel.
         return elements * self.algebra.known(tree_leaves((args, given)))[..., None]
 
     def _note(self, name: str, results: Any) -> None:

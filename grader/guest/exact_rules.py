@@ -1,4 +1,4 @@
-"""What torch's operators do in the exact algebra: the rules of all three kinds."""
+"""The rules of torch's operators in the exact algebra, of all three kinds."""
 
 from grader.guest import exact_choices, exact_layout
 from grader.guest.exact_arithmetic import POINTWISE

@@ -1,8 +1,8 @@
-"""What a rule of the exact algebra is: one operator's, or that of several which are alike.
+"""The table of exact rules: a rule is for one operator, or for several similar ones.
 
 A rule is given the algebra, the operator and its arguments, before the operator runs; it returns the elements of the
-result, of several results a tuple. 0 stands for no element: the value is a constant. Operators without a rule are
-taken apart by torch's own decompositions.
+result, or a tuple for several results. 0 stands for no element: the value is a constant. Operators without a rule are
+decomposed by torch.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ RULES: dict[str, Rule] = {}
 
 
 def rule(*names: str) -> Callable[[Rule], Rule]:
-    """Say that a function gives the elements of these operators' results."""
+    """Register a function as the rule of these operators."""
 
     def named(function: Rule) -> Rule:
         RULES.update(dict.fromkeys(names, function))
@@ -28,7 +28,7 @@ def rule(*names: str) -> Callable[[Rule], Rule]:
 
 
 def dims_of(a: torch.Tensor, dim: Any) -> list[int]:
-    """Return the dims that an operator goes over: all of them where it is told none."""
+    """Return the dims that an operator reduces: all of them where none are given."""
     if dim is None or (not isinstance(dim, int) and not len(dim)):
         return list(range(a.dim()))
     return [d % max(a.dim(), 1) for d in ([dim] if isinstance(dim, int) else dim)]

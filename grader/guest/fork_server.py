@@ -1,16 +1,15 @@
-"""A parent that has imported torch and forks a guest for each job.
+"""The fork server: a process that has imported torch and forks a guest for each job.
 
 Run as `python fork_server.py SOCKET_FD`, outside every sandbox. It runs no generated code and reads
 nothing that a guest wrote: each order comes from the host, with the descriptors of one guest. A
-forked child enters its sandbox before it reads its first frame, exactly as a guest that was started
-afresh: into the namespaces that bubblewrap has made (`join`), or under a reaper (`reap`).
+forked child enters its sandbox before it reads its first frame, exactly like a guest started as a new process: into the
+namespaces that bubblewrap has made (`join`), or under a reaper (`reap`).
 
-A branch is a fork that loads more, the simulator for instance, and is the parent of guests that want it: registering a
-device for each of torch's operators is most of what starting such a guest takes, Triton reads itself whole, and torch
-reads its rules of shapes, and sympy with them, at the first tensor without values.
+A branch is a fork that loads more, such as the simulator, and forks the guests that need it: registering a device for
+each of torch's operators takes most of such a guest's start, Triton hashes its own sources, and torch imports its shape
+rules and sympy at the first meta tensor.
 
-What guests of one parent share is its memory as it was before any job, and with it the places of
-libraries in memory.
+Guests of one server share its memory from before any job, including the addresses of libraries.
 """
 
 from __future__ import annotations
@@ -35,18 +34,17 @@ from grader.guest import reaper
 from grader.guest.large_pages import use_large_pages
 
 NAMESPACES = 0x00020000 | 0x02000000 | 0x04000000 | 0x08000000 | 0x20000000 | 0x40000000
-"""Mount, cgroup, uts, ipc, pid and network; the user namespace is asked for apart."""
+"""Mount, cgroup, uts, ipc, pid and network; the user namespace is requested separately."""
 USER_NAMESPACE = 0x10000000
 
 
 def main() -> None:
     """Import what every guest needs, then fork one guest for each order."""
     control = socket.socket(fileno=int(sys.argv[1]))
-    gc.disable()  # a fifth of the time, for nothing: all of it stays; guests have it on again
+    gc.disable()  # the collector would take a fifth of the time and free nothing; guests turn it on again
     import torch
 
-    # torch.utils.cpp_extension asks for a GPU as it is imported: a driver that was started here
-    # could not be used in any fork.
+    # torch.utils.cpp_extension queries the GPU at import: a driver started here could not be used in any fork.
     asked, torch.cuda.is_available = torch.cuda.is_available, lambda: False
     import grader.guest.session  # noqa: F401 - what every guest needs, once for all
 
@@ -73,7 +71,7 @@ def main() -> None:
 
 
 def settle() -> None:
-    """Make what is in memory cheap to hand on: no garbage to search through, few pages to copy."""
+    """Make forks cheap: no garbage to search, few pages to copy."""
     gc.collect()
     gc.freeze()
     use_large_pages()
@@ -93,7 +91,7 @@ def branch(libraries: Sequence[str], more: Sequence[str], descriptor: int) -> so
 
             exact_mode.warm_up()
         if "triton" in more:
-            with contextlib.suppress(ImportError):  # the submission's own import will say it
+            with contextlib.suppress(ImportError):  # the submission's own import will report it
                 from grader.guest import triton_face
 
                 triton_face.warm_up()
@@ -106,7 +104,7 @@ def branch(libraries: Sequence[str], more: Sequence[str], descriptor: int) -> so
 
 
 def attend(order: dict[str, Any], descriptors: Sequence[int]) -> None:
-    """Start one guest and stay with it to its end; tell its status and exit."""
+    """Start one guest and wait for its end; report its status and exit."""
     reader, writer, log, status, handle = descriptors
     code = 70
     try:
@@ -131,14 +129,14 @@ def attend(order: dict[str, Any], descriptors: Sequence[int]) -> None:
 
 
 def redirect(log: int) -> None:
-    """Nothing to read, and everything printed into the log."""
+    """Redirect standard input to nothing, and output to the log."""
     null = os.open(os.devnull, os.O_RDONLY)
     for source, target in ((null, 0), (log, 1), (log, 2)):
         os.dup2(source, target)
 
 
 def join(process: int, *, user: bool) -> None:
-    """Enter all namespaces of a process (a pidfd); a child forked after it is inside entirely."""
+    """Enter all namespaces of a process (a pidfd); a child forked afterwards is entirely inside."""
     flags = NAMESPACES | (USER_NAMESPACE if user else 0)
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.setns(process, flags) != 0:
@@ -147,7 +145,7 @@ def join(process: int, *, user: bool) -> None:
 
 
 def be_guest(environment: dict[str, str], reader: int, writer: int) -> None:
-    """Serve one job, as the program of a guest that was started afresh."""
+    """Serve one job, like the program of a guest started as a new process."""
     try:
         reaper.close_others(reader, writer)
         gc.enable()

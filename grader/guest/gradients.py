@@ -1,4 +1,4 @@
-"""What single elements of a reference's result depend on, and come by: gradients, and values on the way."""
+"""Gradients and intermediate values of single elements of a reference's result."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def gradients(
 
 
 FEW, MANY = 1 << 11, 1 << 16
-"""Elements of a value up to which all of them are kept, and up to which they are where they are told exactly."""
+"""Most elements of a value that are all kept, by default and in exact reports."""
 
 
 def _on_the_way(
@@ -76,7 +76,7 @@ def _on_the_way(
 
 
 def _where_it_stands(value: torch.Tensor, index: list[int], shape: Any) -> float:
-    """Return a step's value where the element is: at its index, along the dims that the step has left."""
+    """Return a step's value at the element's index, along the dims that the step still has."""
     if value.numel() == 1:
         return float(value)
     if value.dim() <= len(index):

@@ -1,8 +1,7 @@
-"""The allocator with guard zones in place of torch's own: what a guest on a GPU allocates lies in poison.
+"""The allocator with guard zones in place of torch's own: a GPU guest's allocations lie between poison.
 
-It is exchanged before anything is allocated. Where that fails the guest goes on with torch's own allocator and
-says so. What is told of a zone explains a verdict: a submission that writes over this finds nothing but that its
-own stray writes are not seen.
+It is installed before any allocation. Where that fails the guest continues with torch's own allocator and reports it. A
+zone's report explains a verdict: a submission that overwrites the report only hides its own stray writes.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from grader.guest import tensors
 
 DRIVER = b"libcuda.so.1"
 MOST = 32
-"""Blocks that are told of at a time."""
+"""Most blocks reported at a time."""
 
 
 class _Stray(ctypes.Structure):
@@ -31,19 +30,19 @@ class _Stray(ctypes.Structure):
 
 
 class GuardZones:
-    """The library, in use from the first allocation on; or why it is not."""
+    """The library, in use from the first allocation on, or the reason why not."""
 
     def __init__(self, path: str) -> None:
         self.why_not = ""
         self.strays: list[dict[str, Any]] = []
-        """What the last look has seen."""
+        """Result of the last check."""
         try:
             self._library = _exchange_allocator(path)
         except (OSError, AttributeError, RuntimeError) as error:
             self.why_not = f"{type(error).__name__}: {error}"[:300]
 
     def look(self, roles: Iterable[tuple[str, Any]]) -> None:
-        """Look at all zones once the GPU is idle; `roles` name tensors of the program, the first that fits counts."""
+        """Check all zones when the GPU is idle; `roles` name tensors of the program, and the first match counts."""
         self.strays = []
         if self.why_not:
             return
@@ -57,21 +56,21 @@ class GuardZones:
             self.strays = [_describe_stray(stray, names) for stray in out[: min(count, MOST)]]
 
     def report(self) -> dict[str, Any]:
-        """Return what the last look has seen, for the host."""
+        """Return the result of the last check, for the host."""
         return {"why_not": self.why_not, "strays": self.strays}
 
 
 def _exchange_allocator(path: str) -> Any:
     library = ctypes.CDLL(path)
     if library.kgz_open(DRIVER) != 0:
-        raise OSError(f"{DRIVER.decode()} can't be loaded, or lacks something")
+        raise OSError(f"{DRIVER.decode()} can't be loaded, or lacks a function")
     address = (
         ctypes.cast(function, ctypes.c_void_p).value
         for function in (library.kgz_alloc, library.kgz_free)
     )
     allocator = torch._C._cuda_customAllocator(*address)
     torch._C._cuda_changeCurrentAllocator(allocator)
-    # torch keeps it; who asks for the current one, as torch.cuda's own functions do, gets this.
+    # torch keeps it; queries of the current allocator, as in torch.cuda's own functions, return this one.
     return library
 
 

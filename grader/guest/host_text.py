@@ -1,4 +1,4 @@
-"""Host code of the submission that says something else for a call: its functions run new code until they get their own back."""
+"""Changed host code of the submission for one call: its functions run new code until the original is restored."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class HostText:
     def edited_statement(
         self, statements: Sequence[tuple[int, str]], change: Mapping[str, Any]
     ) -> Iterator[None]:
-        """Hold one statement of the module, a definition or a number, as it is under a change."""
+        """Replace one statement of the module, a definition or a number, inside the context."""
         before = [(one, one.__code__) for found in self._functions.values() for one in found]
         names = dict(vars(self._module)) if self._module else {}
         try:

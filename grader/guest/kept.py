@@ -1,4 +1,4 @@
-"""Results of earlier calls, to see whether a later one overwrites them."""
+"""Results of earlier calls, kept to detect whether a later call overwrites them."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from grader.guest import tensors
 
 
 class Kept:
-    """Results of earlier calls, beside the bytes that they had when they were handed over."""
+    """Results of earlier calls, with their bytes at the time of their return."""
 
     MOST = 64 << 20
-    """Bytes; what is larger isn't kept."""
+    """Most bytes; larger results aren't kept."""
 
     def __init__(self) -> None:
         self._room = self.MOST
@@ -28,7 +28,7 @@ class Kept:
                 self._results.append((name, leaf, output.body))
 
     def changed_workloads(self, host_copy: Any) -> list[str]:
-        """Return the workloads whose results hold something else by now."""
+        """Return the workloads whose results have changed since."""
         names = [
             name
             for name, leaf, body in self._results

@@ -1,4 +1,4 @@
-"""What may cross between host and guest: every kind of frame, with the check of each value.
+"""The protocol's kinds of frames between host and guest, with the check of each value.
 
 Closed lists throughout: a key, dtype, stage or name that is not here does not exist.
 The standard library only.
@@ -17,7 +17,7 @@ MAX_FILES = 4096
 MAX_CALLS = 1024
 """Calls in one timed batch."""
 SEED_STEP = 7919
-"""Between the seeds of the inputs of two calls of a batch; each input of a call adds its position."""
+"""Difference of the seeds of the inputs of two calls in a batch; each input of a call adds its position."""
 MAX_TEXT = 20_000
 
 ITEM_SIZES: Mapping[str, int] = {
@@ -36,7 +36,7 @@ ITEM_SIZES: Mapping[str, int] = {
     "complex64": 8,
     "complex128": 16,
 }
-"""Bytes of one element, for every dtype that may cross."""
+"""Bytes of one element, for every dtype of the protocol."""
 
 STAGES = ("import", "construct", "forward")
 STRUCTURES = ("tensor", "tuple", "list", "dict", "number", "none", "other")

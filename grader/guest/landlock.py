@@ -1,4 +1,4 @@
-"""Landlock: a process takes file access, TCP and signals away from itself and its children.
+"""Landlock: a process drops file access, TCP and signals for itself and its children.
 
 By direct system calls (their numbers are the same on every architecture): the library knows the
 file rights only, not those of newer kernels. Source: Documentation/userspace-api/landlock.rst.
@@ -12,7 +12,7 @@ import stat
 from collections.abc import Iterable
 
 ABI_SCOPE = 6
-"""First version that keeps signals and abstract sockets inside."""
+"""First version that restricts signals and abstract sockets."""
 
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _PATH_BENEATH = 1
@@ -44,9 +44,9 @@ def abi() -> int:
 
 
 def restrict(read: Iterable[str], write: Iterable[str], device: Iterable[str]) -> None:
-    """Leave this process reading below `read`, anything below `write`, and use of `device` nodes.
+    """Restrict this process to reading below `read`, all access below `write`, and use of `device` nodes.
 
-    Paths that don't exist are left out. Raises OSError where the kernel has no Landlock.
+    Missing paths are ignored. Raises OSError where the kernel has no Landlock.
     """
     version = abi()
     every = max(rights for since, rights in _RIGHTS_BY_ABI.items() if since <= max(version, 1))

@@ -1,4 +1,4 @@
-"""What a model's modules are to a trace: which are one operation, what they hold, what recurrent ones give."""
+"""A model's modules in a trace: those that are one operation, their tensors, and the results of recurrent ones."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ OPENED = (
     nn.Sequential, nn.ModuleList, nn.ModuleDict, nn.ParameterList, nn.ParameterDict, nn.MultiheadAttention,
     nn.Transformer, nn.TransformerEncoder, nn.TransformerEncoderLayer, nn.TransformerDecoder, nn.TransformerDecoderLayer,
 )  # fmt: skip
-"""Modules of torch's that are made of others, or of functions."""
+"""Torch's modules that are composed of others, or of functions."""
 
 
 def argument_names(model: nn.Module) -> Iterator[str]:
@@ -23,7 +23,7 @@ def argument_names(model: nn.Module) -> Iterator[str]:
 
 
 def own_tensors(model: nn.Module) -> Iterator[tuple[int, str]]:
-    """Yield the tensors that a model holds, with their paths."""
+    """Yield a model's tensors, with their paths."""
     for path, module in model.named_modules():
         dot = f"{path}." if path else ""
         held = {
@@ -37,12 +37,12 @@ def own_tensors(model: nn.Module) -> Iterator[tuple[int, str]]:
 
 
 def is_leaf(module: nn.Module) -> bool:
-    """Whether a module is one operation: torch's own, and not made of others."""
+    """Whether a module is one operation: torch's own, and not composed of others."""
     return type(module).__module__.startswith("torch.nn") and not isinstance(module, OPENED)
 
 
 def recurrent(layer: nn.RNNBase, x: torch.Tensor, _states: Any = None) -> Any:
-    """Return what a recurrent layer gives, without its steps: on meta tensors they take minutes."""
+    """Return a recurrent layer's result shapes without running its steps, which take minutes on meta tensors."""
     ways = 2 if layer.bidirectional else 1
     hidden, out = layer.hidden_size, layer.proj_size or layer.hidden_size
     batch = x.shape[:1] if layer.batch_first else x.shape[1:2]

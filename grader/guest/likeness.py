@@ -1,7 +1,7 @@
-"""What the values of an input are like, so that others like them can be drawn.
+"""Description of an input's values, so that similar ones can be drawn.
 
-Most inputs are independent random numbers. Some are not, and a reference fails or means nothing on numbers
-that are: offsets and sorted ids, permutations, labels of which some say "ignore this one", masks.
+Most inputs are independent random numbers. Some are not, and a reference fails or is meaningless on random numbers:
+offsets and sorted ids, permutations, labels with an ignore value, masks.
 """
 
 from __future__ import annotations
@@ -11,19 +11,19 @@ from typing import Any
 import torch
 
 LOOKED_AT = 65536
-"""Elements of which the distinct values are counted."""
+"""Most elements whose distinct values are counted."""
 FEW = 3
-"""A tensor of at most so many distinct values may be a mask."""
+"""Most distinct values of a mask."""
 CHANCE = 16
-"""Elements from which on a pattern is none by chance."""
+"""Least number of elements for which a pattern is not chance."""
 STEPS = 2048
-"""Real numbers are whole multiples of a step where there are at most so many between the lowest and the highest."""
+"""Most multiples of a step, between the lowest and the highest value, for real numbers to count as multiples of it."""
 STANDS_OUT = 0.05
-"""The share of the elements from which on one real number is no chance: zeros behind a ReLU."""
+"""Least share of elements with the same real number that is not chance: zeros after a ReLU."""
 
 
 def summary(tensor: torch.Tensor) -> dict[str, Any]:
-    """Return what the values of a tensor are like; nothing for an empty or complex one."""
+    """Return the description of a tensor's values; None for an empty or complex one."""
     if tensor.numel() == 0 or tensor.is_complex():
         return {}
     every = tensor.detach().double()
@@ -48,9 +48,9 @@ def summary(tensor: torch.Tensor) -> dict[str, Any]:
 
 
 def _filler(values: torch.Tensor, dtype: torch.dtype) -> dict[str, Any]:
-    """Return the value that stands in place of others, how often and where; nothing if there is none.
+    """Return the filler value, its share and its place; None if there is none.
 
-    An infinity, the one negative number among indices, the value of a mask, a number that many of the real ones are.
+    Fillers are an infinity, the only negative number among indices, the value of a mask, or a frequent real number.
     """
     distinct = torch.unique(values.reshape(-1)[:LOOKED_AT]).tolist()
     if len(distinct) < 2 or values.numel() < FEW:
@@ -65,7 +65,7 @@ def _filler(values: torch.Tensor, dtype: torch.dtype) -> dict[str, Any]:
 
 
 def _standing_out(values: torch.Tensor, dtype: torch.dtype) -> list[float]:
-    """Return the real number that many elements are, where the others differ from each other."""
+    """Return the real number that many elements have, where the others differ from each other."""
     if not dtype.is_floating_point or values.numel() < CHANCE or structure_of(values) != "none":
         return []
     looked = values.reshape(-1)[:LOOKED_AT]
@@ -76,7 +76,7 @@ def _standing_out(values: torch.Tensor, dtype: torch.dtype) -> list[float]:
 
 
 def _step(values: torch.Tensor, distinct: torch.Tensor) -> float:
-    """Return what real values are whole multiples of, where many of them are equal or all are whole; else 0."""
+    """Return the step that real values are multiples of, where many are equal or all are integers; else 0."""
     if distinct.numel() <= FEW:
         return 0.0
     step = float(distinct.diff().min())
@@ -89,7 +89,7 @@ def _step(values: torch.Tensor, distinct: torch.Tensor) -> float:
 
 
 def _of_mask(values: torch.Tensor, two: list[float]) -> dict[str, Any]:
-    """Return which of two values is put in a pattern or, if one is no neighbour of the other, is not 0."""
+    """Return which of two values is placed in a pattern or, if they are not neighbours, is not 0."""
     if values.numel() >= CHANCE:
         for value in two:
             if (place := _place(values == value)) != "anywhere":
@@ -105,7 +105,7 @@ def _share(values: torch.Tensor, value: float) -> float:
 
 
 def _place(marked: torch.Tensor) -> str:
-    """Return where the marked elements stand: all of a triangle, the end of each row, or anywhere."""
+    """Return the place of the marked elements: all of a triangle, the end of each row, or anywhere."""
     if marked.dim() >= 2 and marked.shape[-1] == marked.shape[-2] > 2:
         ones = torch.ones_like(marked)
         triangles = {
@@ -122,7 +122,7 @@ def _place(marked: torch.Tensor) -> str:
 
 
 def _series(values: torch.Tensor) -> str:
-    """Return what holds along the last dim of integers: sorted, or each number once."""
+    """Return the structure of integers along the last dim: sorted, or each number once."""
     length = values.shape[-1] if values.dim() else 0
     if length < FEW:
         return ""
@@ -135,14 +135,14 @@ def _series(values: torch.Tensor) -> str:
 
 
 def _order(tensor: torch.Tensor) -> list[int]:
-    """Return the dims as they lie in memory once the tensor is on a GPU, the outermost first; nothing for their own order."""
+    """Return the dims in memory order after a copy to a GPU, the outermost first; empty for their own order."""
     steps = torch.empty_like(tensor, device="meta").stride()
     order = sorted(range(tensor.dim()), key=lambda dim: -steps[dim])
     return [] if tensor.is_contiguous() or order == sorted(order) else order
 
 
 def structure_of(values: torch.Tensor) -> str:
-    """Return what the last two dims of values have in common: a triangle of zeros, a symmetry, rows that sum to one; else `none`."""
+    """Return the structure of the last two dims: a triangle of zeros, a symmetry, rows that sum to one; else `none`."""
     if values.dim() < 2 or values.shape[-1] < FEW:
         return "none"
     rows = values.sum(dim=-1)

@@ -1,8 +1,7 @@
-"""The program in the sandbox: runs one job for the host over two file descriptors.
+"""The guest's program: runs one job for the host over two file descriptors.
 
-Started as `python main.py READ_FD WRITE_FD`, or forked by `warm`. Nothing that it says is believed
-on the host, beyond bytes that are compared there; its bookkeeping is kept out of easy reach, and
-nothing rests on that.
+Started as `python main.py READ_FD WRITE_FD`, or forked by `warm`. The host believes nothing of it beyond bytes that are
+compared there; hiding its bookkeeping is no protection.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from grader.guest.protocol import Channel, Frame, ProtocolError
 def hide(descriptor: int) -> int:
     """Move a descriptor to a number that can't be guessed, and let no child inherit it."""
     soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    few = 0 < soft < 1024  # a machine's own limit; RLIM_INFINITY is negative
+    few = 0 < soft < 1024  # the machine's own limit; RLIM_INFINITY is negative
     highest = max(soft - 16, 4) if few else 900
     target = random.SystemRandom().randrange(min(100, highest // 2), highest)
     moved = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, target)
@@ -47,11 +46,11 @@ def run(reader: int, writer: int) -> None:
         else:
             serve(channel, frame)
     except (ProtocolError, OSError) as error:
-        # The host went away, or the sandbox is none: there is nobody to tell but the log.
+        # The host is gone, or the sandbox failed: the log is the only place to report.
         sys.stderr.write(f"guest: {error}\n")
         sys.stderr.flush()
         os._exit(70)
-    # Threads and atexit hooks of the submission have nothing more to say.
+    # Don't run threads and atexit hooks of the submission.
     os._exit(0)
 
 
@@ -62,7 +61,7 @@ def serve(channel: Channel, job: Frame) -> None:
     from grader.guest import session, tensors
 
     if job.header["build_only"]:
-        # Compilers on every core must not keep a program waiting whose time is taken beside them.
+        # Compilers on every core must not delay a program that is timed beside them.
         with contextlib.suppress(OSError):
             os.nice(10)
     channel.send("loaded", torch=torch.__version__)

@@ -1,8 +1,8 @@
-"""Which of the reference's weights each tensor of a submission's model is.
+"""Matches each tensor of a submission's model to one of the reference's weights.
 
 Both are constructed under the same seed, so a weight that both draw has the same values on both sides,
-under whatever name and in whatever layout the submission keeps it. Names decide only between
-weights that are equal, constants for instance, and for a submission that draws its own in another way.
+under whatever name and in whatever layout the submission keeps it. Names decide only between equal weights, such as
+constants, and for a submission that draws its own in another way.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import torch
 Tensors = Mapping[str, torch.Tensor]
 Step = Callable[[Tensors, Tensors], dict[str, str]]
 MOST_AXES = 5
-"""Axes of a tensor whose orders are all tried."""
+"""Most axes of a tensor for which all orders are tried."""
 
 
 @dataclass(frozen=True)
@@ -28,15 +28,14 @@ class Origin:
     axes: tuple[int, ...]
     """The order of the reference's axes; the shape is then the submission's."""
     how: str
-    """How it was found, for the report."""
+    """The method by which it was found, for the report."""
 
 
 def match(own: Tensors, initial: Tensors, given: Tensors) -> dict[str, Origin]:
     """Return the origin of the submission's tensors, by their names.
 
-    `own` and `initial` are what the submission and the reference hold after construction under one
-    seed, `given` is what is to be loaded, with the names and shapes of `initial`. Without `initial`
-    there are names, shapes and order alone.
+    `own` and `initial` are the tensors of submission and reference after construction under one seed, `given` are the
+    weights to load, with the names and shapes of `initial`. Without `initial` only names, shapes and order are used.
     """
     known = {name: value for name, value in initial.items() if name in given}
     found = _by_values(own, known)
@@ -47,7 +46,7 @@ def match(own: Tensors, initial: Tensors, given: Tensors) -> dict[str, Origin]:
 
 
 def _by_values(own: Tensors, initial: Tensors) -> dict[str, Origin]:
-    """Pair what holds equal values; several copies of one tensor are all made from it."""
+    """Pair tensors of equal values; several copies of one tensor are all paired with it."""
     found: dict[str, Origin] = {}
     same: dict[tuple[str, ...], list[str]] = {}
     orders: dict[str, dict[str, tuple[int, ...]]] = {}
@@ -103,7 +102,7 @@ def _open(
 
 
 def _ending_alike(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Return the pairs of names of which one ends as the other but for its dots, where no third does.
+    """Return the pairs of names where one ends with the other, ignoring dots, and no third name does.
 
     `gru.weight_ih_l0` and `weight_ih_l.0`; `conv.bias` and `bias`.
     """
@@ -121,7 +120,7 @@ def _alike(one: str, other: str) -> bool:
 
 
 def _without_values(own: Tensors, given: Tensors) -> dict[str, Origin]:
-    """Pair what has no equal; a submission may draw its own weights in another way than the reference."""
+    """Pair tensors without an equal; a submission may draw its own weights in another way than the reference."""
     pairs: dict[str, str] = {}
     found: dict[str, Origin] = {}
     for how, step in _STEPS.items():
@@ -143,7 +142,7 @@ def _same_end(own: Tensors, given: Tensors) -> dict[str, str]:
 
 
 def _pair_transposed(own: Tensors, given: Tensors) -> dict[str, str]:
-    """Pair all matrices in their order where they fit transposed and don't fit as they are."""
+    """Pair all matrices in their order where they fit transposed and not otherwise."""
     targets = [name for name, value in own.items() if value.dim() == 2]
     sources = [name for name, value in given.items() if value.dim() == 2]
     shapes = [own[name].shape for name in targets]
@@ -153,7 +152,7 @@ def _pair_transposed(own: Tensors, given: Tensors) -> dict[str, str]:
 
 
 def _in_order(key: Callable[[torch.Tensor], object]) -> Step:
-    """Return a step that pairs what has an equal key, in order."""
+    """Return a step that pairs tensors with equal keys, in order."""
 
     def step(own: Tensors, given: Tensors) -> dict[str, str]:
         found: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""Sizes and other numbers of a traced forward: they have a value, and remember what they come from."""
+"""Sizes and other numbers of a traced forward, which have a value and remember their origin."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Real(Number, float):
 
 
 def number(graph: fx.Graph, node: fx.Node, value: float) -> int | float:
-    """Return a value that remembers its node; a truth value stays what it is."""
+    """Return a value that remembers its node; a boolean stays unchanged."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return value
     made: Whole | Real = Whole(value) if isinstance(value, int) else Real(value)
@@ -41,7 +41,7 @@ def number(graph: fx.Graph, node: fx.Node, value: float) -> int | float:
 
 
 def plain(value: Any) -> Any:
-    """Return a value without what it remembers."""
+    """Return a value without its node."""
     return value.plain if isinstance(value, Number) else value
 
 
@@ -76,7 +76,7 @@ for _name in ("add", "sub", "mul", "floordiv", "truediv", "mod", "pow"):
 
 
 class _Rounding(type):
-    """What `int` is to the traced text: it remembers, and is `int` in every other way."""
+    """The traced text's `int`: it remembers nodes, and is `int` in every other way."""
 
     def __instancecheck__(cls, value: object) -> bool:
         return isinstance(value, int)
@@ -88,12 +88,12 @@ class _Rounding(type):
 
 
 class _Int(int, metaclass=_Rounding):
-    """Stands for `int` while a forward is traced."""
+    """Replaces `int` while a forward is traced."""
 
 
 @contextmanager
 def remember_numbers(names: dict[str, Any]) -> Iterator[None]:
-    """Let `math.sqrt`, under whichever of the text's own names, and `int` remember too."""
+    """Make `math.sqrt`, under any of the text's names, and `int` remember nodes too."""
     known = math.sqrt
 
     def sqrt(value: Any) -> Any:

@@ -17,7 +17,7 @@ from torch.utils.flop_counter import flop_registry
 
 
 class OperationCount(TorchDispatchMode):  # type: ignore[misc]
-    """Counts what runs below it."""
+    """Counts the operations inside its context."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Which operators of torch run in a call of forward, as Python sees it."""
+"""Log of torch's operators in a call of forward, as seen from Python."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 
 class OperatorLog(TorchDispatchMode):  # type: ignore[misc]
-    """Counts the torch operators that run below it."""
+    """Counts the torch operators inside its context."""
 
     def __init__(self, counts: Counter[str]) -> None:
         super().__init__()
@@ -17,7 +17,7 @@ class OperatorLog(TorchDispatchMode):  # type: ignore[misc]
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
-        # Else the first operator imports torch's compiler, which takes seconds.
+        # Otherwise the first operator imports torch's compiler, which takes seconds.
         return False
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

@@ -1,4 +1,4 @@
-"""Where a guest's tensors live: the CPU, a GPU, or the CPU simulator that claims to be one."""
+"""Placement of a guest's tensors: the CPU, a GPU, or the CPU simulator that acts as one."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ class Placement:
     """The CPU; base of the two devices."""
 
     def to_device(self, tensor: torch.Tensor) -> torch.Tensor:
-        """Return the tensor as the submission is to see it."""
+        """Return the tensor on the device, for the submission."""
         return tensor
 
     def refill(self, tensor: torch.Tensor, values: torch.Tensor) -> None:
-        """Give a tensor of the device other values where it lies."""
+        """Write new values into a tensor of the device in place."""
         tensors.refill(tensor, values)
 
     def enlarged(self, tensor: torch.Tensor, rows: int, at: int) -> torch.Tensor:
@@ -35,7 +35,7 @@ class Placement:
         return torch.ones(tensor.shape, dtype=torch.uint8)
 
     def stored_bytes(self, tensor: torch.Tensor) -> int:  # noqa: ARG002 - the simulator's
-        """Return how many bytes kernels stored to a result, as far as that is known."""
+        """Return the number of bytes that kernels stored to a result, if known."""
         return 0
 
     def to_host(self, tensor: torch.Tensor) -> torch.Tensor:
@@ -44,22 +44,22 @@ class Placement:
         return plain
 
     def empty(self, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
-        """Return an input that only a dry_run takes: it has a shape, and no values."""
+        """Return an input of a dry run, with a shape and no values."""
         raise NotImplementedError
 
     def module(self, model: Any) -> Any:
-        """Return the model where its inputs are."""
+        """Return the model on the inputs' device."""
         return model
 
     def seed(self, value: int) -> None:
-        """Seed what forward draws: on a device as well, it is what the reference draws."""
+        """Seed forward's random numbers: on any device they are the reference's."""
         torch.manual_seed(value)
 
     def poison(self, inputs: Sequence[torch.Tensor]) -> None:
-        """Make memory that is handed out from now on hold NaN, so that unwritten outputs show."""
+        """Fill newly allocated memory with NaN from now on, so that unwritten outputs show."""
 
     def check_outputs(self, outputs: Sequence[Any]) -> None:
-        """Look at what was returned before its values are copied."""
+        """Check the returned tensors before their values are copied."""
 
     def tell_origins(
         self,
@@ -67,7 +67,7 @@ class Placement:
         outputs: Sequence[Any],
         asked: Sequence[Sequence[int]],
     ) -> None:
-        """Note for the report what these elements of the outputs came from, where that is known."""
+        """Record for the report the provenance of these elements of the outputs, where known."""
 
     def run_changed(
         self,
@@ -75,7 +75,7 @@ class Placement:
         known: Sequence[tuple[str, torch.Tensor]],  # noqa: ARG002
         call: Callable[[], list[Any]],
     ) -> list[Any]:
-        """Return what forward gives under changes of its kernels; what it gives, where they can't be changed."""
+        """Return forward's results under changes of its kernels; unchanged results where they can't be changed."""
         return call()
 
     def exactly(
@@ -86,29 +86,29 @@ class Placement:
         epsilon: bool,  # noqa: ARG002
         literals: Sequence[float],  # noqa: ARG002
     ) -> Any:
-        """Return what follows a call in the exact algebra; None where nothing can."""
+        """Return the mode that follows a call in the exact algebra; None where not supported."""
         return None
 
     def exact_results(self, algebra: Any, leaves: Sequence[Any]) -> list[Any]:  # noqa: ARG002
-        """Return the residues of forward's results in their place."""
+        """Return the residues of forward's results instead of the results."""
         return list(leaves)
 
     def taking(self) -> AbstractContextManager[None]:
-        """Return what the values of what was returned are copied in."""
+        """Return the context in which returned values are copied."""
         return nullcontext()
 
     def synchronize(self) -> None:
-        """Wait for all work of the device; raises what it failed with."""
+        """Wait for all work of the device; raises its error."""
 
     def look_around(self, roles: Iterable[tuple[str, Any]]) -> None:
-        """Look whether anything was written beside the tensors, whose roles are given by name."""
+        """Check whether anything was written beside the tensors, whose roles are given by name."""
 
     def report(self) -> Any:
-        """Return what the device saw since the last report; None where it sees nothing."""
+        """Return the device's report since the last one; None where it has none."""
         return None
 
     def zones(self) -> Any:
-        """Return what was seen beside the tensors; None where nobody looks."""
+        """Return the writes beside tensors; None where not checked."""
         return None
 
 
@@ -130,13 +130,13 @@ class Gpu(Placement):
     def poison(self, inputs: Sequence[torch.Tensor]) -> None:
         """Fill memory with NaN and free it into the caching allocator, which hands it out again.
 
-        What comes from between guard zones is poison by itself.
+        Memory from the allocator with guard zones is already poisoned.
         """
         if self._zones and not self._zones.why_not:
             return
         given = max((tensor.nbytes for tensor in inputs), default=0)
         free, _ = torch.cuda.mem_get_info()
-        # Blocks of its pool of small ones, of the sizes of the inputs, and one to cut larger from.
+        # Blocks for its pool of small ones, of the sizes of the inputs, and one to split.
         sizes = [512, 4096, 1 << 16, *[1 << 20] * 4, *(t.nbytes for t in inputs)]
         sizes += [16 << 20, 64 << 20, min(8 * given, free // 4)]
         blocks = [
@@ -150,17 +150,17 @@ class Gpu(Placement):
         torch.cuda.synchronize()
 
     def look_around(self, roles: Iterable[tuple[str, Any]]) -> None:
-        """Look at the guard zones, where there are any, and fill them again."""
+        """Check the guard zones, where there are any, and fill them again."""
         if self._zones:
             self._zones.look(roles)
 
     def zones(self) -> Any:
-        """Return what was found in them."""
+        """Return the writes found in guard zones."""
         return self._zones.report() if self._zones else None
 
 
 class Simulator(Placement):
-    """CPU tensors that say they are CUDA, and kernels that run in our runtime library."""
+    """CPU memory presented as CUDA tensors, and kernels that run in our runtime library."""
 
     def __init__(self, options: Mapping[str, Any]) -> None:
         self._face: Any = cuda_face
@@ -201,16 +201,16 @@ class Simulator(Placement):
             return model.cuda() if isinstance(model, torch.nn.Module) else model
 
     def seed(self, value: int) -> None:
-        """Let it draw what the reference draws on the CPU: its dropout meets the same elements."""
+        """Seed it to draw the reference's numbers on the CPU, so that dropout drops the same elements."""
         torch.default_generator.manual_seed(value)
         self._face.draw_as_cpu(value)
 
     def poison(self, inputs: Sequence[torch.Tensor]) -> None:  # noqa: ARG002 - all new memory is
-        """Begin a run: what the simulator hands out is unwritten by itself."""
+        """Begin a run; the simulator marks new memory as unwritten by itself."""
         self._face.begin()
 
     def check_outputs(self, outputs: Sequence[Any]) -> None:
-        """Note which bytes nobody has written."""
+        """Record the unwritten bytes."""
         self._face.check_outputs(list(outputs))
 
     def tell_origins(
@@ -219,7 +219,7 @@ class Simulator(Placement):
         outputs: Sequence[Any],
         asked: Sequence[Sequence[int]],
     ) -> None:
-        """Note what the simulator kept of them."""
+        """Record the simulator's provenance of them."""
         self._face.tell_origins(roles, outputs, asked)
 
     def run_changed(
@@ -239,16 +239,16 @@ class Simulator(Placement):
         epsilon: bool,
         literals: Sequence[float],
     ) -> Any:
-        """Make these tensors variables, and follow what is computed from them."""
+        """Make these tensors variables, and follow computations from them."""
         return self._face.exactly(key, known, epsilon=epsilon, literals=literals)
 
     def exact_results(self, algebra: Any, leaves: Sequence[Any]) -> list[Any]:
-        """Return the residues that the simulator kept."""
+        """Return the simulator's residues."""
         return list(self._face.exact_results(algebra, leaves))
 
     @contextmanager
     def taking(self) -> Iterator[None]:
-        """Log it apart, and end the log."""
+        """Log the copies separately, and end the log."""
         with self._face.unlogged():
             yield
         self._face.end()
@@ -258,7 +258,7 @@ class Simulator(Placement):
         self._face.synchronize()
 
     def report(self) -> Any:
-        """Return what the simulator saw."""
+        """Return the simulator's report."""
         return self._face.report()
 
 
@@ -272,7 +272,7 @@ def place(device: str, options: Mapping[str, Any]) -> Placement:
 def fill_new_memory_with_nan() -> None:
     """Make `torch.empty` on the CPU return NaN, or the largest integer.
 
-    Not for the simulator, which itself knows which bytes nobody has written.
+    Not for the simulator, which tracks unwritten bytes itself.
     """
     # The public function imports torch's compiler as well, which takes seconds.
     torch._C._set_deterministic_algorithms(True, warn_only=True)
@@ -280,6 +280,6 @@ def fill_new_memory_with_nan() -> None:
 
 
 def preload(paths: Sequence[str]) -> None:
-    """Load libraries so that their symbols come first for every library loaded later."""
+    """Load libraries so that their symbols take precedence in every library loaded later."""
     for path in paths:
         ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)

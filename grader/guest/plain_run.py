@@ -1,7 +1,7 @@
-"""A program run as a plain script runs it: nothing of ours between it and torch.
+"""A plain run of a program: nothing of the grader's between it and torch.
 
-No modes, no logs, no memory filled beforehand, no events, no kernels of ours on its results. What fails elsewhere
-and does not fail here is the grader's own failure.
+No modes, no logs, no memory filled beforehand, no events, no kernels of ours on its results. A failure elsewhere that
+does not occur here is the grader's own.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from grader.guest.timing import Batches, blocks, empty, fill
 
 
 def forward(model: Any, args: Sequence[Any], place: Placement) -> tuple[str, list[tensors.Output]]:
-    """Call the model once; return how its results are wrapped, and the results."""
+    """Call the model once; return the structure of its results, and the results."""
     with torch.no_grad():
         result = model(*args)
         place.synchronize()
@@ -29,7 +29,7 @@ def forward(model: Any, args: Sequence[Any], place: Placement) -> tuple[str, lis
 
 
 class Calls(Batches):
-    """Single calls on inputs made from the host's seed; answers the orders of a timed batch."""
+    """Single calls on inputs made from the host's seed; answers the requests of a timed batch."""
 
     def _time(self, frame: Frame) -> None:
         """Make buffers for the inputs of one call."""
@@ -37,7 +37,7 @@ class Calls(Batches):
         self._arguments = [[empty(v) if kind == "made" else v for kind, v in self._specs]]
 
     def _fill(self, frame: Frame) -> None:
-        """Draw the inputs anew where they lie."""
+        """Draw new inputs in place."""
         self._results.clear()
         for i, (kind, spec) in enumerate(self._specs):
             if kind == "made":
@@ -52,14 +52,14 @@ class Calls(Batches):
         return 0.0
 
     def _take(self, frame: Frame) -> None:
-        """Copy the elements that the host names, block by block."""
+        """Copy the requested elements, block by block."""
         wanted = json.loads(bytes(frame.body))
         with torch.no_grad():
             self._taken = [_some(leaf, wanted) for results in self._results for leaf in results]
 
 
 def _some(leaf: Any, wanted: Any) -> torch.Tensor:
-    """Return the wanted elements of a result, as the one row of a CPU tensor."""
+    """Return the requested elements of a result, as the only row of a CPU tensor."""
     flat = torch.as_tensor(leaf).reshape(-1)
     starts, length = blocks(flat.numel(), wanted)
     return torch.cat([flat[start : start + length].cpu() for start in starts])[None]

@@ -1,4 +1,4 @@
-"""Which of torch's switches a program has set so that float32 is computed with fewer digits."""
+"""Torch's reduced-precision switches for float32 that a program has turned on."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ _SWITCHES: Mapping[str, tuple[Callable[[], bool], ...]] = {
     ),
     'torch.autocast("cuda")': (lambda: torch.is_autocast_enabled("cuda"),),
 }
-"""By the names that people know them under: how to find out, the way of newer versions of torch first."""
+"""Queries by the switches' usual names, those of newer versions of torch first."""
 
 
 def full() -> None:
-    """Switch TF32 off: what is on later, the program has switched on. cuDNN's is on by default."""
+    """Switch TF32 off, so that the program itself must have switched it on. cuDNN's is on by default."""
     torch.backends.cuda.matmul.allow_tf32 = False
     torch.backends.cudnn.allow_tf32 = False
 
 
 def switched_on() -> list[str]:
-    """Return the switches that are on by now."""
+    """Return the switches that are on now."""
     return [name for name, ways in _SWITCHES.items() if _is_on(ways)]
 
 
 def _is_on(ways: Sequence[Callable[[], bool]]) -> bool:
-    """Return the answer of the first way that this version of torch has; no where there is none."""
+    """Return the result of the first query that this version of torch supports; False where there is none."""
     for way in ways:
         try:
             return way()

@@ -1,4 +1,4 @@
-"""What a form of isolation promises, tried from inside before it is trusted with anything."""
+"""Tests of a sandbox form's promises from inside, before it is used."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _PTRACE_ATTACH = 16
 
 
 def broken_promises(readable: Sequence[str], writable: Sequence[str]) -> list[str]:
-    """Return, in words, each promise that does not hold for the calling process.
+    """Return, in words, each promise that is broken for the calling process.
 
-    `readable` are files of the host that must not be, `writable` folders that must not be.
+    `readable` are host files that must not be readable, `writable` folders that must not be writable.
     """
     found = [f"{path} can be read" for path in readable if _can_read(path)]
     found += [f"{path} can be written" for path in writable if _can_write(path)]
@@ -47,7 +47,7 @@ def _can_write(folder: str) -> bool:
 
 
 def _can_connect() -> bool:
-    """Whether there is a route out of the sandbox; nothing is sent."""
+    """Whether there is a network route out of the sandbox; nothing is sent."""
     try:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
             probe.connect(("192.0.2.1", 9))

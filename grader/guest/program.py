@@ -1,4 +1,4 @@
-"""Generated text as a Python module, and its exceptions as plain text."""
+"""Executes generated text as a Python module, and describes its exceptions as plain text."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MODULE = "submission"
 
 @dataclass(frozen=True)
 class Failure:
-    """An exception of the submission: text only, cut, with the line of the submission."""
+    """An exception of the submission as text only, shortened, with the line of the submission."""
 
     reason: str
     traceback: str
@@ -26,7 +26,7 @@ class Failure:
 
 
 def execute(code: str, folder: Path) -> ModuleType:
-    """Run the text as module `submission`; whatever it raises comes through.
+    """Run the text as module `submission`; its exceptions propagate.
 
     The text is on disk and in linecache, so that `inspect.getsource` (Triton, torch.compile) works.
     """
@@ -66,7 +66,7 @@ def _reason(error: BaseException, path: str) -> str:
 
 
 def _lines(error: BaseException, path: str) -> Iterator[str]:
-    """Yield the traceback as Python prints it, without the guest's own frames at its top."""
+    """Yield the traceback in Python's format, without the guest's own frames at its top."""
     first = error.__traceback__
     while first is not None and first.tb_frame.f_code.co_filename != path:
         first = first.tb_next
@@ -80,7 +80,7 @@ def _frames(first: TracebackType | None) -> Iterator[TracebackType]:
 
 
 def _line(error: BaseException, path: str) -> int | None:
-    """Deepest line of the submission that the exception passed, or a syntax error's own."""
+    """Return the deepest line of the submission in the traceback, or a syntax error's own."""
     if isinstance(error, SyntaxError) and error.filename == path:
         return error.lineno
     lines = [f.tb_lineno for f in _frames(error.__traceback__) if _file(f) == path]

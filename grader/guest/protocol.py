@@ -1,8 +1,8 @@
 """Frames between host and guest: a closed JSON header and raw bytes, everything length-checked.
 
 Layout, little-endian: magic (4 bytes), sequence number (u32), header length (u32), body length
-(u64), header (a JSON object in UTF-8 with exactly the keys of its kind), body. The receiving side
-believes nothing: whatever does not fit is a `ProtocolError`, which on the host is a verdict.
+(u64), header (a JSON object in UTF-8 with exactly the keys of its kind), body. The receiving side believes nothing: any
+violation is a `ProtocolError`, which on the host becomes a verdict.
 
 Imported by both sides; the standard library only.
 """
@@ -19,7 +19,7 @@ from typing import Any
 
 from grader.guest.kinds import BIG, ITEM_SIZES, KINDS, MAX_BODIES
 
-# As they are now: generated code that shares the process may put others in their places.
+# Bound now, since generated code that shares the process may replace them.
 _write, _readv = os.write, os.readv
 MAGIC = b"KGF1"
 PREFIX = struct.Struct("<4sIIQ")
@@ -29,12 +29,12 @@ CHUNK = 1 << 20
 
 
 class ProtocolError(Exception):
-    """The other side sent something that is no frame of this protocol."""
+    """The other side sent an invalid frame."""
 
 
 @dataclass(frozen=True)
 class Frame:
-    """One message: its kind, the values of its header, and raw bytes."""
+    """A message: kind, header values, and raw bytes."""
 
     kind: str
     header: Mapping[str, Any] = field(default_factory=dict)
@@ -49,7 +49,7 @@ def element_count(shape: list[int]) -> int:
 
 
 def check_prefix(magic: bytes, sequence: int, due: int, header_length: int) -> None:
-    """Raise ProtocolError unless a frame begins here and it is the one that is due."""
+    """Raise ProtocolError unless a frame begins here with the expected sequence number."""
     if magic != MAGIC:
         raise ProtocolError("bytes that begin no frame")
     if sequence != due & 0xFFFFFFFF:
@@ -67,7 +67,7 @@ def check_body(kind: str, header: Mapping[str, Any], size: int) -> None:
 
 
 def check_tensor(header: Mapping[str, Any], size: int) -> None:
-    """Raise ProtocolError unless `size` bytes are what dtype and shape of the header ask for."""
+    """Raise ProtocolError unless `size` matches the header's dtype and shape."""
     if len(header["shape"]) != len(header["strides"]):
         raise ProtocolError("a tensor with another number of strides than dimensions")
     wanted = element_count(header["shape"]) * ITEM_SIZES[header["dtype"]]
@@ -76,7 +76,7 @@ def check_tensor(header: Mapping[str, Any], size: int) -> None:
 
 
 def encode(frame: Frame, sequence: int) -> bytes:
-    """Return prefix and header of a frame; the body follows as it is."""
+    """Return prefix and header of a frame; the body follows unchanged."""
     header = json.dumps({"kind": frame.kind, **frame.header}, allow_nan=False).encode()
     if len(header) > MAX_HEADER:
         raise ProtocolError(f"a header of {len(header)} bytes")
@@ -125,9 +125,9 @@ class _Begun:
 
 
 class Decoder:
-    """Cuts a stream of bytes into frames; holds at most one frame that is not yet whole.
+    """Splits a stream of bytes into frames; holds at most one incomplete frame.
 
-    `limit` is the most bytes that may come in all; beyond it `feed` raises ProtocolError.
+    `limit` is the most bytes in total; beyond it `feed` raises ProtocolError.
     """
 
     def __init__(self, limit: int = MAX_BODY) -> None:
@@ -152,7 +152,7 @@ class Decoder:
             yield Frame(begun.kind, begun.header, body)
 
     def _begin(self) -> _Begun | None:
-        """Check prefix and header as soon as they are here, before any of the body is kept."""
+        """Check prefix and header as soon as they are complete, before any of the body is kept."""
         if len(self._buffer) < PREFIX.size:
             return None
         magic, sequence, header_length, body_length = PREFIX.unpack_from(self._buffer)
@@ -190,7 +190,7 @@ class Channel:
         return Frame(kind, header, body)
 
     def send(self, kind: str, body: bytes | bytearray | memoryview = b"", **header: object) -> None:
-        """Write one frame whole."""
+        """Write one complete frame."""
         frame = Frame(kind, header, body)
         self._write(encode(frame, self._sent))
         self._write(body)

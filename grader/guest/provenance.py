@@ -1,7 +1,7 @@
-"""Where values come from, in a run on the simulator that asks for it: told in the terms of its tensors.
+"""Provenance of values in a run on the simulator, in terms of the program's tensors.
 
-The simulator knows addresses and elements of so many bytes (native/provenance.hpp). Here they become
-boxes of the tensors that the grader and forward know, for the report. It explains; it decides nothing.
+The simulator records addresses and element sizes (native/provenance.hpp). Here they become boxes of known tensors, for
+the report. They are explanations only, not part of the verdict.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 MOST_ROOTS = 1 << 20
-"""Elements of results that are asked about together."""
+"""Number of results' elements traced together."""
 _parse = json.loads
 
 
@@ -25,7 +25,7 @@ def tell(
     outputs: Sequence[Any],
     asked: Sequence[Sequence[int]],
 ) -> dict[str, Any]:
-    """Return what was touched, and what the asked elements (output, flat index) came from; nothing if none was asked."""
+    """Return the touched memory, and the sources of the requested elements (output, flat index); None if none is requested."""
     if not asked:
         return {}
     known = [(role, t) for role, t in tensors if t.layout == torch.strided and t.numel()]
@@ -38,7 +38,7 @@ def tell(
     seen["origins"] = _origins(runtime, take_text, chosen)
     seen["roots"] = "outputs"
     roots = torch.cat([*flat, torch.zeros(0, dtype=torch.int64)])[:MOST_ROOTS]
-    if not any(seen["origins"]):  # forward's results were made by torch of what kernels stored
+    if not any(seen["origins"]):  # torch computed forward's results from kernels' stores
         seen["roots"] = "stores"
         roots = _stored_addresses(runtime, accesses)
         seen["origins"] = _origins(runtime, take_text, roots.tolist(), together=True)
@@ -99,7 +99,7 @@ def _stored_addresses(runtime: Any, accesses: Sequence[dict[str, Any]]) -> torch
 
 
 def _add_boxes(runtime: Any, accesses: Sequence[Any], tensors: Sequence[torch.Tensor]) -> None:
-    """Add to each access what its line touched of each tensor: what is common to the elements, dim by dim."""
+    """Add to each access the box of each tensor that its line touched, dim by dim."""
     masks: dict[Any, torch.Tensor] = {}
     lines: list[list[tuple[int, Any]]] = []
     for number, access in enumerate(accesses):
@@ -117,7 +117,7 @@ def _add_boxes(runtime: Any, accesses: Sequence[Any], tensors: Sequence[torch.Te
 
 
 def _mask(runtime: Any, number: int, access: Any, tensor: torch.Tensor) -> torch.Tensor | None:
-    """Return which elements of a tensor's memory an access touched; None where it is another's memory."""
+    """Return a mask of the elements of a tensor's memory that an access touched; None for other memory."""
     start = tensor.data_ptr() - access["base"]
     if not 0 <= start < max(access["size"], 1):
         return None

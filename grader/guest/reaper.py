@@ -1,4 +1,4 @@
-"""Keeps one guest's process tree together where there is no namespace to do it.
+"""Ends one guest's process tree where there is no namespace to do it.
 
 Run as `python reaper.py LIFELINE_FD UID COMMAND...`, outside the sandbox, by the host. It adopts
 every process that loses its parent below it, and ends them all when the guest ends or the host
@@ -32,7 +32,7 @@ def children(pid: int) -> list[int]:
 
 
 def peek(path: str) -> bytes:
-    """Return what a small file of /proc says; raises OSError once its process is gone."""
+    """Return the contents of a small file in /proc; raises OSError when its process is gone."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         return b"".join(iter(lambda: os.read(descriptor, 1 << 16), b""))
@@ -41,7 +41,7 @@ def peek(path: str) -> bytes:
 
 
 def tree(root: int) -> Iterator[int]:
-    """Yield the process and all its descendants, as far as they can be seen."""
+    """Yield the process and all its visible descendants."""
     pending = [root]
     while pending:
         pid = pending.pop()
@@ -50,7 +50,7 @@ def tree(root: int) -> Iterator[int]:
 
 
 def main() -> None:
-    """Run the guest, then leave nothing of it behind."""
+    """Run the guest, then end all its processes."""
     lifeline, identity = int(sys.argv[1]), int(sys.argv[2])
     become_reaper()
     os.set_inheritable(lifeline, False)
@@ -65,18 +65,18 @@ def main() -> None:
 
 
 def become_reaper() -> None:
-    """Have every descendant that loses its parent handed to this process."""
+    """Make this process adopt every descendant that loses its parent."""
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def exit_status(status: int) -> int:
-    """Return what waitpid gave as a shell would: 128 and the signal, or the exit status."""
+    """Return waitpid's status in a shell's form: 128 plus the signal, or the exit status."""
     code = os.waitstatus_to_exitcode(status)
     return code if code >= 0 else 128 - code
 
 
 def close_others(*kept: int) -> None:
-    """Close every descriptor but these and the first three: the guest's ends are the guest's."""
+    """Close every descriptor but these and the first three, so that only the guest holds its ends."""
     low = 3
     for descriptor in (*sorted(kept), os.sysconf("SC_OPEN_MAX")):
         os.closerange(low, descriptor)
@@ -95,7 +95,7 @@ def watch(guest: int, lifeline: int) -> int:
 
 
 def end_all(identity: int) -> None:
-    """Kill until no child is left; what is stopped first can't fork away."""
+    """Kill until no child is left; processes are stopped first, so that they can't fork."""
     while True:
         if identity:
             kill_user(identity)

@@ -1,8 +1,7 @@
-"""What a model's forward does, written down while it runs on meta tensors: torch's functions and modules.
+"""Recorder of a model's forward while it runs on meta tensors: torch's functions and modules as a graph.
 
-The forward runs for real, only without values: control flow on shapes, default arguments, functions
-and libraries of the text's own go the way they always go. Sizes remember what they come from
-(`numbers`), so that what is written down holds for other sizes as well.
+The forward runs for real, only without values: control flow on shapes, default arguments, and the text's own functions
+and libraries work as usual. Sizes remember their origin (`numbers`), so that the graph holds for other sizes as well.
 """
 
 from __future__ import annotations
@@ -33,11 +32,11 @@ SWAPPED = {
 
 
 class UntraceableError(Exception):
-    """Something that can't be written down; the message says what."""
+    """An operation that can't be recorded, named in the message."""
 
 
 class Recorder(TorchFunctionMode):  # type: ignore[misc]
-    """A graph in the making; each tensor that the forward sees is the value of a node."""
+    """A graph under construction; each tensor that the forward sees is the value of a node."""
 
     def __init__(self, model: nn.Module) -> None:
         super().__init__()
@@ -51,7 +50,7 @@ class Recorder(TorchFunctionMode):  # type: ignore[misc]
         self.first: fx.Node | None = None
 
     def run(self, inputs: Any) -> fx.Graph:
-        """Call the model once and return what it did; raises whatever the text raises."""
+        """Call the model once and return its graph; exceptions of the text propagate."""
         with _called_as(self._module), _numbers_of(self):
             given = [self._argument(value, k) for k, value in enumerate(inputs)]
             with self:
@@ -63,7 +62,7 @@ class Recorder(TorchFunctionMode):  # type: ignore[misc]
         return self.graph
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Write down one call of torch's and make it."""
+        """Record and execute one call of torch."""
         del types
         named = kwargs or {}
         if self.quiet:
@@ -121,7 +120,7 @@ class Recorder(TorchFunctionMode):  # type: ignore[misc]
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Write nothing down for a while."""
+        """Pause recording inside the context."""
         quiet, self.quiet = self.quiet, True
         try:
             yield
@@ -139,7 +138,7 @@ class Recorder(TorchFunctionMode):  # type: ignore[misc]
         return node
 
     def _note_results(self, result: Any, node: fx.Node, *, changed: bool = False) -> Any:
-        """Note which node gives each tensor of a result."""
+        """Record the node of each tensor of a result."""
         if isinstance(result, torch.Tensor):
             node.meta["tensor"] = (tuple(map(int, result.shape)), str(result.dtype))
             if changed:
@@ -153,7 +152,7 @@ class Recorder(TorchFunctionMode):  # type: ignore[misc]
         return result
 
     def _outdate(self, changed: torch.Tensor) -> None:
-        """Forget what else lies in the memory of a tensor that was changed in place."""
+        """Forget other tensors in the memory of a tensor changed in place."""
         place = changed.untyped_storage()._cdata
         for other in self.seen:
             if other is not changed and other.untyped_storage()._cdata == place:
@@ -232,7 +231,7 @@ def _holds_tensors(value: Any) -> bool:
 
 @contextmanager
 def _looked_into() -> Iterator[None]:
-    """Let a function of torch's that asks first whether it is written down go on with its parts."""
+    """Record the parts of a torch function that checks for overrides first."""
     asked = nn.functional.has_torch_function
     nn.functional.has_torch_function = lambda _tensors: False
     try:
@@ -243,7 +242,7 @@ def _looked_into() -> Iterator[None]:
 
 @contextmanager
 def _called_as(call: Callable[..., Any]) -> Iterator[None]:
-    """Let every call of a module go through `call`."""
+    """Route every call of a module through `call`."""
     original = nn.Module.__call__
 
     def called(module: nn.Module, *args: Any, **named: Any) -> Any:
@@ -258,9 +257,9 @@ def _called_as(call: Callable[..., Any]) -> Iterator[None]:
 
 @contextmanager
 def _numbers_of(recorder: Recorder) -> Iterator[None]:
-    """Let the numbers that the author's modules hold remember where they lie."""
+    """Make the number attributes of the author's modules remember their path."""
     kinds = {type(module) for module in recorder.model.modules() if not is_leaf(module)}
-    heads = nn.MultiheadAttention  # the one module of torch's whose numbers its functions use
+    heads = nn.MultiheadAttention  # the only module of torch whose numbers its functions use
     own = [kind for kind in kinds if kind is heads or not kind.__module__.startswith("torch.")]
 
     def read(module: nn.Module, name: str) -> Any:

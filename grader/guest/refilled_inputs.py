@@ -1,7 +1,7 @@
-"""Inputs of earlier calls that get other values where they lie, as in a loop that refills its buffers.
+"""Inputs of earlier calls, refilled in place with other values, as in a loop that reuses its buffers.
 
-What a program keeps by the identity of a tensor (its object, its address, its version) is then of
-other values than it is asked for.
+A program that caches results by a tensor's identity (its object, address or version) then returns results of stale
+values.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ Key = tuple[Any, ...]
 
 
 class RefilledInputs:
-    """The first inputs of each combination of shapes, beside the values that they hold."""
+    """The first inputs of each combination of shapes, with their values."""
 
     MOST = 64 << 20
-    """Bytes; what is larger isn't kept."""
+    """Most bytes; larger inputs aren't kept."""
 
     def __init__(self, place: Placement) -> None:
         self._place = place
@@ -30,7 +30,7 @@ class RefilledInputs:
         self._known: dict[Key, tuple[list[torch.Tensor], list[bytes]]] = {}
 
     def take(self, values: Sequence[torch.Tensor]) -> list[torch.Tensor]:
-        """Return the values on the device: in inputs of an earlier call, or anew."""
+        """Return the values on the device: in tensors of an earlier call, or in new ones."""
         key = _key(values)
         bodies = [tensors.raw_bytes(value) for value in values]
         known = self._known.get(key)
@@ -47,12 +47,12 @@ class RefilledInputs:
         return made
 
     def _again(self, equal: bool) -> bool:
-        """Whether earlier tensors are used again: always for other values, every second time for equal ones."""
+        """Whether earlier tensors are reused: always for other values, every second time for equal ones."""
         self._fresh = equal and not self._fresh
         return not self._fresh
 
     def release(self, values: Sequence[torch.Tensor]) -> None:
-        """Refill the inputs of these shapes no more: a result shares their memory."""
+        """Stop refilling the inputs of these shapes, since a result shares their memory."""
         self._known[_key(values)] = ([], [])
 
 

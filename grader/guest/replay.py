@@ -1,4 +1,4 @@
-"""Launches of a call that run again under changes, in the simulator alone: without host code, from memory as it was."""
+"""Replay of a call's launches under changes, in the simulator alone: without host code, from the original memory."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MOST_SAMPLE = 1 << 20
 
 
 class Replay:
-    """One call's launches, and where the sampled elements of its results lie."""
+    """One call's launches, and the addresses of the sampled elements of its results."""
 
     def __init__(self, runtime: Any) -> None:
         self._runtime = runtime
@@ -24,17 +24,17 @@ class Replay:
         runtime.kgsim_replay.argtypes = (ctypes.c_size_t,)
 
     def begin(self) -> None:
-        """Record the call that comes."""
+        """Start recording the next call."""
         self._runtime.kgsim_record(1)
 
     def end(self, leaves: Sequence[Any], sample: Sequence[Sequence[int] | None]) -> None:
-        """Note that it has come to its end, with these results."""
+        """Stop recording at the end of the call, with these results."""
         self._runtime.kgsim_record(0)
         self._runtime.kgsim_end_unchanged()
         self._places = [_place_samples(leaf, sample[n]) for n, leaf in enumerate(leaves)]
 
     def first(self, change: Mapping[str, Any]) -> int:
-        """Return the launch from which on a change shows; less than 0 where forward has to run for it."""
+        """Return the first launch that a change affects; negative where forward has to run."""
         if "text" in change or "settings" in change or None in self._places:
             return -1
         launch = min((one[0] for one in change.get("given", ())), default=-1)

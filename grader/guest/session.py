@@ -40,12 +40,12 @@ from grader.guest.program import Failure
 from grader.guest.protocol import Channel, Frame
 from grader.guest.refilled_inputs import RefilledInputs
 
-# As it is now, whatever a submission makes of the name.
+# Bound now, since a submission may rebind the name.
 _dumps = json.dumps
 
 
 class Session:
-    """Serves one job; every method that runs generated code reports what it raised."""
+    """Serves one job; every method that runs generated code reports its exceptions."""
 
     def __init__(
         self,
@@ -78,26 +78,26 @@ class Session:
 
     def _configure(self) -> None:
         torch.set_num_threads(self._job["threads"])
-        # A refused call of a binding spells its tensors out: by default thousands of small
-        # operations for each, which take minutes on the simulated device.
+        # The error of a refused call prints its tensors: by default thousands of small operations for each, which take
+        # minutes on the simulated device.
         torch.set_printoptions(threshold=8, edgeitems=1)
         if home := os.environ.get("CUDA_HOME"):
-            # Read by torch at import, which the fork server has done without it.
+            # Torch reads it at import, which the fork server has done already.
             cpp_extension.CUDA_HOME = home
-        # A submission may ask for TF32 itself: then it is the submission's own doing.
+        # A submission may turn TF32 on itself, which is then its own choice.
         precision.full()
         if self._job["device"] == "cpu" and self._job["role"] == "submission" and not self._plain:
             fill_new_memory_with_nan()
         if self._options.get("dry_run"):
             dry_run.prepare()
         if self._options.get("count"):
-            # Before this package is concealed; it takes half a second, and one guest needs it.
+            # Imported before this package is concealed; it takes half a second, and only one guest needs it.
             from grader.guest.operations import OperationCount
 
             self._counter = OperationCount
 
     def run(self) -> None:
-        """Import, construct, run the workloads as they come, hand the built files over."""
+        """Import, construct, run the workloads as they come, send the built files."""
         stage = "import"
         try:
             self._channel.send("stage", stage=stage)
@@ -135,7 +135,7 @@ class Session:
         self._channel.send("described", text.encode())
 
     def _construct(self, module: ModuleType) -> tuple[Any, Caller, str]:
-        """Return the model (None where only the import was asked for), what calls it, and how weights went in."""
+        """Return the model (None for an import only), its caller, and how weights were matched."""
         if not self._job["construct"]:
             return None, Caller(None), ""
         entry = getattr(module, self._job["entry"], None)
@@ -154,15 +154,15 @@ class Session:
         return model, Caller(model, origins, call=call, exact=exact), loaded
 
     def _widen_tensor(self, value: Any) -> Any:
-        """Return a tensor in float64 where the job runs in it; anything else as it is."""
+        """Return a tensor in float64 where the job uses it; anything else unchanged."""
         wide = self._job["double"] and isinstance(value, torch.Tensor)
-        # 8-bit floats stay: what takes them gives each its scale, and casts them itself.
+        # 8-bit floats stay: operators that take them also take scales, and cast them.
         return (
             value.double() if wide and value.is_floating_point() and value.itemsize > 1 else value
         )
 
     def _place_tensor(self, value: Any) -> Any:
-        """Return a tensor where the submission is to see it; anything else as it is."""
+        """Return a tensor on the submission's device; anything else unchanged."""
         return self._place.to_device(value) if isinstance(value, torch.Tensor) else value
 
     def _ready(self, model: Any, loaded: str) -> None:
@@ -223,7 +223,7 @@ class Session:
         self._send_results(structure, outputs, mutated, self._report(operators))
 
     def _dry_run(self, caller: Caller, frame: Frame) -> None:
-        """Call forward on inputs that have shapes only; its results stay here."""
+        """Call forward on inputs with shapes only; its results are not sent."""
         given = [value for _, value in json.loads(bytes(frame.body))]
         try:
             args = dry_run.arguments(given, self._place.empty)
@@ -235,7 +235,7 @@ class Session:
         except BaseException as error:  # noqa: BLE001 - SystemExit and the like are outcomes too
             if not dry_run.inconclusive(error, self._code):
                 failed = program.failure(error, self._scratch)
-                # Only its own words can say here that memory is short.
+                # Here only the submission's own message can be about memory.
                 self._send_failed(replace(failed, out_of_memory=False), self._report(Counter()))
                 return
         self._send_results("none", [], [], self._report(Counter()))
@@ -296,7 +296,7 @@ class Session:
         return self._place.run_changed(asked, list(self._roles(model, given, [])), call)
 
     def _exactly(self, name: str, model: Any, given: list[tuple[int, torch.Tensor]]) -> Any:
-        """Return what follows operators in the exact algebra, where that is asked for."""
+        """Return the mode that follows operators in the exact algebra, if requested."""
         key = self._options.get("exact")
         if key is None:
             return None
@@ -314,7 +314,7 @@ class Session:
     def _roles(
         self, model: Any, given: list[tuple[int, torch.Tensor]], leaves: list[Any]
     ) -> Iterator[tuple[str, Any]]:
-        """Yield the tensors that a stray write may lie beside, by what they are."""
+        """Yield the tensors that a stray write may be beside, by role."""
         yield from ((f"input {position + 1}", tensor) for position, tensor in given)
         yield from ((f"output {number + 1}", leaf) for number, leaf in enumerate(leaves))
         yield from weights.tensors_of(model).items()
@@ -327,7 +327,7 @@ class Session:
         return some, self._place.written(some), self._place.stored_bytes(leaf)
 
     def _report(self, operators: Counter[str]) -> bytes:
-        """Return what was seen during the run as JSON; explains a verdict and never makes one."""
+        """Return observations of the run as JSON, which explain a verdict and never decide it."""
         try:
             seen = {
                 "operators": dict(operators),

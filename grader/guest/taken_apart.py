@@ -1,4 +1,4 @@
-"""A reference's operators in the smaller ones that kernels compute, each with its value."""
+"""Decomposition of a reference's operators into the smaller ones that kernels compute, each with its value."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 MOST = 64
-"""Values that are kept, each a whole tensor."""
+"""Most values that are kept, each a whole tensor."""
 
 
 class Steps(TorchDispatchMode):  # type: ignore[misc]
-    """Keeps what each operator returns, with those that can be taken apart taken apart."""
+    """Keeps each operator's result, and those of its decomposition where there is one."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -40,7 +40,7 @@ class Steps(TorchDispatchMode):  # type: ignore[misc]
         return result
 
     def _keep(self, value: Any) -> None:
-        """Keep a value that is no other view of one that is kept."""
+        """Keep a value unless it is another view of a kept one."""
         if not isinstance(value, torch.Tensor) or not value.is_floating_point():
             return
         key = (value.untyped_storage().data_ptr(), value.numel())
@@ -50,7 +50,7 @@ class Steps(TorchDispatchMode):  # type: ignore[misc]
 
 
 class Formulas(TorchFunctionMode):  # type: ignore[misc]
-    """Adds to what steps keep what the textbook's formula of a function comes by, where torch takes another way."""
+    """Adds the intermediate values of a function's textbook formula, where torch computes it differently."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if func is torch.cosine_similarity:
@@ -59,7 +59,7 @@ class Formulas(TorchFunctionMode):  # type: ignore[misc]
 
 
 def _products(one: torch.Tensor, other: torch.Tensor, dim: int) -> None:
-    """Come by the products of two tensors and of each with itself, and by their sums."""
+    """Compute the products of two tensors and of each with itself, and their sums."""
     sums = [(left * right).sum(dim) for left, right in ((one, other), (one, one), (other, other))]
     norms = (sums[1] * sums[2]).sqrt()
     sums[0].div(norms)
@@ -68,7 +68,7 @@ def _products(one: torch.Tensor, other: torch.Tensor, dim: int) -> None:
 def _of_variance(
     _: Any, value: torch.Tensor, dims: Any = None, *__: Any, **___: Any
 ) -> Iterator[torch.Tensor]:
-    """Yield the mean, and the squares with and without it: in two passes or in one."""
+    """Yield the mean, and the squares before and after its subtraction, for one-pass and two-pass formulas."""
     along = list(range(value.dim())) if dims is None else dims
     mean = value.mean(along, keepdim=True)
     yield mean
@@ -94,6 +94,6 @@ BESIDE: Mapping[str, Callable[..., Iterator[torch.Tensor]]] = {
     "aten.avg_pool2d": _of_average,
     "aten.avg_pool3d": _of_average,
 }
-"""What is computed on the way to operators that torch can't take apart."""
+"""Intermediate computations of operators that torch can't decompose."""
 WHOLE = frozenset({"aten.cumsum", "aten.cumprod"})
-"""What torch takes apart into tensors of the square of its size."""
+"""Operators that torch decomposes into tensors of quadratic size."""

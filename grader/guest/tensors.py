@@ -1,4 +1,4 @@
-"""Tensors to raw bytes and back, inside the guest."""
+"""Conversion between tensors and raw bytes, inside the guest."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ import torch
 from grader.guest.kinds import ITEM_SIZES, MAX_DIMENSIONS, MAX_OUTPUTS
 from grader.guest.protocol import Channel, Frame
 
-# Torch's own, whatever a submission makes of the names by the time that they are used. The base's
-# functions, since the class that everybody sees can be given others.
+# Torch's own functions, even if a submission rebinds the names later. Those of the base class, since the public class
+# can be patched.
 _Base = torch._C.TensorBase
 _Tensor = torch.Tensor
 as_strided = _Base.as_strided
@@ -59,7 +59,7 @@ _byte, _short, _double, _brain, _strided = (
     torch.strided,
 )
 _AS_WHOLE = {_brain: _short, torch.float8_e4m3fn: _byte, torch.float8_e5m2: _byte}
-"""What numpy doesn't know, and the whole numbers of that width."""
+"""Dtypes that numpy lacks, and the integer dtype of the same width."""
 _setprofile, _settrace = sys.setprofile, sys.settrace
 _disable_collector, collect_again, _collecting = gc.disable, gc.enable, gc.isenabled
 _monitoring: Any = getattr(sys, "monitoring", None)
@@ -67,15 +67,15 @@ _READING = (
     "aten::to.device", "aten::to.dtype", "aten::to.dtype_layout", "aten::_to_copy", "aten::copy_",
     "aten::_copy_from", "aten::empty.memory_format", "aten::empty_strided", "aten::contiguous", "aten::clone",
 )  # fmt: skip
-"""Operators by which results come to the CPU."""
+"""Operators that copy results to the CPU."""
 _no_functions = torch._C.DisableTorchFunction
 _no_dispatch = torch._C._DisableTorchDispatch
 
 
 def hold_undisturbed() -> bool:
-    """Let no profiler, tracer or collector of a submission run between two calls, until `collect_again`.
+    """Stop profilers, tracers and the garbage collector of a submission, until `collect_again`.
 
-    Returns whether the collector was at work.
+    Returns whether the collector was enabled.
     """
     collecting = _collecting()
     _setprofile(None)
@@ -89,13 +89,13 @@ def hold_undisturbed() -> bool:
 
 @contextmanager
 def torchs_own() -> Iterator[None]:
-    """Leave out whatever a submission has put between torch and its operators: modes, subclasses."""
+    """Disable a submission's hooks between torch and its operators: modes, subclasses."""
     with _no_functions(), _no_dispatch():
         yield
 
 
 def kernels() -> list[str]:
-    """Return which kernels the operators have by which results are read."""
+    """Return the registered kernels of the operators that read results."""
     return [_dump(name) for name in _READING]
 
 
@@ -132,13 +132,13 @@ def form(tensor: torch.Tensor) -> tuple[torch.dtype, tuple[int, ...], tuple[int,
 
 
 def state(tensor: torch.Tensor) -> tuple[Any, ...]:
-    """Return what a caller knows of a tensor beside its values: its form, and its memory's place and size."""
+    """Return a tensor's properties beside its values: form, and address and size of its memory."""
     storage = _storage_of(tensor)
     return *form(tensor), _offset_of(tensor), _storage_data(storage), _storage_bytes(storage)
 
 
 def _bytes_between(tensor: torch.Tensor) -> tuple[int, int]:
-    """Return where a tensor's elements begin and end in its storage, in bytes."""
+    """Return the range of a tensor's elements in its storage, in bytes."""
     shape, size = tuple(_shape_of(tensor)), _item_size(tensor)
     steps = sum((count - 1) * step for count, step in zip(shape, _stride(tensor), strict=True))
     begin = _offset_of(tensor)
@@ -152,15 +152,15 @@ def _overlaps(tensor: torch.Tensor, other: torch.Tensor) -> bool:
 
 
 def _lies_outside(tensor: torch.Tensor) -> bool:
-    """Whether a tensor has elements that its storage has no more."""
+    """Whether a tensor has elements outside its storage, which was shrunk."""
     try:
         return _bytes_between(tensor)[1] > int(_storage_bytes(_storage_of(tensor)))
-    except (RuntimeError, NotImplementedError):  # a class that has none of its own
+    except (RuntimeError, NotImplementedError):  # a class without storage
         return False
 
 
 def refill(tensor: torch.Tensor, values: torch.Tensor) -> None:
-    """Give a tensor other values where it lies; its version stays, as for whoever writes by pointer."""
+    """Write new values into a tensor in place; its version stays the same, as in a write by pointer."""
     with torchs_own():
         _copy(_data_of(tensor), values)
 
@@ -171,8 +171,8 @@ def raw_bytes(tensor: torch.Tensor) -> bytes:
         tensor = _resolve_neg(_resolve_conj(tensor))
     if _requires_grad(tensor):
         tensor = _detach(tensor)
-    # Not by ctypes, whose calls a hook can see, and change the memory first; nor by an operator, which
-    # would be logged. numpy has no bfloat16, and no 8-bit floats.
+    # Not by ctypes, whose calls a hook could observe to change the memory first; nor by an operator, which would be
+    # logged. numpy has no bfloat16, and no 8-bit floats.
     unknown = _AS_WHOLE.get(_dtype_of(tensor))
     array = _numpy(_view(tensor, unknown) if unknown is not None else tensor)
     data: bytes = array.tobytes()
@@ -180,7 +180,7 @@ def raw_bytes(tensor: torch.Tensor) -> bytes:
 
 
 def to_native(tensor: torch.Tensor) -> torch.Tensor:
-    """Return the tensor, or a float64 copy where its dtype is none that may cross."""
+    """Return the tensor, or a float64 copy where the protocol lacks its dtype."""
     native = name_of(_dtype_of(tensor)) in ITEM_SIZES
     made: torch.Tensor = tensor if native else _to(tensor, _double)
     return made
@@ -205,12 +205,12 @@ def send_tensor(channel: Channel, tensor: torch.Tensor) -> None:
 
 @dataclass(frozen=True)
 class Output:
-    """One tensor that forward returned: what it claims to be, and its bytes, taken at once."""
+    """One tensor returned by forward: its claimed form, and its bytes, copied at once."""
 
     header: dict[str, Any]
     body: bytes
     is_view: bool = False
-    """Whether it holds elements of an input, and not only lies in the same memory."""
+    """Whether it overlaps elements of an input, not only the same storage."""
 
 
 def capture(value: Any, host_copy: Any, inputs: Sequence[tuple[int, torch.Tensor]]) -> Output:
@@ -244,11 +244,11 @@ def capture(value: Any, host_copy: Any, inputs: Sequence[tuple[int, torch.Tensor
 
 
 def bytes_now(tensor: torch.Tensor, host_copy: Any) -> bytes | None:
-    """Return the values of a returned tensor as `capture` would; None where they can't be had."""
+    """Return the values of a returned tensor as `capture` would; None where they can't be read."""
     try:
         with torchs_own():
             return raw_bytes(to_native(host_copy(tensor)))
-    except RuntimeError:  # the context is gone, which another place tells
+    except RuntimeError:  # the context is gone, which is reported elsewhere
         return None
 
 
@@ -259,7 +259,7 @@ def _type_name(value: object) -> str:
 
 
 def storage_address(tensor: torch.Tensor) -> int:
-    """Return where the memory of a tensor begins; 0 where it has none."""
+    """Return the address of a tensor's memory; 0 where it has none."""
     try:
         return int(_storage_data(_storage_of(tensor)))
     except (RuntimeError, NotImplementedError):
@@ -267,7 +267,7 @@ def storage_address(tensor: torch.Tensor) -> int:
 
 
 def _shared_with(tensor: torch.Tensor, inputs: Sequence[tuple[int, torch.Tensor]]) -> int | None:
-    """Position of the argument whose memory the tensor uses."""
+    """Return the position of the argument whose memory the tensor uses."""
     pointer = storage_address(tensor)
     if pointer:
         for position, given in inputs:
@@ -277,10 +277,10 @@ def _shared_with(tensor: torch.Tensor, inputs: Sequence[tuple[int, torch.Tensor]
 
 
 def flatten(value: Any) -> tuple[str, list[Any]]:
-    """Return the structure's name and its tensors and numbers, in order.
+    """Return the name of the structure, and its tensors and numbers in order.
 
     Nested tuples and lists are flattened; dicts go by their own order. Raises TypeError for
-    anything else, and for more leaves than may cross.
+    anything else, and for more leaves than the protocol allows.
     """
     leaves: list[Any] = []
     return _collect(value, leaves), leaves
@@ -301,11 +301,11 @@ def _collect(value: Any, leaves: list[Any], depth: int = 0) -> str:
         for item in value.values() if isinstance(value, dict) else value:
             _collect(item, leaves, depth + 1)
         return next(kind.__name__ for kind in (tuple, list, dict) if isinstance(value, kind))
-    raise TypeError(f"returned a {_type_name(value)}, which is no tensor")
+    raise TypeError(f"returned a {_type_name(value)}, which isn't a tensor")
 
 
 def _add(leaves: list[Any], value: Any) -> None:
-    """Add a leaf; raises TypeError at one too many, at once, since a structure need not end."""
+    """Add a leaf; raises TypeError at the first one too many, since a structure may be endless."""
     if len(leaves) == MAX_OUTPUTS:
         raise TypeError(f"returned more than {MAX_OUTPUTS} tensors")
     leaves.append(value)

@@ -1,7 +1,7 @@
 """Batches of calls on a GPU, for a host that holds the clock.
 
-Each call of a batch has inputs of its own, made here from the host's seed in buffers that stay the
-same from batch to batch; each result is kept until the host has said which elements it wants.
+Each call of a batch has its own inputs, made here from the host's seed in buffers that are reused for every batch; each
+result is kept until the host has requested its elements.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from grader.guest import program, tensors
 from grader.guest.kinds import SEED_STEP
 from grader.guest.protocol import Channel, Frame
 
-# Torch's own, as in `tensors`: a result that computes itself when it is looked at must not.
+# Torch's own function, as in `tensors`, so that a lazy result class can't compute when it is read.
 _Base = torch._C.TensorBase
 _arange, _stack, _tensor = torch.arange, torch.stack, torch.tensor
 _flat = _Base.flatten
@@ -33,7 +33,7 @@ ORDERS = ("time", "fill", "go", "take", "queue", "cost", "untime")
 
 
 class Batches:
-    """Serves the host's orders from `time` on until `untime`."""
+    """Serves the host's requests from `time` until `untime`."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class Batches:
         counter: Callable[[], Any] | None = None,
     ) -> None:
         self._counter = counter
-        """Makes what counts the operations of a call; only a reference's guest has one."""
+        """Factory of the counter of a call's operations; only in a reference's guest."""
         self._widen = widen
         """Makes float64 of each input, for a reference that is exact and not timed."""
         self._channel = channel
@@ -56,7 +56,7 @@ class Batches:
         self._cost_of_a_call: dict[str, int] = {}
 
     def serve(self, frame: Frame) -> None:
-        """Obey every order; whatever the submission raises is told and ends no conversation."""
+        """Serve every request; exceptions of the submission are reported and don't end the conversation."""
         while frame.kind != "untime":
             try:
                 reply = getattr(self, f"_{frame.kind}")(frame)
@@ -77,7 +77,7 @@ class Batches:
         self._channel.send("timed", status=status, reason=reason, claimed=claimed)
 
     def _time(self, frame: Frame) -> None:
-        """Allocate the inputs of as many calls as a batch has."""
+        """Allocate the inputs of all calls in a batch."""
         self._results.clear()
         self._arguments.clear()
         torch.cuda.empty_cache()
@@ -90,7 +90,7 @@ class Batches:
         torch.cuda.synchronize()
 
     def _fill(self, frame: Frame) -> None:
-        """Change the contents of all inputs; drop what the last batch gave."""
+        """Write new contents to all inputs; drop the last batch's results."""
         self._results.clear()
         seed = frame.header["seed"]
         for call, arguments in enumerate(self._arguments):
@@ -116,13 +116,13 @@ class Batches:
         return self._model(*(map(self._widen, given) if self._widen else given))
 
     def _queue(self, frame: Frame) -> float:
-        """Call as `_go` does, all of it queued behind a wait: the milliseconds hold no launching."""
+        """Call as `_go` does, all queued behind a wait, so that the milliseconds exclude launch overhead."""
         self._results.clear()
         begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
         with torch.no_grad():
             torch.cuda._sleep(frame.header["cycles"])
             begin.record()
-            # Each result goes at once: its memory serves the next call, in the stream's order.
+            # Each result is freed at once: the next call reuses its memory, in the stream's order.
             for given in self._arguments[: frame.header["calls"]]:
                 self._model(*given)
             end.record()
@@ -130,7 +130,7 @@ class Batches:
         return float(begin.elapsed_time(end))
 
     def _account(self, frame: Frame) -> None:
-        """Note what one call takes: memory beside its inputs, and operations if they are wanted."""
+        """Record the cost of one call: memory beside its inputs, and operations if requested."""
         self._results.clear()
         torch.cuda.reset_peak_memory_stats()
         before = torch.cuda.memory_allocated()
@@ -145,7 +145,7 @@ class Batches:
         }
 
     def _take(self, frame: Frame) -> None:
-        """Gather the elements that the host names, the same of every call."""
+        """Gather the requested elements, the same of every call."""
         wanted = json.loads(bytes(frame.body))
         with torch.no_grad(), tensors.torchs_own():
             self._taken = [
@@ -164,7 +164,7 @@ class Batches:
 
 
 def _indices(results: Sequence[Sequence[Any]], wanted: Mapping[str, Any]) -> list[torch.Tensor]:
-    """Return the flat positions in each output that the host wants, where the output lies."""
+    """Return the requested flat positions in each output, on the output's device."""
     leaves = results[0] if results else []
     return [tensors.to_device(positions(_numel(leaf), wanted), _device_of(leaf)) for leaf in leaves]
 
@@ -176,7 +176,7 @@ def positions(size: int, wanted: Mapping[str, Any]) -> torch.Tensor:
 
 
 def blocks(size: int, wanted: Mapping[str, Any]) -> tuple[list[int], int]:
-    """Return where the blocks begin that the host wants of an output of `size` elements, and their length.
+    """Return start positions and length of the requested blocks of an output of `size` elements.
 
     One block up to `wanted["most"]` elements; of more, blocks of `wanted["block"]` at the fractions
     `wanted["parts"]`, where 0 is the first block and 1 the last. A block is never longer than the
@@ -194,7 +194,7 @@ def _choose_elements(leaf: torch.Tensor, index: torch.Tensor) -> torch.Tensor:
 
 
 def empty(spec: Mapping[str, Any]) -> torch.Tensor:
-    """Return memory for one input on the GPU, laid out as the task wants it."""
+    """Return memory for one input on the GPU, in the task's layout."""
     order = spec["order"] or range(len(spec["shape"]))
     shape = [spec["shape"][dim] for dim in order]
     made = torch.empty(shape, dtype=getattr(torch, spec["dtype"]), device="cuda")
@@ -225,7 +225,7 @@ def fill(tensor: torch.Tensor, spec: Mapping[str, Any], seed: int) -> None:
 def _places(
     tensor: torch.Tensor, spec: Mapping[str, Any], generator: torch.Generator
 ) -> torch.Tensor:
-    """Return which elements are fillers, as `grader.judge.inputs` has it."""
+    """Return a mask of the fillers, as in `grader.judge.inputs`."""
     shape, place = tensor.shape, spec["place"]
     if place == "anywhere":
         return torch.rand(shape, generator=generator, device="cuda") < spec["share"]

@@ -1,6 +1,6 @@
-"""The operations of a reference module as a graph that a host can read, from the sandbox.
+"""Tracing of a reference module's operations as a graph for the host.
 
-The text is untrusted and so is what comes of it: plain JSON of names, numbers and shapes.
+The text is untrusted, and so is the graph: plain JSON of names, numbers and shapes.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ KEPT = (
     "elementwise_affine", "num_parameters", "num_layers", "bidirectional", "batch_first", "proj_size", "nonlinearity",
     "dropout",
 )  # fmt: skip
-"""Attributes of torch's modules that say what they compute."""
+"""Attributes of torch's modules that determine what they compute."""
 TEXT = 200
 
 
 def warm_up() -> None:
-    """Have torch read its rules of shapes, as it does at the first module without values."""
+    """Load torch's shape rules, which torch does at the first meta module."""
     with torch.device("meta"):
         nn.Sequential(nn.Linear(2, 2), nn.GroupNorm(1, 2))(torch.zeros(1, 2))
 
 
 def trace(module: ModuleType, meta: AbstractContextManager[Any]) -> dict[str, Any]:
-    """Return the graph of `Model`, or why there is none: `{"nodes": [...]}` or `{"error": ...}`.
+    """Return the graph of `Model`, or the reason why there is none: `{"nodes": [...]}` or `{"error": ...}`.
 
-    Under `meta` every tensor is made without values, whatever device the text asks for.
+    Under `meta` every tensor is made without values, whatever device the text requests.
     """
     names = vars(module)
     try:
@@ -52,7 +52,7 @@ def trace(module: ModuleType, meta: AbstractContextManager[Any]) -> dict[str, An
 
 
 def _make_model(names: dict[str, Any], meta: AbstractContextManager[Any]) -> nn.Module:
-    """Return the model without values; a constructor that looks at values gets them first."""
+    """Return the model without values; a constructor that reads values runs with values first."""
 
     def made() -> nn.Module:
         init = names["get_init_inputs"]() if "get_init_inputs" in names else []

@@ -1,4 +1,4 @@
-"""Arguments of a Triton launch as the bytes of the compiled kernel's parameters."""
+"""Packs the arguments of a Triton launch as the bytes of the compiled kernel's parameters."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ def pack_arguments(
     hidden: Sequence[Any],
     kind_of: Callable[[int], int],
 ) -> list[bytes]:
-    """Return the bytes of each parameter: the author's arguments, then the hidden ones as far as there are any.
+    """Return the bytes of each parameter: the author's arguments, then the hidden ones, if any.
 
-    `types` are Triton's of the arguments as they stand in the text: a constant is no parameter, a tuple is several,
-    a tensor descriptor is what it was made of. `kind_of` says whose memory an address is; below 1 it is not the GPU's.
+    `types` are Triton's types of the arguments in the text: a constant has no parameter, a tuple has several, a tensor
+    descriptor has those of its parts. `kind_of` returns whose memory an address is in; below 1 it is not the GPU's.
     """
     flat = list(_flat(types, args))
     flat += [("*i8", value) for value in hidden[: len(sizes) - len(flat)]]
@@ -43,7 +43,7 @@ def _flat(types: Sequence[Any], args: Sequence[Any]) -> Iterator[tuple[str, Any]
 
 
 def _descriptor(value: Any) -> Iterator[tuple[str, Any]]:
-    """Yield what stands for a descriptor where there is no hardware for it: as Triton hands it over, sizes twice."""
+    """Yield a descriptor's parts where the hardware has no descriptors: as Triton passes them, sizes twice."""
     yield "*i8", value.base
     yield from (("i64", number) for number in (*value.shape, *value.strides))
     yield "i1", getattr(value, "padding", "zero") == "nan"

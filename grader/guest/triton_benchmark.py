@@ -1,4 +1,4 @@
-"""What takes the place of Triton's benchmarks where no time is measured: the first that can be launched is taken."""
+"""Replaces Triton's benchmarks where no time is measured: autotuning takes the first configuration that launches."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ NEVER = float("inf")
 
 
 class Benchmark:
-    """Stands for `do_bench`: calls a function once with its launches left out, and answers without time.
+    """Replaces `do_bench`: calls a function once with its launches left out, and returns no time.
 
-    Launches are made where a trial leaves its mark: a kernel that changes what it reads. Autotuning compiles and checks configurations only until one can be launched; the others lose unseen.
+    Launches are executed where a trial has lasting effects: for a kernel that changes its own input. Autotuning
+    compiles and checks configurations only until one can be launched; the others lose untried.
     """
 
     def __init__(self) -> None:
@@ -30,7 +31,7 @@ class Benchmark:
         return_mode: str = "mean",
         **__: Any,
     ) -> Any:
-        """Return what a benchmark returns: one number, or one for each quantile."""
+        """Return a benchmark's result: one number, or one for each quantile."""
         tuner = _tuner_of(fn)
         if tuner and tuner["session"] is self._session:
             return _answer(NEVER, quantiles, return_mode)
@@ -44,7 +45,7 @@ class Benchmark:
         return _answer(1.0, quantiles, return_mode)
 
     def take(self) -> list[dict[str, Any]]:
-        """Return what was chosen since the last call."""
+        """Return the configurations chosen since the last call."""
         taken, self._taken = self._taken, []
         return taken
 
@@ -63,7 +64,7 @@ def _answer(value: float, quantiles: Sequence[float] | None, return_mode: str) -
 
 
 def _tuner_of(fn: Callable[[], Any]) -> dict[str, Any] | None:
-    """Return which call of which autotuner a function is a candidate of; None where it is none."""
+    """Return the autotuner and its call that a function is a candidate of; None if it isn't one."""
     held = inspect.getclosurevars(fn).nonlocals if inspect.isfunction(fn) else {}
     tuner, config = held.get("self"), held.get("config")
     if tuner is None or config is None or not hasattr(tuner, "configs"):
@@ -79,14 +80,14 @@ def _tuner_of(fn: Callable[[], Any]) -> dict[str, Any] | None:
 
 
 def _changes_what_it_reads(tuner: Any) -> bool:
-    """Whether a run of the kernel changes what the next one reads, as far as its text and its arguments show."""
+    """Whether a run of the kernel changes the next run's input, by its text and arguments."""
     try:
         text = ast.parse(textwrap.dedent(inspect.getsource(tuner.base_fn)))
     except (
         OSError,
         TypeError,
         SyntaxError,
-    ):  # made without a file, or not to be read apart from it
+    ):  # a kernel without a source file, or unparsable on its own
         return False
     read, written = (
         _first_arguments(text, ("load", "atomic_")),

@@ -1,7 +1,7 @@
-"""The simulator's face to Triton: a driver of its kind, set active before any generated code runs.
+"""The simulator's Triton driver, set active before any generated code runs.
 
-Triton compiles as for a GPU; what its assembler's place gave (grader/build/driver/triton.py) is a program of
-the simulator, which is launched here as its own driver would launch machine code.
+Triton compiles as for a GPU; our driver in the assembler's place (grader/build/driver/triton.py) returns a program of
+the simulator, which is launched here as Triton's own driver would launch machine code.
 """
 
 # ruff: noqa: ARG002, D102
@@ -26,7 +26,7 @@ from grader.guest.triton_arguments import pack_arguments
 from grader.guest.triton_benchmark import Benchmark
 
 CAPABILITY = 89
-"""What Triton compiles for: the last one whose matrix instructions and copies the simulator has."""
+"""Triton's target: the newest architecture whose matrix instructions and copies the simulator supports."""
 TELLS_MOST_THREADS = tuple(map(int, triton.__version__.split(".")[:2])) >= (3, 4)
 MOST_PARAMETERS = 1024
 _MOST_OF_NAME = 80
@@ -63,7 +63,7 @@ def install(runtime: Any, gpu: Mapping[str, Any]) -> None:
 
 
 def _keep_numbers() -> None:
-    """Let no number be a constant of the code, where code is to be that of the text, step by step."""
+    """Keep Triton from specialising on argument values, for code that follows the text step by step."""
     specialize = getattr(triton.runtime.jit, "native_specialize_impl", None)
     if specialize is None:
         return
@@ -80,19 +80,19 @@ def _keep_numbers() -> None:
 
 
 def warm_up() -> None:
-    """Read what Triton addresses its cache by, all of itself: once, before a guest is forked."""
+    """Compute Triton's cache key, which hashes its own sources, once before a guest is forked."""
     from triton.runtime.cache import triton_key
 
     triton_key()
 
 
 def take_autotuned() -> list[dict[str, Any]]:
-    """Return what autotuning took since the last call, and forget it."""
+    """Return the configurations that autotuning chose since the last call, and clear them."""
     return _state["benchmark"].take() if _state else []
 
 
 class Driver(GPUDriver):  # type: ignore[misc]
-    """What Triton asks of a GPU's driver."""
+    """The driver interface that Triton uses."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -126,7 +126,7 @@ class Driver(GPUDriver):  # type: ignore[misc]
 
 
 class Utilities:
-    """What Triton asks of a GPU, and how it loads a kernel."""
+    """Triton's queries of a GPU, and its loading of kernels."""
 
     def get_device_properties(self, device: int) -> dict[str, int]:
         gpu = _state["gpu"]
@@ -163,7 +163,7 @@ class Utilities:
 
 
 class Function:
-    """A loaded kernel: what launches name it by, and the sizes of its parameters."""
+    """A loaded kernel: its handle for launches, and the sizes of its parameters."""
 
     def __init__(self, stub: int, sizes: Sequence[int]) -> None:
         self.stub = stub
@@ -171,7 +171,7 @@ class Function:
 
 
 class Launcher:
-    """How one compiled kernel is started; made by Triton from a kernel's source and metadata."""
+    """Launcher of one compiled kernel, made by Triton from a kernel's source and metadata."""
 
     def __init__(self, src: Any, metadata: Any) -> None:
         self._types = tuple(src.signature.values())
@@ -205,7 +205,7 @@ class Launcher:
             leave(launch_metadata)
 
     def _name_memory(self, args: Sequence[Any]) -> None:
-        """Let findings call memory what the kernel does; a task's inputs have their names."""
+        """Name memory after the kernel's parameters, for evidence; a task's inputs keep their names."""
         for name, value in zip(self._names, args, strict=False):
             tensor = getattr(value, "base", value)  # of a tensor descriptor
             if isinstance(tensor, torch.Tensor):
@@ -226,7 +226,7 @@ class Launcher:
             raise RuntimeError(f"Triton Error [CUDA]: {said}")
 
     def _scratch(self, programs: int, stream: int) -> Iterator[Any]:
-        """Yield what the two hidden parameters point to: scratch memory for the kernel and for a profiler."""
+        """Yield the values of the two hidden parameters: scratch memory for the kernel and for a profiler."""
         metadata, allocators = self._metadata, ("_allocator", "_profile_allocator")
         for kind, name in zip(("global", "profile"), allocators, strict=True):
             size = getattr(metadata, f"{kind}_scratch_size", 0) or 0

@@ -1,8 +1,8 @@
 """Math functions of Triton's programs by their names, for a run in exact arithmetic.
 
-Triton links NVIDIA's library of functions into a kernel, as polynomials of which nobody can tell the function any more. Here
-it links a library of marks before that one: the assembler's place (grader/build/driver/triton.py) turns a mark
-into the simulator's own instruction, as it does for CUDA's (grader/build/stubs/exact/functions.h).
+Triton links NVIDIA's math library into a kernel, as polynomials that no longer show the function. Here it links a
+library of marks before that one: the assembler's place (grader/build/driver/triton.py) turns a mark into the
+simulator's own instruction, as it does for CUDA's (grader/build/stubs/exact/functions.h).
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ FUNCTIONS = (
     "tanh", "sinh", "cosh", "sin", "cos", "erf", "erfc", "normcdf",
 )  # fmt: skip
 _FORMS = (("f", "float", "32", "f"), ("", "double", "64", "d"))
-"""What a function's name ends with, and its type in LLVM, in PTX and in inline assembly."""
+"""Suffix of a function's name, and its type in LLVM, in PTX and in inline assembly."""
 
 
 def keep_names() -> None:
-    """Let kernels that are compiled from now on call math functions by their names."""
+    """Make kernels compiled from now on call math functions by name."""
     path = Path(tempfile.mkdtemp(prefix="functions-"), "functions.ll")
     path.write_text("".join(_definitions()), "utf-8")
     original = CUDAOptions.__post_init__

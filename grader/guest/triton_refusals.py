@@ -1,4 +1,4 @@
-"""What Triton's compiler refuses, noted beside its cache: a handler of the submission may hide it."""
+"""Notes of Triton's compiler errors beside its cache, since the submission may catch the exceptions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MOST = 20_000
 
 
 def note_all() -> None:
-    """Let every exception of the compiler leave a note on its way."""
+    """Make every exception of the compiler write a note."""
     original = triton.compiler.compile
 
     def compile_(*args: Any, **named: Any) -> Any:

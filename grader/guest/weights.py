@@ -1,4 +1,4 @@
-"""Weights made by the host into a submission's own parameters."""
+"""Loads the host's weights into a submission's own parameters."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from grader.guest.matching import Origin, match
 
 
 def tensors_of(model: Any) -> dict[str, torch.Tensor]:
-    """Parameters and buffers of a module by name; empty for anything that is no module."""
+    """Return parameters and buffers of a module by name; empty for anything else."""
     held = model.state_dict() if isinstance(model, torch.nn.Module) else {}
     return {
         name: value
@@ -27,10 +27,10 @@ def load(
     given: Mapping[str, torch.Tensor],
     initial: Mapping[str, torch.Tensor] | None = None,
 ) -> tuple[Mapping[str, Origin], str]:
-    """Copy the weights into the model and return how they were matched, also in words for the report.
+    """Copy the weights into the model and return the matches, also in words for the report.
 
-    `initial` is what the reference holds after construction under the seed that the model was
-    constructed under: its values say which tensor is which (`matching`).
+    `initial` are the reference's tensors after construction under the model's seed, which identify the tensors by value
+    (`matching`).
     """
     own = tensors_of(model)
     if not given:

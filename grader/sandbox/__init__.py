@@ -1,4 +1,4 @@
-"""Guests that can't get out: forms of isolation, and one job with one guest."""
+"""Sandboxed guests: forms of isolation, and one job with one guest."""
 
 from grader.sandbox.form import Form
 from grader.sandbox.forms import forms, strongest

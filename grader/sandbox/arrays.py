@@ -1,4 +1,4 @@
-"""numpy arrays to tensor frames and back, on the host."""
+"""Conversion between numpy arrays and tensor frames, on the host."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def dtype_of(name: str) -> np.dtype[Any]:
 def to_frame(array: np.ndarray) -> Frame:
     """Return the frame of an array; a transposed array arrives as a transposed tensor.
 
-    Raises ValueError for a dtype that does not cross.
+    Raises ValueError for a dtype that the protocol lacks.
     """
     if array.dtype.name not in ITEM_SIZES:
         raise ValueError(f"arrays of {array.dtype.name} do not cross to a guest")
@@ -55,7 +55,7 @@ def from_frame(frame: Frame) -> np.ndarray:
 
 
 def output_of(frame: Frame) -> GuestOutput:
-    """Return what an `output` frame holds."""
+    """Return the contents of an `output` frame."""
     header = frame.header
     return GuestOutput(
         array=from_frame(frame),
@@ -87,5 +87,5 @@ def split_tensors(arguments: Sequence[Argument]) -> tuple[list[JsonValue], list[
 
 
 def name_arrays(frames: Iterator[Frame], names: Sequence[str]) -> dict[str, np.ndarray]:
-    """Return the arrays of as many frames as there are names."""
+    """Return the arrays of one frame for each name."""
     return {name: from_frame(next(frames)) for name in names}

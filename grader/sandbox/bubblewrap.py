@@ -1,4 +1,4 @@
-"""The strongest form: bubblewrap, with every namespace of the guest's own."""
+"""The strongest form: bubblewrap, with all namespaces private to the guest."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ NOBODY = 65534
 
 
 HOLDER = ("/bin/sh", "-c", "echo made; read line")
-"""Keeps the namespaces until its input ends; no generated code runs before it is there."""
+"""Keeps the namespaces alive until its input ends; it starts before any generated code."""
 COVERS = (
     "file system: system, toolchain and interpreter read-only, no home, a private /tmp",
     "network: none",
@@ -59,7 +59,7 @@ def executables() -> tuple[str, ...]:
 
 
 def _filter(plan: Plan) -> bytes:
-    """Return the system-call filter; also what refuses namespaces inside the guest's own."""
+    """Return the system-call filter, which also refuses nested namespaces."""
     gpu = plan.device == "cuda"
     return seccomp.program(sockets=gpu, signals=True, memory_files=gpu)
 
@@ -82,9 +82,9 @@ def _first_process(report: int) -> int:
 class Bubblewrap(Form):
     """All namespaces unshared, a file system of read-only pieces, one tmpfs to write in.
 
-    Guests of root (`own_identity`) become a user id of their own inside; those of other users are
-    in a user namespace. Root gets no user namespace: its id would stand behind it, which may write
-    below /proc/sys and has no limit of processes.
+    Guests of root (`own_identity`) switch to an unprivileged user id inside; those of other users are in a user
+    namespace. Root gets no user namespace: it would map to root's id, which may write below /proc/sys and has no limit
+    of processes.
     """
 
     program: str = ""
@@ -92,14 +92,14 @@ class Bubblewrap(Form):
 
     @classmethod
     def variants(cls, *, root: bool) -> tuple[Bubblewrap, ...]:
-        """Return what is worth trying for this host, one for each bwrap."""
+        """Return the variants to try on this host, one for each bwrap."""
         return tuple(
             cls("bubblewrap", COVERS, _lacks(), program, own_identity=root)
             for program in executables()
         )
 
     def start(self, plan: Plan, fork_server: ForkServer | None = None) -> Guest:
-        """Start the guest inside bwrap, or have it join what bwrap has made."""
+        """Start the guest inside bwrap, or let it join a sandbox that bwrap made."""
         shown = (*interpreter.own_files(), *plan.read_only)
         if self.own_identity and (hidden := unreadable(shown)):
             raise GraderError(
@@ -151,7 +151,7 @@ class Bubblewrap(Form):
         return guest
 
     def _join_guest(self, plan: Plan, confine: dict[str, Any], fork_server: ForkServer) -> Guest:
-        """Have bwrap make the sandbox, and a warm guest join it."""
+        """Make the sandbox with bwrap, and let a forked guest join it."""
         process, first, lifeline = self._hold_sandbox(plan)
         order = ForkRequest(
             join=True,
@@ -173,7 +173,7 @@ class Bubblewrap(Form):
     def _hold_sandbox(self, plan: Plan) -> tuple[subprocess.Popen[bytes], int, int]:
         """Make a sandbox in which a shell waits.
 
-        Returns bwrap, a pidfd of the namespace's first process, and what ends it when closed.
+        Returns bwrap, a pidfd of the namespace's first process, and a descriptor that ends it when closed.
         """
         report, report_in = os.pipe2(os.O_CLOEXEC)
         waiting, lifeline = os.pipe2(os.O_CLOEXEC)
@@ -225,7 +225,7 @@ def _namespaces(*, own_identity: bool) -> tuple[str, ...]:
 
 @lru_cache(maxsize=64)
 def _file_system(scratch: int, shown: tuple[str, ...]) -> tuple[str, ...]:
-    """Return what makes up the guest's file system; the same for all guests that are shown the same."""
+    """Return bwrap's arguments for the guest's file system; equal for guests with the same visible paths."""
     temporary = ("--perms", "1777", "--size", str(scratch), "--tmpfs", TEMPORARY)
     memory = ("--perms", "1777", "--size", str(64 << 20), "--tmpfs", "/dev/shm")  # noqa: S108
     above = _parents(map(Path, shown))
@@ -247,7 +247,7 @@ def unreadable(shown: tuple[Path, ...]) -> str:
 def _parents(paths: Iterable[Path]) -> Iterator[str]:
     """Yield arguments for the folders above the paths, empty and open to the guest's user id.
 
-    Left to itself bwrap makes them for root alone.
+    By default bwrap makes them for root alone.
     """
     above = {folder for path in paths for folder in path.parents if folder != Path("/")}
     for folder in sorted(above):

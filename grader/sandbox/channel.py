@@ -1,4 +1,4 @@
-"""The host's end: frames, log and limits of one guest in one loop that can't be blocked by it."""
+"""The host's end: frames, log and limits of one guest in one loop that the guest can't block."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from grader.sandbox.limits import Limits
 from grader.sandbox.usage import Usage
 
 WAITING = 20_000
-"""Frames that a guest may send ahead; more than any honest one has to say."""
+"""Most unread frames of a guest, more than an honest one sends."""
 TICK = 0.25
-"""Seconds between two looks at memory and disk, where a look costs next to nothing."""
+"""Seconds between two checks of memory and disk, where a check costs next to nothing."""
 SELDOM = 20.0
-"""Times that a look takes, at least, until the next: a twentieth of a core for each guest at most."""
+"""Least pause until the next check, as a multiple of its duration: at most a twentieth of a core for each guest."""
 LATEST = 1.0
-"""Seconds between two looks at most, however long they take."""
+"""Most seconds between two checks, however long they take."""
 
 
 class GuestEndedError(Exception):
@@ -32,7 +32,7 @@ class GuestLateError(Exception):
 
 
 class GuestGreedyError(Exception):
-    """The guest used more than its limits; the text says of what."""
+    """The guest exceeded a limit, which the text names."""
 
 
 class Log:
@@ -46,7 +46,7 @@ class Log:
         self._dropped = 0
 
     def add(self, data: bytes) -> None:
-        """Keep what fits."""
+        """Keep the part that fits."""
         room = self._half - len(self._head)
         self._head += data[:room]
         if rest := data[max(room, 0) :]:
@@ -58,7 +58,7 @@ class Log:
             self._dropped += lost
 
     def text(self) -> str:
-        """Return it as text, with a line that says how much is not there."""
+        """Return the log as text, with a line on the number of bytes left out."""
         gap = f"\n... {self._dropped} bytes cut ...\n".encode() if self._dropped else b""
         whole = bytes(self._head) + gap + b"".join(self._tail)
         return whole.decode("utf-8", "replace")
@@ -84,25 +84,25 @@ class HostChannel:
         os.set_blocking(guest.to_guest, False)
 
     def close(self) -> None:
-        """Take what is left in the log and let go of the descriptors."""
+        """Read the rest of the log and close the descriptors."""
         while self._drain(self._guest.log):
             pass
         self._selector.close()
 
     def send(self, *frames: Frame) -> None:
-        """Queue frames; they leave while an answer is waited for."""
+        """Queue frames, which are sent while waiting for an answer."""
         for frame in frames:
             self._outgoing.append(memoryview(encode(frame, self._sent)))
             self._outgoing.append(memoryview(frame.body))
             self._sent += 1
 
     def flush(self, deadline: float) -> None:
-        """Wait until everything that was queued has left."""
+        """Wait until all queued frames are sent."""
         while self._outgoing and not self._ended:
             self._turn(deadline)
 
     def linger(self, seconds: float) -> None:
-        """Take what is still written to the log, until nobody is left to write, or the time is up."""
+        """Read the log until no writer is left, or the time is up."""
         deadline = time.monotonic() + seconds
         with contextlib.suppress(ProtocolError, GuestLateError, GuestGreedyError):
             while self._guest.log in self._selector.get_map():
@@ -134,7 +134,7 @@ class HostChannel:
         return self._guest.took()
 
     def _turn(self, deadline: float) -> None:
-        """Wait for one event, deal with it, and look at the limits now and then."""
+        """Wait for one event, handle it, and check the limits from time to time."""
         now = time.monotonic()
         if now >= deadline:
             raise GuestLateError
@@ -169,7 +169,7 @@ class HostChannel:
                 self._outgoing.appendleft(view)
                 return
             except BrokenPipeError:
-                # It reads no more; whether it has ended shows on the other pipe.
+                # The guest reads no more; the other pipe shows whether it has ended.
                 self._outgoing.clear()
                 return
             if view[count:]:

@@ -1,4 +1,4 @@
-"""Files of an artifact to frames and back, on the host."""
+"""Conversion between files of an artifact and frames, on the host."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def read_folder(folder: Path) -> list[Frame]:
 
 
 def write_file(folder: Path, frame: Frame) -> None:
-    """Make one file anew below `folder`; its name has been checked, and no link is followed.
+    """Write one new file below `folder`; its name has been checked, and no link is followed.
 
     Raises ProtocolError where the same name comes twice, or once as a file and once as a folder;
     OSError where the disk fails.

@@ -16,17 +16,17 @@ from grader.errors import GraderError
 from grader.sandbox import interpreter, slots
 
 START = 60.0
-"""Seconds that the parent may take to import torch."""
+"""Most seconds for the server's import of torch."""
 ANSWER = 10.0
 """Seconds for one fork."""
 
 
 @dataclass(frozen=True)
 class ForkRequest:
-    """What a fork is to become; see grader.guest.fork_server."""
+    """The settings of a new fork; see grader.guest.fork_server."""
 
     join: bool
-    """Enter the namespaces of the process that the last descriptor is for, else be confined by the user-id form."""
+    """Whether to enter the namespaces of the process of the last descriptor; otherwise the user-id form confines it."""
     environment: dict[str, str]
     user_namespace: bool = False
     identity: int = 0
@@ -36,7 +36,7 @@ class ForkServer:
     """One fork server, or a branch of it; any thread may send requests."""
 
     def __init__(self, control: socket.socket, parent: subprocess.Popen[bytes] | None) -> None:
-        """Wait until it has loaded what it is to have; raises GraderError where it doesn't."""
+        """Wait until it has loaded its libraries; raises GraderError where it doesn't."""
         self._parent = parent
         self._control = control
         self._lock = threading.Lock()
@@ -51,7 +51,7 @@ class ForkServer:
         program = interpreter.PROGRAM.with_name("fork_server.py")
         # Threads of a maths library would not live on in a fork. Without -B: where torch was installed
         # without bytecode, as uv does, it is compiled once and not in each guest.
-        # Nothing is kept there, but torch makes its folder: root would find one beside /usr.
+        # Nothing is stored there, but torch creates the folder: for root it would be beside /usr.
         unused = str(slots.base() / "unused")
         environment = interpreter.environment(unused, "/tmp")  # noqa: S108 - likewise
         with theirs:
@@ -68,17 +68,16 @@ class ForkServer:
         return cls(ours, parent)
 
     def branch(self, libraries: Sequence[str], more: Sequence[str] = ()) -> ForkServer:
-        """Return a fork of this parent that has the simulator or `more` loaded, and forks guests with it."""
+        """Return a branch: a fork of this server that has loaded the simulator or `more`, and forks guests with it."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             self._order({"branch": list(libraries), "more": list(more)}, [theirs.fileno()])
         return ForkServer(ours, None)
 
     def fork(self, order: ForkRequest, descriptors: Sequence[int]) -> int:
-        """Have one guest forked with these descriptors: in, out, log, status, and its handle.
+        """Fork one guest with these descriptors: in, out, log, status, and its handle.
 
-        Returns the id of the process that stays with it; raises GraderError where the parent is
-        gone.
+        Returns the id of the process that waits for it; raises GraderError where the server is gone.
         """
         return self._order(vars(order), descriptors)
 
@@ -101,8 +100,8 @@ class ForkServer:
         return answer
 
     def close(self) -> None:
-        """End the parent; guests that it forked live on until their own end."""
-        self._control.close()  # which a branch ends by
+        """End the server; guests that it forked live on until their own end."""
+        self._control.close()  # ends a branch
         if self._parent is not None:
             with contextlib.suppress(OSError):
                 self._parent.kill()
@@ -110,7 +109,7 @@ class ForkServer:
 
 
 Key = tuple[int, tuple[str, ...], tuple[str, ...]]
-"""The process whose it is, and what is loaded in it beside torch."""
+"""Key of a server: its owner process, and the libraries loaded beside torch."""
 
 _lock = threading.Lock()
 _fork_servers: dict[Key, ForkServer | None] = {}
@@ -120,10 +119,10 @@ _starting: dict[Key, threading.Lock] = {}
 def shared_server(libraries: tuple[str, ...] = (), more: tuple[str, ...] = ()) -> ForkServer | None:
     """Return this process's fork server, started at the first call; None where it can't start.
 
-    With `libraries` of the simulator or `more` (`triton`, `shapes`, `exact`: see grader.guest.fork_server), its branch that has
-    loaded them; the parent itself where there is none.
+    With `libraries` of the simulator or `more` (`triton`, `shapes`, `exact`: see grader.guest.fork_server), return the
+    branch that has loaded them; the server itself where there is none.
     """
-    own = os.getpid()  # a forked host must not speak over its parent's socket
+    own = os.getpid()  # a forked host must not use its parent's socket
     first = _server((own, (), ()), ForkServer.start_new)
     if first is None or not (libraries or more):
         return first
@@ -131,7 +130,7 @@ def shared_server(libraries: tuple[str, ...] = (), more: tuple[str, ...] = ()) -
 
 
 def _server(key: Key, make: Callable[[], ForkServer]) -> ForkServer | None:
-    """Return the server of the key; while it starts, only those wait that want this one."""
+    """Return the server of the key; while it starts, only callers for this key wait."""
     with _lock:
         if key in _fork_servers:
             return _fork_servers[key]
@@ -154,7 +153,7 @@ def _make_server(make: Callable[[], ForkServer]) -> ForkServer | None:
 
 
 def forget(fork_server: ForkServer) -> None:
-    """Do without a parent that has failed; the next call of `shared` starts another."""
+    """Drop a failed server; the next call of `shared_server` starts another."""
     with _lock:
         for key in [key for key, known in _fork_servers.items() if known is fork_server]:
             del _fork_servers[key]

@@ -1,4 +1,4 @@
-"""A form of isolation, and a guest that was started under one."""
+"""A form of isolation, and a guest started under one."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from grader.sandbox.fork_server import ForkRequest, ForkServer
 from grader.sandbox.limits import Limits
 
 REAPER_TIME = 30.0
-"""Seconds that a reaper has to end a tree; a bomb of a few hundred processes takes a fraction."""
+"""Seconds for a reaper to end a process tree; a fork bomb of a few hundred processes takes a fraction."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What a form must know to start a guest."""
+    """The inputs of a form to start a guest."""
 
     limits: Limits
     device: str
@@ -38,7 +38,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Form(ABC):
-    """One way to keep a guest in; frozen, so that a report can quote it."""
+    """One form of isolation; frozen, so that a report can quote it."""
 
     name: str
     covers: tuple[str, ...]
@@ -46,12 +46,12 @@ class Form(ABC):
 
     @abstractmethod
     def start(self, plan: Plan, fork_server: ForkServer | None = None) -> Guest:
-        """Start a guest, by the fork server where one is given; raises GraderError or OSError."""
+        """Start a guest, through the fork server if given; raises GraderError or OSError."""
 
 
 @dataclass
 class Guest:
-    """A started guest: its channel, its log, and the power to end it."""
+    """A running guest: its channel, its log, and the handles to end it."""
 
     to_guest: int
     from_guest: int
@@ -59,7 +59,7 @@ class Guest:
     scratch: str
     """Path of the scratch folder as the guest sees it."""
     confine: dict[str, Any]
-    """What it is to give up first: header of the `confine` frame."""
+    """Header of the `confine` frame, with the rights that it gives up first."""
     filter: bytes = b""
     """System-call filter, or b""."""
     process: subprocess.Popen[bytes] | None = None
@@ -67,17 +67,17 @@ class Guest:
     fork: int = 0
     """Id of the process that stays with a guest forked by the fork server."""
     status: int = -1
-    """Pipe on which that process tells the guest's exit status."""
+    """Pipe on which that process reports the guest's exit status."""
     disk: Path | None = None
     """The scratch folder on the host, where it must be watched; None for a limited tmpfs."""
     lifeline: int = -1
-    """Closing it has the tree ended: by a reaper, or with the namespace's first process."""
+    """Closing it ends the tree: by a reaper, or with the namespace's first process."""
     first: int = -1
     """pidfd of the first process of a pid namespace, whose death is the death of all in it."""
     ends: list[Callable[[], None]] = field(default_factory=list)
-    """What is to be done after the last process is gone, last first."""
+    """Clean-up callbacks for after the last process is gone, called in reverse order."""
     took: Callable[[], float] | None = None
-    """Seconds that it took for its last frame, where a relay notes them."""
+    """Seconds for its last frame, where a relay measures them."""
 
     @property
     def roots(self) -> tuple[int, ...]:
@@ -98,7 +98,7 @@ class Guest:
             self.process.kill()
             self.process.wait()
         while self.ends:
-            # Each has its own to free; what can't be removed is removed by the next guest's start.
+            # Each callback frees its own resource; leftovers are removed at the next guest's start.
             with contextlib.suppress(OSError):
                 self.ends.pop()()
 
@@ -136,7 +136,7 @@ def _readable(descriptor: int, seconds: float | None) -> bool:
 
 
 def _close(descriptor: int) -> int:
-    """Close a descriptor that is open; return what stands for none."""
+    """Close a descriptor if open; return the value for a closed one."""
     if descriptor >= 0:
         os.close(descriptor)
     return -1
@@ -144,7 +144,7 @@ def _close(descriptor: int) -> int:
 
 @dataclass
 class Pipes:
-    """The three pipes of a guest, and the ends that it gets."""
+    """The three pipes of a guest, and the guest's ends."""
 
     reader: int
     writer: int
@@ -154,7 +154,7 @@ class Pipes:
 
     @classmethod
     def make(cls) -> Pipes:
-        """Open them; none is inherited unless it is passed on."""
+        """Open the pipes; none is inherited unless passed explicitly."""
         reader, to_guest = os.pipe2(os.O_CLOEXEC)
         from_guest, writer = os.pipe2(os.O_CLOEXEC)
         log, log_in = os.pipe2(os.O_CLOEXEC)
@@ -166,7 +166,7 @@ class Pipes:
             os.close(descriptor)
 
     def abandon(self) -> None:
-        """Close our ends: there is no guest."""
+        """Close our ends, since there is no guest."""
         for descriptor in self.ours:
             os.close(descriptor)
 
@@ -201,7 +201,7 @@ def spawn(
 
 
 def nurse(fork_server: ForkServer, order: ForkRequest, handle: int, **guest: Any) -> Guest:
-    """Have a guest forked by the fork server, with a channel and a log pipe of its own.
+    """Fork a guest from the fork server, with its own channel and log pipe.
 
     `handle` is the pidfd of the process whose namespaces it joins, or a lifeline's reading end.
     """

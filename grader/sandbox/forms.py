@@ -1,4 +1,4 @@
-"""The forms that this machine permits, strongest first, each tried before it is trusted."""
+"""The forms that this machine permits, strongest first, each tested before use."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def candidates() -> tuple[Form, ...]:
 
 @cache
 def forms() -> tuple[Form, ...]:
-    """Return the forms that hold on this machine, strongest first; tried once a process."""
+    """Return the forms that hold on this machine, strongest first; tested once in each process."""
     return tuple(form for form in candidates() if not hold(form))
 
 
@@ -38,7 +38,7 @@ def strongest(*, unsafe: bool = False) -> Form:
             return form
     reasons = "; ".join(f"{form.name}: {hold(form)}" for form in candidates())
     raise GraderError(
-        f"generated code can't be kept in on this machine ({reasons})",
+        f"generated code can't be sandboxed on this machine ({reasons})",
         "allow user namespaces, or use a kernel with Landlock, or run as root, "
         "or accept the risk with --unsafe-no-sandbox",
     )

@@ -1,4 +1,4 @@
-"""The Python that guests run, and what they must be able to read for it."""
+"""The Python interpreter of guests, and the files that it needs."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ SETTINGS = (
     "/etc/alternatives",
     "/etc/localtime",
 )
-"""The few files of /etc that loader and compilers read."""
+"""The few files in /etc that loader and compilers read."""
 
 
 @cache
 def own_files() -> tuple[Path, ...]:
-    """Return what a guest sees of this package: its own room and the empty top."""
+    """Return the part of this package that a guest sees: `grader/guest` and the empty `grader/__init__.py`."""
     return (PACKAGE / "__init__.py", PACKAGE / "guest")
 
 
@@ -32,8 +32,8 @@ def own_files() -> tuple[Path, ...]:
 def folders() -> tuple[Path, ...]:
     """Return the folders outside the system's that interpreter, packages and torch are in.
 
-    A link on the way to the interpreter stands for itself. They may be anywhere, also below a home
-    folder; nothing beside them is shown.
+    Links on the path to the interpreter are included as links. The folders may be anywhere, also below a home folder;
+    nothing beside them is visible.
     """
     found = [Path(sys.prefix), Path(sys.base_prefix), Path(sys.exec_prefix)]
     found += [Path(entry).resolve() for entry in extra_path()]
@@ -46,7 +46,7 @@ def folders() -> tuple[Path, ...]:
 
 
 def _links(path: Path) -> list[Path]:
-    """Return the path and every link that it leads over."""
+    """Return the path and every link on it."""
     steps = [path]
     while steps[-1].is_symlink() and len(steps) < 40:
         steps.append(Path(os.path.normpath(steps[-1].parent / steps[-1].readlink())))
@@ -63,7 +63,7 @@ def _in_system(path: Path) -> bool:
 
 @cache
 def extra_path() -> tuple[str, ...]:
-    """Package folders of this process that a bare start of the interpreter would not find."""
+    """Package folders of this process that the interpreter would not find by itself."""
     own = (sys.prefix, sys.base_prefix, sys.exec_prefix)
     return tuple(
         entry
@@ -75,13 +75,13 @@ def extra_path() -> tuple[str, ...]:
 
 
 def command(reader: int, writer: int) -> list[str]:
-    """How the guest's program is started; the descriptors are inherited."""
-    # -P, not -I: no script folder on the path, but PYTHON... variables of our own are heard.
+    """Return the command that starts the guest's program; the descriptors are inherited."""
+    # -P, not -I: no script folder on the path, but our own PYTHON... variables take effect.
     return [sys.executable, "-P", "-s", "-B", "-u", str(PROGRAM), str(reader), str(writer)]
 
 
 def environment(scratch: str, temporary: str) -> dict[str, str]:
-    """Return the whole environment of a guest, before what its job adds."""
+    """Return the environment of a guest, without the variables of its job."""
     values = {
         "PATH": os.pathsep.join((*_program_folders(), "/usr/local/bin", "/usr/bin", "/bin")),
         "HOME": f"{scratch}/home",

@@ -1,4 +1,4 @@
-"""What is asked of a guest, and what came back."""
+"""A guest's job, and its reply."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from grader.records import JsonValue, RunStatus
 
 @dataclass(frozen=True)
 class Part:
-    """Some rows (of the first dim) of a tensor whose other rows nobody wrote."""
+    """Some rows (of the first dim) of a tensor whose other rows are unwritten."""
 
     array: np.ndarray
     rows: int
-    """How many rows the whole has."""
+    """Number of rows of the whole tensor."""
     at: int = 0
-    """Which row of the whole is the first of them."""
+    """Index of the first of them in the whole tensor."""
 
 
 Argument = np.ndarray | Part | JsonValue
-"""An array crosses as a tensor, a part as one that is made larger there; others as JSON."""
+"""An array is sent as a tensor, a part as one that the guest enlarges; others as JSON."""
 
 
 @dataclass(frozen=True)
@@ -34,40 +34,40 @@ class GuestWorkload:
     name: str
     args: tuple[Argument, ...]
     deadline: float | None = None
-    """Seconds for this call, by the host's clock; None for what is left of the whole."""
+    """Seconds for this call, by the host's clock; None for the job's remaining time."""
     rows: int | None = None
-    """How many rows of each result come back; None: all.
+    """Number of rows of each result to return; None: all.
 
-    With them come how each element was written (0: not at all, 1: in any way, 2: by a kernel), and
-    how many bytes kernels stored to the result at all.
+    The reply then also has how each element was written (0: not at all, 1: in any way, 2: by a kernel), and how many
+    bytes kernels stored to the result at all.
     """
     at: int = 0
     """The first of these rows."""
     elements: int = 0
-    """How large it is, by which the time that it takes is foreseen from others; 0: not known."""
+    """Its size, from which its time is predicted by that of others; 0: unknown."""
     spare: bool = False
-    """Whether it is left out where it would not end in time."""
+    """Whether it is skipped where it would not end in time."""
 
 
 @dataclass(frozen=True)
 class GuestJob:
-    """One program and what to do with it."""
+    """One program and the instructions for a guest."""
 
     role: Literal["submission", "reference"]
     code: str
     entry: str
     """Name of the class: `ModelNew` or `Model`."""
     device: str
-    """A device's name, or `cpu` for a reference; the guest knows which it can place tensors on."""
+    """A device's name, or `cpu` for a reference."""
     workloads: tuple[GuestWorkload, ...] = ()
     init: tuple[Argument, ...] | None = None
     """Arguments of the constructor; None with `build_only` means: import only."""
     seed: int = 0
-    """Seed of torch in the guest; has nothing to do with the seed of the inputs."""
+    """Seed of torch in the guest, independent of the seed of the inputs."""
     state: Mapping[str, np.ndarray] | None = None
     """Weights to load, by name."""
     initial: Mapping[str, np.ndarray] | None = None
-    """What the reference holds before it gets `state`, of the same names: says which tensor is which."""
+    """The reference's weights before `state` is loaded, under the same names, to match tensors by value."""
     build_only: bool = False
     double: bool = False
     """Run in float64."""
@@ -77,11 +77,11 @@ class GuestJob:
     artifact: Path | None = None
     """Folder of built extensions, from an earlier `keep_artifact`."""
     keep_artifact: Path | None = None
-    """Folder to make the built extensions anew in, after success."""
+    """Folder to write the built extensions to, after success."""
     env: Mapping[str, str] = field(default_factory=dict)
     read_only: tuple[Path, ...] = ()
     preload: tuple[Path, ...] = ()
-    """Libraries whose symbols come first for all that are loaded later."""
+    """Libraries loaded first, so that their symbols take precedence."""
     options: Mapping[str, JsonValue] = field(default_factory=dict)
     """For the simulator, `describe`, `log_operators` (count torch operators in forward), and `plain`
     (run the program as a plain script does, without any of our instrumentation)."""
@@ -95,7 +95,7 @@ class GuestOutput:
     """One tensor (or number) that forward returned. All but `array` is the guest's claim."""
 
     array: np.ndarray
-    """The values; float64 where `dtype` is none that may cross."""
+    """The values; float64 where the protocol lacks `dtype`."""
     device: str
     strides: tuple[int, ...]
     """In elements."""
@@ -103,7 +103,7 @@ class GuestOutput:
     aliases: int | None
     """Position of the argument that it shares memory with."""
     dtype: str = ""
-    """What torch said, e.g. `float32`."""
+    """Torch's name of the dtype, e.g. `float32`."""
 
 
 @dataclass(frozen=True)
@@ -126,38 +126,38 @@ class GuestResult:
     line: int | None = None
     """Deepest line of the submission in the traceback."""
     spared: bool = False
-    """Whether it was left out, as it would not have ended in time."""
+    """Whether it was skipped, as it would not have ended in time."""
     changed_later: bool = False
-    """Whether a returned tensor held something else once all workloads were over."""
+    """Whether a returned tensor had changed after all workloads."""
 
     @property
     def returned_inputs(self) -> frozenset[int]:
-        """Return the positions of arguments whose memory was handed back."""
+        """Return the positions of arguments that share memory with results."""
         return frozenset(o.aliases for o in self.outputs if o.aliases is not None)
 
 
 @dataclass(frozen=True)
 class GuestReply:
-    """All that became of a job."""
+    """The complete reply to a job."""
 
     status: Literal["done", "raised", "crashed", "timeout", "killed", "grader_error"]
     reason: str = ""
     traceback: str = ""
     line: int | None = None
     stage: Literal["import", "construct", "forward"] = "import"
-    """The last stage that began."""
+    """The last stage that started."""
     results: tuple[GuestResult, ...] = ()
     """One for each workload, in order; `not_run` for those that were never reached."""
     state: Mapping[str, np.ndarray] = field(default_factory=dict)
     loaded: str = ""
-    """How weights were matched, in words."""
+    """A description of how weights were matched."""
     description: JsonValue = None
     log: str = ""
-    """What it printed, cut in the middle; never believed."""
+    """Its output, cut in the middle; never believed."""
     seconds: float = 0.0
     exit_signal: int | None = None
     skipped_files: tuple[str, ...] = ()
-    """Entries of the artifact folder that were not taken: links, devices, odd names."""
+    """Entries of the artifact folder that were skipped: links, devices, odd names."""
     out_of_memory: bool = False
     sandbox: str = ""
-    """Name of the form."""
+    """Name of the sandbox form."""

@@ -1,4 +1,4 @@
-"""A job as the frames that open a conversation with a guest."""
+"""A job as the first frames of a conversation with a guest."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from grader.sandbox.job import GuestJob
 
 
 def job_frames(job: GuestJob) -> list[Frame]:
-    """Return the frames of a job, but for its settings, which come second."""
+    """Return the frames of a job, without its settings, which are the second frame."""
     _, init = arrays.split_tensors(job.init or ())
     files = read_folder(job.artifact) if job.artifact is not None else []
     names = list(job.state or {})

@@ -1,8 +1,8 @@
-"""Hands bytes on between host and guest, and notes how long the guest took for each frame.
+"""Relays bytes between host and guest, and measures the guest's time for each frame.
 
 A program of its own, by the standard library alone: in the host's process other threads hold the
-interpreter for 5 ms at a time, and batches of 30 ms are timed. It believes nothing that passes
-through; where the guest's bytes are no frames, the host's decoder says so.
+interpreter for 5 ms at a time, and batches of 30 ms are timed. It checks none of the bytes; the host's decoder rejects
+invalid frames.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from time import perf_counter
 
 CHUNK = 1 << 20
 BOARD = struct.Struct("<d")
-"""What the board holds: seconds from the host's last bytes to the end of the guest's last frame."""
+"""Layout of the shared board: seconds from the host's last bytes to the end of the guest's last frame."""
 
 
 class Frames:
-    """Finds where frames end in a stream, by the lengths that their prefixes tell."""
+    """Finds the ends of frames in a stream, by the lengths in their prefixes."""
 
     def __init__(self, layout: str) -> None:
         self._layout = struct.Struct(layout)
@@ -77,7 +77,7 @@ def _write(descriptor: int, data: bytes) -> None:
 
 
 def main(layout: str, *descriptors: str) -> None:
-    """Relay until the guest's end is closed; nobody is left to hear of a broken pipe."""
+    """Relay until the guest's end is closed; a broken pipe is ignored, since no reader is left."""
     board, from_host, to_guest, from_guest, to_host = map(int, descriptors)
     relay = Relay(board, layout)
     threading.Thread(target=relay.orders, args=(from_host, to_guest), daemon=True).start()

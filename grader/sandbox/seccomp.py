@@ -1,4 +1,4 @@
-"""The system-call filter: what no compiler, interpreter or kernel needs is refused.
+"""The system-call filter: calls that no compiler, interpreter or GPU kernel needs are refused.
 
 Built on the host through libseccomp (pyseccomp) and handed to the guest as a BPF program.
 """
@@ -33,7 +33,7 @@ REFUSED: Mapping[str, str] = {
         "fanotify_init vhangup"
     ),
 }
-"""System calls that are refused, by what they reach for."""
+"""Refused system calls, by their purpose."""
 NAMESPACES = (0x00020000, *(1 << bit for bit in range(25, 31)))
 """The CLONE_NEW... flags of clone(2)."""
 TERMINAL_INJECTION = (0x5412, 0x541C)
@@ -42,7 +42,7 @@ TERMINAL_INJECTION = (0x5412, 0x541C)
 
 @cache
 def available() -> str:
-    """Return "" where filters can be built, else why not."""
+    """Return "" where filters can be built, else the reason."""
     try:
         import pyseccomp  # noqa: F401
     except (ImportError, OSError, RuntimeError) as error:
@@ -55,8 +55,8 @@ def program(*, sockets: bool, signals: bool, memory_files: bool = False) -> byte
     """Return the BPF program, or b"" where libseccomp is missing.
 
     `sockets` allows AF_UNIX sockets (needed where the network is a namespace of its own and a GPU
-    driver wants one); `signals` allows kill(2) and its like (where others can't be reached anyway);
-    `memory_files` allows memfd_create(2), whose memory counts for no process (GPU drivers use it).
+    driver wants one); `signals` allows kill(2) and similar calls (where other processes can't be reached anyway);
+    `memory_files` allows memfd_create(2), whose memory is not counted for any process (GPU drivers use it).
     """
     if available():
         return b""

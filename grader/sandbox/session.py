@@ -33,13 +33,13 @@ SHORT_OF_MEMORY = (
     "grade fewer at once (--jobs), or give guests less (--memory-gb)"
 )
 DYING = 2.0
-"""Seconds that a guest has to end by itself once its channel is closed."""
+"""Seconds for a guest to end by itself after its channel is closed."""
 REPORTING = 30.0
-"""Seconds that a tool around a guest has to print what it saw, once the guest is done."""
+"""Seconds for a tool around a guest to print its report, after the guest is done."""
 
 
 Then = Callable[[HostChannel, float], None]
-"""What is done after the workloads, with the channel and the end of the guest's time."""
+"""Callback after the workloads, with the channel and the guest's deadline."""
 
 
 def converse(
@@ -51,12 +51,12 @@ def converse(
     timed: bool = False,
     then: Then | None = None,
 ) -> GuestReply:
-    """Run a job in a new guest and return all that became of it.
+    """Run a job in a new guest and return its reply.
 
-    Blocks until no process of the guest is left. Never raises for what a guest did: that is the
-    reply's `status`. Where the sandbox itself fails the status is `grader_error`. `warm` lets the
-    guest be forked from a parent that has imported torch, where that works; `then` goes on with
-    the channel where the workloads end, and `timed` gives that channel a clock.
+    Blocks until no process of the guest is left. Never raises for a guest's fault, which is the reply's `status`. Where
+    the sandbox itself fails the status is `grader_error`. `warm` lets the guest be forked from a parent that has
+    imported torch, where that works; `then` goes on with the channel where the workloads end, and `timed` gives that
+    channel a clock.
     """
     plan = Plan(limits, job.device, job.read_only, digest("slot", job.code)[:24], job.under)
     try:
@@ -72,7 +72,7 @@ def converse(
             attach(guest)
     except (GraderError, OSError, ValueError) as error:
         return GuestReply("grader_error", str(error), sandbox=form.name)
-    started = time.monotonic()  # what its parent takes to load is not the guest's time
+    started = time.monotonic()  # the fork server's loading is not the guest's time
     conversation = Conversation(job, guest, limits, started, then)
     try:
         reply = conversation.run(outgoing)
@@ -101,7 +101,7 @@ def start(
     libraries: tuple[str, ...] = (),
     more: tuple[str, ...] = (),
 ) -> Guest:
-    """Start a guest, by the fork server where that works for this form, else afresh.
+    """Start a guest, through the fork server where that works for this form, else as a new process.
 
     `libraries` are the simulator's, where the guest will load them, and `more` what else it will.
     """
@@ -115,7 +115,7 @@ def start(
 
 
 def _loaded_beside_torch(job: GuestJob) -> tuple[str, ...]:
-    """Return what a guest would load itself, which takes a second, if its parent had not."""
+    """Return the libraries that the fork server loads, since a guest would need a second for them."""
     shapes = job.describe or "gradients" in job.options
     exact = ("exact",) if "exact" in job.options else ()
     return (("triton",) if job.options.get("triton") else ()) + (("shapes",) if shapes else exact)
@@ -131,7 +131,7 @@ def _simulator_of(job: GuestJob) -> tuple[str, ...]:
 
 
 class Conversation:
-    """The host's part of the protocol, in order; keeps what has come so far."""
+    """The host's side of the protocol, in order; keeps the partial results."""
 
     def __init__(
         self,
@@ -155,7 +155,7 @@ class Conversation:
         self.channel = HostChannel(guest, limits)
 
     def run(self, outgoing: Sequence[Frame]) -> GuestReply:
-        """Speak to the guest until it is done or fails, and say which."""
+        """Run the conversation until the guest is done or fails, and return which."""
         try:
             self._greet(outgoing)
             return self._work()
@@ -169,19 +169,19 @@ class Conversation:
             return self._reply_died()
 
     def reply(self, status: Any, reason: str = "", **more: Any) -> GuestReply:
-        """Return a reply with what has come so far; workloads not reached are `not_run`."""
+        """Return a reply with the partial results; workloads not reached are `not_run`."""
         missing = self._job.workloads[len(self._results) :]
         results = [
             *self._results,
             *(GuestResult(w.name, "not_run", "not reached") for w in missing),
         ]
         if not self._hostile and status != "done":
-            # Nothing of the submission had run yet: whatever failed is the grader's own.
+            # No code of the submission has run yet, so the failure is the grader's own.
             status = "grader_error"
         return GuestReply(status, reason, results=tuple(results), **{**self._so_far, **more})
 
     def _greet(self, outgoing: Sequence[Frame]) -> None:
-        """Everything before the first line of the submission runs."""
+        """Do everything that precedes the first line of the submission."""
         guest = self._guest
         self.channel.send(Frame("confine", guest.confine), Frame("filter", {}, guest.filter))
         self.channel.receive(self._start_end, "hello")
@@ -216,7 +216,7 @@ class Conversation:
         return self.reply("done")
 
     def _after_stages(self, *kinds: str, deadline: float | None = None) -> Frame:
-        """Return the first frame that is no stage; remember the last stage that began."""
+        """Return the first frame that isn't a stage; remember the last stage that started."""
         while True:
             frame = self.channel.receive(deadline or self._end, *kinds, "stage")
             if frame.kind != "stage":
@@ -266,7 +266,7 @@ class Conversation:
         return _result_of(workload.name, *answer)
 
     def _spare_workload(self, workload: GuestWorkload) -> GuestResult | None:
-        """Leave a workload out that would not end in time, by what others took."""
+        """Skip a workload that would not end in time, by the times of others."""
         if not workload.spare:
             return None
         needs = foreseen_seconds(workload, self._job.workloads, self._results)
@@ -276,7 +276,7 @@ class Conversation:
         return GuestResult(workload.name, "not_run", reason, spared=True)
 
     def _answer(self, started: float, deadline: float) -> tuple[Frame, list[GuestOutput], float]:
-        """Receive one workload's result, its outputs, and the seconds until it came."""
+        """Receive one workload's result, its outputs, and the seconds until then."""
         frame = self._after_stages("result", deadline=deadline)
         seconds = time.monotonic() - started
         outputs = [
@@ -289,7 +289,7 @@ class Conversation:
         self._results.append(GuestResult(workload.name, status, reason))
 
     def _keep(self, folder: Path) -> None:
-        """Make the built extensions anew below `folder`, from frames."""
+        """Write the built extensions below `folder`, from frames."""
         self.channel.send(Frame("keep", {"limit": self._limits.output}))
         frame = self.channel.receive(self._end, "files")
         self._so_far["skipped_files"] = tuple(frame.header["skipped"])
@@ -301,7 +301,7 @@ class Conversation:
         return self.reply("timeout", f"not done within {self._limits.wall * self._longer:.0f} s")
 
     def _reply_died(self) -> GuestReply:
-        """Tell how the process ended, from its exit status."""
+        """Return a reply on the end of the process, from its exit status."""
         status = self._guest.wait(DYING)
         if status is None:
             return self.reply("crashed", "closed its channel and went on running")
@@ -333,7 +333,7 @@ def _result_of(name: str, frame: Frame, outputs: list[GuestOutput], seconds: flo
 
 
 def _json(body: bytes | bytearray | memoryview) -> Any:
-    """Parse what a guest reported; raises ProtocolError where it is no JSON."""
+    """Parse a guest's report; raises ProtocolError for invalid JSON."""
     try:
         return json.loads(bytes(body)) if body else None
     except (ValueError, RecursionError) as error:
@@ -343,7 +343,7 @@ def _json(body: bytes | bytearray | memoryview) -> Any:
 def foreseen_seconds(
     workload: GuestWorkload, asked: Sequence[GuestWorkload], results: Sequence[GuestResult]
 ) -> float:
-    """Return the seconds that a workload takes as one of its size, or as the largest one for each element."""
+    """Predict a workload's seconds: those of one of its size, or scaled by elements from the largest one."""
     took = [
         (other.elements, result.seconds)
         for other, result in zip(asked, results, strict=False)

@@ -15,7 +15,7 @@ from pathlib import Path
 from grader.errors import GraderError
 
 GUEST_IDS = range(60_800, 61_100)
-"""User ids for guests of root's; in no range that distributions or systemd give out."""
+"""User ids for guests of root, outside the ranges of distributions and systemd."""
 
 
 def base() -> Path:
@@ -30,7 +30,7 @@ def base() -> Path:
 
 
 def take_identity() -> tuple[int, Callable[[], None]]:
-    """Return a user id that no other guest has, and how to give it back."""
+    """Return a user id that no other guest has, and a callback to release it."""
     for uid in GUEST_IDS:
         if descriptor := _lock(base() / f"uid-{uid}.lock", wait=False):
             return uid, functools.partial(os.close, descriptor)
@@ -38,7 +38,7 @@ def take_identity() -> tuple[int, Callable[[], None]]:
 
 
 def take_folder(slot: str, identity: int | None) -> tuple[Path, Callable[[], None]]:
-    """Return an empty folder of this name, and how to empty and free it.
+    """Return an empty folder of this name, and a callback to empty and release it.
 
     Waits while another guest has it: the path must be the same for the same slot.
     """
@@ -58,7 +58,7 @@ def take_folder(slot: str, identity: int | None) -> tuple[Path, Callable[[], Non
 
 
 def _lock(path: Path, *, wait: bool) -> int:
-    """Return a locked descriptor, or 0 where it is taken and we don't wait."""
+    """Return a locked descriptor, or 0 where it is taken and the caller doesn't wait."""
     while True:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         try:
@@ -73,7 +73,7 @@ def _lock(path: Path, *, wait: bool) -> int:
 
 
 def remove(folder: Path) -> None:
-    """Remove a folder whatever a guest made of it: any depth, any mode, no link followed."""
+    """Remove a guest's folder: any depth, any mode, no link followed."""
     if not folder.exists():
         return
     if _quietly("rm", "-rf", "--one-file-system", "--", str(folder)) != 0:
@@ -82,12 +82,12 @@ def remove(folder: Path) -> None:
 
 
 def sweep(identity: int) -> None:
-    """Remove what a user id has left in the folders that everyone may write."""
+    """Remove a user id's files from the world-writable folders."""
     for folder in ("/tmp", "/var/tmp", "/dev/shm"):  # noqa: S108 - looked through, not used
         if not Path(folder).is_dir():
             continue
         for entry in os.scandir(folder):
-            # Files of others come and go meanwhile.
+            # Other users' files come and go meanwhile.
             with contextlib.suppress(FileNotFoundError):
                 if entry.stat(follow_symlinks=False).st_uid == identity:
                     remove_entry(Path(entry.path))

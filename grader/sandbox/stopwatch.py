@@ -1,4 +1,4 @@
-"""A guest whose answers are timed outside of this process, where no other thread can be in the way."""
+"""Timing of a guest's answers in a relay process, where no other thread delays it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a form keeps its promises here: a real guest under it tries to break them."""
+"""The trial of a form on this machine: a real guest tries to break its promises."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LIMITS = Limits(wall=60, start=60)
 
 @cache
 def hold(form: Form) -> str:
-    """Return "" where the form holds on this machine, else why not."""
+    """Return "" where the form holds on this machine, else the reason."""
     return _broken_promise(form, None)
 
 
@@ -31,14 +31,14 @@ _one_at_a_time = threading.Lock()
 
 def holds_warm(form: Form) -> bool:
     """Whether it holds for guests of the fork server as well."""
-    with _one_at_a_time:  # all that a batch begins with ask at once
+    with _one_at_a_time:  # all workers ask at once at the start of a batch
         return _holds_warm(form)
 
 
 def warm_up(form: Form, libraries: tuple[str, ...]) -> None:
-    """Begin to load what guests are forked from: torch, then its rules of shapes, and the simulator.
+    """Start the fork server and its branches: torch, then torch's shape rules, and the simulator.
 
-    Returns at once; whoever wants a guest waits for its part alone.
+    Returns at once; a caller that needs a guest waits only for its own branch.
     """
     loaded: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
         (libraries, ()),
@@ -87,7 +87,7 @@ def _broken_promise(form: Form, fork_server: ForkServer | None) -> str:
 
 
 def _home() -> Path:
-    """Return the home folder; "/" for an id that the list of users doesn't know."""
+    """Return the home folder; "/" for an id that is not in the user database."""
     try:
         return Path.home()
     except RuntimeError:
@@ -95,7 +95,7 @@ def _home() -> Path:
 
 
 def _secret() -> IO[bytes]:
-    """Return a file that only this user may read, in the home folder where that can be written."""
+    """Return a file that only this user may read, in the home folder if it is writable."""
     home = _home()
     folder = home if home.is_dir() and os.access(home, os.W_OK) else None
     secret = tempfile.NamedTemporaryFile(  # noqa: SIM115 - the caller closes it

@@ -11,7 +11,7 @@ from grader.sandbox.form import Guest
 from grader.sandbox.limits import MIB, Limits
 
 DISK_EVERY = 4
-"""Looks at memory for one at disk."""
+"""Checks of memory for each check of disk."""
 COUNTING = 3.0
 """Seconds."""
 _RESIDENT = re.compile(rb"^Rss(?:Anon|Shmem):\s*(\d+) kB", re.MULTILINE)
@@ -22,7 +22,7 @@ VMSTAT = Path("/proc/vmstat")
 
 
 def memory_kills() -> int:
-    """Return how many processes the kernel has ended for lack of memory; 0 where it doesn't say."""
+    """Return the number of processes that the kernel killed for lack of memory; 0 where unknown."""
     try:
         found = re.search(rb"^oom_kill (\d+)$", VMSTAT.read_bytes(), re.MULTILINE)
     except OSError:
@@ -31,7 +31,7 @@ def memory_kills() -> int:
 
 
 class Usage:
-    """Looks at one guest; rlimits hold for each process, this holds for all of them together."""
+    """Checks one guest's totals; rlimits apply to each process, this to all of them together."""
 
     def __init__(self, guest: Guest, limits: Limits) -> None:
         self._guest = guest
@@ -39,8 +39,8 @@ class Usage:
         self._looks = 0
 
     def excess(self) -> str:
-        """Return what the guest uses too much of, in words; "" where it keeps to its limits."""
-        # Fast, at the price of counting what forks share once for each of them.
+        """Return the limit that the guest exceeds, in words; "" where it exceeds none."""
+        # Fast, but counts memory shared by forks once for each of them.
         memory = sum(resident(pid) for root in self._guest.roots for pid in tree(root))
         if memory > self._limits.memory:
             return f"more than {self._limits.memory // MIB} MiB of memory"
@@ -56,12 +56,12 @@ class Usage:
 
 
 def resident(pid: int) -> int:
-    """Return resident bytes of a process that no file stands behind: its own, and shared memory."""
+    """Return a process's resident bytes that are not file-backed: anonymous and shared memory."""
     try:
         status = peek(f"/proc/{pid}/status")
     except OSError:
         return 0
-    # Some containers' kernels tell the whole only.
+    # Some containers' kernels report only the total.
     found = _RESIDENT.findall(status) or _ALL.findall(status)
     return sum(int(kibibytes) << 10 for kibibytes in found)
 

@@ -37,7 +37,7 @@ _COMMON = (
 
 @dataclass(frozen=True)
 class WithoutNamespaces(Form):
-    """A process that gives up its rights itself, under a reaper that ends its whole tree."""
+    """A process that drops its own rights, under a reaper that ends its whole tree."""
 
     kind: Literal["landlock", "identity", "none"] = "none"
     own_identity: bool = False
@@ -94,7 +94,7 @@ class WithoutNamespaces(Form):
     def _filter(self, plan: Plan) -> bytes:
         if self.kind == "none":
             return b""
-        # Where others have the same user id and no domain keeps signals in, there are none.
+        # Where other processes have the same user id and Landlock doesn't restrict signals, none are allowed.
         return seccomp.program(
             sockets=False,
             signals=self.own_identity or are_signals_scoped(),
@@ -115,7 +115,7 @@ class WithoutNamespaces(Form):
 
 
 def _rules(plan: Plan, folder: Path) -> dict[str, list[str]]:
-    """Return what a guest may touch: for reading, for reading and writing, and devices."""
+    """Return the paths that a guest may use: for reading, for reading and writing, and devices."""
     shown = (*interpreter.folders(), *interpreter.own_files(), *plan.read_only)
     nodes = sorted(Path("/dev").glob("nvidia*")) if plan.device == "cuda" else []
     system = (*interpreter.SYSTEM, *interpreter.SETTINGS, *PROCESSORS, "/proc")
@@ -128,35 +128,35 @@ def _rules(plan: Plan, folder: Path) -> dict[str, list[str]]:
 
 @cache
 def are_signals_scoped() -> bool:
-    """Whether Landlock keeps signals inside its domain here."""
+    """Whether Landlock on this machine restricts signals to its domain."""
     from grader.guest import landlock
 
     return landlock.abi() >= landlock.ABI_SCOPE
 
 
 def require_reach(form: Form, shown: tuple[Path, ...]) -> None:
-    """Raise GraderError where guests under the form can't read all that they are shown."""
+    """Raise GraderError where guests under the form can't read a path that they need."""
     if barred := _barring_folder(form, shown):
         raise GraderError(
-            f"what a guest must read is below {barred}, which other users can't pass",
+            f"guests must read files below {barred}, which other users can't enter",
             f"run chmod o+x {barred}, or keep Python, this program and its cache (KERNEL_GRADER_CACHE) elsewhere",
         )
 
 
 def reached_by(form: Form, folder: Path) -> bool:
-    """Whether guests under the form can read below a folder of this user's that they are shown."""
+    """Whether guests under the form can read below a folder of this user."""
     return not _barring_folder(form, (folder,))
 
 
 def _barring_folder(form: Form, shown: tuple[Path, ...]) -> str:
-    """Return the first folder that keeps guests under the form from what they are shown, or ""."""
+    """Return the first folder that blocks guests under the form from a path that they need, or ""."""
     by_identity = isinstance(form, WithoutNamespaces) and form.kind == "identity"
     return unreachable(shown) if by_identity else ""
 
 
 @cache
 def unreachable(read_only: tuple[Path, ...]) -> str:
-    """Return the first folder on the way to what a guest reads that others can't pass, or ""."""
+    """Return the first folder on a guest's paths that other users can't enter, or ""."""
     needed = (*interpreter.folders(), *interpreter.own_files(), *read_only)
     for folder in sorted({above for path in needed for above in (*path.parents, path)}):
         if folder.is_dir() and not folder.stat().st_mode & stat.S_IXOTH:
@@ -165,12 +165,12 @@ def unreachable(read_only: tuple[Path, ...]) -> str:
 
 
 def _lacks(*own: str) -> tuple[str, ...]:
-    """Return what a form lacks, a system-call filter among it where libseccomp is missing."""
+    """Return the protections that a form lacks, including a system-call filter where libseccomp is missing."""
     return tuple(filter(None, (*own, "a kernel of its own", seccomp.available())))
 
 
 def landlock_form(*, root: bool) -> WithoutNamespaces:
-    """Return the form that goes by Landlock."""
+    """Return the form that uses Landlock."""
     kept = (
         "signals: none to processes outside"
         if are_signals_scoped() or root
@@ -186,7 +186,7 @@ def landlock_form(*, root: bool) -> WithoutNamespaces:
 
 
 def identity_form() -> WithoutNamespaces:
-    """Return the form that goes by an unprivileged user id; for root only."""
+    """Return the form that uses an unprivileged user id; for root only."""
     return WithoutNamespaces(
         name="user-id",
         covers=(

@@ -38,7 +38,7 @@ def test_a_folder_that_is_somebody_elses_is_not_taken(
 
 
 def test_what_guests_cannot_read_is_said_before_anything_is_graded(own: Path) -> None:
-    with pytest.raises(GraderError, match="other users can't pass") as barred:
+    with pytest.raises(GraderError, match="other users can't enter") as barred:
         require_reach(identity_form(), (own,))
     assert str(own.parents[-1]) in str(barred.value)
     require_reach(landlock_form(root=True), (own,))

@@ -1,1 +1,1 @@
-"""The compilers that a submission's `load_inline` finds: standard library only, for the guest."""
+"""The compiler drivers that a submission's `load_inline` calls: standard library only, since they run in the guest."""

@@ -1,7 +1,7 @@
-"""Functions of CUDA's libraries that an extension calls and the simulator does not have.
+"""Stand-ins for functions of CUDA's libraries that an extension calls and the simulator lacks.
 
-Torch brings the real libraries along, which fail without a GPU: what a program makes of that says nothing of it. A
-function in the extension itself comes before theirs, and says what is absent once it is called.
+Torch ships the real libraries, which fail without a GPU in ways that say nothing about the program. A stand-in inside
+the extension takes precedence, and raises with the function's name when called.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _NAMES = re.compile(
 
 
 def stand_ins(config: Config, objects: list[str], folder: Path) -> list[str]:
-    """Return the object that says what is absent, if anything is; written to `folder`."""
+    """Write an object with stand-ins for absent functions to `folder`, if there are any; return its path."""
     called = {name for path in objects if path.endswith(".o") for name in _names(path)}
     absent = sorted(called - {name for path in config.libraries for name in _names(path)})
     if not absent:
@@ -34,7 +34,7 @@ def _names(path: str) -> set[str]:
 
 
 def _function(name: str) -> str:
-    """Return a definition that gives way to the program's own."""
+    """Return a weak definition, which the program's own overrides."""
     return (
         f'extern "C" __attribute__((weak, visibility("hidden"))) int {name}(...) '
         f'{{ throw std::runtime_error("undefined symbol: {name}"); }}\n'

@@ -1,7 +1,7 @@
 """The main.cpp of most answers: declarations of functions, and torch's own lines that bind them.
 
-Nothing in it can tell apart torch's headers as a C++ file and as a CUDA file sees them. So it is compiled over the header that the
-CUDA file takes too, in which the bindings of usual signatures are instantiated; no other header need be precompiled.
+Such a file means the same with torch's headers for C++ and for CUDA. So it is compiled with the CUDA file's precompiled
+header, in which bindings of usual signatures are instantiated, and no other header need be precompiled.
 """
 
 from __future__ import annotations
@@ -37,5 +37,5 @@ def only_declares(text: str) -> bool:
 
 
 def with_docs_of_one_type(text: str) -> str:
-    """Return such a text with each docstring a pointer: as arrays they would make every binding a type of its own."""
+    """Return such a text with docstrings as pointers: as arrays, each length would instantiate its own template."""
     return _DOC.sub("(const char*)", text)

@@ -1,7 +1,7 @@
 """Blank out what host compilers must not see in CUDA text: device bodies and device assembly.
 
-Text in, text out, with every line where it was: clang's host pass then reports host errors only, at
-the submission's own lines, and nvcc alone is the judge of device code.
+Lines keep their numbers: clang's host pass then reports only host errors, at the submission's own lines, and nvcc alone
+checks device code.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ class _Scanner:
         return len(self.stream) - 1
 
     def scan(self) -> None:
-        """Collect the spans between the braces of device-only bodies, and constructors' from their initialisers on."""
+        """Collect the spans between the braces of device-only bodies; of constructors, from their initialisers on."""
         index, qualifiers, last = 0, set[str](), ""
         while index < len(self.stream):
             kind, text, _, end = self.stream[index]
@@ -184,15 +184,15 @@ def _spaces(text: str) -> str:
 def blank_device_bodies(text: str) -> str:
     """Return CUDA text in which bodies of `__global__` and device-only functions are empty.
 
-    Lines and columns of all that is left stay; preprocessor directives inside bodies are kept, and
-    macros that define kernels are emptied in the same way. Bodies of `__host__ __device__` and
-    `constexpr` functions stay, since host code may need them.
+    Lines and columns of the remaining text stay; preprocessor directives inside bodies are kept, and macros that define
+    kernels are emptied in the same way. Bodies of `__host__ __device__` and `constexpr` functions stay, since host code
+    may need them.
     """
     scanner = _Scanner(text)
     scanner.scan()
     spans = [(start, end, _spaces(text[start:end])) for start, end in scanner.bodies]
     for start, end in scanner.constructors:
-        # Only declared: an empty one would leave references and constants of the class unset.
+        # Only declared: an empty constructor would leave references and constants of the class uninitialised.
         spans.append((start, end, _spaces(text[start : end - 1]) + ";"))
     for kind, directive, start, end in scanner.stream:
         if kind == "directive" and _MACRO_BODY.search(directive):

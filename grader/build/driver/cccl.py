@@ -1,7 +1,7 @@
 """CCCL in host code: thrust, and cub's algorithms over a whole device, which launch kernels of their own.
 
-Most programs use cub in their kernels alone, and the host pass, in which these are blank, needs nothing of it. The others read
-CCCL itself, whose device functions stay in it: clang is to complain of one only where host code would call it.
+Most programs use cub only in their kernels, which are blank in the host pass. For the others the host pass includes
+CCCL itself with its device functions, and clang reports one only where host code would call it.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ _INCLUDED = re.compile(r"^\s*#\s*include\s*[<\"]cub/", re.MULTILINE)
 
 
 def ways(text: str) -> tuple[bool, ...]:
-    """Return whether the host pass reads CCCL itself: each way in turn until clang agrees."""
+    """Return the settings to try in turn, until clang accepts one: whether the host pass includes CCCL itself."""
     if _USED_BY_HOST.search(text):
         return (True,)
     return (False, True) if _INCLUDED.search(text) else (False,)
 
 
 def flags(config: Config, arch: str) -> list[str]:
-    """Return what clang is told where it reads CCCL, whose namespaces name the architecture that nvcc compiles for."""
+    """Return clang's flags for CCCL, whose namespaces contain nvcc's target architecture."""
     roots = (
         path
         for path in [*config.cuda_includes, *config.library_includes]

@@ -1,7 +1,7 @@
-"""One compiler call of torch's ninja file, taken apart, and what is refused in it.
+"""One compiler call of torch's ninja file, parsed, and the flags that are refused in it.
 
-The sandbox is what holds a hostile submission; these refusals are there because such a flag has no
-honest use in an answer, and so that the report can say why.
+The sandbox contains a hostile submission; these flags are refused because they have no honest use in an answer, and so
+that the report can give the reason.
 """
 
 from __future__ import annotations
@@ -70,26 +70,26 @@ _REFUSED_LINKER = re.compile(
 
 
 class RefusedError(Exception):
-    """A flag or a path that no build of an answer may have."""
+    """A flag or a path that is not allowed in the build of an answer."""
 
 
 @dataclass
 class Command:
-    """A compiler call: what goes in, what comes out, and the flags in between, in order."""
+    """A compiler call: inputs, output, and the other flags, in order."""
 
     sources: list[str] = field(default_factory=list)
     output: str | None = None
     depfile: str | None = None
     compiles: bool = False
     defines: list[str] = field(default_factory=list)
-    """Of `-D` and `-U`, as written."""
+    """Values of `-D` and `-U`, as written."""
     includes: list[str] = field(default_factory=list)
     """Folders of `-I`: torch puts the submission's own extra_include_paths there."""
     system_includes: list[str] = field(default_factory=list)
     options: list[tuple[str, str | None]] = field(default_factory=list)
     """All other flags, long names made short, with their values."""
     arguments: list[str] = field(default_factory=list)
-    """The call as it came."""
+    """The original call."""
 
     def value(self, name: str) -> str | None:
         """Return the last value that the option was given."""
@@ -97,7 +97,7 @@ class Command:
 
     @property
     def relocatable(self) -> bool:
-        """Whether its device code is left to a device link, which `load_inline` never makes."""
+        """Whether its device code needs a device link, which `load_inline` never runs."""
         return self.value("-rdc") == "true"
 
     def values(self, name: str) -> list[str]:
@@ -121,7 +121,7 @@ def _split_argument(argument: str, following: str | None) -> tuple[str, str | No
 
 
 def parse(arguments: list[str]) -> Command:
-    """Take a compiler call of nvcc's or g++'s style apart."""
+    """Parse a compiler call in nvcc's or g++'s style."""
     command = Command(arguments=arguments)
     index = 0
     while index < len(arguments):
@@ -157,7 +157,7 @@ def _place(command: Command, name: str, value: str | None) -> None:
 
 
 def refuse(command: Command, allowed: list[str]) -> None:
-    """Raise RefusedError for what has no place in a submission's build.
+    """Raise RefusedError for a flag or path that is not allowed in a submission's build.
 
     `allowed` are the folders that sources, headers, libraries and outputs may be in.
     """

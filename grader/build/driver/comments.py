@@ -8,5 +8,5 @@ _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 
 
 def without_comments(text: str) -> str:
-    """Return the text with a blank for each comment; what stands in a string is taken for one as well."""
+    """Return the text with a blank for each comment; comment marks inside strings are treated as comments too."""
     return _COMMENT.sub(" ", text)

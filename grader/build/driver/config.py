@@ -1,4 +1,4 @@
-"""What prepare wrote down for the drivers."""
+"""The drivers' configuration, written by `prepare`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ class Config:
     device: str
     """`sim` or `cuda`."""
     mode: str
-    """`fast`; `draft`, which takes the quick compilers' word; `exact`, a draft whose math functions keep their names; `literal`, one that is not optimised; `stock`: the plain compilers and headers."""
+    """`fast`; `draft`: the quick compilers alone decide; `exact`: a draft whose math functions keep their names;
+    `literal`: a draft without optimisation; `stock`: the plain compilers and headers."""
     prepared: str
     """Folder of precompiled headers, copies and extracted declarations."""
     programs: str
@@ -36,7 +37,7 @@ class Config:
     system_includes: list[str]
     python_include: str
     libraries: list[str]
-    """What extensions link on the simulator in place of CUDA's and torch's CUDA libraries."""
+    """Libraries that extensions link on the simulator in place of CUDA's and torch's CUDA libraries."""
     cudart: str | None
     precompiled: list[str]
     """Names of the precompiled headers that are ready: types, extension, main."""
@@ -45,7 +46,7 @@ class Config:
     allowed: list[str]
     """Folders that a build may read from."""
     triton_tools: str | None = None
-    """Folder of the assemblers that Triton brings along."""
+    """Folder of the assemblers that come with Triton."""
 
     standard: str = "c++20"
     """The C++ standard that the headers are precompiled in: torch's own."""
@@ -60,5 +61,5 @@ class Config:
 
 
 def load() -> Config:
-    """Read the configuration that the environment names."""
+    """Read the configuration file named in the environment."""
     return Config(**json.loads(Path(os.environ[VARIABLE]).read_text("utf-8")))

@@ -1,6 +1,6 @@
-"""Which refusals of the quick compilers are sure, so that no stock compiler need be asked.
+"""Errors of the quick compilers that are certain, so that no stock compiler need run.
 
-A stock compiler reads torch's headers for half a minute to say the same again. Sure is
+A stock compiler reads torch's headers for half a minute to report the same. These are certain:
 
 - a name that stands in no header that the file could have seen: what we compile with has fewer names;
 - a header that is not there;
@@ -39,7 +39,7 @@ _OPENS_A_NAMESPACE = re.compile(
     r"using\s+namespace|namespace\s+(?:std|at|torch|c10|caffe2|pybind11|cuda|cub|thrust|nvcuda)\b[^=;]*\{"
     r"|\b(?:struct|class)\s+\w+\s*(?:final\s*)?:(?!:)"
 )
-"""What lets an unqualified name find more than the global scope."""
+"""Constructs that extend the lookup of an unqualified name beyond the global scope."""
 _INCLUDED = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
 _COMPUTED = re.compile(r"^\s*#\s*include\s+[A-Za-z_]", re.MULTILINE)
 _MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.MULTILINE)
@@ -52,7 +52,7 @@ _OPEN = re.compile(
     r"|no type named|expected namespace name|incomplete type|undefined template|undeclared"
     r"|followed by \"::\"|not a template|invalid operands|no operator \""
 )
-"""What a header that clang did not read might fix."""
+"""Errors that a header which clang did not read might fix."""
 _OF_CUDA = re.compile(
     r"class \"(?:const )?(?:dim3|u?(?:char|short|int|long|longlong)[1-4]|(?:float|double)[1-4])\" has no member"
 )
@@ -80,9 +80,9 @@ class Error:
 
 
 def sure(config: Config, command: Command, log: str, *, stub: bool) -> bool:
-    """Whether the first error must be one with all of the real headers as well.
+    """Whether the first error must occur with all of the real headers as well.
 
-    With real declarations (not `stub`) every error is sure but one about names.
+    With real declarations (not `stub`) every error is certain except one about names.
     """
     missing = _MISSING_FILE.search(log)
     if missing:
@@ -116,7 +116,7 @@ def does_clang_agree(config: Config, command: Command, log: str, clang: str) -> 
 
 
 def _is_plain(config: Config, command: Command, error: Error) -> bool:
-    """Whether the error is C++'s own: nothing that torch declares can matter for these lines."""
+    """Whether the error is in plain C++, independent of torch's declarations."""
     near = _near(command, error)
     if _has_macros(config, command, near):
         return False
@@ -131,7 +131,7 @@ def _is_plain(config: Config, command: Command, error: Error) -> bool:
 
 
 def _calls_own_only(config: Config, command: Command, code: str) -> bool:
-    """Whether all that is called here are functions of the file's whose names no header has."""
+    """Whether all called functions are the file's own, with names that no header has."""
     own = Path(command.sources[0]).read_text("utf-8", "replace")
     called = set(_CALLED.findall(code))
     defined = all(re.search(rf"[\w>&*]\s+{name}\s*\(", own) for name in called)
@@ -145,7 +145,7 @@ def _near(command: Command, error: Error) -> list[str]:
 
 
 def _has_macros(config: Config, command: Command, lines: list[str]) -> bool:
-    """Whether a macro of torch's headers may stand in these lines."""
+    """Whether these lines may contain a macro of torch's headers."""
     own = Path(command.sources[0]).read_text("utf-8", "replace")
     macros = _words(config, "macros.txt")
     macros.update(name for text in _others(config, command, own) for name in _MACRO.findall(text))
@@ -153,7 +153,7 @@ def _has_macros(config: Config, command: Command, lines: list[str]) -> bool:
 
 
 def first(log: str, command: Command) -> Error | None:
-    """Return the first error, if it is in the file that was compiled."""
+    """Return the first error, if it is in the compiled file."""
     found = _ERROR.search(log)
     return next(_errors(found.group(), command), None) if found else None
 
@@ -165,7 +165,7 @@ def _errors(log: str, command: Command) -> Iterator[Error]:
 
 
 def _is_open(text: str) -> bool:
-    """Whether the error is about something that another header might declare."""
+    """Whether the error is about a name that another header might declare."""
     if _OF_A_CLASS.search(text):
         return False
     return bool(_UNKNOWN.search(text) or _OPEN.search(text))
@@ -192,9 +192,9 @@ def _sees_global_scope_only(own: str, name: str) -> bool:
 
 
 def _others(config: Config, command: Command, own: str) -> Iterator[str]:
-    """Yield what the file includes of torch, beside the headers whose words were gathered.
+    """Yield the file's includes of torch, beside the headers whose words were gathered.
 
-    All but torch's headers were there for the compiler over the stub as well.
+    Other headers were also available to the compiler over the stub.
     """
     folders = config.torch_includes
     asked = [h for h in _INCLUDED.findall(own) if any(Path(f, h).is_file() for f in folders)]

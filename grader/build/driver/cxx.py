@@ -14,7 +14,7 @@ _CUDA_LIBRARIES = {
     "c10_cuda", "torch_cuda", "cudart", "cudart_static", "cudadevrt", "cuda", "nvrtc",
     "cublas", "cublasLt", "cudnn", "cufft", "curand", "cusolver", "cusparse",
 }  # fmt: skip
-"""What the simulator stands for, or lacks: loading the extension then names what it wanted."""
+"""Libraries that the simulator replaces or lacks; loading an extension then names the missing symbol."""
 _FIRST = re.compile(r"\s*#include <torch/extension\.h>\n")
 
 
@@ -65,7 +65,7 @@ def _why_unsuited(config: Config, command: Command, text: str) -> str:
 
 
 def link(config: Config, command: Command) -> int:
-    """Link the extension: against the simulator's runtime in CUDA's place, or as it came."""
+    """Link the extension against the simulator's runtime in CUDA's place, or unchanged."""
     if left := shared_pass.left_over(command):
         text = Path(left.sources[0]).read_text("utf-8", "replace")
         if status := _compile_alone(config, left, text):
@@ -90,7 +90,7 @@ def link(config: Config, command: Command) -> int:
 
 
 def _link(config: Config, command: Command, arguments: list[str], folder: Path) -> Outcome:
-    """Link by lld, with what a header's missing half has; by g++'s own linker where lld refuses."""
+    """Link by lld, with the archive of a header's missing half; by g++'s own linker where lld refuses."""
     if config.mode == "stock" or config.zig is None:
         return run([config.gxx, *arguments])
     quick = ["-fuse-ld=lld", f"-B{config.programs}"]

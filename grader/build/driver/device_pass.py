@@ -1,4 +1,4 @@
-"""Device code: nvcc to PTX, over the stub torch or the real one; ptxas for the verdict on it."""
+"""Device code: nvcc to PTX, over the stub torch or the real one; ptxas for its verdict on it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Headers = Literal["lean", "stub", "light", "full"]
 
 
 def architectures(command: Command) -> list[str]:
-    """Return the architectures that machine code is asked for, e.g. `90`, in the call's order."""
+    """Return the architectures requested for machine code, e.g. `90`, in the call's order."""
     wanted: list[str] = []
     for value in [*command.values("-gencode"), *command.values("-arch"), *command.values("-code")]:
         codes = value.split("code=", 1)[1] if "code=" in value else value
@@ -33,13 +33,13 @@ def architectures(command: Command) -> list[str]:
 
 
 def _target() -> str:
-    """Return the architecture of the GPU that is built for, real or simulated."""
+    """Return the architecture of the target GPU, real or simulated."""
     first = re.split(r"[;, ]", os.environ.get("TORCH_CUDA_ARCH_LIST", ""))[0]
     return first.removesuffix("+PTX").replace(".", "") or "90"
 
 
 def architecture(command: Command) -> str:
-    """Return the one compiled for: the target if it is asked for, else the nearest below."""
+    """Return the architecture to compile for: the target if requested, else the nearest below."""
     wanted, target = architectures(command), _target()
     below = [arch for arch in wanted if _number(arch) <= _number(target)]
     if target in wanted:
@@ -52,14 +52,14 @@ def _number(arch: str) -> int:
 
 
 def keeps_ptx(command: Command) -> bool:
-    """Whether the call puts PTX, which newer GPUs can take, beside the machine code."""
+    """Whether the call embeds PTX for newer GPUs beside the machine code."""
     if any("compute_" in value.split("code=", 1)[-1] for value in command.values("-gencode")):
         return True
     return bool(command.values("-arch")) and not command.values("-code")
 
 
 def flags(command: Command) -> list[str]:
-    """Return the flags of the call that mean something to device code."""
+    """Return the flags of the call that affect device code."""
     kept = list(command.defines)
     for name, value in command.options:
         if name in _HOST_ONLY:
@@ -72,7 +72,7 @@ def flags(command: Command) -> list[str]:
 
 
 def over_stub(config: Config, command: Command, text: str, folder: Path) -> tuple[Outcome, Path]:
-    """Run nvcc to PTX over our stub, over its lean form first where that may do."""
+    """Run nvcc to PTX over our stub, first over its lean form where that may suffice."""
     if stub.is_lean(text):
         made = front_end(config, command, text, folder, "lean")
         if made[0].ok:
@@ -116,7 +116,7 @@ def front_end(
 
 
 def assemble(config: Config, command: Command, ptx: Path, folder: Path) -> tuple[Outcome, Path]:
-    """Run ptxas, whose word on registers and shared memory is final."""
+    """Run ptxas, whose result on registers and shared memory is final."""
     cubin = folder / "device.cubin"
     options = [
         part for value in command.values("-Xptxas") for part in re.split(r"[,\s]+", value) if part
@@ -134,7 +134,7 @@ def assemble(config: Config, command: Command, ptx: Path, folder: Path) -> tuple
 
 
 def gpu_binary(config: Config, command: Command, ptx: Path, cubin: Path, folder: Path) -> Path:
-    """Make what the host object embeds: a program for the simulator, a fat binary for a GPU."""
+    """Make the GPU binary that the host object embeds: a program for the simulator, a fat binary for a GPU."""
     blob = folder / "device.blob"
     if config.device == "sim":
         from grader.simulator.ptx import decode, encode
@@ -161,7 +161,7 @@ def with_functions(ptx: str) -> str:
 
 
 def plain_names(ptx: Path) -> str:
-    """Return a line for each kernel with its name as a person reads it, for the log."""
+    """Return a log line for each kernel with its demangled name."""
     names = re.findall(r"\.entry\s+([\w$]+)", ptx.read_text("utf-8", "replace"))
     if not names:
         return ""
@@ -176,7 +176,7 @@ def plain_names(ptx: Path) -> str:
 
 
 def embed(blob: Path | str, target: Path) -> int:
-    """Put the GPU binary into a host object; one of a file without kernels has no place for it."""
+    """Put the GPU binary into a host object; the object of a file without kernels has no place for it."""
     if b".nv_fatbin" not in target.read_bytes():
         return 0
     done = run(["objcopy", "--update-section", f".nv_fatbin={blob}", str(target)])

@@ -1,9 +1,9 @@
-"""The code that the precompiled headers bring: compiled once, in place of once a build.
+"""Archives of the inline functions in the precompiled headers, compiled once instead of in each build.
 
 A file compiled over a precompiled header holds calls of torch's inline functions and not the functions;
 an extension is linked with archives of them. `main` has no archive of its own: the archives of the
-headers for CUDA hold the same functions but for a few that no answer names. Where an extension does
-lack one after all, that half is compiled for it.
+headers for CUDA hold the same functions but for a few that no answer names. Where an extension lacks one of those, that
+header's half is compiled for it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from grader.build.driver.config import Config
 from grader.build.driver.tools import run
 
 EXPORTED = "exported.txt"
-"""In the prepared folder: what torch's libraries define, a name a line, in order."""
+"""File in the prepared folder with the names that torch's libraries define, one in each line, sorted."""
 _OF_HEADERS = re.compile(
     rb"_Z(?:T[VTIS]|GV)?Z?N?[VKRO]*(?:3c10|2at|5torch|6caffe2|8pybind11|9__gnu_cxx|S[tabsiod])(?!4cuda)"
 )
@@ -32,7 +32,7 @@ def commands(config: Config, name: str, folder: Path) -> tuple[list[str], list[s
 
 
 def flags_that_link(config: Config, *more: Path) -> list[str]:
-    """Return the flags that link the archives, for whatever the objects lack; `more` are a build's own."""
+    """Return the flags that link the archives for undefined names; `more` are a build's own."""
     names = [Path(config.path(f"{name}.a")) for name in config.precompiled]
     archives = [*(path for path in names if path.is_file()), *more]
     hide = [f"-Wl,--exclude-libs,{path.name}" for path in archives]
@@ -53,13 +53,13 @@ def lacks(config: Config, names: Iterable[bytes]) -> list[bytes]:
 
 
 def undefined_symbols(extension: Path) -> list[bytes]:
-    """Return the names that an extension leaves to libraries, and to Python."""
+    """Return the names that an extension expects from libraries and from Python."""
     said = run(["nm", "-D", "--undefined-only", str(extension)])
     return [line.split()[-1].encode() for line in said.text.splitlines() if line.strip()]
 
 
 def _among(lines: bytes, name: bytes) -> bool:
-    """Whether a name is one of these lines, which are in order."""
+    """Whether a name is one of these sorted lines."""
     low, high = 0, len(lines)
     while low < high:
         start = lines.rfind(b"\n", 0, (low + high) // 2) + 1

@@ -17,7 +17,7 @@ _PREFIX = re.compile(
 _OWN_FILE = re.compile(
     r"(?:\s|//[^\n]*\n|/\*.*?\*/|#pragma once)*#include <torch/extension\.h>", re.DOTALL
 )
-"""How a file for torch's `load` begins, which brings the same headers."""
+"""Beginning of a file for torch's `load`, which includes the same headers."""
 _EXTENSION = re.compile(
     r'#\s*include\s*[<"](?:torch/(?:extension|all|torch|python)\.h|pybind11/.*)[>"]'
 )
@@ -32,7 +32,7 @@ CUDA_DEFINES = [
     "-D__CUDA_NO_BFLOAT16_CONVERSIONS__",
     "-D__CUDA_NO_HALF2_OPERATORS__",
 ]
-"""What torch gives every nvcc call; part of what is precompiled."""
+"""Macros that torch defines in every nvcc call; part of the precompiled headers."""
 _HARMLESS_FLAGS = re.compile(
     r"-(?:O\w*|g\w*|W(?!error).*|w|m(?:arch|tune|avx|sse|fma|f16c|bmi).*|pthread|pipe|v|std"
     r"|f(?:PIC|pic|fast-math|no-math-errno|openmp|unroll-loops|permissive|visibility.*|opt-info.*"
@@ -42,20 +42,20 @@ _HARMLESS_FLAGS = re.compile(
 
 
 PRESENT_ABI = "-D_GLIBCXX_USE_CXX11_ABI=1"
-"""What is precompiled has it anyway; torch before 2.9 says it in every call."""
+"""Already set in the precompiled headers; torch before 2.9 passes it in every call."""
 OLD_ABI = "-D_GLIBCXX_USE_CXX11_ABI=0"
-"""A habit of answers since torch wheels had that ABI; it has a precompiled header of its own."""
+"""Common in answers since torch wheels had that ABI; it has its own precompiled header."""
 
 
 def cpp_header(command: Command, text: str) -> str:
-    """Return which precompiled header a C++ file takes."""
+    """Return the name of the precompiled header for a C++ file."""
     if OLD_ABI in command.defines:
         return "main_old_abi"
     return "extension" if binding.only_declares(text) else "main"
 
 
 def why_unsuited(config: Config, command: Command, flags: list[tuple[str, str | None]]) -> str:
-    """Say why the precompiled headers can't serve this call; empty if they can."""
+    """Return why the precompiled headers don't fit this call; empty if they do."""
     conditions = set(config.read_json("conditions.json"))
     for define in command.defines:
         name = define[2:].partition("=")[0].partition("(")[0]
@@ -85,7 +85,7 @@ def host_flags(command: Command) -> list[tuple[str, str | None]]:
 
 
 def precompiled_for(text: str) -> str | None:
-    """Return which precompiled header is what starts this CUDA file, if one is."""
+    """Return the name of the precompiled header that this CUDA file begins with, if any."""
     if not _PREFIX.match(text):
         return "extension" if _OWN_FILE.match(text) else None
     includes = "\n".join(t for kind, t, _, _ in tokens(text) if kind == "directive")
@@ -106,8 +106,8 @@ def cuda_object(
 ) -> Outcome:
     """Compile the host side of a CUDA file, with the blob as its GPU binary.
 
-    `face` puts the simulator's small stand-ins before torch's own CUDA headers; `behind` is C++ that follows;
-    `cccl_for` is the architecture for which CCCL itself is read.
+    `face` puts the simulator's small stand-ins before torch's own CUDA headers; `behind` is C++ appended to it;
+    `cccl_for` is the architecture for which CCCL itself is included.
     """
     source = Path(command.sources[0]).resolve()
     body = _PREFIX.sub("\n\n\n", text, count=1)
@@ -116,7 +116,7 @@ def cuda_object(
     arguments = [
         *common(config),
         *cuda_mode(),
-        # As nvcc's, the object then lacks what a device link defines.
+        # As with nvcc, the object then lacks the symbols that a device link defines.
         *(["-fgpu-rdc", "--no-offload-new-driver"] if command.relocatable else []),
         "-include-pch",
         config.path(f"{header}.pch"),

@@ -15,7 +15,7 @@ from grader.build.driver.tools import CANNOT_RUN, STOCK_WAY, UNABLE, say, scratc
 
 
 def main(arguments: list[str]) -> int:
-    """Do what the compiler of this name would do; returns the exit status."""
+    """Run the driver for the compiler of this name; returns the exit status."""
     role, call = arguments[0], arguments[1:]
     config = configuration.load()
     if role.startswith("ptxas"):
@@ -39,13 +39,13 @@ def main(arguments: list[str]) -> int:
 
 
 def _own_folders() -> list[str]:
-    """Return what a submission may have written its sources into: where it builds, beside its own file, for temporary ones."""
+    """Return the folders that may hold a submission's sources: for the build, its own file and temporary files."""
     given = (os.environ.get(name, "") for name in (refusals.VARIABLE, "TMPDIR"))
     return [str(Path(folder).resolve()) for folder in (".", *given) if folder]
 
 
 def _compile(config: Config, command: Command, role: str) -> int:
-    """Compile a file, unless an earlier guest was refused the same."""
+    """Compile a file, unless the same compilation failed in an earlier guest."""
     refusal = refusals.Refusal(f"{role} {config.mode}", command.arguments, command.sources)
     known = refusal.text()
     if known is not None:
@@ -65,7 +65,7 @@ def _compile(config: Config, command: Command, role: str) -> int:
 
 
 def _compile_for_role(config: Config, command: Command, role: str) -> int:
-    """Compile, importing what this one's place needs: a driver starts several times a build."""
+    """Compile, importing only the modules for this compiler: drivers start several times in a build."""
     if role == "nvcc":
         from grader.build.driver import nvcc
 
@@ -76,7 +76,7 @@ def _compile_for_role(config: Config, command: Command, role: str) -> int:
 
 
 def _plainly(config: Config, command: Command, role: str) -> int:
-    """Leave a file that our own way fails at to the stock compilers."""
+    """Compile with the stock compilers, after a failure of the driver itself."""
     from grader.build.driver import stock
 
     say(STOCK_WAY)

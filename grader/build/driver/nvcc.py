@@ -1,6 +1,6 @@
-"""nvcc's place in torch's ninja file: the quick way, and the stock way where there is any doubt.
+"""The driver in nvcc's place: the quick compilers, and the stock ones where there is any doubt.
 
-What the quick compilers refuse of a draft has failed: no other is asked.
+A draft that the quick compilers refuse has failed; the stock ones are not run.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def _why_unsuited(config: Config, command: Command, text: str) -> str:
 
 
 def _quick(config: Config, command: Command, text: str, folder: Path) -> int:
-    """Device and host pass side by side, then ptxas; the stock compilers decide each failure."""
+    """Run device and host pass in parallel, then ptxas; the stock compilers decide each failure."""
     with _HostPass(config, command, text, folder) as host:
         outcome, ptx = device_pass.over_stub(config, command, text, folder)
         if not outcome.ok and config.mode not in {"draft", "exact", "literal"}:
@@ -104,7 +104,7 @@ def _stock_way(config: Config, command: Command, text: str, folder: Path, reason
 
 
 class _HostPass(threading.Thread):
-    """The host pass beside the device pass."""
+    """The host pass, in a thread beside the device pass."""
 
     def __init__(self, *asked: Any) -> None:
         super().__init__()
@@ -162,7 +162,7 @@ def _host(config: Config, command: Command, text: str, folder: Path) -> tuple[se
 def _host_ways(
     config: Config, command: Command, text: str, header: str
 ) -> Iterator[tuple[bool, str, bool]]:
-    """Yield how the host pass is tried: over the simulator's face or not, what follows the text, whether CCCL is read."""
+    """Yield the settings to try for the host pass: the simulator's face, the appended text, CCCL."""
     binding = shared_pass.binding_of(command, text) if header == "extension" else ""
     faces = (True, False) if config.device == "sim" else (False,)
     for real in cccl.ways(text):
@@ -177,7 +177,7 @@ _ANONYMOUS = re.compile(r"(\d+)(_GLOBAL__N_[\w$]*)")
 
 
 def names_for(registered: set[str] | None, ptx: str) -> dict[str, str] | None:
-    """Return for each kernel of the PTX the name that the host registers it under.
+    """Return the host's registered name for each kernel of the PTX.
 
     The two compilers name kernels with internal linkage differently. None where the host pass
     failed or a registered kernel has no device code.
@@ -193,7 +193,7 @@ def names_for(registered: set[str] | None, ptx: str) -> dict[str, str] | None:
 
 
 def canonical(name: str) -> str:
-    """Return a mangled name without what only tells files and linkage apart."""
+    """Return a mangled name without the parts for file and linkage."""
     name = re.sub(r"L(?=\d+[A-Za-z_])", "", name)
     match = _ANONYMOUS.search(name)
     while match:
@@ -205,7 +205,7 @@ def canonical(name: str) -> str:
 
 
 def _rename(ptx: Path, names: dict[str, str]) -> None:
-    """Give kernels the names that the host registers, by which the CUDA runtime looks them up."""
+    """Rename kernels to the names registered by the host, which the CUDA runtime looks up."""
     changed = {old: new for old, new in names.items() if old != new}
     if changed:
         text = ptx.read_text("utf-8", "replace")
@@ -234,7 +234,7 @@ def kernel_names(data: bytes) -> set[str]:
 def _length(digits: str, most: int) -> tuple[int, str]:
     """Return the length that these digits end with, `most` at most, and the digits before it.
 
-    A name that ends in a digit may stand right before a length in a mangled name.
+    In a mangled name, a name that ends in a digit may come right before a length.
     """
     for start, digit in enumerate(digits):
         if digit != "0" and int(digits[start:]) <= most:

@@ -1,7 +1,7 @@
-"""Flags of answers written for an older toolkit or an older torch, which both took them.
+"""Flags for older versions of the toolkit or torch, translated for the installed ones.
 
-Which tools are installed here is no property of the answer: what the tools of its time would have
-accepted, and run alike, is asked of these in the words that they know. A stock build is left alone.
+The installed tools are no property of the answer: flags that older tools would have accepted with the same effect are
+replaced by today's. A stock build is left unchanged.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ _OPTIONS = (
 )  # fmt: skip
 _MODEL = re.compile(r"\b(sm|compute|lto)_(\d+)\b")
 _DROPPED = 75
-"""CUDA 13 dropped the GPU models before it; without one of those in a call no toolkit is asked."""
+"""First GPU model of CUDA 13; a call without an older one needs no query of the toolkit."""
 _STANDARD = re.compile(r"^(?:--?std=)?(?:c|gnu)\+\+(?:17|1z)$")
-"""What torch 2.1 to 2.9 ask for themselves; older ones no torch of the last years has taken."""
+"""The C++ standard of torch 2.1 to 2.9; no recent torch accepts an older one."""
 
 _OPERATOR = re.compile(r"\bcub::(?:Sum|Max|Min|Difference|Division|Equality|Inequality)\b")
 
 
 def in_todays_words(config: Config, role: str, call: list[str]) -> list[str]:
-    """Return the call of `nvcc` or `c++` with such flags replaced, and say in the log what was."""
+    """Return the call of `nvcc` or `c++` with such flags replaced; replacements are logged."""
     if config.mode == "stock":
         return call
     raised = _with_standard(config.standard, call)
@@ -35,7 +35,7 @@ def in_todays_words(config: Config, role: str, call: list[str]) -> list[str]:
 
 
 def _with_standard(standard: str, call: list[str]) -> list[str]:
-    """Ask for torch's own standard where an older torch's is asked for."""
+    """Replace an older torch's C++ standard with that of the installed torch."""
     if standard == "c++17":
         return call
     raised = [
@@ -50,9 +50,9 @@ def _with_standard(standard: str, call: list[str]) -> list[str]:
 
 
 def _with_models(nvcc: str, call: list[str]) -> list[str]:
-    """Ask for the oldest GPU model that this nvcc has where a dropped one is asked for.
+    """Replace a dropped GPU model with the oldest one that this nvcc supports.
 
-    A newer GPU takes both from their PTX, and neither without it.
+    A newer GPU runs both from their PTX, and neither without it.
     """
     places = [
         index
@@ -74,7 +74,7 @@ def _with_models(nvcc: str, call: list[str]) -> list[str]:
 
 
 def _operators_of_cub(config: Config, call: list[str]) -> list[str]:
-    """Return the folder of what CCCL 3 took out of cub, where a source names any of that."""
+    """Return the folder of headers for names that CCCL 3 removed from cub, if a source uses one."""
     sources = [Path(argument) for argument in call if argument.endswith(".cu")]
     named = any(_OPERATOR.search(path.read_text("utf-8", "replace")) for path in sources)
     return ["-isystem", f"{config.stubs}/older"] if named else []

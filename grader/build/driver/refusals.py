@@ -1,7 +1,7 @@
-"""What the compilers refused of a submission, so that no later guest asks them again.
+"""A record of failed compilations of a submission, so that no later guest repeats them.
 
-A handler may swallow a failed build: each guest that runs the program would compile in vain. What a
-program says of itself here can only make its own build fail, which it can anyway.
+A submission may catch a failed build, and each guest that runs the program would compile in vain. A program that forges
+the record can only make its own build fail, which it can do anyway.
 """
 
 from __future__ import annotations
@@ -15,38 +15,38 @@ from grader.build.driver.tools import LOG
 VARIABLE = "KERNEL_GRADER_REFUSALS"
 """Environment variable with the guest's scratch folder."""
 FOLDER = "refused"
-"""In the scratch folder: what an earlier guest handed over."""
+"""Folder in the scratch folder with the notes of an earlier guest."""
 HANDED_ON = f"extensions/{FOLDER}"
-"""Likewise: what later guests get."""
+"""Folder in the scratch folder with the notes for later guests."""
 
 
 @dataclass(frozen=True)
 class Refusal:
-    """One compiler call: by compilers, arguments, and what its sources hold."""
+    """A failed compiler call, identified by compilers, arguments, and contents of its sources."""
 
     kind: str
     call: list[str]
     sources: list[str]
 
     def text(self) -> str | None:
-        """Return what the compilers said in an earlier guest; None where they were not asked."""
+        """Return the compilers' output in an earlier guest; None where the call did not fail there."""
         known = self._path(FOLDER)
         return known.read_text("utf-8", "replace") if known and known.is_file() else None
 
     def note(self, text: str) -> None:
-        """Note what they said, for later guests."""
+        """Record the compilers' output for later guests."""
         if VARIABLE in os.environ:
             Path(os.environ[VARIABLE], HANDED_ON).mkdir(parents=True, exist_ok=True)
         if noted := self._path(HANDED_ON):
             noted.write_text(text, "utf-8")
 
     def forget(self) -> None:
-        """Take the note back: the same call went well when it was tried again."""
+        """Delete the note, since the same call succeeded in a retry."""
         if noted := self._path(HANDED_ON):
             noted.unlink(missing_ok=True)
 
     def _path(self, name: str) -> Path | None:
-        """Return where the call's note would be in this folder of the guest's; None where there is no folder."""
+        """Return the path of the call's note in this folder of the guest; None where there is no folder."""
         folder = Path(os.environ.get(VARIABLE, "/nonexistent"), name)
         if not folder.is_dir():  # the most frequent case by far
             return None
@@ -59,7 +59,7 @@ class Refusal:
 
 
 def said_since(start: int) -> str:
-    """Return what this build's log got after its first `start` bytes."""
+    """Return this build's log after its first `start` bytes."""
     with Path(LOG).open("rb") as log:
         log.seek(start)
         return log.read().decode("utf-8", "replace")

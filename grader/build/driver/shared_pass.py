@@ -1,8 +1,8 @@
 """One host pass for cuda.cu and for the main.cpp that binds its functions: reading torch's header is most of what either takes.
 
-The three calls of a build meet in its folder. That for main.cpp leaves the file to the one for cuda.cu where both texts allow it, which
-puts it behind its own. The link takes the binding from cuda.cuda.o, or has main.cpp compiled after all: where clang refused both
-together, or where a function is not defined as the binding's own file would ask for it.
+The three compiler calls of a build share its folder. The call for main.cpp skips it where both texts allow it, and the
+call for cuda.cu appends it to its own text. The link takes the binding from cuda.cuda.o, or compiles main.cpp after
+all: where clang refused both together, or where a function's definition doesn't match the binding.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from grader.build.driver.command import Command, parse
 from grader.build.driver.comments import without_comments
 
 CUDA, CPP = "cuda.cu", "main.cpp"
-"""What `load_inline` calls its files."""
+"""Names that `load_inline` gives its files."""
 _NOTE = ".left"
-"""After the name of an object that is not compiled: the call that would."""
+"""Suffix of a file, beside an object that was skipped, with the call that compiles it."""
 _BOUND = re.compile(r"wrap_pybind_function\((\w+)\)")
 _DECLARED = re.compile(r"\b(\w+)\s*\(")
 _MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.MULTILINE)
@@ -29,7 +29,7 @@ _OWN_DEFINES = ("-DTORCH_", "-DPYBIND11_", "-D_GLIBCXX_USE_CXX11_ABI=1")
 
 
 def leave_out(command: Command, text: str) -> bool:
-    """Leave a C++ file to the call for the CUDA file beside it; whether that can be."""
+    """Skip a C++ file, for the call for the CUDA file beside it; return whether that is possible."""
     source = Path(command.sources[0])
     beside = source.with_name(CUDA)
     own = all(define.startswith(_OWN_DEFINES) for define in command.defines)
@@ -43,7 +43,7 @@ def leave_out(command: Command, text: str) -> bool:
 
 
 def binding_of(command: Command, text: str) -> str:
-    """Return what binds the functions of a CUDA file, as it goes behind its text; "" where that stays apart."""
+    """Return the binding code to append to a CUDA file; "" where it is compiled separately."""
     source = Path(command.sources[0])
     beside = source.with_name(CPP)
     if source.name != CUDA or not beside.is_file():
@@ -55,7 +55,7 @@ def binding_of(command: Command, text: str) -> str:
 
 
 def defines_bound(obj: bytes, bound: str) -> bool:
-    """Whether an object defines each bound function for other files too: else its binding would miss it in a file of its own."""
+    """Whether an object exports each bound function: otherwise a separate binding could not find it."""
     own = [*_defined_for_others(obj)]
     return all(
         any(name.startswith(f"_Z{len(function)}{function}") for name in own)
@@ -64,7 +64,7 @@ def defines_bound(obj: bytes, bound: str) -> bool:
 
 
 def left_over(command: Command) -> Command | None:
-    """Return the call that a link still needs, for a main.cpp that nobody compiled; its note goes."""
+    """Return the call that compiles a skipped main.cpp, which a link needs; its note is deleted."""
     for name in [one for one in command.sources if Path(f"{one}{_NOTE}").is_file()]:
         note = Path(f"{name}{_NOTE}")
         call = parse(json.loads(note.read_text("utf-8")))
@@ -75,9 +75,9 @@ def left_over(command: Command) -> Command | None:
 
 
 def linked_once(command: Command) -> list[str]:
-    """Return the arguments of a link with one binding: without an object that holds nothing, or with that of main.cpp alone.
+    """Return the arguments of a link with one binding: without a skipped object, or with main.cpp's only.
 
-    Flags of its own keep main.cpp to itself, which the call for the CUDA file doesn't know.
+    Own flags of main.cpp's call, which the call for the CUDA file doesn't see, require a separate compilation.
     """
     objects = (one for one in command.sources if one.endswith(".o") and Path(one).is_file())
     empty = {one for one in objects if not Path(one).stat().st_size}
@@ -87,13 +87,13 @@ def linked_once(command: Command) -> list[str]:
 
 
 def _has_bound_as_well() -> bool:
-    """Whether the call for the CUDA file put the binding behind it; of a module's entry that the file has itself there are two."""
+    """Whether the call for the CUDA file appended the binding; if the file has a module entry itself, there are two."""
     texts = [Path(name).read_text("utf-8", "replace") for name in (CUDA, CPP) if Path(name).is_file()]  # fmt: skip
     return len(texts) == len({CUDA, CPP}) and _may_be_one(*texts) and _is_bound(Path("cuda.cuda.o"))
 
 
 def _is_bound(obj: Path) -> bool:
-    """Whether an object holds a module's entry."""
+    """Whether an object defines a module's entry point."""
     return obj.is_file() and any(
         name.startswith("PyInit_") for name in _defined_for_others(obj.read_bytes())
     )

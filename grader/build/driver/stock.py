@@ -1,4 +1,4 @@
-"""The stock compilers with the real headers: what they say is the verdict."""
+"""The stock compilers with the real headers, whose result is final."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from grader.build.driver.confirm import does_clang_agree, sure
 from grader.build.driver.tools import STOCK_WAY, Outcome, run, say, scratch, trace
 
 _HEAVY = re.compile(r"\bPYBIND11|\bpybind11\b|\bpy::|torch::(?:nn|optim|jit|data|autograd)\b")
-"""What only the full torch/extension.h has."""
+"""Names that only the full torch/extension.h declares."""
 _TORCH_CUDA = re.compile(r"^\s*#\s*include\s*[<\"](?:ATen|c10)/cuda/", re.MULTILINE)
 
 
@@ -25,7 +25,7 @@ def decide_device(
     outcome: Outcome,
     clang: Callable[[], str],
 ) -> tuple[Outcome, Path]:
-    """Decide a failure over the stub: sure as it stands, or by the real headers, cheapest first.
+    """Decide a failure over the stub: certain by itself, or checked with the real headers, cheapest first.
 
     `clang` waits for the host pass and returns what it refused.
     """
@@ -43,7 +43,7 @@ def decide_device(
 
 
 def decide_host(config: Config, command: Command, text: str, folder: Path) -> Outcome | None:
-    """Return nvcc's refusal of what clang refuses; None where only the whole compile can tell."""
+    """Return nvcc's refusal of what clang refuses; None where only the whole compilation can decide."""
     if _HEAVY.search(text):
         return None
     outcome, _ = device_pass.front_end(config, command, text, folder, "light")
@@ -75,9 +75,9 @@ def compile_cuda(config: Config, command: Command, text: str, folder: Path) -> i
 
 
 def decide_cpp(config: Config, command: Command, text: str, clang: str) -> Outcome | None:
-    """Return g++'s refusal over our stub of torch, where it is sure; else None."""
+    """Return g++'s refusal over our stub of torch, where it is certain; else None."""
     with scratch() as folder:
-        # As system headers: an error in a macro of theirs is told where the file uses it.
+        # As system headers: an error in one of their macros is reported where the file uses it.
         flags = stub.write(config, text, folder)
         includes = [re.sub(r"^-I", "-isystem", flag) for flag in flags]
         call = [config.gxx, *includes, *command.arguments, "-fsyntax-only", "-w"]
@@ -98,11 +98,10 @@ def plain_cpp(config: Config, command: Command) -> int:
 def _compile_with_real_headers(
     config: Config, command: Command, compiler: list[str], more: list[str]
 ) -> Outcome:
-    """Compile with the real headers; what the simulator is to run, with its face on torch's CUDA.
+    """Compile with the real headers; for the simulator, with its replacements of torch's CUDA headers.
 
-    An object over torch's own CUDA headers calls libc10_cuda, which looks for a driver. The face
-    has fewer names, so what it accepts the real headers accept; where the stock build was asked
-    for, they are asked all the same.
+    An object over torch's own CUDA headers calls libc10_cuda, which looks for a driver. The replacements declare fewer
+    names, so the real headers accept what they accept; in a `stock` build the real headers are checked anyway.
     """
     libraries = [part for path in config.library_includes for part in ("-isystem", path)]
     rest = [*command.arguments, *libraries, *more]

@@ -1,4 +1,4 @@
-"""The stub torch that nvcc sees: what the source names, out of what torch declares."""
+"""The stub of torch for nvcc: only those of torch's declarations that the source names."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _KNOWN_TYPES = frozenset(
 def _usable(declaration: str) -> bool:
     """Whether every type that the declaration names is one that the stub has.
 
-    What is left of a template's declaration (`T item() const`) isn't: the stub has its own.
+    The rest of a template's declaration (`T item() const`) isn't: the stub has its own.
     """
     if declaration.startswith("T "):
         return False
@@ -74,7 +74,7 @@ def _declarations_named(declarations: dict[str, list[str]], words: set[str]) -> 
 
 
 _STUB_FUNCTIONS = frozenset({"equal", "tensor"})
-"""What the stub declares by itself: torch's own `tensor` takes a type that the stub hasn't got."""
+"""Names that the stub declares itself: torch's own `tensor` takes a type that the stub lacks."""
 
 
 def _but(declarations: dict[str, list[str]], names: frozenset[str]) -> dict[str, list[str]]:
@@ -90,12 +90,12 @@ _LEAN_NAMES = frozenset({
     "ceil", "floor", "sqrt", "pow", "exp", "log", "log2", "round", "fmin", "fmax", "tanh", "sin", "cos",
     "erf", "isnan", "isinf", "isfinite", "memcpy", "memset",
 })  # fmt: skip
-"""What a source may name of namespace std to do without the larger headers."""
+"""Names of namespace std that don't need the larger headers."""
 _NOT_LEAN = re.compile(
     r"using\s+namespace|::\s*(?:Half|BFloat16)\b|HALF|BFLOAT|AT_DISPATCH_(?:ALL|\w*AND)|omplex|ccessor"
     r"|string|(?:io|[siof])stream\b|AT_WARN|TORCH_WARN"
 )
-"""Half and BFloat16 of torch's; CUDA's own types of that size come with the header that the source asks for."""
+"""Torch's Half and BFloat16; CUDA's own types of that size come with the header that the source includes."""
 
 
 _WITHOUT = "-D_GLIBCXX_BITS_SPECFUN_H"
@@ -103,10 +103,10 @@ _WITHOUT = "-D_GLIBCXX_BITS_SPECFUN_H"
 
 
 def is_lean(text: str) -> bool:
-    """Whether the source seems to need few of the headers that torch's bring along.
+    """Whether the source seems to need few of the headers that torch's headers include.
 
-    No more than a guess: where the lean stub is refused, the whole one decides. What it lets pass the
-    whole one lets pass, as no name of it can come between where no namespace is opened.
+    This is only a guess: where compilation over the lean stub fails, the whole one decides. A source that compiles over
+    it compiles over the whole one, since no further name can interfere where no namespace is opened.
     """
     code = without_comments(text)
     named = set(re.findall(r"\bstd\s*::\s*(\w+)", code))

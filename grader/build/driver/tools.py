@@ -1,4 +1,4 @@
-"""Running a compiler, and leaving a trace of which way a decision was made."""
+"""Running a compiler, and tracing which compilers decided."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 LOG = "kernel-grader.log"
-"""Beside the objects: what the compilers said, which torch drops when all goes well."""
+"""Log file beside the objects with the compilers' output, which torch drops after a success."""
 
 STOCK_WAY = "kernel-grader: compiled the stock way"
-"""In the log of a build that the quick compilers alone did not decide."""
+"""Line in the log of a build that needed the stock compilers."""
 
 CANNOT_RUN = 126
-"""Exit status where a tool is there no more or can't be started: the shell's."""
+"""The shell's exit status for a tool that is missing or can't be started."""
 UNABLE = "kernel-grader: can't run"
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a tool ended and what it printed on both streams, in order."""
+    """A tool's exit status and its output on both streams, in order."""
 
     code: int
     text: str
@@ -36,7 +36,7 @@ class Outcome:
 
 
 def run(arguments: list[str], *, env: dict[str, str] | None = None) -> Outcome:
-    """Run a tool to its end; its two streams come back as one text."""
+    """Run a tool to its end; its two streams are returned as one text."""
     started = time.monotonic()
     try:
         process = subprocess.Popen(
@@ -60,7 +60,7 @@ def run(arguments: list[str], *, env: dict[str, str] | None = None) -> Outcome:
 
 @contextlib.contextmanager
 def scratch() -> Iterator[Path]:
-    """Yield a folder for files that compilers hand on; importing `tempfile` takes longer than a driver's own work."""
+    """Yield a folder for files passed between compilers; importing `tempfile` takes longer than a driver's own work."""
     folder = Path(os.environ.get("TMPDIR", "/tmp"), f"kg{os.getpid()}-{time.monotonic_ns()}")  # noqa: S108
     folder.mkdir(0o700)
     try:
@@ -73,7 +73,7 @@ def scratch() -> Iterator[Path]:
 
 
 def trace(line: str) -> None:
-    """Note a step, where KERNEL_GRADER_TRACE asks for it."""
+    """Record a step, where KERNEL_GRADER_TRACE is set."""
     if os.environ.get("KERNEL_GRADER_TRACE"):
         sys.stderr.write(f"[kernel-grader] {line}\n")
 

@@ -1,4 +1,4 @@
-"""ptxas's place in Triton: for the simulator, what Triton keeps as machine code is our program.
+"""The driver in ptxas's place for Triton: on the simulator, Triton caches our program as its machine code.
 
 Triton finds its assembler by an environment variable, hands it the PTX of one kernel, and keeps what comes
 back in its cache. The real one is asked as well: its word on registers, and on what it refuses, is final. A block over
@@ -17,12 +17,12 @@ from grader.build.driver.device_pass import with_functions
 from grader.build.driver.tools import LOG, Outcome, run
 
 LONGEST_ASKED = 256 << 10
-"""Characters of PTX that the real assembler is asked about where its machine code isn't run: at most two seconds."""
+"""Most characters of PTX that the real assembler checks where its machine code isn't run: at most two seconds."""
 _REGISTERS_OF_A_BLOCK, _REGISTERS_OF_A_THREAD = 1 << 16, 255
 
 
 def assemble(config: Config, tool: str, call: list[str]) -> int:
-    """Do what this assembler would do; returns the exit status."""
+    """Run in this assembler's place; returns the exit status."""
     real = f"{config.triton_tools}/{tool}"
     sources = [word for word in call if word.endswith(".ptx")]
     if len(sources) != 1 or "-o" not in call:
@@ -51,20 +51,20 @@ def _program(ptx: str) -> bytes:
 
 
 def _registers(said: str) -> tuple[int, int]:
-    """Return the registers of a thread and how many of them lie in memory, which Triton tells of a kernel."""
+    """Return a kernel's registers per thread and its spills, which Triton reports."""
     used = re.search(r"Used (\d+) registers", said)
     spilled = re.search(r"(\d+) bytes spill stores", said)
     return int(used[1]) if used else 0, int(spilled[1]) // 4 if spilled else 0
 
 
 def _most_registers(ptx: str) -> int:
-    """Return the registers that a thread can have: a kernel as long as that takes all."""
+    """Return the most registers of a thread: a kernel of this length uses all."""
     threads = re.search(r"\.(?:max|req)ntid\s+(\d+)", ptx)
     return min(_REGISTERS_OF_A_THREAD, _REGISTERS_OF_A_BLOCK // int(threads[1]) if threads else 255)
 
 
 def _say(outcome: Outcome) -> None:
-    """Put what it printed where Triton reads it, and into the log beside Triton's cache."""
+    """Write its output where Triton reads it, and into the log beside Triton's cache."""
     os.write(2, outcome.text.encode())
     folder = Path(os.environ.get("TRITON_CACHE_DIR", "."))
     folder.mkdir(parents=True, exist_ok=True)
