@@ -7,6 +7,7 @@ Knows plain records (`{"id", "completion"}` and its many spellings) and what the
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import NamedTuple
 
@@ -88,6 +89,7 @@ ID_FIELDS = (
 )
 TASK_FIELDS = ("task", "task_name", "problem", "problem_name", "op_name", "op", "operator")
 
+_MODULE = re.compile(r"^class \w+\(.*\bModule\):", re.MULTILINE)
 ENTRY_CLASS = "ModelNew"
 MAX_DEPTH = 6
 MAX_NAME = 200
@@ -115,7 +117,7 @@ def read_record(record: JsonValue) -> Completion | None:
 
 
 def _read_record(record: dict[str, JsonValue]) -> Completion | None:
-    fields = {str(key).lower(): value for key, value in record.items()}
+    fields = _with_task_as_reference({str(key).lower(): value for key, value in record.items()})
     texts = _completions(fields, 0)
     if not texts:
         return None
@@ -129,6 +131,13 @@ def _read_record(record: dict[str, JsonValue]) -> Completion | None:
         _first_scalar(fields, TASK_FIELDS),
         _kernelbench(fields),
     )
+
+
+def _with_task_as_reference(fields: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    """Return the record with a task that is given as a problem's source among its references."""
+    tasks = (fields.get(name) for name in TASK_FIELDS)
+    source = next((one for one in tasks if isinstance(one, str) and _MODULE.search(one)), None)
+    return fields if source is None else {"reference": source, **fields}
 
 
 def _with_own_class(

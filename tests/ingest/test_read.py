@@ -323,14 +323,15 @@ def test_prompt_task_and_number_of_a_record(tmp_path: Path) -> None:
         {"level_id": 1, "task_id": 6, "ref_code": REFERENCE, "custom_code": CODE},
         {"custom_id": "level_1_problem_19_sample_3", "completion": FENCED},
         {"task_id": "level_2_problem_8", "completion": FENCED, "id": "u"},
+        {"id": "s", "problem": REFERENCE, "completion": FENCED},
     ]
     samples = read(write(tmp_path / "r.jsonl", "\n\n".join(map(json.dumps, records))))
     assert [one.id for one in samples] == [
         *("r_7", "r_4", "n_0", "n_1", "q", "t"),
-        *("r_00011", "level_1_problem_19_sample_3", "u"),
+        *("r_00011", "level_1_problem_19_sample_3", "u", "s"),
     ]
     assert samples[0].task_hint == "relu"
-    assert [extract(samples[i]).reference for i in (0, 4, 5, 6)] == [REFERENCE] * 4
+    assert [extract(samples[i]).reference for i in (0, 4, 5, 6, 9)] == [REFERENCE] * 5
     assert samples[1].kernelbench == KernelBenchId(level=1, problem=19, sample=4)
     assert [code_of(samples[i]) for i in (2, 3)] == [CODE, OTHER]
     assert [samples[i].kernelbench for i in (6, 7, 8)] == [
