@@ -13,6 +13,7 @@ from grader.devices.trial import ALL, PROBES, Few, Trial, launched_codes
 from grader.judge.inputs import Array
 from grader.languages import place_compiled_line
 from grader.records import Place
+from grader.records.changes import OtherArgument, PassedArgument
 from grader.simulator.changes import Change, Request
 from grader.simulator.changes.arguments import read_launches, read_tensors
 from grader.simulator.changes.change import Edited
@@ -69,7 +70,7 @@ class Search:
         self._kernels = [one.kernel for one in launches]
         tensors = [one.name for one in read_tensors(self._seen.passed)]
         self._concerns = Concerns(known, self._codes, launches, tensors)
-        self._lines: dict[tuple[str, int], int] = {}
+        self._lines: dict[tuple[str, int, tuple[int, ...]], int] = {}
         self._close: frozenset[int] = frozenset()
         self._left, self._spent, self._tried = seconds, 0.0, 0
 
@@ -149,10 +150,11 @@ class Search:
 
     def blame(self, change: Change) -> Blame | None:
         """Return which line of the host code a change of arguments is about."""
-        if not change.given or not change.line < len(self._kernels):
+        other = change.changed
+        if not isinstance(other, OtherArgument) or not change.line < len(self._kernels):
             return None
         nth = self._kernels[: change.line].count(change.file)
-        made = not change.after.startswith("argument") and not self._is_known(change)
+        made = not isinstance(other.after, PassedArgument) and not self._is_known(change)
         return blame(self._source, change.file, nth, change.parameters, made)
 
     def _is_known(self, change: Change) -> bool:
@@ -177,7 +179,7 @@ class Search:
         return all(abs(self._line(change) - line) >= NEAR for line in self._suspects)
 
     def _line(self, change: Change) -> int:
-        at = (change.file, change.line) if not change.given else (change.before, change.line)
+        at = (change.file, change.line, change.parameters)
         if at not in self._lines:
             given = self.blame(change)
             place = given.step.place if given else self._place(change)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from grader.devices.base import Device
 from grader.devices.capabilities import Changer
@@ -27,9 +28,21 @@ from grader.records import (
     Task,
     Workload,
 )
-from grader.simulator.changes import Change, Kind, Request
+from grader.records.changes import (
+    Changed,
+    KernelValue,
+    Kind,
+    OneMoreStep,
+    OtherArgument,
+    OtherHostCode,
+    OtherOperand,
+    PassedArgument,
+    map_values,
+    without_counts,
+)
+from grader.simulator.changes import Change, Request
 from grader.source import Source, parse
-from grader.source.analysis.passed import given_name
+from grader.source.analysis.passed import Blame, given_name
 
 MOST = 2**18
 """Elements of the inputs of a workload up to which it is run under changes."""
@@ -49,6 +62,7 @@ CODES: Mapping[Kind, str] = {
     "operator": "counterfactual-operator",
     "carried": "counterfactual-operator",
     "operand": "counterfactual-operand",
+    "divisor": "counterfactual-operand",
     "guard": "counterfactual-guard",
     "condition": "counterfactual-guard",
     "around": "counterfactual-around",
@@ -56,7 +70,7 @@ CODES: Mapping[Kind, str] = {
     "host": "counterfactual-host",
 }
 
-WORDS = {"around": "one step more", "host": "other host code"}
+WORDS = {"around": "one step more", "divisor": "another operand", "host": "other host code"}
 
 
 def change_wrong(
@@ -150,8 +164,9 @@ def _still_right(trial: Trial, changes: Sequence[Change], seconds: float) -> lis
 
 
 def _place_and_kind(change: Change) -> tuple[object, ...]:
-    after = change.after.partition("#")[0]
-    return change.line, change.kind, after, change.also, "after" in change.nameless, change.both
+    changed = without_counts(change.changed)
+    both = isinstance(changed, OtherOperand | OneMoreStep) and changed.both
+    return change.line, change.kind, changed.after, change.also, both
 
 
 def _evidence(found: Found, source: Source, workloads: Sequence[Workload]) -> Evidence:
@@ -164,32 +179,45 @@ def _evidence(found: Found, source: Source, workloads: Sequence[Workload]) -> Ev
         place=place,
         workload=workloads[0].name,
         details=Counterfactual(
-            change=change.kind,
-            before=found.given.step.text if found.given else _words(change.before, change, source),
-            after=_words(change.after, change, source),
+            change=_changed_in_text(found, source),
             also=_lines_of_the_text(change, source),
-            parameter=found.given.step.name if found.given else "",
-            exchanged_with=_exchanged_with(found, source),
-            exchanged_dims=change.exchanged_dims,
             taken_at=_taken_at(found, source),
             copies=len(change.edits),
-            nameless=change.nameless,
-            both=change.both,
             right_before=found.before,
             alternatives=found.alternatives,
-            edits=_edits(change, source),
-            makes_up=change.text is not None and change.text.makes_up,
             workloads=len(workloads),
         ),
     )
 
 
-def _edits(change: Change, source: Source) -> tuple[tuple[int, int, str], ...]:
-    """Return what a change of host code has to be written as."""
-    if change.text is None:
-        return ()
-    begin = source.positions.offset(change.text.whole[0], 0)
-    return tuple((begin + a, begin + b, text) for a, b, text in change.text.edits)
+def _changed_in_text(found: Found, source: Source) -> Changed:
+    """Return what a change changes, with lines, expressions and places of the submission's code."""
+    change = found.change
+    match change.changed:
+        case OtherHostCode() as host if change.text:
+            begin = source.positions.offset(change.text.whole[0], 0)
+            edits = ((begin + a, begin + b, text) for a, b, text in change.text.edits)
+            return replace(host, edits=tuple(edits))
+        case OtherArgument(after=passed) as argument:
+            if isinstance(passed, PassedArgument) and passed.launch is None:
+                text = given_name(source, change.file, passed.number)
+                argument = replace(argument, after=replace(passed, text=text))
+            return _as_given(argument, found.given, source) if found.given else argument
+    return map_values(change.changed, lambda one: _in_text(one, change.file, source))
+
+
+def _as_given(argument: OtherArgument, blame: Blame, source: Source) -> OtherArgument:
+    """Return an argument with the place of the host code that gives it, and where the other one of two is given."""
+    other, offset = blame.other.place if blame.other else None, source.positions.offset
+    where = (offset(other.line, other.column), offset(other.end_line, other.end_column)) if other else (0, 0)  # fmt: skip
+    step = blame.step
+    return replace(argument, given=step.text, receiver=step.name, exchanged_with=where)
+
+
+def _in_text(value: KernelValue, file: str, source: Source) -> KernelValue:
+    """Return a value with the compiled line that gives it as one of the text; 0 where it is none."""
+    place = place_compiled_line(source, file, value.number) if value.origin == "line" else None
+    return replace(value, number=place.line if place else 0) if value.origin == "line" else value
 
 
 def _taken_at(found: Found, source: Source) -> int:
@@ -215,42 +243,8 @@ def _use_of_one(names: set[str], launched: int, source: Source) -> int:
     return next((n for n, one in enumerate(used, 1) if n > declared + 1 and len(one) == 1), 0)
 
 
-def _exchanged_with(found: Found, source: Source) -> tuple[int, int]:
-    """Return where the argument is passed that the one to blame is exchanged with; nowhere where it is none."""
-    other = found.given.other.place if found.given and found.given.other else None
-    offset = source.positions.offset
-    return (offset(other.line, other.column), offset(other.end_line, other.end_column)) if other else (0, 0)  # fmt: skip
-
-
-def _words(words: str, change: Change, source: Source) -> str:
-    """Return what a change takes away or puts in: host code as it is, and other things by what the text calls them."""
-    if change.text:
-        return words
-    return (_named if change.given else _in_lines_of_the_text)(words, change, source)
-
-
-def _named(words: str, change: Change, source: Source) -> str:
-    """Return what a launch should get, with the names of its kernel's parameters."""
-
-    def name(found: re.Match[str]) -> str:
-        known = given_name(source, change.file, int(found[1]))
-        return f"`{known}`" if known else found[0]
-
-    return re.sub(r"argument (\d+)(?! of)", name, words)
-
-
 def _lines_of_the_text(change: Change, source: Source) -> tuple[int, ...]:
     if change.text:
         return change.also
     places = (place_compiled_line(source, change.file, line) for line in change.also)
     return tuple(place.line for place in places if place)
-
-
-def _in_lines_of_the_text(words: str, change: Change, source: Source) -> str:
-    """Return what a change puts in, with the compiled line that gives a value as one of the text; 0 where it is none."""
-
-    def placed(found: re.Match[str]) -> str:
-        place = place_compiled_line(source, change.file, int(found[1]))
-        return f"line {place.line if place else 0}"
-
-    return re.sub(r"\bline (\d+)", placed, words)

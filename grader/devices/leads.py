@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from grader.records import Dependence, Edit, Evidence, Finding, Slice
+from grader.records.changes import FixedGuard
 from grader.simulator.changes import Change
 from grader.simulator.changes.arguments import Launched
 from grader.simulator.changes.reach import Reach
@@ -19,7 +20,7 @@ BRINGS = -1
 """The same for those that bring in what never arrived."""
 AT_ONCE = 1
 """Up to which prior a change of a launch's arguments comes before all changes of code: there are few of them."""
-FORMULAS = ("operand", "comparison")
+FORMULAS = ("operand", "divisor", "comparison")
 """What a formula can have wrong though it is in the address of an element: another tensor of the same form."""
 LOST = "lost"
 """The code of evidence that a value was read and never arrived."""
@@ -148,5 +149,6 @@ class _Function:
         """Whether a change makes something of a value that is loaded of these tensors, or lets it through."""
         new = {r for _, made in change.edits for one in made for r in self.reach.read_by(one)}
         old = {r for at, _ in change.edits for r in self.reach.read_at(at)}
-        chosen = change.kind == "guard" and change.before == "selp"  # one side always
+        guard = change.changed
+        chosen = isinstance(guard, FixedGuard) and guard.before == "selp"  # one side always
         return chosen or any(self.reach.behind_one(one) & self.loads for one in new - old)

@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from enum import IntEnum
 
-from grader.simulator.changes import Change, Kind
-from grader.simulator.changes.everywhere import without_count
+from grader.records.changes import (
+    LEFT_OUT,
+    C,
+    FixedGuard,
+    Kind,
+    OneMoreStep,
+    OtherHostCode,
+    OtherOperand,
+    OtherOperator,
+    map_values,
+)
+from grader.simulator.changes import Change
 from grader.source.analysis.passed import Blame
 
 KINDS: tuple[Kind, ...] = (
@@ -15,6 +26,7 @@ KINDS: tuple[Kind, ...] = (
     "operator",
     "carried",
     "operand",
+    "divisor",
     "guard",
     "condition",
     "around",
@@ -24,8 +36,6 @@ KINDS: tuple[Kind, ...] = (
 """What a change can be of, the likeliest first."""
 _OF_SUMS = frozenset({"mul", "div", "add", "sub", "neg"})
 """Steps that do with a sum what they do with its terms: a square of each is not the square of the sum, though it is where there is one."""
-_LEAVES_OUT = ("only the", "without", "always", "never")
-"""How changes are called under which something that the author wrote is no longer done."""
 
 
 class Doubt(IntEnum):
@@ -45,23 +55,30 @@ class Doubt(IntEnum):
 
 def doubt(change: Change, given: Blame | None, *, turned: bool) -> Doubt:
     """Return what speaks against a change; `turned`: whether a launch could give two arguments the other way round as well."""
-    if change.text:
-        return Doubt.MAKES_UP if change.text.makes_up else Doubt.UNSURE if change.prior else Doubt.NONE  # fmt: skip
+    changed = change.changed
+    if isinstance(changed, OtherHostCode):
+        return Doubt.MAKES_UP if changed.makes_up else Doubt.UNSURE if change.prior else Doubt.NONE
     if change.given:
         computed = given is not None and given.step.computed and not given.step.into_parameter
         return Doubt.NONE if given and given.sure else Doubt.COMPUTED if computed else Doubt.UNSURE
-    several = change.also or _leaves_out(change) or (turned and change.both == "exchanged")
+    exchanged = isinstance(changed, OtherOperand) and changed.both
+    several = change.also or _leaves_out(change) or (turned and exchanged)
     return Doubt.SEVERAL if several else Doubt.NONE
 
 
 def _leaves_out(change: Change) -> bool:
     """Whether something that the author wrote is no longer done: seldom is it written for nothing."""
-    return change.after.startswith(_LEAVES_OUT)
+    match change.changed:
+        case OtherOperator(after=str() as part):
+            return part in LEFT_OUT
+        case FixedGuard():
+            return True
+    return False
 
 
 def is_unnamed(change: Change) -> bool:
     """Whether it takes a value that the text has no name for: nobody has written another name for it."""
-    return change.kind == "operand" and "after" in change.nameless
+    return isinstance(change.changed, OtherOperand) and not change.changed.after.named
 
 
 def rank(change: Change, others: Sequence[Change]) -> tuple[int, int, int]:
@@ -72,16 +89,22 @@ def rank(change: Change, others: Sequence[Change]) -> tuple[int, int, int]:
 
 def step_of(change: Change) -> tuple[object, ...] | None:
     """Return what a change does with a value of its function, the same for each value that it may be done with."""
-    alone = change.kind == "around" and not (change.both or change.also)
-    if not alone or change.after.partition(".")[0] not in _OF_SUMS:
-        return None
-    return change.program, change.function, without_count(change.after)
+    match change.changed:
+        case OneMoreStep(after=step, both=False) as more if step.name in _OF_SUMS and not (step.number or change.also):  # fmt: skip
+            return change.program, change.function, _anywhere(more).after
+    return None
 
 
 def count_ways(right: Sequence[Change]) -> int:
     """Return how many different things are right; the same step at several values is one."""
-    return len({step_of(one) or _in_words(one) for one in right})
+    return len({step_of(one) or _place_and_sides(one) for one in right})
 
 
-def _in_words(change: Change) -> tuple[object, ...]:
-    return change.line, change.kind, without_count(change.before), without_count(change.after)
+def _place_and_sides(change: Change) -> tuple[object, ...]:
+    changed = _anywhere(change.changed)
+    return change.line, change.kind, changed.before, changed.after
+
+
+def _anywhere(changed: C) -> C:
+    """Return a change of any value of the lines of its values."""
+    return map_values(changed, lambda one: replace(one, nth=1, named=True))

@@ -49,12 +49,10 @@ from grader.records.finding import (
     Severity,
 )
 from grader.records.provenance import (
-    Both,
     Constant,
     Counterfactual,
     Dependence,
     Extent,
-    Nameless,
     Scale,
     Slice,
     Touched,
@@ -123,7 +121,6 @@ __all__ = [
     "Assessment",
     "Autotuned",
     "Backward",
-    "Both",
     "Build",
     "BuildStatus",
     "Claim",
@@ -171,7 +168,6 @@ __all__ = [
     "MemoryUse",
     "Mismatch",
     "MissingGradient",
-    "Nameless",
     "Narrowed",
     "NotDeviceMemory",
     "OtherGradient",

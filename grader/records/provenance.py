@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 from grader.records.base import Record
+from grader.records.changes import Changed, OtherHostCode
 
 
 class Extent(Record):
@@ -102,39 +105,15 @@ class Scale(Record):
     divides: bool
 
 
-Nameless = tuple[Literal["before", "after"], ...]
-"""Which values of a change have no name in the text: they are parts of their line's expression."""
-
-
-Both = Literal["", "exchanged", "alike"]
-"""Whether two values are changed: they are swapped, or both change alike."""
-
-
 class Counterfactual(Record):
     """A small change of the compiled code under which all results are right."""
 
     kind: Literal["counterfactual"] = "counterfactual"
-    change: Literal[
-        "comparison", "constant", "operator", "carried", "operand", "guard", "condition", "around", "argument", "host"
-    ]  # fmt: skip
-    """The kind of change; `carried`: a value that a loop assigns is added to its old value instead; `condition`: a
-    condition, by a second one; `around`: a value, by one more operator; `argument`: an argument of a launch; `host`:
-    Python host code."""
-    before: str
-    after: str
-    """In the words of PTX: `setp.lt.s32`, `argument 2`, `%tid.x`, a number; host code as it is written."""
-    parameter: str = ""
-    """Of an argument: which parameter or variable gets it; `before` is then the expression that it gets."""
-    exchanged_with: tuple[int, int] = (0, 0)
-    """Offsets into the submission's code of the argument that it should be exchanged with."""
-    exchanged_dims: tuple[int, int] | None = None
-    """Of an argument: which two dims of the tensor `after` should be in the other order."""
+    change: Annotated[Changed, Field(discriminator="kind")]
     taken_at: int = 0
-    """The kernel's line that assumes that order, where the host passes the tensor unchanged."""
+    """The kernel's line that assumes another order of arguments or dims, where the host passes them unchanged."""
     copies: int = 1
     """Number of changed instructions: several places of a line, or copies of one place."""
-    nameless: Nameless = ()
-    both: Both = ""
     right_before: float
     """Share of elements that are right without the change."""
     alternatives: int = 1
@@ -143,10 +122,11 @@ class Counterfactual(Record):
     """Further lines with the same change."""
     workloads: int = 1
     """Number of workloads on which all results are right with it."""
-    edits: tuple[tuple[int, int, str], ...] = ()
-    """Of host code: start and end in the submission's code, and the new text."""
-    makes_up: bool = False
-    """Whether it does on the host what the kernel itself most likely lacks: then it is not the cause."""
+
+    @property
+    def makes_up(self) -> bool:
+        """Whether it adds to a kernel's result a step that the kernel itself most likely lacks: then it is not the cause."""
+        return isinstance(self.change, OtherHostCode) and self.change.makes_up
 
 
 class Slice(Record):

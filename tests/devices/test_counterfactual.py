@@ -9,6 +9,7 @@ from grader.devices.counterfactual import change_wrong
 from grader.devices.leads import Leads
 from grader.execution.reference import reference
 from grader.records import Comparison, Counterfactual, Mismatch, Task, TensorSpec, Workload
+from grader.records.changes import KernelValue, OtherArgument, OtherHostCode, OtherOperand
 
 from .conftest import a_submission
 
@@ -80,8 +81,7 @@ def found(device: Device, code: str, cause: str = "x[row * rows") -> list[Counte
 
 def test_a_stride_of_another_size_is_named_at_its_line(device: Device) -> None:
     (change,) = found(device, CODE)
-    assert change.change == "operand"
-    assert (change.before, change.after) == ("argument 2", "argument 3")
+    assert change.change == OtherOperand(KernelValue("argument", 2), KernelValue("argument", 3))
     assert change.right_before < 0.5
 
 
@@ -93,12 +93,14 @@ def test_arguments_in_the_wrong_order_are_named_at_the_launch(device: Device) ->
     right = CODE.replace("x[row * rows + i]", "x[row * n + i]")
     code = right.replace("x.size(0), x.size(1));", "x.size(1), x.size(0));")
     (change,) = found(device, code, cause="row_means<<<1, 32>>>")
-    assert (change.change, change.parameter, change.before) == ("argument", "rows", "x.size(1)")
+    assert isinstance(change.change, OtherArgument)
+    assert (change.change.receiver, change.change.given) == ("rows", "x.size(1)")
 
 
 def test_python_host_code_is_named_at_its_line(device: Device) -> None:
     right = CODE.replace("x[row * rows + i]", "x[row * n + i]")
     code = right.replace("return ext.run(x)", "return ext.run(x) * x.shape[0]")
     (change,) = found(device, code, cause="ext.run(x) * x.shape[0]")
-    assert (change.change, change.before) == ("host", "ext.run(x) * x.shape[0]")
-    assert change.after == "ext.run(x)"
+    assert isinstance(change.change, OtherHostCode)
+    assert change.change.before == ("ext.run(x) * x.shape[0]",)
+    assert change.change.after == ("ext.run(x)",)

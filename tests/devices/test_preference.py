@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from grader.devices.preference import Doubt, count_ways, doubt, step_of
+from grader.records.changes import KernelValue, OneMoreStep, Operation, OtherOperand, OtherOperator
 from grader.simulator.changes import Change
 from grader.simulator.changes.host import host_changes
 from grader.simulator.changes.loops import loop_depths
 from grader.simulator.ptx.code import Instruction, Operand
 
-STEP = Change("k.cu", 20, "around", "line 18", "div.rn.f32 argument 2", 0, 0, ())
+SIZE = KernelValue("argument", 2)
+BY_SIZE = OneMoreStep(KernelValue("line", 18), Operation("div", "f32", values=(SIZE,)))
+STEP = Change("k.cu", 20, BY_SIZE, 0, 0, ())
 HOST = """
 class ModelNew:
     def forward(self, x, w):
@@ -22,8 +25,10 @@ class ModelNew:
 
 
 def test_one_step_at_several_values_is_one_way() -> None:
-    later = replace(STEP, line=27, before="line 25#4", after="div.rn.f32 argument 2#3")
-    other = replace(STEP, after="mul.f32 argument 2")
+    copied = Operation("div", "f32", values=(replace(SIZE, nth=3, named=False),))
+    later = replace(STEP, line=27, changed=OneMoreStep(KernelValue("line", 25, nth=4), copied))
+    scaled = Operation("mul", "f32", values=(SIZE,))
+    other = replace(STEP, changed=replace(BY_SIZE, after=scaled))
     assert step_of(STEP) == step_of(later) != step_of(other)
     assert count_ways([STEP, later, other]) == 2
 
@@ -31,15 +36,15 @@ def test_one_step_at_several_values_is_one_way() -> None:
 def test_what_is_left_out_or_of_several_lines_is_doubtful() -> None:
     assert doubt(STEP, None, turned=False) == Doubt.NONE
     assert doubt(replace(STEP, also=(30,)), None, turned=False) == Doubt.SEVERAL
-    left_out = replace(STEP, kind="operator", after="only the second operand")
+    left_out = replace(STEP, changed=OtherOperator(Operation("add", "f32"), "second operand"))
     assert doubt(left_out, None, turned=False) == Doubt.SEVERAL
-    exchanged = replace(STEP, kind="operand", both="exchanged")
+    exchanged = replace(STEP, changed=OtherOperand(SIZE, replace(SIZE, number=3), both=True))
     assert doubt(exchanged, None, turned=False) < doubt(exchanged, None, turned=True)
 
 
 def doubt_of_scaling(returned: str, after: str) -> Doubt:
     changes = host_changes(HOST.format(returned), "")
-    return next(doubt(one, None, turned=False) for one in changes if one.after == after)
+    return next(doubt(one, None, turned=False) for one in changes if one.changed.after == (after,))
 
 
 def test_the_host_makes_up_only_for_what_it_computes_nothing_of_itself() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from grader.records import Confidence, Counterfactual, Evidence, Finding, Severity
+from grader.records.changes import OtherConstant
 from grader.rules.merge import is_caused, is_explained, merge
 
 
@@ -58,8 +59,8 @@ def test_nothing_explains_what_went_wrong_elsewhere() -> None:
 
 def test_a_change_that_makes_all_right_takes_in_the_access_out_of_bounds_that_it_ends() -> None:
     outside = proven_by_a_run("error").model_copy(update={"rule": "MEM011"})
-    change = Counterfactual(change="operand", before="a", after="b", right_before=0.0)
-    seen = Evidence(kind="provenance", code="counterfactual-operand", text="right", details=change)
+    change = Counterfactual(change=OtherConstant("1", "0"), right_before=0.0)
+    seen = Evidence(kind="provenance", code="counterfactual-constant", text="right", details=change)
     right = outside.model_copy(update={"rule": "DEP006", "evidence": (seen,), "root_cause": True})
     assert is_explained([outside])
     assert not is_caused([outside])

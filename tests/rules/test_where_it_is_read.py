@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from grader.records import Context, Counterfactual, Dependence, Details, Evidence, Extent
+from grader.records.changes import OtherArgument, PassedTensor
 from grader.rules.registry import all_rules
 from grader.source import Source, parse
 
@@ -42,8 +43,10 @@ def test_a_load_that_nothing_uses_is_the_cause_at_the_store() -> None:
 def test_a_tensor_that_is_read_in_another_order_is_wrong_where_it_is_read() -> None:
     source = parse(CODE)
     change = Counterfactual(
-        change="argument", before="w", after="w", exchanged_dims=(0, 1), taken_at=8, parameter="w_ptr", right_before=0.0
-    )  # fmt: skip
+        change=OtherArgument((1,), PassedTensor("w", (0, 1)), given="w", receiver="w_ptr"),
+        taken_at=8,
+        right_before=0.0,
+    )
     seen = _seen(source, 13, "counterfactual-argument", change)
     (found,) = all_rules()["DEP006"].check(source, Context(evidence=(seen,), device="sim"))
     assert found.place is not None

@@ -10,8 +10,28 @@ from hypothesis import strategies as st
 
 from grader.devices.leads import Concerns, Leads
 from grader.records import JsonValue
+from grader.records.changes import (
+    GRID,
+    AddedToOld,
+    Changed,
+    FixedGuard,
+    KernelValue,
+    OneMoreStep,
+    Operation,
+    OtherArgument,
+    OtherComparison,
+    OtherConstant,
+    OtherOperand,
+    OtherOperator,
+    Passed,
+    PassedArgument,
+    PassedNumber,
+    PassedSize,
+    PassedTensor,
+    SecondCondition,
+)
 from grader.simulator.changes import Request, argument_changes, changes_of
-from grader.simulator.changes.arguments import BLOCKS, OWN, Launched
+from grader.simulator.changes.arguments import OWN, Launched
 from grader.simulator.changes.change import Change, Given
 from grader.simulator.changes.everywhere import changes_everywhere
 from grader.simulator.changes.forms import float_bits
@@ -53,6 +73,14 @@ $L_end:
 BLOB = encode(decode(PTX))
 CODE = read_code(BLOB)
 CHANGES = list(changes_of(0, CODE, CODE.functions[0]))
+ROWS, COLUMNS, THREAD = (
+    KernelValue("argument", 1),
+    KernelValue("argument", 2),
+    KernelValue("index", register="%tid.x"),
+)
+GREATER = Operation("gt", "s32")
+BOUND = next(one for one in CHANGES if one.changed.after == GREATER)
+"""`>` in the place of `>=`."""
 
 
 def test_a_program_that_is_read_back_has_the_words_that_were_written() -> None:
@@ -74,25 +102,24 @@ def test_bytes_that_are_no_program_are_refused(at: int, byte: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "kind", "before", "after"),
+    ("line", "changed"),
     [
-        (3, "comparison", "setp.ge.s32", "setp.gt.s32"),
-        (3, "guard", "bra", "never"),
-        (3, "operand", "argument 1", "argument 2"),
-        (5, "constant", "2", "0.5"),
-        (5, "operator", "add.f32", "sub.f32"),
-        (5, "around", "line 5#2", "sqrt.rn.f32"),
-        (3, "condition", "%tid.x", "setp.lt.s32 argument 2"),
+        (3, OtherComparison(Operation("ge", "s32"), GREATER)),
+        (3, FixedGuard("bra", "never")),
+        (3, OtherOperand(ROWS, COLUMNS)),
+        (5, OtherConstant("2", "0.5")),
+        (5, OtherOperator(Operation("add", "f32"), Operation("sub", "f32"))),
+        (5, OtherOperator(Operation("add", "f32"), "first operand")),
+        (5, OneMoreStep(KernelValue("line", 5, nth=2, named=False), Operation("sqrt", "f32"))),
+        (3, SecondCondition(THREAD, Operation("lt", "s32", values=(COLUMNS,)))),
     ],
 )
-def test_each_thing_of_a_line_has_others_in_its_place(
-    line: int, kind: str, before: str, after: str
-) -> None:
-    assert (line, kind, before, after) in {change.key[:4] for change in CHANGES}
+def test_each_thing_of_a_line_has_others_in_its_place(line: int, changed: Changed) -> None:
+    assert (line, changed) in {(change.line, change.changed) for change in CHANGES}
 
 
 def test_the_same_change_of_two_lines_is_one_change_more() -> None:
-    first = next(one for one in CHANGES if one.after == "setp.gt.s32")
+    first = BOUND
     second = replace(first, line=first.line + 1, edits=((first.edits[0][0] + 1, ()),))
     (both,) = changes_everywhere([second, first])
     assert (both.line, both.also) == (first.line, (second.line,))
@@ -106,15 +133,19 @@ def test_two_values_that_take_each_others_place_are_one_change() -> None:
     _, left, right = compares.operands
     turned = replace(compares, operands=(compares.operands[0], right, left))
     single = [
-        Change("", 3, "operand", before, after, 0, 0, ((at, (replace(compares, operands=given),)),))
-        for before, after, given in (
-            ("a", "b", (compares.operands[0], right, right)),
-            ("b", "a", (compares.operands[0], left, left)),
+        Change("", 3, changed, 0, 0, ((at, (replace(compares, operands=given),)),))
+        for changed, given in (
+            (OtherOperand(ROWS, COLUMNS), (compares.operands[0], right, right)),
+            (OtherOperand(COLUMNS, ROWS), (compares.operands[0], left, left)),
         )
     ]
     (both,) = changes_together(single, CODE.functions[0].instructions, nested=0)
     assert both.edits == ((at, (turned,)),)
-    assert (both.both, both.also) == ("exchanged", ())
+    assert both.changed in {
+        OtherOperand(ROWS, COLUMNS, both=True),
+        OtherOperand(COLUMNS, ROWS, both=True),
+    }
+    assert both.also == ()
 
 
 def test_what_a_function_lacks_that_was_put_into_its_caller_comes_by_the_call() -> None:
@@ -122,9 +153,9 @@ def test_what_a_function_lacks_that_was_put_into_its_caller_comes_by_the_call() 
         ".loc 1 3 0", ".loc 1 9 0\n    .loc 1 3 0, function_name $L_f, inlined_at 1 9 0"
     )
     code = read_code(encode(decode(inlined)))
-    lines = {one.key[2:4]: one.line for one in changes_of(0, code, code.functions[0])}
-    assert lines["argument 1", "argument 2"] == 9
-    assert lines["setp.ge.s32", "setp.gt.s32"] == 3
+    lines = {one.changed: one.line for one in changes_of(0, code, code.functions[0])}
+    assert lines[OtherOperand(ROWS, COLUMNS)] == 9
+    assert lines[BOUND.changed] == 3
 
 
 def test_a_second_condition_is_joined_to_the_first() -> None:
@@ -144,16 +175,13 @@ def test_what_decides_which_elements_are_taken_comes_first() -> None:
             "formula": Leads(values=True),
         }.items()
     }
-    bound, doubled = (
-        next(c for c in CHANGES if c.after == after) for after in ("setp.gt.s32", "0.5")
-    )
-    assert bound in by_kind["index"]
-    assert doubled in by_kind["formula"] - by_kind["index"]
+    halved = next(c for c in CHANGES if c.changed == OtherConstant("2", "0.5"))
+    assert BOUND in by_kind["index"]
+    assert halved in by_kind["formula"] - by_kind["index"]
 
 
 def test_a_change_is_told_as_words_in_the_place_of_others() -> None:
-    change = next(one for one in CHANGES if one.after == "setp.gt.s32")
-    told = Request((CODE,), (change,)).told([None], 1.0)
+    told = Request((CODE,), (BOUND,)).told([None], 1.0)
     assert isinstance(told, dict)
     ((changed,), tables) = told["changes"], told["tables"]
     assert (changed["code"], len(changed["edits"])) == ("0.0", 1)
@@ -173,18 +201,18 @@ TOLD: JsonValue = {"tensors": [{"name": "input 1", "shape": [4, 6]}], "launches"
 @pytest.mark.parametrize(
     ("before", "after", "expected"),
     [
-        ("argument 0 and argument 1", "argument 1 and argument 0", ((0, 0, 0, 1, 0), (0, 1, 0, 0, 0))),
-        ("argument 1", "input 1", ((0, 1, OWN, 0, (0, 1, 0)),)),
-        ("argument 2", "input 1: size(0)", ((0, 2, OWN, 0, 4),)),
-        ("argument 2", "input 1: size(0) * size(1)", ((0, 2, OWN, 0, 24), (0, BLOCKS, OWN, 0, 1))),
-        ("argument 3", "sqrt(x)", ((0, 3, OWN, 0, float_bits(0.5)),)),
+        ((0, 1), PassedArgument(1), ((0, 0, 0, 1, 0), (0, 1, 0, 0, 0))),
+        ((1,), PassedTensor("input 1", (0, 1)), ((0, 1, OWN, 0, (0, 1, 0)),)),
+        ((2,), PassedSize("input 1", 0, 0), ((0, 2, OWN, 0, 4),)),
+        ((2,), PassedSize("input 1", 0, 1), ((0, 2, OWN, 0, 24), (0, GRID, OWN, 0, 1))),
+        ((3,), PassedNumber("sqrt(x)"), ((0, 3, OWN, 0, float_bits(0.5)),)),
     ],
 )  # fmt: skip
 def test_a_launch_could_be_given_what_there_is_and_what_follows_from_it(
-    before: str, after: str, expected: tuple[Given, ...]
+    before: tuple[int, ...], after: Passed, expected: tuple[Given, ...]
 ) -> None:
     found = argument_changes(TOLD, frozenset({("rows", 3)}), {})
-    assert expected in [c.given for c in found if (c.before, c.after) == (before, after)]
+    assert expected in [c.given for c in found if c.changed == OtherArgument(before, after)]
 
 
 LOOP = """
@@ -217,8 +245,9 @@ $again:
 
 def test_what_a_loop_sets_anew_could_be_added_to_what_it_was() -> None:
     code = read_code(encode(decode(LOOP, "cuda.cu")))
-    found = {(one.kind, one.after): one for one in changes_of(0, code, code.functions[0])}
-    change = found["carried", "add.f32"]
+    added = AddedToOld(KernelValue("line", 3), Operation("add", "f32"))
+    found = {one.changed: one for one in changes_of(0, code, code.functions[0])}
+    change = found[added]
     ((_, (instruction,)),) = change.edits
-    assert (change.before, instruction.opcode) == ("line 3 and line 5", "add.f32")
+    assert (change.line, instruction.opcode) == (5, "add.f32")
     assert instruction.operands[0] == instruction.operands[1]

@@ -10,6 +10,7 @@ import pytest
 
 from grader.guest.host_text import HostText
 from grader.guest.program import MODULE, execute
+from grader.records.changes import OtherHostCode
 from grader.simulator.changes import Change
 from grader.simulator.changes.host import host_changes
 
@@ -66,16 +67,15 @@ def changes(reference: str = "") -> list[Change]:
     ],
 )  # fmt: skip
 def test_what_host_code_could_say(before: str, after: str) -> None:
-    found = [
-        one for one in changes("clamp(x, 448.0)") if (one.before, one.after) == (before, after)
-    ]
+    other = OtherHostCode((before,), (after,))
+    found = [one for one in changes("clamp(x, 448.0)") if one.changed == other]
     assert [CODE.splitlines()[one.line - 1].count(before.splitlines()[0]) for one in found] == [1]
 
 
 def test_kernels_and_what_they_are_compiled_for_stay() -> None:
     lines = {CODE.splitlines()[one.line - 1].strip() for one in changes()}
     assert not lines & {"tl.store(y_ptr, tl.load(x_ptr) * 2.0)", "self.n = 5"}
-    assert not any(one.before == "64" for one in changes())
+    assert not any(one.changed.before == ("64",) for one in changes())
 
 
 RUN = """
@@ -100,7 +100,7 @@ def test_a_guest_runs_a_change_and_takes_it_out_again(
         assert one.text is not None
         asked = {"statement": 0, "start": one.text.start, "end": one.text.end, "after": one.text.after}  # fmt: skip
         with suppress(AttributeError, NameError), host.edited_statement([one.text.whole], asked):
-            results.add((one.before, one.after, module.ModelNew().forward(3.0)))
+            results.add((*one.changed.before, *one.changed.after, module.ModelNew().forward(3.0)))
         assert module.ModelNew().forward(3.0) == 7.0
     assert {("2.0", "448.0", 1345.0), ("x * LIMIT", "x / LIMIT", 2.5)} <= results
     assert ("scaled(x) + 1.0", "1 / (scaled(x) + 1.0)", 1 / 7.0) in results
@@ -113,8 +113,10 @@ def run(k, v, g):
     v = v.repeat(1, g, 1)
     return attend(k, v)
 """
-    (both,) = (one for one in host_changes(code, "") if one.also and "interleave" in one.after)
-    assert (both.line, both.also, both.before) == (3, (4,), "k.repeat(1, g, 1)")
+    (both,) = (
+        one for one in host_changes(code, "") if one.also and "interleave" in one.changed.after[0]
+    )
+    assert (both.line, both.also, both.changed.before) == (3, (4,), ("k.repeat(1, g, 1)",))
     assert both.text is not None
     assert [text for _, _, text in both.text.edits] == [
         "k.repeat_interleave(g, dim=1)",

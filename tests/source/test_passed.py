@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from grader.records.changes import GRID
 from grader.source import parse
-from grader.source.analysis.passed import BLOCKS, blame, plain
+from grader.source.analysis.passed import blame, plain
 
 CUDA = '''
 from torch.utils.cpp_extension import load_inline
@@ -63,7 +64,7 @@ def test_what_is_passed_by_its_own_name_from_end_to_end_leaves_the_kernel_open()
 
 def test_a_tensor_of_another_layout_is_named_where_torch_makes_it() -> None:
     assert blamed(TRITON, "copy", [0], made=True) == ("x.t().contiguous()", True)
-    assert blamed(TRITON, "copy", [BLOCKS], made=False) == ("(4, 8)", True)
+    assert blamed(TRITON, "copy", [GRID], made=False) == ("(4, 8)", True)
 
 
 def test_casts_and_pointers_leave_the_name() -> None:

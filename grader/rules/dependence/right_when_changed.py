@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from itertools import chain
 
 from grader.records import Counterfactual
+from grader.records.changes import OtherArgument, OtherHostCode
 from grader.records.observed import wrong_results
 from grader.rules import Context, Edit, Finding, Fix, Place, Source, rule_of
 from grader.source.analysis.counterfactual import say_change
@@ -35,19 +36,22 @@ def _fixes(source: Source, place: Place, change: Counterfactual) -> list[Fix]:
 
     What has no word in the text is guessed in Triton, and once in CUDA: there the search for small changes tries many in one build.
     """
-    if change.change in {"argument", "host"}:
-        every = [changed_argument(source, place, change)]
-    else:
-        places = (place, *(place.model_copy(update={"line": n}) for n in change.also))
-        ways = [_ways(ChangedLine(source, one, change)) for one in places]
-        every = [tuple(chain(*together)) for together in zip(*ways, strict=False)]
+    match change.change:
+        case OtherHostCode(edits=edits):
+            every = [tuple(Edit(start=a, end=b, text=text) for a, b, text in edits)]
+        case OtherArgument() as argument:
+            every = [changed_argument(source, place, argument)]
+        case changed:
+            places = (place, *(place.model_copy(update={"line": n}) for n in change.also))
+            ways = [_ways(ChangedLine(source, one, changed)) for one in places]
+            every = [tuple(chain(*together)) for together in zip(*ways, strict=False)]
     known = [edits for edits in dict.fromkeys(every) if edits]
     return [Fix(label=_label(source, place, edits), edits=edits) for edits in known[:MOST]]
 
 
 def _ways(line: ChangedLine) -> list[tuple[Edit, ...]]:
     """Return the places of a change on its line, each alone and then all that the line has a word for; of two values both."""
-    if line.change.both:
+    if line.of_two:
         return [tuple(map(line.edit, both)) for both in line.of_both()]
     exact = [line.edit(one) for one in line.exact()]
     likely = line.likely() if line.place.language == "python" else line.likely()[: not exact]

@@ -5,17 +5,24 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations, permutations
+from itertools import combinations, combinations_with_replacement, permutations
 
 from grader.records import JsonValue
+from grader.records.changes import (
+    GRID,
+    OtherArgument,
+    Passed,
+    PassedArgument,
+    PassedNumber,
+    PassedSize,
+    PassedTensor,
+)
 from grader.simulator import fields
 from grader.simulator.changes.change import Change, Given
 from grader.simulator.changes.forms import float_bits, float_of
 from grader.simulator.changes.values import Values
 from grader.simulator.ptx.code import Code
 
-BLOCKS = 1 << 20
-"""Where the axes of the grid stand among a launch's parameters."""
 OWN = (1 << 64) - 1
 """For the launch that a value is taken from: it is the value itself."""
 MOST_LAUNCHES = 8
@@ -136,30 +143,26 @@ def float_arguments(codes: Sequence[Code | None]) -> frozenset[tuple[str, int]]:
     return frozenset(found)
 
 
-def sizes_of(tensors: Sequence[Known]) -> dict[str, int]:
+def sizes_of(tensors: Sequence[Known]) -> dict[PassedSize, int]:
     """Return the sizes of tensors, and the products of sizes of dims that follow each other."""
-    found: dict[str, int] = {}
-    for tensor in tensors:
-        dims = range(len(tensor.shape))
-        for i, j in ((i, j) for i in dims for j in dims if i <= j):
-            name = " * ".join(f"size({n})" for n in range(i, j + 1))
-            found[f"{tensor.name}: {name}"] = math.prod(tensor.shape[i : j + 1])
-    return found
+    return {
+        PassedSize(tensor.name, i, j): math.prod(tensor.shape[i : j + 1])
+        for tensor in tensors
+        for i, j in combinations_with_replacement(range(len(tensor.shape)), 2)
+    }
 
 
 def _change(
     number: int,
     launch: Launched,
     what: Sequence[int],
-    after: str,
+    after: Passed,
     given: Sequence[Given],
     prior: int,
 ) -> Change:
-    before = " and ".join(f"argument {n}" for n in what)
-    passed = tuple(given)
-    return Change(
-        launch.kernel, number, "argument", before, after, 0, 0, (), prior, passed, tuple(what)
-    )
+    """Return what a launch could get for a parameter, or for two of them what each other gets."""
+    other = OtherArgument(tuple(what), after)
+    return Change(launch.kernel, number, other, 0, 0, (), prior, tuple(given))
 
 
 def _value(number: int, n: int, value: int) -> Given:
@@ -182,18 +185,18 @@ class _Exchange:
             for a, b in combinations(alike, 2):
                 if launch.values[a] != launch.values[b] and launch.sizes[a] == launch.sizes[b]:
                     both = (self._from(a, self.number, b), self._from(b, self.number, a))
-                    yield self._changed((a, b), f"argument {b} and argument {a}", both, 0)
+                    yield self._changed((a, b), PassedArgument(b), both, 0)
             for a, b in permutations(alike, 2):
                 if launch.values[a] != launch.values[b] and launch.sizes[a] == launch.sizes[b]:
                     taken = (self._from(a, self.number, b),)
                     prior = 0 if alike is pointers else 1
-                    yield self._changed((a,), f"argument {b}", taken, prior)
+                    yield self._changed((a,), PassedArgument(b), taken, prior)
         for n in pointers:
             yield from self._of_other_launches(launch, n)
             yield from self._known(launch, n)
 
     def _changed(
-        self, what: Sequence[int], after: str, given: Sequence[Given], prior: int
+        self, what: Sequence[int], after: Passed, given: Sequence[Given], prior: int
     ) -> Change:
         return _change(self.number, self.launches[self.number], what, after, given, prior)
 
@@ -205,40 +208,45 @@ class _Exchange:
             other = self.launches[earlier]
             for m in other.pointers:
                 if other.memory[m] == -1 and other.values[m] not in launch.values:
-                    name = f"argument {m} of launch {earlier}"
-                    yield self._changed((n,), name, (self._from(n, earlier, m),), 0)
+                    passed = PassedArgument(m, launch=earlier)
+                    yield self._changed((n,), passed, (self._from(n, earlier, m),), 0)
 
     def _known(self, launch: Launched, n: int) -> Iterator[Change]:
         own = launch.memory[n]
         for at, tensor in enumerate(self.tensors):
             dims = tuple(range(len(tensor.shape)))
             if at != own:
-                yield self._changed((n,), tensor.name, (self._laid_out(n, at, dims),), 0)
+                passed = PassedTensor(tensor.name)
+                yield self._changed((n,), passed, (self._laid_out(n, at, dims),), 0)
             if own not in (-1, at) or len(dims) > MOST_DIMS:
                 continue
             for a, b in combinations(dims, 2):
                 order = tuple({a: b, b: a}.get(dim, dim) for dim in dims)
                 laid_out = (self._laid_out(n, at, order),)
-                yield self._changed((n,), tensor.name, laid_out, 0 if own == -1 else 1)
+                turned = PassedTensor(tensor.name, (a, b))
+                yield self._changed((n,), turned, laid_out, 0 if own == -1 else 1)
 
     def _laid_out(self, n: int, tensor: int, order: tuple[int, ...]) -> Given:
         return (self.number, n, OWN, 0, (tensor, *order))
 
 
-def _ints(number: int, launch: Launched, n: int, sizes: Mapping[str, int]) -> Iterator[Change]:
+def _ints(
+    number: int, launch: Launched, n: int, sizes: Mapping[PassedSize, int]
+) -> Iterator[Change]:
     own = launch.values[n]
-    for name, value in sizes.items():
+    for size, value in sizes.items():
         if value != own:
             given = (_value(number, n, value),)
-            yield _change(number, launch, (n,), name, given, 1)
-            yield from _with_fewer_blocks(number, launch, n, name, value)
+            yield _change(number, launch, (n,), size, given, 1)
+            yield from _with_fewer_blocks(number, launch, n, size, value)
     others = {"x + 1": own + 1, "x - 1": own - 1, "2 * x": 2 * own, "x // 2": own // 2}
-    for name, value in others.items():
-        yield _change(number, launch, (n,), name, (_value(number, n, value),), 3)
+    for formula, value in others.items():
+        given = (_value(number, n, value),)
+        yield _change(number, launch, (n,), PassedNumber(formula), given, 3)
 
 
 def _with_fewer_blocks(
-    number: int, launch: Launched, n: int, name: str, value: int
+    number: int, launch: Launched, n: int, size: PassedSize, value: int
 ) -> Iterator[Change]:
     """Yield a larger size with as many blocks fewer: host code divides by what it passes."""
     own = launch.values[n]
@@ -246,9 +254,9 @@ def _with_fewer_blocks(
         if 0 < own < value and blocks > 1 and blocks * own % value == 0:
             given = (
                 _value(number, n, value),
-                _value(number, BLOCKS + axis, blocks * own // value),
+                _value(number, GRID + axis, blocks * own // value),
             )
-            yield _change(number, launch, (n,), name, given, 1)
+            yield _change(number, launch, (n,), size, given, 1)
 
 
 def _floats(
@@ -256,25 +264,22 @@ def _floats(
     launch: Launched,
     n: int,
     numbers: Mapping[str, float],
-    sizes: Mapping[str, int],
+    sizes: Mapping[PassedSize, int],
 ) -> Iterator[Change]:
     own = float_of(launch.values[n])
-    for given, functions, prior in (
-        ({"x": own}, OF_FLOAT, 0),
+    known: tuple[tuple[Mapping[str, float] | Mapping[PassedSize, int], Functions, int], ...] = (
+        ({"": own}, OF_FLOAT, 0),
         (numbers, OF_NUMBER, 0),
-        ({"x": own}, SIMPLE, 2),
+        ({"": own}, SIMPLE, 2),
         (sizes, OF_NUMBER, 2),
-    ):
-        for name, number_given in given.items():
-            for form, function in functions.items():
-                value = _applied(function, number_given)
+    )
+    for given, functions, prior in known:
+        for of, x in given.items():
+            for formula, function in functions.items():
+                value = _applied(function, x)
                 if value is not None and value != own:
                     bits = (_value(number, n, float_bits(value)),)
-                    yield _change(number, launch, (n,), _put(form, name), bits, prior)
-
-
-def _put(form: str, name: str) -> str:
-    return form if name == "x" else form.replace("x", f"({name})")
+                    yield _change(number, launch, (n,), PassedNumber(formula, of), bits, prior)
 
 
 def _applied(function: Callable[[float], float], x: float) -> float | None:
@@ -285,15 +290,16 @@ def _applied(function: Callable[[float], float], x: float) -> float | None:
     return value if abs(value) < 3e38 else None
 
 
-def _grids(number: int, launch: Launched, sizes: Mapping[str, int]) -> Iterator[Change]:
+def _grids(number: int, launch: Launched, sizes: Mapping[PassedSize, int]) -> Iterator[Change]:
     for a, b in combinations(range(3), 2):
         if launch.blocks[a] != launch.blocks[b]:
-            both = [(number, BLOCKS + p, number, BLOCKS + q, 0) for p, q in ((a, b), (b, a))]
-            names = [f"argument {BLOCKS + axis}" for axis in (b, a)]
-            yield _change(number, launch, (BLOCKS + a, BLOCKS + b), " and ".join(names), both, 0)
+            both = [(number, GRID + p, number, GRID + q, 0) for p, q in ((a, b), (b, a))]
+            exchanged = PassedArgument(GRID + b)
+            yield _change(number, launch, (GRID + a, GRID + b), exchanged, both, 0)
     for axis, own in enumerate(launch.blocks):
         others = max(math.prod(launch.blocks) // max(own, 1), 1)
-        for name, value in {"2 * x": 2 * own, **sizes}.items():
+        larger: list[tuple[Passed, int]] = [(PassedNumber("2 * x"), 2 * own), *sizes.items()]
+        for passed, value in larger:
             if own < value <= MOST_BLOCKS // others:
-                given = (_value(number, BLOCKS + axis, value),)
-                yield _change(number, launch, (BLOCKS + axis,), name, given, 2)
+                given = (_value(number, GRID + axis, value),)
+                yield _change(number, launch, (GRID + axis,), passed, given, 2)

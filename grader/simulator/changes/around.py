@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import product
 
+from grader.records.changes import OneMoreStep, Operation
 from grader.simulator.changes.change import Change, spare
 from grader.simulator.changes.forms import (
     FILLERS,
@@ -13,12 +14,12 @@ from grader.simulator.changes.forms import (
     HALVES,
     INT_OPERATORS,
     NO_FACTOR,
-    OF_VALUES,
     SELDOM,
     SUBJECT,
     WIDE_OPERATORS,
     Step,
     around_float,
+    operation,
     shown,
 )
 from grader.simulator.changes.register_kinds import base
@@ -58,13 +59,13 @@ class Around(Sites):
 
     def _made(self, value: Value, places: list[int]) -> Iterator[Change]:
         f32 = spare(self._values.function, 32)
-        for name, steps in around_float(f32):
-            yield self._with_step(value, places, name, steps)
+        for done, steps in around_float(f32):
+            yield self._with_step(value, places, done, steps)
         for other in self._sizes([(places[0], ())]):
-            for name, steps in self._scalings(other):
-                yield self._with_step(value, places, name, steps)
+            for done, steps in self._scalings(other):
+                yield self._with_step(value, places, done, steps)
 
-    def _with_step(self, value: Value, places: list[int], name: str, steps: Sequence[Step]) -> Change:  # fmt: skip
+    def _with_step(self, value: Value, places: list[int], done: Operation, steps: Sequence[Step]) -> Change:  # fmt: skip
         """Return the change that puts what steps make of a value in its place as soon as it is made."""
         edits = []
         for register, at in zip(value.registers, places, strict=True):
@@ -72,9 +73,8 @@ class Around(Sites):
             made = [self._step(value, register, old, step) for step in steps]
             kept = Instruction("mov.f32", (Operand("reg", register), made[-1].operands[0]), 0, old.location)  # fmt: skip
             edits.append((at, (old, *made, kept)))
-        prior = self._prior_of(value, name)
-        change = self._change(places[0], "around", value.name, name, tuple(edits), prior)
-        return replace(change, nameless=("before",))
+        added = OneMoreStep(replace(value.name, named=False), done)
+        return self._change(places[0], added, tuple(edits), self._prior_of(value, added))
 
     def _is_address(self, at: int) -> bool:
         """Whether an instruction adds up an address, or copies: what it reads are bytes."""
@@ -84,13 +84,13 @@ class Around(Sites):
 
     def _around_float(self, value: Value, places: list[Site]) -> Iterator[Change]:
         f32 = spare(self._values.function, 32)
-        for name, steps in around_float(f32):
-            yield self._wrapped(value, places, name, steps)
+        for done, steps in around_float(f32):
+            yield self._wrapped(value, places, done, steps)
         own = (bits for bits in self._own[:MOST_FACTORS] if bits not in NO_FACTOR)
         for bits in dict.fromkeys((*HALVES, *own)):
             number = Operand("f32", bits)
             scaled: Step = ("mul.f32", (f32, SUBJECT, number))
-            yield self._wrapped(value, places, f"mul {shown(number)}", (scaled,))
+            yield self._wrapped(value, places, Operation("mul", "f32", shown(number)), (scaled,))
         yield from self._around_with_others(value, places)
         yield from self._scaled_by_sizes(value, places)
 
@@ -102,8 +102,8 @@ class Around(Sites):
                 filler = Operand("f32", bits)
                 for word, sides in (("if", (SUBJECT, filler)), ("unless", (filler, SUBJECT))):
                     steps: tuple[Step, ...] = (("selp.f32", (f32, *sides, truth)),)
-                    name = f"selp {word} {shown(filler)} {truth.name}"
-                    yield self._wrapped(value, places, name, steps)
+                    done = Operation(word, "f32", shown(filler), (truth.name,))
+                    yield self._wrapped(value, places, done, steps)
 
     def _around_with_others(self, value: Value, places: list[Site]) -> Iterator[Change]:
         f32 = spare(self._values.function, 32)
@@ -111,34 +111,38 @@ class Around(Sites):
         for other in (*near, *(one for one in self._values.unread if one.kind == "int")):
             for opcode in FLOAT_OPERATORS[:4]:
                 steps = ((opcode, (f32, SUBJECT, other)),)
-                yield self._wrapped(value, places, f"{opcode} {other.name}", steps, other)
+                done = operation(opcode, values=(self._values.told(other),))
+                yield self._wrapped(value, places, done, steps, other)
 
     def _scaled_by_sizes(self, value: Value, places: list[Site]) -> Iterator[Change]:
         for other in self._sizes(places):
-            for name, steps in self._scalings(other):
-                yield self._wrapped(value, places, name, steps)
+            for done, steps in self._scalings(other):
+                yield self._wrapped(value, places, done, steps)
 
     def _sizes(self, places: list[Site]) -> list[Value]:
         """Return the whole numbers by which a float could be scaled."""
         counts = [v for v in self._values.all if v.kind == "wide" and v.argument is not None]
         known = (*self._ints(places), *counts[:MOST_SIZES])
-        return [one for one in known if not one.name.startswith(("%tid", "%ctaid"))]
+        return [one for one in known if not one.name.register.startswith(("%tid", "%ctaid"))]
 
-    def _scalings(self, size: Value) -> Iterator[tuple[str, tuple[Step, ...]]]:
+    def _scalings(self, size: Value) -> Iterator[tuple[Operation, tuple[Step, ...]]]:
         f32, temporary = (spare(self._values.function, 32, n) for n in (0, 1))
         count: Step = (f"cvt.rn.f32.s{64 if size.kind == 'wide' else 32}", (temporary, size))
         for opcode in ("mul.f32", "div.rn.f32"):
-            yield f"{opcode} {size.name}", (count, (opcode, (f32, SUBJECT, temporary)))
+            yield (
+                operation(opcode, values=(size.name,)),
+                (count, (opcode, (f32, SUBJECT, temporary))),
+            )
 
     def _around_int(self, value: Value, places: list[Site]) -> Iterator[Change]:
         s32 = spare(self._values.function, 32)
         for number in (1, -1):
             steps: tuple[Step, ...] = (("add.s32", (s32, SUBJECT, Operand("int", number))),)
-            yield self._wrapped(value, places, f"add {number}", steps)
+            yield self._wrapped(value, places, Operation("add", "int", str(number)), steps)
         for other in self._ints(places):
             for opcode in INT_OPERATORS[:5]:
                 steps = ((opcode, (s32, SUBJECT, other)),)
-                yield self._wrapped(value, places, f"{opcode} {other.name}", steps)
+                yield self._wrapped(value, places, operation(opcode, values=(other.name,)), steps)
         yield from self._offset(value, places)
 
     def _offset(self, value: Value, places: list[Site]) -> Iterator[Change]:
@@ -148,18 +152,19 @@ class Around(Sites):
         indices = [one for one in ints if one.argument is None][:MOST_SIZES]
         for index, size in product(indices, sizes):
             steps: tuple[Step, ...] = (("mad.lo.s32", (s32, index, size, SUBJECT)),)
-            yield self._wrapped(value, places, f"mad.lo.s32 {index.name} {size.name}", steps)
+            done = operation("mad.lo.s32", values=(index.name, size.name))
+            yield self._wrapped(value, places, done, steps)
 
     def _around_wide(self, value: Value, places: list[Site]) -> Iterator[Change]:
         s64, temporary = (spare(self._values.function, 64, n) for n in (0, 1))
         for number in (1, -1):
             steps: tuple[Step, ...] = (("add.s64", (s64, SUBJECT, Operand("int", number))),)
-            yield self._wrapped(value, places, f"add {number}", steps)
+            yield self._wrapped(value, places, Operation("add", "int", str(number)), steps)
         for other in self._ints(places):
             widened: Step = ("cvt.s64.s32", (temporary, other))
             for opcode in WIDE_OPERATORS[:5]:
                 steps = (widened, (opcode, (s64, SUBJECT, temporary)))
-                yield self._wrapped(value, places, f"{opcode} {other.name}", steps)
+                yield self._wrapped(value, places, operation(opcode, values=(other.name,)), steps)
 
     def _copy(self, value: Value, other: Value, register: int) -> int:
         nth = value.registers.index(register) if register in value.registers else 0
@@ -169,7 +174,7 @@ class Around(Sites):
         self,
         value: Value,
         places: list[Site],
-        name: str,
+        done: Operation,
         steps: Sequence[Step],
         other: Value | None = None,
     ) -> Change:
@@ -182,16 +187,20 @@ class Around(Sites):
             made = [*(other.unread if other else ()), *made]
             edits[at] = (*(before or made), with_operand(old, path, made[-1].operands[0]))
         changed = tuple((at, edits[at]) for at in sorted(edits))
-        prior = 0 if other and other.unread else self._prior_of(value, name)
-        at, values = places[0][0], (value, other)
-        return self._change(at, "around", value.name, name, changed, prior, values)
+        added = OneMoreStep(self._values.told(value), done)
+        prior = 0 if other and other.unread else self._prior_of(value, added)
+        return self._change(places[0][0], added, changed, prior, other)
 
-    def _prior_of(self, value: Value, name: str) -> int:
+    def _prior_of(self, value: Value, added: OneMoreStep) -> int:
         """Return how seldom a step is missing: with a value of another line more often than with a size, and so on."""
-        verb = name.partition(" ")[0]
-        seldom = verb in SELDOM or (verb in OF_VALUES and " line" not in name)
+        done, line = added.after, added.takes_another_line
+        seldom = done.name in SELDOM or (
+            done.name in ("sub", "div")
+            if done.is_whole
+            else done.name in ("add", "sub") and not line
+        )
         blocks = self._values.of_blocks and value.kind != "float"
-        return min(1 + (" line" in name) + seldom + blocks, 3)
+        return min(1 + line + seldom + blocks, 3)
 
     def _step(self, value: Value, register: int, like: Instruction, step: Step) -> Instruction:
         opcode, given = step

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
+from grader.records.changes import AddedToOld, KernelValue, Operation
 from grader.simulator.changes.change import Change, Edits
 from grader.simulator.changes.register_kinds import base
 from grader.simulator.changes.values import Values
 from grader.simulator.ptx.code import Instruction, Operand
 
-_OPERATORS = ("add.f32", "max.f32", "min.f32", "mul.f32")
+_OPERATORS = ("add", "max", "min", "mul")
 
 
 def carried_changes(
@@ -19,10 +20,10 @@ def carried_changes(
     """Yield changes of what is copied into a loop's value at the end of a turn: added to what it was, and so on."""
     for (begun, made), copies in _copies(values).items():
         where = places[values.function.instructions[copies[0]].location][0] or _file(values, places)
-        for opcode in _OPERATORS:
-            edits: Edits = tuple((at, (_kept(values, at, opcode),)) for at in copies)
-            before, number = f"line {begun} and line {made}", values.function.number
-            yield Change(where, made, "carried", before, opcode, program, number, edits)
+        for name in _OPERATORS:
+            edits: Edits = tuple((at, (_kept(values, at, f"{name}.f32"),)) for at in copies)
+            added = AddedToOld(KernelValue("line", begun), Operation(name, "f32"))
+            yield Change(where, made, added, program, values.function.number, edits)
 
 
 def _file(values: Values, places: tuple[tuple[str, int], ...]) -> str:

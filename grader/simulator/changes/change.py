@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
-from grader.records import Both, JsonValue, Nameless
+from grader.records import JsonValue
+from grader.records.changes import Changed, Kind, OtherArgument
 from grader.simulator.ptx.code import Code, Function, Instruction, Operand, Pool
 
 SPARE = bytes((32, 32, 64, 64, 1))
 """Registers that changed code may use beside a function's own."""
-Kind = Literal[
-    "comparison", "constant", "operator", "carried", "operand", "guard", "condition", "around", "argument", "host"
-]  # fmt: skip
-"""What is changed; `carried`: what a loop sets anew, added to what it was; `condition`: a condition, by a second one; `around`: a
-value, by one more operator; `argument`: what a launch is given; `host`: an expression of Python host code."""
 Given = tuple[int, int, int, int, int | tuple[int, ...]]
 """Of a launch a parameter, the launch and the parameter whose value it gets, or the value itself: a number, or a known
 tensor with the order of its dims."""
@@ -34,8 +29,6 @@ class Edited:
     after: str
     pieces: tuple[tuple[int, int, str], ...] = ()
     """Of several edits at once each: from `start` to `end` the text has all of them."""
-    makes_up: bool = False
-    """Whether it does with a kernel's result what the kernel itself most likely lacks."""
 
     @property
     def edits(self) -> tuple[tuple[int, int, str], ...]:
@@ -49,9 +42,7 @@ class Change:
 
     file: str
     line: int
-    kind: Kind
-    before: str
-    after: str
+    changed: Changed
     program: int
     function: int
     edits: Edits
@@ -59,15 +50,15 @@ class Change:
     """How seldom such a thing is the cause: from 0 to 3."""
     given: tuple[Given, ...] = ()
     """Of an argument: what launches get; `file` and `line` are then the kernel and the number of its launch."""
-    parameters: tuple[int, ...] = ()
-    """Which they are."""
     also: tuple[int, ...] = ()
     """Further lines that are changed alike."""
-    nameless: Nameless = ()
-    """Which of both values the source has no name for."""
-    both: Both = ""
     text: Edited | None = None
     """Of host code: `line` is then one of the submission's text."""
+
+    @property
+    def kind(self) -> Kind:
+        """What is changed."""
+        return self.changed.kind
 
     @property
     def on_host(self) -> bool:
@@ -77,15 +68,17 @@ class Change:
     @property
     def key(self) -> tuple[object, ...]:
         """Return what it is in the source: the same in another build of it."""
-        names = self.before, self.after, self.also, self.nameless, self.exchanged_dims, self.both
-        return self.line, self.kind, *names
+        return self.line, self.changed, self.also
+
+    @property
+    def parameters(self) -> tuple[int, ...]:
+        """Return which parameters of a launch get something else."""
+        return self.changed.before if isinstance(self.changed, OtherArgument) else ()
 
     @property
     def exchanged_dims(self) -> tuple[int, int] | None:
         """Return which two dims of a known tensor are passed in the other order."""
-        order = self.given[0][-1] if self.given else 0
-        moved = [n for n, dim in enumerate(order[1:]) if n != dim] if isinstance(order, tuple) else []  # fmt: skip
-        return (moved[0], moved[1]) if moved else None
+        return self.changed.exchanged_dims if isinstance(self.changed, OtherArgument) else None
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import product
 
+from grader.records.changes import Operation, SecondCondition
 from grader.simulator.changes.change import Change, Edits, spare
 from grader.simulator.changes.register_kinds import base
 from grader.simulator.changes.sites import Sites
@@ -59,8 +60,9 @@ class Conditions(Sites):
             (at, self._with(at, left, right, joined, compared, n, len(places)))
             for n, at in enumerate(places)
         )
-        after, values = f"setp.{compared}.s32 {right.name}", (left, right)
-        return self._change(places[0], "condition", left.name, after, edits, _PRIOR, values)
+        told = self._values.told
+        second = SecondCondition(told(left), Operation(compared, "s32", values=(told(right),)))
+        return self._change(places[0], second, edits, _PRIOR, right)
 
     def _with(
         self, at: int, left: Value, right: Value, joined: str, compared: str, n: int, of: int

@@ -6,28 +6,30 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from grader.records.changes import (
+    OneMoreStep,
+    OtherComparison,
+    OtherConstant,
+    OtherDivisor,
+    OtherOperand,
+    without_counts,
+)
 from grader.simulator.changes.change import Change
 from grader.simulator.ptx.code import Instruction
 
 MOST_LINES = 6
-KINDS = ("comparison", "constant", "operand", "around")
+REPEATED = OtherComparison | OtherConstant | OtherOperand | OtherDivisor | OneMoreStep
 
 
 def changes_everywhere(single: Sequence[Change]) -> Iterator[Change]:
     """Yield for changes of several lines that put the same in the place of the same: all of them at once."""
-    alike: dict[tuple[object, ...], dict[int, Change]] = defaultdict(dict)
+    alike: dict[object, dict[int, Change]] = defaultdict(dict)
     for change in single:
-        if change.kind in KINDS:
-            names = without_count(change.before), without_count(change.after)
-            alike[change.kind, *names, change.nameless].setdefault(change.line, change)
+        if isinstance(change.changed, REPEATED):
+            alike[without_counts(change.changed)].setdefault(change.line, change)
     for by_line in alike.values():
         if 1 < len(by_line) <= MOST_LINES and (joined := _joined([*by_line.values()])):
             yield joined
-
-
-def without_count(name: str) -> str:
-    """Return a value's name without which of those of its name it is."""
-    return name.partition("#")[0]
 
 
 def _joined(changes: Sequence[Change]) -> Change | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator, Sequence
 
-from grader.simulator.changes.change import Kind
+from grader.records.changes import KernelValue, Operation, Part
 from grader.simulator.changes.register_kinds import base
 from grader.simulator.changes.values import Value
 from grader.simulator.ptx.code import Instruction, Operand
@@ -43,24 +43,8 @@ _KIN = tuple(
     )
 )
 """Operators that are taken for each other."""
-SELDOM = frozenset(
-    (
-        "div.s32",
-        "rem.s32",
-        "sub.s32",
-        "div.s64",
-        "rem.s64",
-        "sub.s64",
-        "mad.lo.s32",
-        "selp",
-        "exp",
-        "log",
-        "max",
-    )
-)
+SELDOM = frozenset(("rem", "mad", "if", "unless", "exp", "log", "max"))
 """Steps that are seldom missing: none, or one, of a hundred defects of other parts."""
-OF_VALUES = frozenset(("add.f32", "sub.f32"))
-"""Steps that take a value of another line: what is added to a value is no size."""
 _FUNCTIONS = ("sqrt.rn.f32", "rsqrt.approx.f32", "rcp.rn.f32", "abs.f32", "neg.f32", "mov.f32")
 _POWERS = ("ex2.approx.f32", "lg2.approx.f32")
 _LOG2_E, _LN_2 = 1.4426950408889634, 0.6931471805599453
@@ -106,20 +90,28 @@ def are_akin(one: str, other: str) -> bool:
     return not kin or any(names <= group for group in kin)
 
 
-def other_opcodes(instruction: Instruction) -> Iterator[tuple[str, Kind]]:
-    """Yield opcodes of the same form, and of what kind such a change is."""
+def operation(opcode: str, number: str = "", values: tuple[KernelValue, ...] = ()) -> Operation:
+    """Return what an opcode does; of a comparison its sign, whatever it answers for what is no number."""
+    name, *others = opcode.split(".")
+    if name == "setp" and others:
+        name = others[0].rstrip("u")
+    return Operation(name, others[-1] if others else "", number, values)
+
+
+def other_opcodes(instruction: Instruction) -> Iterator[str]:
+    """Yield opcodes of the same form."""
     words = instruction.opcode.split(".")
     if words[0] == "setp" and len(words) > 2:
         for other in _COMPARED.get(words[1], ()):
-            yield ".".join([words[0], other, *words[2:]]), "comparison"
+            yield ".".join([words[0], other, *words[2:]])
     for family in (FLOAT_OPERATORS, (*_FUNCTIONS, *_POWERS), INT_OPERATORS, WIDE_OPERATORS):
         if _is_of(words, family):
-            yield from ((o, "operator") for o in family if o.partition(".")[0] != words[0])
+            yield from (o for o in family if o.partition(".")[0] != words[0])
     if words[0] in ("and", "or"):
-        yield ".".join(["or" if words[0] == "and" else "and", *words[1:]]), "operator"
+        yield ".".join(["or" if words[0] == "and" else "and", *words[1:]])
     if words[0] in ("cvt", "ld") and words[-1] in ("s8", "u8", "s16", "u16", "s32", "u32"):
         signed = "u" if words[-1][0] == "s" else "s"
-        yield ".".join([*words[:-1], signed + words[-1][1:]]), "operator"
+        yield ".".join([*words[:-1], signed + words[-1][1:]])
 
 
 def _is_of(words: Sequence[str], family: Sequence[str]) -> bool:
@@ -129,7 +121,7 @@ def _is_of(words: Sequence[str], family: Sequence[str]) -> bool:
     return not whole and (words[0], last) in names
 
 
-def other_forms(instruction: Instruction, spare: Operand) -> Iterator[tuple[str, Form]]:
+def other_forms(instruction: Instruction, spare: Operand) -> Iterator[tuple[Part, Form]]:
     """Yield what else a sum or product could be: without a part, the other way round, less a part."""
     if instruction.opcode.endswith("f32"):
         yield from _of_floats(base(instruction), spare)
@@ -137,18 +129,18 @@ def other_forms(instruction: Instruction, spare: Operand) -> Iterator[tuple[str,
         yield from _of_ints(instruction)
 
 
-def _of_floats(name: str, spare: Operand) -> Iterator[tuple[str, Form]]:
+def _of_floats(name: str, spare: Operand) -> Iterator[tuple[Part, Form]]:
     if name == "fma":
-        yield "less the product", (("neg.f32", (spare, 1)), ("", (0, spare, 2, 3)))
-        yield "less the sum", (("neg.f32", (spare, 3)), ("", (0, 1, 2, spare)))
+        yield "negative product", (("neg.f32", (spare, 1)), ("", (0, spare, 2, 3)))
+        yield "negative sum", (("neg.f32", (spare, 3)), ("", (0, 1, 2, spare)))
         yield from _parts("f32", "mul.f32")
     elif name in ("add", "sub", "mul", "div", "max", "min"):
         yield from _one_of_two("f32")
         if name in ("sub", "div"):
-            yield "exchanged", (("", (0, 2, 1)),)
+            yield "exchanged operands", (("", (0, 2, 1)),)
 
 
-def _of_ints(instruction: Instruction) -> Iterator[tuple[str, Form]]:
+def _of_ints(instruction: Instruction) -> Iterator[tuple[Part, Form]]:
     """Yield the same of whole numbers; a shift is a product by a power of two."""
     name, kind = base(instruction), instruction.opcode.rpartition(".")[2].replace("b", "s")
     if instruction.opcode.startswith("mad.lo"):
@@ -157,36 +149,42 @@ def _of_ints(instruction: Instruction) -> Iterator[tuple[str, Form]]:
         yield from _one_of_two(kind)
         # nobody divides a few by a size: no more is left of it than zero
         if name == "sub" or (name in ("div", "rem") and instruction.operands[2].kind != "int"):
-            yield "exchanged", (("", (0, 2, 1)),)
+            yield "exchanged operands", (("", (0, 2, 1)),)
     elif name == "shl" and instruction.operands[-1].kind == "int":
         power = Operand("int", 1 << (instruction.operands[-1].value & 31))
-        yield "only the first operand", ((f"mov.{_moved(kind)}", (0, 1)),)
-        yield "only the second operand", ((f"mov.{_moved(kind)}", (0, power)),)
+        yield "first operand", ((f"mov.{_moved(kind)}", (0, 1)),)
+        yield "second operand", ((f"mov.{_moved(kind)}", (0, power)),)
 
 
-def _parts(kind: str, product: str) -> Iterator[tuple[str, Form]]:
+def _parts(kind: str, product: str) -> Iterator[tuple[Part, Form]]:
     """Yield what is left of a product and a sum without one of its parts."""
-    yield "without the sum", ((product, (0, 1, 2)),)
-    yield "without a factor", ((f"add.{kind}", (0, 1, 3)),)
-    yield "without the other factor", ((f"add.{kind}", (0, 2, 3)),)
-    yield "without the product", ((f"mov.{_moved(kind)}", (0, 3)),)
+    yield "all but the sum", ((product, (0, 1, 2)),)
+    yield "all but a factor", ((f"add.{kind}", (0, 1, 3)),)
+    yield "all but the other factor", ((f"add.{kind}", (0, 2, 3)),)
+    yield "all but the product", ((f"mov.{_moved(kind)}", (0, 3)),)
 
 
-def _one_of_two(kind: str) -> Iterator[tuple[str, Form]]:
-    yield "only the first operand", ((f"mov.{_moved(kind)}", (0, 1)),)
-    yield "only the second operand", ((f"mov.{_moved(kind)}", (0, 2)),)
+def _one_of_two(kind: str) -> Iterator[tuple[Part, Form]]:
+    yield "first operand", ((f"mov.{_moved(kind)}", (0, 1)),)
+    yield "second operand", ((f"mov.{_moved(kind)}", (0, 2)),)
 
 
 def _moved(kind: str) -> str:
     return kind if kind == "f32" else f"b{kind[1:]}"
 
 
-def around_float(f32: Operand) -> Iterator[tuple[str, tuple[Step, ...]]]:
+def around_float(f32: Operand) -> Iterator[tuple[Operation, tuple[Step, ...]]]:
     """Yield the functions that could be missing around a float; each leaves its result in a register."""
     for opcode in _FUNCTIONS[:5]:
-        yield opcode, ((opcode, (f32, SUBJECT)),)
-    yield "square", (("mul.f32", (f32, SUBJECT, SUBJECT)),)
+        yield operation(opcode), ((opcode, (f32, SUBJECT)),)
+    yield Operation("square", "f32"), (("mul.f32", (f32, SUBJECT, SUBJECT)),)
     log2_e, ln_2 = (Operand("f32", float_bits(number)) for number in (_LOG2_E, _LN_2))
-    yield "exp", (("mul.f32", (f32, SUBJECT, log2_e)), ("ex2.approx.f32", (f32, f32)))
-    yield "log", (("lg2.approx.f32", (f32, SUBJECT)), ("mul.f32", (f32, f32, ln_2)))
-    yield "max 0", (("max.f32", (f32, SUBJECT, Operand("f32"))),)
+    yield (
+        Operation("exp", "f32"),
+        (("mul.f32", (f32, SUBJECT, log2_e)), ("ex2.approx.f32", (f32, f32))),
+    )
+    yield (
+        Operation("log", "f32"),
+        (("lg2.approx.f32", (f32, SUBJECT)), ("mul.f32", (f32, f32, ln_2))),
+    )
+    yield Operation("max", "f32", "0"), (("max.f32", (f32, SUBJECT, Operand("f32"))),)

@@ -9,6 +9,7 @@ from functools import cached_property
 from itertools import chain, islice
 
 from grader.records import Edit
+from grader.records.changes import OtherHostCode
 from grader.simulator.changes.change import Change, Edited
 from grader.simulator.changes.host_alike import alike_forms
 from grader.simulator.changes.host_forms import Form, around, forms
@@ -37,7 +38,7 @@ def host_changes(code: str, reference: str) -> Iterator[Change]:
         made += [host.change(statement, form) for form in single]
         alike = alike_forms(source.module, single)
         made += [_joined([host.change(statement, one) for one in several]) for several in alike]
-    apart = {(one.text, one.key): one for one in made if one.before != one.after}
+    apart = {(one.text, one.key): one for one in made if one.changed.before != one.changed.after}
     yield from islice(sorted(apart.values(), key=lambda one: one.prior), MOST)
 
 
@@ -73,9 +74,9 @@ def _change(
         lines = (one.lineno for one in (*statement.decorator_list, statement))
         begin = source.positions.offset(min(lines), 0)
     whole = (begin, source.span(statement)[1])
-    edited = Edited((source.positions.locate(begin)[0], source.code[slice(*whole)]), start - begin, end - begin, after, makes_up=makes_up)  # fmt: skip
-    before, line = source.code[start:end], source.place((start, end)).line
-    return Change("", line, "host", before, after, -1, -1, (), prior, text=edited)
+    edited = Edited((source.positions.locate(begin)[0], source.code[slice(*whole)]), start - begin, end - begin, after)  # fmt: skip
+    other = OtherHostCode((source.code[start:end],), (after,), makes_up)
+    return Change("", source.place((start, end)).line, other, -1, -1, (), prior, text=edited)
 
 
 def _joined(changes: Sequence[Change]) -> Change:
@@ -88,12 +89,10 @@ def _joined(changes: Sequence[Change]) -> Change:
         after, at = after + whole[1][at : one.start] + one.after, one.end
     edited = Edited(whole, start, end, after, tuple((t.start, t.end, t.after) for t in texts))
     first, also = changes[0], tuple({one.line for one in changes} - {changes[0].line})
-    words = [
-        " and ".join(f"`{w}`" for w in side)[1:-1]
-        for side in zip(*((c.before, c.after) for c in changes), strict=True)
-    ]
-    before, new = (first.before, first.after) if also else words
-    return replace(first, before=before, after=new, text=edited, also=also, prior=first.prior + 1)
+    written = [one.after for one in texts[: 1 if also else None]]
+    had = [whole[1][one.start : one.end] for one in texts[: 1 if also else None]]
+    other = OtherHostCode(tuple(had), tuple(written))
+    return replace(first, changed=other, text=edited, also=also, prior=first.prior + 1)
 
 
 @dataclass(frozen=True)

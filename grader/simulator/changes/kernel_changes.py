@@ -6,7 +6,17 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, permutations
+from typing import Final
 
+from grader.records.changes import (
+    FixedGuard,
+    OtherComparison,
+    OtherConstant,
+    OtherDivisor,
+    OtherOperand,
+    OtherOperator,
+    Settled,
+)
 from grader.simulator.changes.around import Around
 from grader.simulator.changes.carried import carried_changes
 from grader.simulator.changes.change import Change, Edits, spare
@@ -18,6 +28,7 @@ from grader.simulator.changes.forms import (
     Form,
     are_akin,
     float_bits,
+    operation,
     other_forms,
     other_opcodes,
     shown,
@@ -43,6 +54,7 @@ MOST_SIZES = 6
 """Sizes of which quotients are made."""
 NO_NUMBERS = frozenset({"bar", "shfl", "ld", "st", "cvt"})
 """Instructions the whole numbers of which say how they work."""
+SIDES: Final[tuple[Settled, Settled]] = ("always the first", "always the second")
 NESTED = 2
 """Up to which prior of both two changes are made together."""
 
@@ -104,14 +116,16 @@ class _Changed(Sites):
 
     def _opcodes(self, places: list[int]) -> Iterator[Change]:
         first = self._code[places[0]]
-        for opcode, kind in other_opcodes(first):
+        own, compares = operation(first.opcode), base(first) == "setp"
+        for opcode in other_opcodes(first):
             edits: Edits = tuple((at, (replace(self._code[at], opcode=opcode),)) for at in places)
-            seldom = 0 if kind == "comparison" or are_akin(first.opcode, opcode) else 2
-            yield self._change(places[0], kind, first.opcode, opcode, edits, seldom)
-        for name, form in other_forms(first, spare(self._values.function, 32)):
+            seldom = 0 if compares or are_akin(first.opcode, opcode) else 2
+            other = (OtherComparison if compares else OtherOperator)(own, operation(opcode))
+            yield self._change(places[0], other, edits, seldom)
+        for part, form in other_forms(first, spare(self._values.function, 32)):
             edits = tuple((at, _form_of(self._code[at], form)) for at in places)
             prior = int(not first.opcode.endswith("f32"))
-            yield self._change(places[0], "operator", first.opcode, name, edits, prior)
+            yield self._change(places[0], OtherOperator(own, part), edits, prior)
 
     def _quotients(self, places: list[int]) -> Iterator[Change]:
         """Yield changes of what an index is divided by: one size by another, as of the heads that share one."""
@@ -122,10 +136,11 @@ class _Changed(Sites):
         for left, right in permutations(sizes[:MOST_SIZES], 2):
             of = (Operand("reg", one.registers[0]) for one in (left, right))
             share = Instruction("div.s32", (divisor, *of), 0, first.location)
-            for word, opcode in (("quotient", "div.s32"), ("rest", "rem.s32")):
+            names = left.name, right.name
+            for opcode in ("div.s32", "rem.s32"):
                 edits = tuple((at, (share, _by(self._code[at], opcode, divisor))) for at in places)
-                after = f"the {word} by {left.name} / {right.name}"
-                yield self._change(places[0], "operand", first.opcode, after, edits, 1)
+                quotient = OtherDivisor(operation(first.opcode), operation(opcode, values=names))
+                yield self._change(places[0], quotient, edits, 1)
 
     def _constants(self, places: list[int]) -> Iterator[Change]:
         first = self._code[places[0]]
@@ -135,7 +150,8 @@ class _Changed(Sites):
                 new = replace(operand, value=bits)
                 edits = tuple((at, (with_operand(self._code[at], (n,), new),)) for at in places)
                 prior = self._prior_of(operand, bits)
-                yield self._change(places[0], "constant", shown(operand), shown(new), edits, prior)
+                other = OtherConstant(shown(operand), shown(new))
+                yield self._change(places[0], other, edits, prior)
             if operand.kind == "int" and self._fills(first):
                 yield from self._fillers(places, operand)
 
@@ -149,8 +165,8 @@ class _Changed(Sites):
         for bits in sorted({*PLAIN, float_bits(float("-inf"))} - {before.value}):
             new = replace(operand, value=bits)
             edits = tuple((at, (with_operand(self._code[at], (1,), new),)) for at in places)
-            after = shown(Operand("f32", bits))
-            yield self._change(places[0], "constant", shown(before), after, edits)
+            other = OtherConstant(shown(before), shown(Operand("f32", bits)))
+            yield self._change(places[0], other, edits)
 
     def _prior_of(self, operand: Operand, bits: int) -> int:
         """Return how seldom a number should be another: those of a compiler of blocks are mostly its own."""
@@ -175,14 +191,13 @@ class _Changed(Sites):
         first = self._code[places[0]]
         if first.guard:
             always = tuple((at, (replace(self._code[at], guard=0),)) for at in places)
-            yield self._change(places[0], "guard", base(first), "always", always)
-            yield self._change(
-                places[0], "guard", base(first), "never", tuple((at, ()) for at in places)
-            )
+            never: Edits = tuple((at, ()) for at in places)
+            yield self._change(places[0], FixedGuard(base(first), "always"), always)
+            yield self._change(places[0], FixedGuard(base(first), "never"), never)
         if base(first) == "selp":
-            for n in (1, 2):
+            for n, side in enumerate(SIDES, 1):
                 edits = tuple((at, (_moved(self._code[at], n),)) for at in places)
-                yield self._change(places[0], "guard", "selp", f"always {n}", edits)
+                yield self._change(places[0], FixedGuard("selp", side), edits)
 
     # Changes of operands.
 
@@ -194,8 +209,8 @@ class _Changed(Sites):
                 copied = base(self._code[places[0][0]]) == "mov"  # no expression of the source
                 seldom = n // LIKELY if not self._values.of_blocks else int(n >= LIKELY)
                 prior = 2 if copied else min(seldom, 2)
-                at, names = places[0][0], (value.name, other.name)
-                yield self._change(at, "operand", *names, edits, prior, (value, other))
+                operand = OtherOperand(self._values.told(value), self._values.told(other))
+                yield self._change(places[0][0], operand, edits, prior, other)
 
     def _exchanged(self, value: Value, other: Value, places: list[Site]) -> Edits:
         """Return the edits that put each copy of another value in the place of its copy of this one."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Literal
 
-from grader.simulator.changes.change import Change, Edits, Kind
+from grader.records.changes import Changed
+from grader.simulator.changes.change import Change, Edits
 from grader.simulator.changes.register_kinds import Path, base
 from grader.simulator.changes.values import Value, Values
 from grader.simulator.ptx.code import Instruction, Operand
@@ -30,23 +30,18 @@ class Sites:
     def _change(
         self,
         at: int,
-        kind: Kind,
-        before: str,
-        after: str,
+        changed: Changed,
         edits: Edits,
         prior: int = 0,
-        values: tuple[Value | None, Value | None] = (None, None),
+        other: Value | None = None,
     ) -> Change:
+        """Return a change at a position; `other` is the value that it brings there."""
         function = self._values.function.number
         # What a function that was put into its caller lacks can only come by its call.
-        given = values[1] is not None and values[1].argument is not None
+        given = other is not None and other.argument is not None
         places_of = self._values.callers if given else self._places_of
         file, line = places_of[self._code[self._values.place_of(at)].location]
-        sides: tuple[Literal["before", "after"], ...] = ("before", "after")
-        named = [one is None or self._values.has_name(one) for one in values]
-        nameless = tuple(side for side, has in zip(sides, named, strict=True) if not has)
-        change = Change(file, line, kind, before, after, self._program, function, edits, prior)
-        return replace(change, nameless=nameless)
+        return Change(file, line, changed, self._program, function, edits, prior)
 
     def _uses(self) -> Iterator[tuple[Value, list[Site]]]:
         """Yield where a line reads a value: everywhere on it, and each place by itself."""
@@ -109,7 +104,7 @@ class Sites:
             if v.kind == "int" and v.first < last and v.key in self._values.named
         ]
         found.sort(key=lambda v: (not v.simple, -v.line))
-        return list({v.name.partition("#")[0] if v.simple else v.name: v for v in found}.values())[
+        return list({replace(v.name, nth=1) if v.simple else v.name: v for v in found}.values())[
             :MOST_INTS
         ]
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 from functools import partial
 from itertools import combinations
 
+from grader.records.changes import Changed, KernelValue, OneMoreStep, OtherOperand, without_counts
 from grader.simulator.changes.change import Change
-from grader.simulator.changes.everywhere import without_count
 from grader.simulator.ptx.code import Instruction
 
 MOST = 3
@@ -23,15 +23,16 @@ def changes_together(
 ) -> Iterator[Change]:
     """Yield such pairs of changes; `nested`: up to which prior of both they are tried."""
     likely = [one for one in single if one.prior <= nested]
-    yield from _exchanges([one for one in likely if one.kind == "operand"], code)
-    yield from _of_both([one for one in likely if one.kind == "around"], code)
+    yield from _exchanges(likely, code)
+    yield from _of_both(likely, code)
 
 
 def _exchanges(changes: Sequence[Change], code: Sequence[Instruction]) -> Iterator[Change]:
     """Yield for a value in another's place that the other one takes its place, near by."""
-    known: dict[tuple[str, str], list[Change]] = defaultdict(list)
+    known: dict[tuple[KernelValue, KernelValue], list[Change]] = defaultdict(list)
     for change in changes:
-        known[_names(change)].append(change)
+        if isinstance(change.changed, OtherOperand):
+            known[change.changed.before, change.changed.after].append(change)
     for (before, after), ones in known.items():
         others = known.get((after, before), ()) if before < after else ()
         yield from _nearest(ones, others, code)
@@ -45,7 +46,8 @@ def _nearest(
         for other in sorted(near, key=partial(_distance, one))[:MOST]:
             first, second = sorted((one, other), key=lambda each: each.line)
             if joined := joined_changes(first, second, code):
-                yield replace(joined, both="exchanged", prior=max(one.prior, other.prior))
+                prior = max(one.prior, other.prior)
+                yield replace(joined, changed=_of_two(joined.changed), prior=prior)
 
 
 def _distance(one: Change, other: Change) -> int:
@@ -54,15 +56,22 @@ def _distance(one: Change, other: Change) -> int:
 
 def _of_both(changes: Sequence[Change], code: Sequence[Instruction]) -> Iterator[Change]:
     """Yield for what is done with a value of a line that it is done with another one there too."""
-    alike: dict[tuple[int, str], dict[str, Change]] = defaultdict(dict)
+    alike: dict[object, dict[KernelValue, Change]] = defaultdict(dict)
     for change in changes:
-        name = without_count(change.after)
-        if " line" not in name:
-            alike[change.line, name].setdefault(change.before, change)
+        match change.changed:
+            case OneMoreStep(before=value) as step if not step.takes_another_line:
+                same = without_counts(step).after
+                alike[change.line, same].setdefault(value, change)
     for by_value in alike.values():
         for one, other in combinations(list(by_value.values())[:4], 2):
             if joined := joined_changes(one, other, code):
-                yield replace(joined, both="alike", also=())
+                yield replace(joined, changed=_of_two(joined.changed), also=())
+
+
+def _of_two(changed: Changed) -> Changed:
+    return (
+        replace(changed, both=True) if isinstance(changed, OtherOperand | OneMoreStep) else changed
+    )
 
 
 def joined_changes(one: Change, other: Change, code: Sequence[Instruction]) -> Change | None:
@@ -91,7 +100,3 @@ def _merged(
         return None
     operands = tuple(second if first == was else first for was, first, second in triples)
     return (*one[:-1], *other[:-1], replace(old, operands=operands))
-
-
-def _names(change: Change) -> tuple[str, str]:
-    return change.before, change.after

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from grader.records.changes import KernelValue
 from grader.simulator.changes.change import spare
 from grader.simulator.changes.register_kinds import (
     Path,
@@ -36,21 +37,19 @@ class Value:
     first: int
     """The position at which the first of them is set."""
     line: int
-    name: str
-    """`threadIdx.x`, `argument 2`, `line 7`."""
+    name: KernelValue
     unread: tuple[Instruction, ...] = ()
     """How an argument that the code never reads is read into a spare register."""
 
     @property
     def simple(self) -> bool:
         """Whether it is an argument or an index of the launch."""
-        return not self.name.startswith("line")
+        return self.name.origin != "line"
 
     @property
     def argument(self) -> int | None:
         """Return which of the kernel's arguments it is."""
-        number = self.name.partition("argument ")[2].partition("#")[0]
-        return int(number) if number.isdigit() else None
+        return self.name.number if self.name.origin == "argument" else None
 
 
 def _variable(load: Instruction) -> int:
@@ -172,13 +171,14 @@ class Values(RegisterKinds):
         for register in sorted(self._set, key=lambda r: self._set[r][0]):
             if self.kind(register):
                 grouped[self.key(register, self._depth)].append(register)
-        counts: dict[str, int] = defaultdict(int)
+        counts: dict[KernelValue, int] = defaultdict(int)
         found = []
         for key, registers in grouped.items():
             value = self._value(key, registers)
             counts[value.name] += 1
             nth = counts[value.name]
-            found.append(replace(value, name=f"{value.name}#{nth}") if nth > 1 else value)
+            name = replace(value.name, nth=nth)
+            found.append(replace(value, name=name) if nth > 1 else value)
         return tuple(found)
 
     @cached_property
@@ -208,7 +208,8 @@ class Values(RegisterKinds):
             opcode, (register, from_where), 0, self.function.instructions[first].location
         )
         key = ("unread", variable, kind)
-        return Value(key, kind, (register.value,), first, 0, f"argument {number}", (load,))
+        name = KernelValue("argument", number)
+        return Value(key, kind, (register.value,), first, 0, name, (load,))
 
     @cached_property
     def read_in(self) -> dict[Key, set[int]]:
@@ -234,6 +235,10 @@ class Values(RegisterKinds):
         """Whether the source has a name for a value: others are a part of what their line computes."""
         return value.simple or (value.key in self.named and value.key[0] != "several")
 
+    def told(self, value: Value) -> KernelValue:
+        """Return which value it is, and whether the source has a name for it."""
+        return value.name if self.has_name(value) else replace(value.name, named=False)
+
     @cached_property
     def of(self) -> dict[int, Value]:
         """Return the value of each register."""
@@ -245,20 +250,21 @@ class Values(RegisterKinds):
         line = self.line_made(at) if self.of_blocks else self.lines[at]
         return Value(key, kind, tuple(registers), at, line, self._name(registers[0], line))
 
-    def _name(self, register: int, line: int, depth: int = 3) -> str:
+    def _name(self, register: int, line: int, depth: int = 3) -> KernelValue:
         places = self._set[register]
         if len(places) == 1 and depth:
             instruction = self.function.instructions[places[0][0]]
             source = instruction.operands[-1] if len(instruction.operands) == 2 else None
             if source and source.kind == "special":
-                return source.name
+                return KernelValue("index", register=source.name)
             if (
                 source
                 and instruction.opcode.startswith("ld.param")
                 and source.items[0].kind == "var"
             ):
-                variable = self._variables[source.items[0].items[0].value]
-                return f"argument {variable.rpartition('_')[2]}"
+                number = self._variables[source.items[0].items[0].value].rpartition("_")[2]
+                if number.isdigit():  # else what a called function gave back
+                    return KernelValue("argument", int(number))
             if source and source.kind == "reg" and base(instruction) in ("cvt", "cvta", "mov"):
                 return self._name(source.value, line, depth - 1)
-        return f"line {line}"
+        return KernelValue("line", line)

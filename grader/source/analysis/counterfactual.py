@@ -2,111 +2,159 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Mapping
 from typing import Final
 
-from grader.records import Counterfactual, Place
+from grader.records import Counterfactual, Place, changes
 from grader.source import Source
 from grader.source.rewriting.changed_line import BETWEEN, SIGNS, VERBS, ChangedLine
 
 MANY: Final = 3
 """Changes from which on none of them says what was meant."""
-_ARGUMENT: Final = re.compile(r"argument \d+")
+PARTS: Final[Mapping[changes.Part, str]] = {
+    "first operand": "the first operand alone",
+    "second operand": "the second operand alone",
+    "all but the sum": "them without the sum",
+    "all but a factor": "them without a factor",
+    "all but the other factor": "them without the other factor",
+    "all but the product": "them without the product",
+    "exchanged operands": "them exchanged",
+    "negative product": "the product subtracted",
+    "negative sum": "the sum subtracted",
+}
 _COUNTS: Final = ("no", "one", "two", "three", "four")
 
 
-def say_change(source: Source, place: Place, change: Counterfactual) -> str:
+def say_change(source: Source, place: Place, seen: Counterfactual) -> str:
     """Return what a line has, and with what in its place the results are right, as a sentence without its stop."""
-    count = change.workloads
+    count, change = seen.workloads, seen.change
     of = f"{_COUNTS[count] if count < len(_COUNTS) else count} workload{'s' * (count != 1)}"
-    has = _has_and_needs(ChangedLine(source, place, change))
-    lines = " and ".join(map(str, change.also)) if change.both != "exchanged" else ""
+    if isinstance(change, changes.OtherArgument):
+        has = _say_argument(change, taken=bool(seen.taken_at))
+    elif isinstance(change, changes.OtherHostCode):
+        has = "has {}: with {}".format(*map(_say_code, (change.before, change.after)))
+    else:
+        has = _has_and_needs(ChangedLine(source, place, change), seen.copies)
+    exchanged = isinstance(change, changes.OtherOperand) and change.both
+    lines = " and ".join(map(str, seen.also)) if not exchanged else ""
     too = f" and the same in line {lines}" if lines else ""
-    others = change.alternatives - 1
+    others = seen.alternatives - 1
     more = f", and with {others} other small changes" if others >= MANY else ""
-    return f"line {change.taken_at or place.line} {has}{too} every element is right on {of}{more}"
+    return f"line {seen.taken_at or place.line} {has}{too} every element is right on {of}{more}"
 
 
-def _has_and_needs(line: ChangedLine) -> str:
+def _say_code(written: tuple[str, ...]) -> str:
+    return " and ".join(f"`{' '.join(code.split())}`" for code in written)
+
+
+def _has_and_needs(line: ChangedLine, copies: int) -> str:
     change = line.change
-    if change.taken_at and change.exchanged_dims:
-        dims = "dims {} and {} of {}".format(*change.exchanged_dims, change.after)
-        return f"reads `{change.parameter}` as if {dims} were exchanged: with them so"
-    if change.change == "argument" and change.taken_at:
-        return f"uses `{change.parameter}`: {_say_given(change)}"
-    if change.change == "argument":
-        return f"gives `{change.parameter}` as `{change.before}`: {_say_given(change)}"
-    if change.change == "host":
-        before, after = (" ".join(code.split()) for code in (change.before, change.after))
-        return f"has `{before}`: with `{after}`"
-    if change.change == "guard":
-        holds = "never" if change.after == "never" else "always"
-        return f"does this under a condition: if the condition {holds} holds,"
-    if change.both == "exchanged":
-        old, new = line.name_of_side("before"), line.name_of_side("after")
-        return f"takes {f'`{old}`: with that and `{new}`' if old and new else 'two values: with them'} exchanged"
-    if change.both == "alike":
-        verb = change.after.partition(" ")[0].partition(".")[0]
-        return f"takes two values: with `{VERBS.get(verb, verb)}` of both"
-    if change.change == "condition":
-        return f"has a condition: with {_say_compared(line, change)} beside it"
-    if change.change == "carried":
-        return (
-            f"sets anew what earlier turns made: with that and the new value {_say_joined(change)}"
-        )
+    match change:
+        case changes.FixedGuard(after=after):
+            holds = "never" if after == "never" else "always"
+            return f"does this under a condition: if the condition {holds} holds,"
+        case changes.OtherOperand(both=True):
+            old, new = line.name_of(change.before), line.name_of(change.after)
+            return f"takes {f'`{old}`: with that and `{new}`' if old and new else 'two values: with them'} exchanged"
+        case changes.OneMoreStep(both=True):
+            return f"takes two values: with `{_sign(change.after)}` of both"
+        case changes.SecondCondition():
+            return f"has a condition: with {_say_compared(line, change)} beside it"
+        case changes.AddedToOld(after=joined):
+            return f"sets anew what earlier turns made: with that and the new value {_say_joined(joined)}"
     pairs = {(line.text[start:end], text) for start, end, text in line.exact()}
     if len(pairs) == 1:
         old, new = pairs.pop()
         bare = new[1:-1] if new.startswith("(") and new.endswith(")") else new
-        several = change.copies > 1 and len(line.exact()) > 1
+        several = copies > 1 and len(line.exact()) > 1
         return f"has `{old}`: with `{bare}`{' for one or more of these' * several}"
-    return _vague(line, change)
+    return _vague(line)
 
 
-def _say_joined(change: Counterfactual) -> str:
-    verb = change.after.partition(".")[0]
-    sign = VERBS.get(verb, verb)
+def _sign(done: changes.Operation) -> str:
+    """Return an operation as a text says it."""
+    return VERBS.get(done.name) or SIGNS.get(done.name) or done.name
+
+
+def _say_joined(joined: changes.Operation) -> str:
+    sign = _sign(joined)
     return f"joined by `{sign}`" if sign in BETWEEN else f"the `{sign}` of both"
 
 
-def _say_compared(line: ChangedLine, change: Counterfactual) -> str:
+def _say_compared(line: ChangedLine, change: changes.SecondCondition) -> str:
     """Return a second condition; nothing but that where the text has no names for what it compares."""
-    sign, _, operand = change.after.partition(" ")
-    left, right = line.name_of_side("before"), line.other(operand)
-    return f"`{left} {SIGNS[sign.split('.')[1]]} {right}`" if left and right else "a second one"
+    left, right = line.name_of(change.before), line.beside(change.after)
+    sign = SIGNS[change.after.name]
+    return f"`{left} {sign} {right}`" if left and right else "a second one"
 
 
-def _vague(line: ChangedLine, change: Counterfactual) -> str:
+def _vague(line: ChangedLine) -> str:
     """Return a change of what the line has no word for."""
-    verb, _, operand = change.after.partition(" ")
-    sign = VERBS.get(verb.partition(".")[0], verb.partition(".")[0])
-    if verb == "selp":
-        return f"takes a value: with `{operand.split()[1]}` in its place under a condition"
-    if change.change == "around":
-        other = f" and `{name}`" if (name := line.other(operand)) else ""
-        made = re.match(rf"line (?!{line.place.line}\b)(\d+)", change.before)
-        value = f"what line {made[1]} makes" if made else "a value"
-        return f"takes {value}: with `{sign}` of it{other or ' and another value' * bool(operand)}"
-    if change.change == "operand":
-        named = f"`{name}`" if (name := line.name_of_side("after")) else _value_of(line, change)
-        return f"takes a value: with {named} in its place"
-    if change.change == "constant":
-        return f"has a number that is {change.before} there: with `{change.after}`"
-    return f"combines values: with {f'`{sign}`' if '.' in change.after else f'them {change.after}'}"
+    match line.change:
+        case changes.OneMoreStep(after=changes.Operation(name="if" | "unless", number=number)):
+            return f"takes a value: with `{number}` in its place under a condition"
+        case changes.OneMoreStep(before=value, after=step):
+            other = f" and `{name}`" if (name := line.beside(step)) else ""
+            other = other or " and another value" * bool(step.values)
+            elsewhere = value.origin == "line" and value.number not in {0, line.place.line}
+            taken = f"what line {value.number} makes" if elsewhere else "a value"
+            return f"takes {taken}: with `{_sign(step)}` of it{other}"
+        case changes.OtherOperand(after=value):
+            named = f"`{name}`" if (name := line.name_of(value)) else _say_value(line, value)
+            return f"takes a value: with {named} in its place"
+        case changes.OtherDivisor(after=changes.Operation(name=name, values=sizes)):
+            word = "quotient" if name == "div" else "rest"
+            shown = " / ".join(line.name_of(one) or _say_value(line, one) for one in sizes)
+            return f"takes a value: with the {word} by {shown} in its place"
+        case changes.OtherConstant(before=before, after=after):
+            return f"has a number that is {before} there: with `{after}`"
+        case (
+            changes.OtherComparison(after=other)
+            | changes.OtherOperator(after=changes.Operation() as other)
+        ):
+            return f"combines values: with `{_sign(other)}`"
+        case changes.OtherOperator(after=str() as part):
+            return f"combines values: with {PARTS[part]}"
+    return "computes a value: with another one"
 
 
-def _value_of(line: ChangedLine, change: Counterfactual) -> str:
-    made = _ARGUMENT.sub(lambda found: line.name_of(found[0]) or found[0], change.after)
-    made = made.partition("#")[0]
-    return f"a value of {made}" if "after" in change.nameless else made
+def _say_value(line: ChangedLine, value: changes.KernelValue) -> str:
+    """Return where a value comes from for which the text has no name."""
+    if value.origin == "argument":
+        return line.name_where_made(value) or f"argument {value.number}"
+    where = value.register or f"line {value.number}"
+    return where if value.named else f"a value of {where}"
 
 
-def _say_given(change: Counterfactual) -> str:
+def _say_argument(change: changes.OtherArgument, *, taken: bool) -> str:
+    match change.after:
+        case changes.PassedTensor(name=name, exchanged_dims=(a, b)) if taken:
+            return f"reads `{change.receiver}` as if dims {a} and {b} of {name} were exchanged: with them so"
+    verb = "uses" if taken else "gives"
+    gives = "" if taken else f" as `{change.given}`"
+    return f"{verb} `{change.receiver}`{gives}: {_say_given(change)}"
+
+
+def _say_given(change: changes.OtherArgument) -> str:
     """Return what a launch should give, `x` being what it gives."""
-    if exchanged := re.fullmatch(r"(`[^`]*`) and `[^`]*`", change.after):
-        return f"with that and {exchanged[1]} exchanged"
-    if change.exchanged_dims:
-        return "with {} with dims {} and {} exchanged".format(change.after, *change.exchanged_dims)
-    if re.search(r"\bx\b", change.after):
-        return f"with `{change.after}`, where `x` is that,"
-    return f"with {change.after}"
+    passed = change.after
+    if len(change.before) > 1:
+        return f"with that and {_say_passed(passed)} exchanged"
+    if isinstance(passed, changes.PassedNumber) and not passed.of:
+        return f"with `{passed.formula}`, where `x` is that,"
+    return f"with {_say_passed(passed)}"
+
+
+def _say_passed(passed: changes.Passed | str) -> str:
+    match passed:
+        case changes.PassedArgument(number=number, launch=launch, text=text):
+            earlier = f" of launch {launch}" if launch is not None else ""
+            return f"`{text}`" if text else f"argument {number}{earlier}"
+        case changes.PassedTensor(name=name, exchanged_dims=dims):
+            return f"{name} with dims {dims[0]} and {dims[1]} exchanged" if dims else name
+        case changes.PassedSize(tensor=tensor, first=first, last=last):
+            sizes = " * ".join(f"size({n})" for n in range(first, last + 1))
+            return f"{tensor}: {sizes}"
+        case changes.PassedNumber(formula=formula, of=of):
+            return formula.replace("x", f"({_say_passed(of)})")
+    return passed

@@ -11,6 +11,7 @@ from itertools import zip_longest
 from tree_sitter import Node
 
 from grader.records import Place
+from grader.records.changes import GRID
 from grader.source import Function, Source, Unit
 from grader.source import Launch as CudaLaunch
 from grader.source.analysis import triton
@@ -19,8 +20,8 @@ from grader.source.cpp_reading import variables
 from grader.source.nodes import text
 from grader.source.python_code import PythonCode
 
-BLOCKS = 1 << 20
-"""From here on a parameter's number is an axis of the grid."""
+THE_GRID = "the grid"
+"""What gets the grid of a launch, where a parameter gets an argument."""
 _UNSAID = frozenset(
     {"ptr", "data", "float", "size", "self", "stride", "int", "contiguous", "num", "n"}
 )
@@ -90,7 +91,7 @@ def blame(
     chains = [list(launch.steps(n)) for n in parameters] if launch else []
     if not all(chains) or not chains:
         return None
-    if parameters[0] >= BLOCKS:
+    if parameters[0] >= GRID:
         return Blame(chains[0][-1], sure=True)
     if len(chains) > 1:
         return _exchanged_call(chains[0], chains[1])
@@ -131,9 +132,9 @@ class _CudaSteps:
         self._source, self._unit, self._kernel, self._launch = source, unit, kernel, launch
 
     def steps(self, n: int) -> Iterator[Step]:
-        if n >= BLOCKS:
+        if n >= GRID:
             if self._launch.grid is not None:
-                yield self._step("the grid", self._launch.grid, into_parameter=True)
+                yield self._step(THE_GRID, self._launch.grid, into_parameter=True)
                 yield from self._makers_of(text(self._launch.grid))
         elif n < min(len(self._launch.arguments), len(self._kernel.parameters)):
             given = self._launch.arguments[n]
@@ -196,8 +197,8 @@ class _TritonSteps:
     def steps(self, n: int) -> Iterator[Step]:
         kernel = self._launch.kernel
         names = [name for name in kernel.parameters if name not in kernel.constants]
-        if n >= BLOCKS:
-            yield from self._givers_of("the grid", self._launch.grid)
+        if n >= GRID:
+            yield from self._givers_of(THE_GRID, self._launch.grid)
         elif n < len(names) and names[n] in self._launch.arguments:
             yield from self._givers_of(names[n], self._launch.arguments[names[n]])
 

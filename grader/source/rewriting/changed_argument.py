@@ -1,4 +1,4 @@
-"""What a changed run proved of host code: what it has to say, or what a launch had to be given, written into it."""
+"""What a changed run proved of a launch: what it had to be given, written into the host code."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 
-from grader.records import Counterfactual, Edit, Place
+from grader.records import Edit, Place, changes
 from grader.source import Source
-from grader.source.analysis.passed import plain
+from grader.source.analysis.passed import THE_GRID, plain
 from grader.source.forward_arguments import bindings
 
 IN_PYTHON = {
@@ -31,7 +31,9 @@ IN_PYTHON = {
 }
 """How a number is written that had to be passed, of another."""
 IN_CPP = IN_PYTHON | {"sqrt(x)": "sqrtf({})", "1 / sqrt(x)": "rsqrtf({})", "x // 2": "{} / 2"}
-NUMBER_OF_TASK = re.compile(r"\(argument \d+ of \w+\)")
+
+
+_NAME = re.compile(r"[A-Za-z_][\w.]*")
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ class _Argument:
 
     source: Source
     place: Place
-    change: Counterfactual
+    change: changes.OtherArgument
 
     @cached_property
     def span(self) -> tuple[int, int]:
@@ -57,35 +59,46 @@ class _Argument:
 
     def instead(self) -> str:
         """Return what had to be passed; empty where that can't be written."""
-        after, given = self._formula()
-        size = re.fullmatch(r"(.+): size\((\d+)\)", after)
-        dims = self.change.exchanged_dims
-        formulas = IN_PYTHON if self.in_python else IN_CPP
-        if after in formulas:
-            formula, bare = formulas[after], re.fullmatch(r"[\w.]+(\([^()]*\))?", given)
-            return formula.format(given if bare or formula.endswith("f({})") else f"({given})")
-        if dims:
-            return f"{self.text}.transpose{dims}.contiguous()" if self.in_python else ""
-        own = re.match(rf"[\w.]*\.{re.escape(after.rpartition('.')[2])}\b", self.text)
-        if own and "." in after:  # a weight that is passed, without what is made of it
-            return own[0] + ".contiguous()" * (".contiguous()" in self.text)
-        name = self._name_in_function(size[1] if size else after.strip("`"))
-        if size and name:
-            return f"{name}.shape[{size[2]}]" if self.in_python else f"{name}.size({size[2]})"
-        return self.text.replace(plain(self.text), name) if name else ""
+        match self.change.after:
+            case changes.PassedNumber(formula=formula, of=str() as number):
+                return self._formula(formula, from_task=bool(number))
+            case changes.PassedTensor(exchanged_dims=(_, _) as dims):
+                return f"{self.text}.transpose{dims}.contiguous()" if self.in_python else ""
+            case changes.PassedTensor(name=name):
+                return self._weight(name) or self._in_place_of_text(self._name_in_function(name))
+            case changes.PassedArgument(text=text) if len(self.change.before) == 1:
+                return self._in_place_of_text(text if _NAME.fullmatch(text) else "")
+            case changes.PassedSize(tensor=tensor, first=dim, last=last) if dim == last:
+                name = self._name_in_function(tensor)
+                size = f"{name}.shape[{dim}]" if self.in_python else f"{name}.size({dim})"
+                return size if name else ""
+        return ""
 
-    def _formula(self) -> tuple[str, str]:
-        """Return what had to be passed in terms of `x`, and what `x` is: what is passed now, or the only name in it."""
-        names = set(re.findall(r"(?<![\w.])[A-Za-z_][\w.]*", self.text)) - {"float", "int"}
-        if NUMBER_OF_TASK.search(self.change.after) and len(names) == 1:
-            return NUMBER_OF_TASK.sub("x", self.change.after).replace("(x)", "x"), names.pop()
-        return self.change.after, self.text
+    def _formula(self, formula: str, *, from_task: bool) -> str:
+        """Return a formula of what is passed now; of a number of the task: of the only name in it."""
+        given, formulas = self.text, IN_PYTHON if self.in_python else IN_CPP
+        if from_task:
+            names = set(re.findall(r"(?<![\w.])[A-Za-z_][\w.]*", given)) - {"float", "int"}
+            given = names.pop() if len(names) == 1 else ""
+        written = formulas.get(formula, "") if given else ""
+        bare = re.fullmatch(r"[\w.]+(\([^()]*\))?", given)
+        return written.format(given if bare or written.endswith("f({})") else f"({given})")
+
+    def _weight(self, name: str) -> str:
+        """Return a weight that is passed, without what is made of it."""
+        own = re.match(rf"[\w.]*\.{re.escape(name.rpartition('.')[2])}\b", self.text)
+        return (
+            own[0] + ".contiguous()" * (".contiguous()" in self.text) if own and "." in name else ""
+        )
+
+    def _in_place_of_text(self, name: str) -> str:
+        return self.text.replace(plain(self.text), name) if name else ""
 
     def _name_in_function(self, name: str) -> str:
         """Return what the function around the argument calls an input of the task; another name as it is."""
         wanted = re.fullmatch(r"input (\d+)", name)
         if wanted is None:
-            return name if re.fullmatch(r"[A-Za-z_][\w.]*", name) else ""
+            return name if _NAME.fullmatch(name) else ""
         known = self._inputs_in_python() if self.in_python else self._inputs_in_cpp()
         return known.get(int(wanted[1]) - 1, "")
 
@@ -115,12 +128,12 @@ class _Argument:
         }
 
 
-def changed_argument(source: Source, place: Place, change: Counterfactual) -> tuple[Edit, ...]:
+def changed_argument(
+    source: Source, place: Place, change: changes.OtherArgument
+) -> tuple[Edit, ...]:
     """Return the edits that pass what a launch had to be given for a run to be right; none where that can't be written."""
-    if change.edits:
-        return tuple(Edit(start=a, end=b, text=text) for a, b, text in change.edits)
     argument = _Argument(source, place, change)
-    if change.parameter == "the grid" or argument.text != change.before:
+    if change.receiver == THE_GRID or argument.text != change.given:
         return ()
     other = source.code[slice(*change.exchanged_with)]
     new = other or argument.instead()

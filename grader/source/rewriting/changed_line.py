@@ -10,9 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import Literal
 
-from grader.records import Counterfactual, Edit, Place
+from grader.records import Edit, Place, changes
 from grader.source import Source
 from grader.source.analysis import triton
 
@@ -52,7 +51,7 @@ class ChangedLine:
 
     source: Source
     place: Place
-    change: Counterfactual
+    change: changes.KernelChange
 
     @cached_property
     def text(self) -> str:
@@ -75,35 +74,36 @@ class ChangedLine:
 
     def exact(self) -> list[Change]:
         """Return the places of what the run changed, where the line has a word for it."""
-        match self.change.change:
-            case "comparison":
-                return list(self._comparisons())
-            case "constant":
-                return list(self._constants())
-            case "operator":
-                return list(self._operators())
-            case "carried":
-                return list(self._added_up())
-            case "operand":
-                names = self.name_of_side("before"), self.name_of_side("after")
+        match self.change:
+            case changes.OtherComparison(before=before, after=after):
+                return list(self._comparisons(before.name, after.name))
+            case changes.OtherConstant(before=before, after=after):
+                return list(self._constants(float(before), after))
+            case changes.OtherOperator(before=before, after=changes.Operation() as after):
+                return list(self._operators(before, after))
+            case changes.AddedToOld(after=joined):
+                return list(self._added_up(joined.name))
+            case changes.OtherOperand(before=before, after=after):
+                names = self.name_of(before), self.name_of(after)
                 return self._each(*names) if all(names) else []
-            case "around":
-                name = self.name_of_side("before")
-                return self._steps([(*w.span(), w[0]) for w in self.words if w[0] == name])
+            case changes.OneMoreStep(before=value, after=step):
+                name = self.name_of(value)
+                return self._steps([(*w.span(), w[0]) for w in self.words if w[0] == name], step)
         return []
 
     def likely(self) -> list[Change]:
         """Return ways to write what the line has no word for."""
-        if self.change.change == "operand":
-            old, new = (self.name_of(value) for value in (self.change.before, self.change.after))  # fmt: skip
-            return [(a, b, new) for a, b, name in self._variables(0) if new and new != name and old in {"", name}]  # fmt: skip
-        if self.change.change != "around":
-            return []
-        whole = [self._whole_of(sign) for sign in self._assignments()[:1]]
-        variables = self._variables(whole[0][0] if whole else 0)
-        first = variables[: 2 * self._in_triton]
-        every = list(dict.fromkeys([*first, *whole, *self._arguments()[:2], *variables]))
-        return self._steps(every if self._in_triton else every[:2])
+        match self.change:
+            case changes.OtherOperand(before=before, after=after):
+                old, new = (self.name_where_made(one) for one in (before, after))
+                return [(a, b, new) for a, b, name in self._variables(0) if new and new != name and old in {"", name}]  # fmt: skip
+            case changes.OneMoreStep(after=step):
+                whole = [self._whole_of(sign) for sign in self._assignments()[:1]]
+                variables = self._variables(whole[0][0] if whole else 0)
+                first = variables[: 2 * self._in_triton]
+                every = list(dict.fromkeys([*first, *whole, *self._arguments()[:2], *variables]))
+                return self._steps(every if self._in_triton else every[:2], step)
+        return []
 
     def _whole_of(self, sign: re.Match[str]) -> Change:
         """Return all that the line sets something to."""
@@ -115,14 +115,24 @@ class ChangedLine:
         """Return what stands between the brackets and commas of calls, the last first."""
         return [(*one.span(1), one[1]) for one in _ARGUMENT.finditer(self.text)][::-1]
 
+    @property
+    def of_two(self) -> bool:
+        """Whether two values of the line are changed."""
+        return (
+            isinstance(self.change, changes.OtherOperand | changes.OneMoreStep) and self.change.both
+        )
+
     def of_both(self) -> list[list[Change]]:
         """Return ways to write a change of two values: each in the other's place, or the same step with both."""
-        names = {self.name_of_side("before"), self.name_of_side("after")} - {""}
-        if self.change.both == "exchanged":
-            used = [word for word in self.words if word[0] in names and len(names) > 1]
-            return [[(*w.span(), *(names - {w[0]})) for w in used]]  # type: ignore[misc]
-        single = [self._steps([one]) for one in self._variables(0)[:4]]
-        return [[*one, *other] for one, other in combinations(single, 2)]
+        match self.change:
+            case changes.OtherOperand(before=before, after=after):
+                names = {self.name_of(before), self.name_of(after)} - {""}
+                used = [word for word in self.words if word[0] in names and len(names) > 1]
+                return [[(*w.span(), *(names - {w[0]})) for w in used]]  # type: ignore[misc]
+            case changes.OneMoreStep(after=step):
+                single = [self._steps([one], step) for one in self._variables(0)[:4]]
+                return [[*one, *other] for one, other in combinations(single, 2)]
+        return []
 
     def _variables(self, start: int) -> list[Change]:
         """Return the variables from somewhere on, the last first."""
@@ -130,40 +140,39 @@ class ChangedLine:
         used = [w for w in names if not re.match(r"\(|\s*=(?!=)", self.text[w.end() :])]
         return [(*word.span(), word[0]) for word in reversed(used)]
 
-    def name_of_side(self, side: Literal["before", "after"]) -> str:
-        """Return what the text calls one of the two values; nothing where it has no name for it."""
-        value = self.change.before if side == "before" else self.change.after
-        return "" if side in self.change.nameless else self.name_of(value)
+    def name_of(self, value: changes.KernelValue) -> str:
+        """Return what the text calls a value; nothing where it has no name for it."""
+        return self.name_where_made(value) if value.named else ""
 
-    def name_of(self, value: str) -> str:
-        """Return what the text calls a value: an index of the launch, a parameter, or the name that its line sets; else nothing."""
-        special = re.fullmatch(r"%(n?)(tid|ctaid)\.([xyz])(?:#\d+)?", value)
+    def name_where_made(self, value: changes.KernelValue) -> str:
+        """Return an index of the launch, a parameter, or the name that a value's line sets; nothing where that is none or several."""
+        if value.origin == "argument":
+            return "".join(_parameters(self.source, self.place)[value.number : value.number + 1])
+        if value.origin == "index":
+            return self._index(value.register)
+        known = 0 < value.number <= len(self.source.lines)
+        names = names_set(self.source.lines[value.number - 1]) if known else set()
+        return names.pop() if len(names) == 1 else ""
+
+    def _index(self, register: str) -> str:
+        """Return what the text calls an index of the launch."""
+        special = re.fullmatch(r"%(n?)(tid|ctaid)\.([xyz])", register)
         if special and self._in_triton:
             program = f"tl.program_id({'xyz'.index(special[3])})"
             kept = re.search(rf"(\w+) = {re.escape(program)}$", self.source.code, re.MULTILINE)
             return kept[1] if kept else program
-        if special:
-            grid = {"tid": "threadIdx", "ntid": "blockDim", "ctaid": "blockIdx", "nctaid": "gridDim"}  # fmt: skip
-            return f"{grid[special[1] + special[2]]}.{special[3]}"
-        numbered = re.fullmatch(r"(argument|line) (\d+)(?:#\d+)?", value)
-        number = int(numbered[2]) if numbered else 0
-        if numbered and numbered[1] == "argument":
-            return "".join(_parameters(self.source, self.place)[number : number + 1])
-        names = names_set(self.source.lines[number - 1]) if 0 < number <= len(self.source.lines) else set()  # fmt: skip
-        return names.pop() if len(names) == 1 else ""
+        grid = {"tid": "threadIdx", "ntid": "blockDim", "ctaid": "blockIdx", "nctaid": "gridDim"}
+        return f"{grid[special[1] + special[2]]}.{special[3]}" if special else ""
 
-    def other(self, operand: str) -> str:
-        """Return what a step takes beside the value: a number as it is, or what the text calls another value."""
-        if re.fullmatch(r"-?[\d.e+-]+", operand):
-            return operand
-        return "" if "after" in self.change.nameless else self.name_of(operand)
+    def beside(self, step: changes.Operation) -> str:
+        """Return what an operation takes beside its value: a number as it is, or what the text calls another value."""
+        return step.number or (self.name_of(step.values[0]) if len(step.values) == 1 else "")
 
     def _each(self, old: str, new: str) -> list[Change]:
         return [(*word.span(), new) for word in self.words if word[0] == old != new]
 
-    def _comparisons(self) -> Iterator[Change]:
+    def _comparisons(self, before: str, after: str) -> Iterator[Change]:
         """Yield the sign of a comparison as the run had it; compilers turn comparisons round, and where code jumps negate them."""
-        before, after = (words.split(".")[1].rstrip("u") for words in (self.change.before, self.change.after))  # fmt: skip
         if {before, after} in ({"ge", "gt"}, {"lt", "le"}) and (end := _TURNS.search(self.text)):
             yield (*end.span(1), f"tl.cdiv({end[2]}, {end[3]})")  # one turn more
             return
@@ -175,38 +184,31 @@ class ChangedLine:
                 yield from found
                 return
 
-    def _constants(self) -> Iterator[Change]:
-        before, after = float(self.change.before), self.change.after
+    def _constants(self, before: float, after: str) -> Iterator[Change]:
         after = after if before >= 0 else f"-{after}".removeprefix("--")
         infinite = after.replace("inf", self._filled_in("inf"))
         for word in self.words:
-            number = re.fullmatch(r"([\d.]+(?:e[-+]?\d+)?)([fFuUlL]*)", word[0])
+            number = re.fullmatch(r"(\.?\d[\d.]*(?:e[-+]?\d+)?)([fFuUlL]*)", word[0])
             if number and abs(float(number[1]) - abs(before)) <= 1e-6 * float(number[1]):
                 point = ".0" if "." in number[1] and after.lstrip("-").isdecimal() else ""
                 yield (*word.span(), infinite if "inf" in after else f"{after}{point}{number[2]}")
 
-    def _operators(self) -> Iterator[Change]:
-        before, after = (words.partition(".") for words in (self.change.before, self.change.after))
-        old, new = (VERBS.get(words[0], words[0]) for words in (before, after))
-        if not after[1]:
-            return
+    def _operators(self, before: changes.Operation, after: changes.Operation) -> Iterator[Change]:
+        old, new = (VERBS.get(one.name, one.name) for one in (before, after))
         if old in BETWEEN and new in BETWEEN:
-            whole = self._in_triton and "f32" not in self.change.before
+            whole = self._in_triton and before.type != "f32"
             old, new = (sign.replace("/", "//") if whole else sign for sign in (old, new))
             yield from (*self._each(old, new), *self._each(f"{old}=", f"{new}="))
         for word in self.words if old not in BETWEEN and self._filled_in(new) else ():
             if word[0] in {f"tl.{old}", f"tl.{old}imum", f"f{old}f", f"{old}f", f"f{old}", old}:
                 yield (*word.span(), self._filled_in(new).partition("(")[0])
 
-    def _steps(self, places: Sequence[Change]) -> list[Change]:
+    def _steps(self, places: Sequence[Change], step: changes.Operation) -> list[Change]:
         """Return values with the step that the run added."""
-        verb, _, operand = self.change.after.partition(" ")
-        number = operand if verb == "selp" else self.other(operand)
-        if operand and not number:
+        if step.values and not self.beside(step):
             return []
-        verb = verb.partition(".")[0]
-        made = [(a, b, self._step(verb, text, number)) for a, b, text in places]
-        return [(a, b, self._bracketed(a, b, text, verb)) for a, b, text in made if text]
+        made = [(a, b, self._step(step, text)) for a, b, text in places]
+        return [(a, b, self._bracketed(a, b, text, step.name)) for a, b, text in made if text]
 
     def _bracketed(self, start: int, end: int, text: str, verb: str) -> str:
         """Return a step with the brackets that it needs where it stands, and no others."""
@@ -218,28 +220,27 @@ class ChangedLine:
         tight = sign in set("*/%") and before not in set("*/%") and after not in set("[.(")
         return text if alone or tight or sign not in BETWEEN else f"({text})"
 
-    def _step(self, verb: str, text: str, number: str) -> str:
-        sign = VERBS.get(verb, verb)
-        if verb == "selp":
-            return self._where(text, number)
+    def _step(self, step: changes.Operation, text: str) -> str:
+        if step.name in {"if", "unless"}:
+            return self._where(step, text)
+        sign, number = VERBS.get(step.name, step.name), self.beside(step)
         inner = text if not _is_looser(text, sign) else f"({text})"
         if sign in BETWEEN and number:
-            whole = sign == "/" and self._in_triton and self.change.after.startswith("div.s32")
+            whole = sign == "/" and self._in_triton and step.is_whole
             return f"{inner} {'//' if whole else sign} {number}".replace("+ -", "- ")
-        return self._filled_in(verb, inner if verb in {"square", "neg", "rcp"} else text, number or "0.0")  # fmt: skip
+        own = inner if step.name in {"square", "neg", "rcp"} else text
+        return self._filled_in(step.name, own, number or "0.0")
 
-    def _where(self, text: str, operand: str) -> str:
+    def _where(self, step: changes.Operation, text: str) -> str:
         """Return a value that counts only under a condition."""
-        way, filler, condition = operand.split(" ", 2)
-        name = self.name_of(condition)
-        filler = filler.replace("inf", self._filled_in("inf")) if "inf" in filler else f"{filler}.0"
-        sides = (text, filler) if way == "if" else (filler, text)
+        name = self.name_where_made(step.values[0])
+        filler = step.number.replace("inf", self._filled_in("inf")) if "inf" in step.number else f"{step.number}.0"  # fmt: skip
+        sides = (text, filler) if step.name == "if" else (filler, text)
         form = "tl.where({}, {}, {})" if self._in_triton else "({} ? {} : {})"
         return form.format(name, *sides) if name else ""
 
-    def _added_up(self) -> Iterator[Change]:
+    def _added_up(self, verb: str) -> Iterator[Change]:
         """Yield what a loop sets anew added to what it was before."""
-        verb = self.change.after.partition(".")[0]
         for sign in [one for one in self._assignments()[:1] if one[0] == "="]:
             end = self.words[-1].start() if self.words[-1][0] == ";" else len(self.text)
             name = self.words[self.words.index(sign) - 1][0]
