@@ -228,6 +228,8 @@ KG_API void kgsim_written(const void* data, size_t bytes) {
     if (bytes) mark_initialised(reinterpret_cast<uint64_t>(data), bytes);
 }
 
+KG_API void kgsim_note_read(const void* data) { note_read(reinterpret_cast<uint64_t>(data)); }
+
 KG_API size_t kgsim_unwritten_in(const void* data, size_t bytes) {
     return unwritten_bytes(reinterpret_cast<uint64_t>(data), bytes);
 }

@@ -150,6 +150,12 @@ bool all_set(const u8* init, u32 n) {
 
 }  // namespace
 
+static void note_read(const Ctx& c, const Addresses& a, u32 lanes) {
+    if (c.whole) return c.whole->note_read();
+    for (u32 rest = lanes; rest; rest &= rest - 1)
+        if (Region* r = c.launch->regions.find(a.at[std::countr_zero(rest)])) r->note_read();
+}
+
 u32 check_global(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, Access how, const Footprint& s) {
     const u64 low = s.low, high = s.high;
     Region*& last = c.worker->last_region[i.id];
@@ -162,6 +168,7 @@ u32 check_global(Ctx& c, const Insn& i, const Addresses& a, u32 bytes, Access ho
         else good = check_each(c, i, a, bytes, how, good);
     }
     c.whole = good == c.mask && holds(last) ? last : nullptr;
+    if (how != Access::store && good) note_read(c, a, good);
     if (how != Access::load && good) {
         if (good == c.mask && holds(last)) last->note_pages(low, high + bytes);
         if (good == c.mask && holds(last) && !last->init && !last->stored && !last->read_only && last->kind != RegionKind::constant)

@@ -107,6 +107,7 @@ bool reachable(const char* name, const Matrix& matrix) {
     const auto bytes = static_cast<uint64_t>(elements) * size_of(matrix.type);
     const auto base = reinterpret_cast<uint64_t>(matrix.data);
     const auto region = find_region(base);
+    note_read(base);
     if (region && region->kind != RegionKind::host && base + bytes <= region->base + region->size)
         return true;
     std::string reason = std::string(name) + " is given a matrix of " + std::to_string(bytes) + " bytes ";

@@ -44,6 +44,7 @@ cudaError_t copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) 
     const auto error = check_copy(to, from, bytes, kind);
     if (error != cudaSuccess) return finish(error);
     if (on_device(from) && !on_device(to)) note_copy_to_host(bytes);
+    note_read(address(from));
     const DeviceMemoryOpen open;
     if (!left_out(bytes) && !kgsim_copy(to, from, bytes)) std::memmove(to, from, bytes);
     copy_initialised(address(to), address(from), bytes);

@@ -1,7 +1,9 @@
 // What was found, in words and as JSON.
 #pragma once
 
+#include <algorithm>
 #include <tuple>
+#include <vector>
 
 #include "json_text.hpp"
 #include "report.hpp"
@@ -13,22 +15,30 @@ struct Place { std::string file, frames = "[]"; u32 line = 0; };
 struct FindingEntry {
     std::string json_head, json_tail;
     u64 count = 0;
-    // Of values that nobody wrote, and that nothing does but store: where the last was stored, and what kernels had stored there.
-    u64 address = 0, stored = 0;
-    RegionId in = -1;
+    // Of values that nobody wrote, and that nothing does but store: where they were stored, and what kernels had stored there.
+    struct Taker { RegionId id; u64 address, stored; };
+    std::vector<Taker> takers;
     bool used = false;
 
     void note(const Event& e) {
         const bool store = e.kind == Found::uninit_global && Use(e.detail) == Use::store && e.address;
         const auto region = store ? find_region(u64(e.address)) : std::nullopt;
-        used |= !region;
-        if (region) { address = u64(e.address); in = region->id; stored = region->bytes_written_by_kernels; }
+        used |= !region || takers.size() >= most_takers;
+        if (used) return;
+        std::erase_if(takers, [&](const Taker& one) { return one.id == region->id; });
+        takers.push_back({region->id, u64(e.address), region->bytes_written_by_kernels});
     }
-    // Whether all of the memory that took them was stored to again: a warm-up of what is then run on real data.
-    bool stored_over() const {
-        const auto region = used ? std::nullopt : find_region(address);
-        return region && region->id == in && region->bytes_written_by_kernels >= stored + region->size;
+    // Whether they are gone, as after a warm-up: all of the memory that took them was stored to again, or was freed unread.
+    bool gone() const {
+        return !used && std::all_of(takers.begin(), takers.end(), [](const Taker& one) {
+            const auto now = find_region(one.address);
+            if (now && now->id == one.id) return now->bytes_written_by_kernels >= one.stored + now->size;
+            return freed_unread(one.id);
+        });
     }
+
+private:
+    static constexpr size_t most_takers = 16;
 };
 // By kind, kernel, the two places.
 using FindingEntries = std::map<std::tuple<u32, std::string, u32, std::string, u32>, FindingEntry>;

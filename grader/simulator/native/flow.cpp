@@ -55,6 +55,8 @@ void Ctx::accuse(u32 op, u32 bad_lanes, const Insn& use, Use how, const u64* at)
     if (const auto copy = worker->findings.pending.find(e.insn); copy != worker->findings.pending.end()) e.copy = copy->second;
     e.detail = u32(how);
     if (at && bad_lanes) e.address = i64(at[std::countr_zero(bad_lanes)]);
+    for (u32 rest = at ? bad_lanes : 0; rest; rest &= rest - 1)
+        if (Region* r = launch->regions.find(at[std::countr_zero(rest)])) r->note_taken();
     for (u32 l = 0; l < warp_lanes; ++l) if (bad_lanes >> l & 1) report(e, l);
     // Accused once is enough: what follows from this value is the same defect.
     const u32 keep = mask;

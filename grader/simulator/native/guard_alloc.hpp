@@ -28,6 +28,8 @@ void kgsim_to_device(void* data, int written);
 int kgsim_kind(const void* address);  // -1 where nothing of ours is
 // The host has written there.
 void kgsim_written(const void* data, size_t bytes);
+// An operator or a copy reads the memory around the address.
+void kgsim_note_read(const void* data);
 size_t kgsim_unwritten_in(const void* data, size_t bytes);
 // Sets out[i] where a kernel has stored to element i; kept only while `track_stores` is set.
 void kgsim_stored(const void* data, size_t item, size_t count, uint8_t* out);

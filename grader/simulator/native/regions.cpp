@@ -1,6 +1,7 @@
 // The registry of memory that kernels may touch.
 #include <algorithm>
 #include <cstring>
+#include <set>
 #include <sys/mman.h>
 
 #include "core.hpp"
@@ -31,6 +32,7 @@ struct Registry {
     std::mutex lock;
     std::map<u64, std::unique_ptr<Region>> live;  // by base
     std::vector<std::unique_ptr<Region>> freed;
+    std::set<RegionId> unread;  // freed before anything read the unwritten values that had been stored there
     RegionId next = 1;
 
     Region* holding(u64 address) {
@@ -42,6 +44,8 @@ struct Registry {
     void retire(std::map<u64, std::unique_ptr<Region>>::iterator it) {
         Region& r = *it->second;
         r.live = false;
+        // The host reads what is not the device's alone, and nobody sees it.
+        if (r.init && r.taken.load() == Region::unread) unread.insert(r.id);
         drop_shadow(r);
         freed.push_back(std::move(it->second));
         live.erase(it);
@@ -205,6 +209,17 @@ void stored_elements(u64 address, u64 item, u64 count, u8* out) {
     if (!r || !r->stored) return;
     for (u64 i = 0; i < count && address + (i + 1) * item <= r->end; ++i)
         out[i] = r->stored[address - r->base + i * item];
+}
+
+void note_read(u64 address) {
+    Registry& reg = registry();
+    std::lock_guard guard(reg.lock);
+    if (Region* r = reg.holding(address)) r->note_read();
+}
+bool freed_unread(RegionId id) {
+    Registry& reg = registry();
+    std::lock_guard guard(reg.lock);
+    return reg.unread.count(id) > 0;
 }
 
 static RegionInfo info(const Region& r) {

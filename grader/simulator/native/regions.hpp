@@ -16,6 +16,11 @@ struct Region {
     u8* stored = nullptr;  // one byte a byte, set by kernels' stores; null: not kept
     std::string name;
     std::atomic<u64> written{0};
+    // Of values that nobody wrote: none, stored here, read from here since.
+    enum Taken : u8 { none, unread, read };
+    std::atomic<Taken> taken{none};
+    void note_read() { if (taken.load(std::memory_order_relaxed) == unread) taken.store(read, std::memory_order_relaxed); }
+    void note_taken() { if (taken.load(std::memory_order_relaxed) == none) taken.store(unread, std::memory_order_relaxed); }
     std::atomic<u64*> cells{nullptr};  // last plain writers in this launch (global_races.cpp)
     size_t cell_bytes = 0;  // of the mapping
     size_t cells_in_use = 0;  // bytes of it that this launch can touch

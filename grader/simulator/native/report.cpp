@@ -149,7 +149,7 @@ std::string report_json() {
     s += "],\"findings\":[";
     first = true;
     for (const auto& [key, e] : all.findings) {
-        if (e.stored_over()) continue;
+        if (e.gone()) continue;
         next();
         s += e.json_head + number(e.count) + e.json_tail;
     }
@@ -164,7 +164,7 @@ u64 found_kinds() {
     std::lock_guard guard(all.lock);
     u64 kinds = 0;
     for (const auto& [key, e] : all.findings)
-        if (!e.stored_over()) kinds |= u64(1) << std::get<0>(key);
+        if (!e.gone()) kinds |= u64(1) << std::get<0>(key);
     return kinds;
 }
 

@@ -69,6 +69,10 @@ uint64_t unwritten_bytes(uint64_t address, uint64_t size);
 void stored_elements(uint64_t address, uint64_t item, uint64_t count, uint8_t* out);
 // The live region that holds the address (or starts there, for empty ones).
 std::optional<RegionInfo> find_region(uint64_t address);
+// Something else than a kernel reads the memory around the address.
+void note_read(uint64_t address);
+// Whether that region was freed, and nothing had read the unwritten values that a kernel stored there.
+bool freed_unread(RegionId id);
 
 // ---------------------------------------------------------------- programs
 

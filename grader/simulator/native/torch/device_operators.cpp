@@ -31,6 +31,7 @@ bool copied_whole(const at::Tensor& to, const at::Tensor& from) {
                      to.strides() == from.strides() && to.is_non_overlapping_and_dense() &&
                      to.is_neg() == from.is_neg() && to.is_conj() == from.is_conj();
   if (!alike || !kgsim_copy(to.mutable_data_ptr(), from.const_data_ptr(), to.nbytes())) return false;
+  kgsim_note_read(from.const_data_ptr());
   note_written(to);
   return true;
 }

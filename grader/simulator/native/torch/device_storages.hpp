@@ -44,6 +44,7 @@ class Storages {
     for (auto& [original, alias] : pairs_)
       if (original.is_alias_of(storage)) return alias;
     auto* impl = storage.unsafeGetStorageImpl();
+    kgsim_note_read(impl->data());
     pairs_.emplace_back(storage, c10::make_intrusive<c10::StorageImpl>(
                                      c10::StorageImpl::use_byte_size_t(), impl->sym_nbytes(),
                                      c10::DataPtr(impl->mutable_data(), c10::Device(c10::kCPU)),
