@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader.build.driver.stub import _declarations_named, is_lean
+from grader.build.driver.stub import _declarations_named, is_bare, is_lean
 
 
 @pytest.mark.parametrize(
@@ -53,3 +53,34 @@ def test_a_source_that_few_headers_suffice_for(text: str) -> None:
 )
 def test_a_source_that_needs_more(text: str) -> None:
     assert not is_lean(text)
+
+
+START = "#include <torch/types.h>\n#include <cuda.h>\n#include <cuda_runtime.h>\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "torch::Tensor f(torch::Tensor x) { return torch::empty_like(x); }",
+        "#include <cuda_fp16.h>\n#  include <cmath>\nconst int blocks = std::min<long>(n, 64);",
+    ],
+)
+def test_a_source_that_names_no_class_of_the_library(text: str) -> None:
+    assert is_bare(START + text, "at::Tensor empty_like(const at::Tensor &);\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "declared"),
+    [
+        ("std::vector<torch::Tensor> f(torch::Tensor x);", ""),
+        ("auto sizes = x.sizes().vec();", ""),
+        ("c10::optional<torch::Tensor> bias", ""),
+        ("#include <algorithm>\n", ""),
+        ("#include <c10/cuda/CUDAGuard.h>\n", ""),
+        ("auto parts = x.split(2);", "std::vector<at::Tensor> split(int64_t) const;\n"),
+        # Its answer would tell the one set of headers from the other.
+        ("template <class T> auto f(T x) -> decltype(std::min({x, x}));", ""),
+    ],
+)
+def test_a_source_that_needs_the_library_whole(text: str, declared: str) -> None:
+    assert not is_bare(START + text, declared)

@@ -113,6 +113,20 @@ def is_lean(text: str) -> bool:
     return named <= _LEAN_NAMES and not _NOT_LEAN.search(code)
 
 
+_OWN_LIBRARY = re.compile(
+    r"#\s*include\b(?!\s*(?:"  # any header but these few may bring along what is declared in its place
+    r"<torch/(?:types|extension|all|torch)\.h>|[<\"](?:cuda|cuda_runtime|cuda_fp16|cuda_bf16|math|stdint|stdio|float|limits)\.h[>\"]"
+    r"|<c(?:math|stdint|stdio|float|limits)>|<ATen/cuda/CUDAContext\.h>|<c10/cuda/CUDA(?:Stream|Exception)\.h>))"
+    r"|\b(?:vector|vec|optional|nullopt|make_optional|decltype|declval|requires|concept)\b"
+)
+"""What keeps a lean source from declarations in place of <vector> and <optional>, a third of what nvcc reads for it."""
+
+
+def is_bare(code: str, declared: str) -> bool:
+    """Whether a lean source, without comments, and what it needs of torch seem to need no class of the C++ library whole; a guess as well."""
+    return not _OWN_LIBRARY.search(code) and "std::vector" not in declared
+
+
 def write(config: Config, text: str, folder: Path, *, lean: bool = False) -> list[str]:
     """Write the parts of the stub that this source needs; return nvcc's flags for it."""
     words = set(re.findall(r"[A-Za-z_]\w*", text))
@@ -120,15 +134,20 @@ def write(config: Config, text: str, folder: Path, *, lean: bool = False) -> lis
     methods = _but(declared["methods"], _STUB_METHODS)
     functions = _but(declared["functions"], _STUB_FUNCTIONS)
     factories = _but(declared["factories"], _STUB_FUNCTIONS)
-    (folder / "kg_methods.inc").write_text(_declarations_named(methods, words))
-    (folder / "kg_functions.inc").write_text(_declarations_named(functions, words))
-    (folder / "kg_factories.inc").write_text(_declarations_named(factories, words))
+    parts = {"methods": methods, "functions": functions, "factories": factories}
+    needed = {name: _declarations_named(rows, words) for name, rows in parts.items()}
+    for name, rows in needed.items():
+        (folder / f"kg_{name}.inc").write_text(rows)
     dispatch = '#include "kg_dispatch_all.inc"\n' if "AT_DISPATCH" in text else ""
     (folder / "kg_dispatch.inc").write_text(dispatch)
+    rows = "".join(needed.values())
     takes_type = int(config.dispatch_takes_type)
     flags = [
         f"-DKG_DISPATCH_TAKES_TYPE={takes_type}",
         f"-DKG_LEAN={int(lean)}",
+        f"-DKG_BARE={int(lean and is_bare(without_comments(text), rows))}",
+        f"-DKG_TUPLE={int('std::tuple' in rows or bool(words & _OF_TUPLES))}",
+        f"-DKG_LIMITS={int('numeric_limits' in text)}",
         f"-DKG_ACCESSOR={int('ccessor' in text)}",
         f"-DKG_COMPLEX={int('omplex' in text)}",
     ]
@@ -137,6 +156,7 @@ def write(config: Config, text: str, folder: Path, *, lean: bool = False) -> lis
     return [*flags, *(f"-I{path}" for path in folders)]
 
 
+_OF_TUPLES = frozenset({"tuple", "get", "make_tuple", "tie"})
 _STUB_METHODS = frozenset(
     [
         "dim",

@@ -14,12 +14,16 @@
 #include <cstring>
 #include <initializer_list>
 #include <iosfwd>
+#include <type_traits>
+#include <utility>
+#if KG_BARE
+#include "kg_library.h"
+#else
 #include <limits>
 #include <optional>
 #include <tuple>
-#include <type_traits>
-#include <utility>
 #include <vector>
+#endif
 namespace c10 {
 struct Half;
 struct BFloat16;
